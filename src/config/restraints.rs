@@ -21,6 +21,7 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
     let gather_around = table.texts("gather_around").unwrap_or_default();
     let gather_around: Vec<Option<String>> =
         gather_around.iter().map(|text| Some(text.clone()).filter(|text| text != words::NO_ATOM)).collect();
+    let gather_around = if gather_around.iter().all(Option::is_none) { vec![] } else { gather_around };
     if !gather_around.is_empty() && gather_around.len() != groups.len() {
         let message = format!("restraints.gather_around: {} atoms for {} groups", gather_around.len(), groups.len());
         report(

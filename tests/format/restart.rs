@@ -85,9 +85,10 @@ fn one_or_two_atoms_are_ambiguous_but_never_misread() {
 
 #[test]
 fn broken_files_are_refused_at_their_line() {
-    for other in ["", "title\n", "title\nATOM      1  N   ALA\n", "title\n-7\n", "a\n3\nnames and numbers\n"] {
+    for other in ["", "title\n", "words\nATOM      1  N   ALA\n", "title\n-7\n", "a\n3\nnames and numbers\n"] {
         refused(other, &["no coordinate file of a format that md knows", "known are: AMBER", "PDB, "]);
     }
+    refused("title\nATOM      1  N   ALA\n", &[":2:", "expected x, y and z of an atom"]);
     refused("title\n0\n", &[":2:", "number of atoms"]);
     refused(
         "\0\u{1}binary",

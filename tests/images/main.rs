@@ -275,3 +275,29 @@ fn constraints_without_a_bond_make_molecules() {
     // kT/P = 1.927 nm³; σ(V) = √(N + 1) kT/P = 15.5 nm³, which 540 ps with a correlation time of some ps leave at 1 nm³
     assert!((mean - 65.0 * 1.926_5).abs() < 5.0, "{mean}");
 }
+
+#[test]
+fn a_start_of_several_models_is_told() {
+    let chain = moved(&chain(), Vec3::splat(1.5));
+    let model = |number: usize| {
+        let mut text = format!("MODEL     {number:4}\n");
+        for (bead, r) in chain.iter().enumerate() {
+            let [x, y, z] = (*r * 10.0).to_array();
+            let serial = bead + 1;
+            let _ = writeln!(
+                text,
+                "ATOM  {serial:5}  C{serial}  CHN A   1    {x:8.3}{y:8.3}{z:8.3}  1.00  0.00           C"
+            );
+        }
+        text + "ENDMDL\n"
+    };
+    let cell = "CRYST1   30.000   30.000   30.000  90.00  90.00  90.00 P 1           1\n";
+    for count in [1, 2] {
+        let models: String = (1..=count).map(model).collect();
+        let text = input("start.pdb", 1.0, "");
+        let folder =
+            folder(&[("chains.top", topology(1)), ("start.pdb", cell.to_owned() + &models), ("input.toml", text)]);
+        let told = md(folder.path(), &["check", "input.toml"]);
+        assert_eq!(told.contains("holds 2 models"), count == 2, "{told}");
+    }
+}

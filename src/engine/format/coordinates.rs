@@ -96,6 +96,14 @@ pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coo
     Ok(models.map_err(|problem| problem.in_file(path))?)
 }
 
+/// Number of models of a coordinate file; 1 where its format holds no more.
+pub fn count_models(path: &Path) -> Result<usize> {
+    let bytes = super::read(path)?;
+    let format = recognise(COORDINATES, "coordinate", &bytes).map_err(|problem| problem.in_file(path))?;
+    let Some((_, read)) = MODELS.into_iter().find(|(name, _)| *name == format.name) else { return Ok(1) };
+    Ok(read(&bytes).map_err(|problem| problem.in_file(path))?.len())
+}
+
 /// Coordinates with as many atoms as the topology has, if it is known.
 fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parsed<Coordinates> {
     let found = coordinates.positions.len();

@@ -30,7 +30,7 @@ mod text;
 pub mod unit;
 
 pub use compressed::read;
-pub use coordinates::{Coordinates, Label, read_coordinates, read_models};
+pub use coordinates::{Coordinates, Label, count_models, read_coordinates, read_models};
 pub use gromacs::write_gro;
 pub use known::{TopologyOptions, read_topology, read_topology_with};
 pub use mmcif::write_mmcif;

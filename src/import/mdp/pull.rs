@@ -105,6 +105,9 @@ impl<'a> Coordinate<'_, 'a> {
         if along == [false; 3] {
             return Err("no direction counts".to_owned());
         }
+        if gather_around.iter().all(Option::is_none) {
+            gather_around.clear();
+        }
         let potential = self.potential(kind, is_dynamics)?;
         Ok(Restraint { kind, groups, gather_around, along, reference: None, potential })
     }

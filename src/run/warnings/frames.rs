@@ -1,7 +1,19 @@
-//! Warnings about frames that a trajectory cannot date.
+//! Warnings about frames: those that a trajectory cannot date, and those of a start that are left out.
 
+use crate::format::count_models;
 use crate::observe::trajectory::Format;
 use crate::run::plan::{Dynamics, Plan, StageKind};
+
+/// A start that is the first of several models.
+pub(super) fn first_of_several_models(plan: &Plan) -> Option<String> {
+    let path = &plan.system.coordinates;
+    let count = count_models(path).ok().filter(|&count| count > 1)?;
+    Some(format!(
+        "{} holds {count} models, of which the run starts from the first; for another one write it to a file of its own with \
+         md convert --frame",
+        path.display()
+    ))
+}
 
 /// Frames of stages with other time steps or intervals than the first of a file that stores one interval for all frames.
 pub(super) fn undated(plan: &Plan) -> Vec<String> {
