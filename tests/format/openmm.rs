@@ -2,13 +2,19 @@
 
 use md::backend::{Reference, Workload};
 use md::format::{read_coordinates, read_topology, take_names};
-use md::system::{BoxKind, Construction, Description, DispersionCorrection, Electrostatics, LjModifier};
+use md::system::{
+    BoxKind, Constraints, Construction, Description, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy,
+    LjModifier, Modifier, PmeParameters, System,
+};
 use md::team::Team;
+use md::vec3::Vec3;
 use md::virtual_sites::SitePlan;
 
 use crate::golden::{self, Golden};
 use crate::literal::{file, replaced};
+use serde_json::Value;
 use std::io::Read;
+use std::path::Path;
 
 /// Relative, as for the prmtop files of the same systems.
 const TOLERANCE: f64 = 1e-7;
@@ -102,6 +108,52 @@ fn energies_and_forces_of_serialised_systems_agree() {
         }
         assert!(f64::sqrt(error / scale) < TOLERANCE, "{name}: {}", f64::sqrt(error / scale));
     }
+}
+
+/// CHARMM36 as `ForceField` serialises it, Lennard-Jones interactions in custom forces: by
+/// `tests/systems/build/charmm36_forcefield.py`.
+#[test]
+fn energies_and_forces_of_charmm36_as_a_force_field_agree() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm36-forcefield");
+    let Description { topology, nonbonded, .. } = read_topology(&folder.join("system.xml.xz")).unwrap();
+    let start = read_coordinates(&folder.join("start.pdb.xz"), None, None).unwrap();
+    let reference: Value = serde_json::from_slice(&std::fs::read(folder.join("ref.json")).unwrap()).unwrap();
+    let number = |key: &str| reference[key].as_f64().unwrap();
+    let methods = topology.methods.unwrap();
+    let grid = [0, 1, 2].map(|axis| reference["grid"][axis].as_u64().unwrap() as usize);
+    assert_eq!(methods.lj_modifier, LjModifier::PotentialSwitch { from: number("switch_nm") });
+    assert_eq!(methods.dispersion_correction, DispersionCorrection::Off);
+    assert!(topology.charmm);
+    let pme = PmeParameters { alpha: number("alpha_per_nm"), grid, order: 5 };
+    let cutoff = Some(number("cutoff_nm"));
+    let settings = ForceSettings {
+        cutoff,
+        cutoff_lj: cutoff,
+        electrostatics: Electrostatics::Pme(pme),
+        lj_modifier: methods.lj_modifier,
+        coulomb_modifier: Modifier::None,
+        dispersion_correction: methods.dispersion_correction,
+        list: ListPolicy::Exact { buffer: 0.1 },
+    };
+    let system = System { topology, nonbonded, constraints: Constraints::default(), settings };
+    let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
+    let ours = Reference::new(&system).unwrap().evaluate(start.cell.as_ref(), &start.positions, workload);
+    let (e, theirs) = (&ours.energies, |force: &str| reference["kJ/mol"][force].as_f64().unwrap());
+    for (ours, theirs) in [
+        (e.bond + e.urey_bradley, theirs("HarmonicBondForce")),
+        (e.angle, theirs("HarmonicAngleForce")),
+        (e.proper + e.improper, theirs("PeriodicTorsionForce") + theirs("CustomTorsionForce")),
+        (e.cmap, theirs("CMAPTorsionForce")),
+        (e.coulomb, theirs("NonbondedForce")),
+        (e.lj, theirs("LennardJones") + theirs("LennardJones14")),
+        (e.lj_14, theirs("LennardJones14")),
+    ] {
+        assert!((ours - theirs).abs() < TOLERANCE * theirs.abs().max(1.0), "{ours} against {theirs}");
+    }
+    let expected = golden::parse_npy(&std::fs::read(folder.join("forces.npy")).unwrap());
+    let square = |forces: &mut dyn Iterator<Item = Vec3>| forces.map(|f| f.norm_squared()).sum::<f64>();
+    let error = square(&mut ours.forces.iter().zip(&expected).map(|(a, b)| *a - *b));
+    assert!((error / square(&mut expected.iter().copied())).sqrt() < TOLERANCE);
 }
 
 /// A system of every element that is read: as `XmlSerializer` writes it, with fewer particles.

@@ -170,7 +170,7 @@ fn reference_cell(reference: &Value) -> Option<PeriodicCell> {
 }
 
 /// The array of a NumPy file of format 1.0, little-endian f64, three columns.
-fn parse_npy(bytes: &[u8]) -> Vec<Vec3> {
+pub(crate) fn parse_npy(bytes: &[u8]) -> Vec<Vec3> {
     assert!(bytes.starts_with(b"\x93NUMPY\x01"), "NumPy format 1.0");
     let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     let text = String::from_utf8_lossy(&bytes[10..header]);

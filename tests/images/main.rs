@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod properties;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;

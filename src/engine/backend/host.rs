@@ -261,7 +261,7 @@ impl<F: ForceField> Host<F> {
         }
         if refreshment.is_some() {
             self.book_refreshment(renewed);
-            self.book_lead(None);
+            self.book_lead();
         }
         let threads = self.team.threads() as f64;
         let constraints =

@@ -26,11 +26,6 @@ impl<F: ForceField> Host<F> {
         });
     }
 
-    /// Whether the last step belongs to a cycle of impulses in a stage that renews velocities.
-    pub(super) fn in_cycle(&self) -> bool {
-        !self.cycle.slow.is_empty()
-    }
-
     /// Before a step: completes the work of a thermostat that has renewed velocities since the last impulse, where this step is
     /// an impulse, and begins a new cycle in a stage in which velocities are `refreshed`.
     pub(super) fn follow_impulses(&mut self, refreshed: bool) {
@@ -58,17 +53,17 @@ impl<F: ForceField> Host<F> {
     }
 
     /// After velocities were renewed in the middle of the last move: books the part of the work that depends on the last
-    /// impulse, and notes what the next one completes. The velocities `before` follow from the move where they are not given,
-    /// since its two halves have the velocities before and after.
-    pub(super) fn book_lead(&mut self, before: Option<&[Vec3]>) {
-        if !self.in_cycle() {
+    /// impulse, and notes what the next one completes. The change of a velocity follows from the move, whose two halves have the
+    /// velocities before and after.
+    pub(super) fn book_lead(&mut self) {
+        // no impulse, or none in a stage that renews velocities
+        if self.cycle.slow.is_empty() {
             return;
         }
         let ImpulseCycle { length, step, slow, changes } = &mut self.cycle;
         let [since, until] = lead_weights(*length, *step);
         let (velocities, positions, old, timestep) = (&self.velocities, &self.positions, &self.old, self.timestep);
-        let of_move = |atom: usize| (velocities[atom] - (positions[atom] - old[atom]) * (1.0 / timestep)) * 2.0;
-        let change = |atom: usize| before.map_or_else(|| of_move(atom), |before| velocities[atom] - before[atom]);
+        let change = |atom: usize| (velocities[atom] - (positions[atom] - old[atom]) * (1.0 / timestep)) * 2.0;
         let mut parts = vec![0.0; slow.len().div_ceil(ATOMS)];
         let chunks = parts.par_iter_mut().zip(changes.par_chunks_mut(ATOMS)).zip(slow.par_chunks(ATOMS)).enumerate();
         self.team.for_each(chunks, |(chunk, ((part, changes), slow))| {

@@ -108,9 +108,6 @@ impl<F: ForceField> Host<F> {
     /// Renews velocities in part, in the middle of the last move.
     pub(super) fn refresh(&mut self, refreshment: &Refreshment) -> Result<()> {
         let start = Instant::now();
-        if self.in_cycle() {
-            memory::copy(&self.velocities, &mut self.scaled);
-        }
         let velocities = SharedVectors::new(&mut self.velocities);
         let motion = &Motion {
             old: &self.old,
@@ -137,11 +134,7 @@ impl<F: ForceField> Host<F> {
         let mut renewed = [self.step_results.iter().map(|result| result.renewed).sum::<f64>()];
         self.field.sum(&mut renewed);
         self.book_refreshment(renewed[0]);
-        if self.in_cycle() {
-            let before = std::mem::take(&mut self.scaled);
-            self.book_lead(Some(&before));
-            self.scaled = before;
-        }
+        self.book_lead();
         self.phases.update += start.elapsed().as_secs_f64();
         Ok(())
     }

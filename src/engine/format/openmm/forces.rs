@@ -64,7 +64,7 @@ pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Top
     Ok(())
 }
 
-fn unsupported(force: &Node<'_>, kind: &str) -> Problem {
+pub(super) fn unsupported(force: &Node<'_>, kind: &str) -> Problem {
     let problem = force.problem(format!("a force of the kind {kind}"));
     problem.help(
         "md does not support it, and without it energies would be wrong: make the system from a force field without such forces, \

@@ -21,13 +21,17 @@ const FEWEST_POINTS: usize = 6;
 /// No grid in use has more points along a cell vector; larger ones are damage.
 const MOST_POINTS: f64 = 1e5;
 
-/// The methods that the attributes of the force name; `None` for a method that is not known.
-pub(super) fn read(force: &Node<'_>, cell: Option<&PeriodicCell>) -> Option<Methods> {
-    let real = |name: &str, default: f64| {
-        let value = force.text(name).ok().and_then(|text| number::real(text.as_bytes()));
-        value.unwrap_or(default)
+/// The methods that the attributes of the force name, and those of a force with a table of Lennard-Jones interactions where there
+/// is one; `None` for a method that is not known.
+pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&PeriodicCell>) -> Option<Methods> {
+    let of = |force: &Node<'_>, name: &str| force.text(name).ok().and_then(|text| number::real(text.as_bytes()));
+    let real = |name: &str, default: f64| of(force, name).unwrap_or(default);
+    let of_table = |name: &str| table.and_then(|table| of(table, name));
+    let switch = |name: &str| if table.is_some() { of_table(name).unwrap_or(0.0) } else { real(name, 0.0) };
+    let correction = match table {
+        Some(_) => of_table("useLongRangeCorrection").unwrap_or(0.0),
+        None => real("dispersionCorrection", 1.0),
     };
-    let on = |name: &str, default: f64| real(name, default) != 0.0;
     let cutoff = real("cutoff", CUTOFF);
     let method = force.text("method").ok()?;
     let accuracy = (real("ewaldTolerance", TOLERANCE), cutoff);
@@ -39,19 +43,19 @@ pub(super) fn read(force: &Node<'_>, cell: Option<&PeriodicCell>) -> Option<Meth
         _ => return None,
     };
     let all_pairs = electrostatics == Electrostatics::Plain;
-    let switched = !all_pairs && on("useSwitchingFunction", 0.0);
+    let switched = !all_pairs && switch("useSwitchingFunction") != 0.0;
     Some(Methods {
         cutoff: (!all_pairs).then_some(cutoff),
         electrostatics,
         lj_modifier: match switched {
-            true => LjModifier::PotentialSwitch { from: real("switchingDistance", 0.0) },
+            true => LjModifier::PotentialSwitch { from: switch("switchingDistance") },
             // LJ-PME shifts the potential, other methods do not
             false if method == LJPME => LjModifier::PotentialShift,
             false => LjModifier::None,
         },
         dispersion_correction: match cell {
             _ if method == LJPME => DispersionCorrection::Pme(mesh(["ljAlpha", "ljnx", "ljny", "ljnz"], LJ_POINTS)?),
-            Some(_) if !all_pairs && on("dispersionCorrection", 1.0) => DispersionCorrection::AllPairs,
+            Some(_) if !all_pairs && correction != 0.0 => DispersionCorrection::AllPairs,
             _ => DispersionCorrection::Off,
         },
     })

@@ -1,11 +1,13 @@
 //! Systems of OpenMM as its `XmlSerializer` writes them.
 //!
 //! Units and conventions are the engine's. Bonded forces may be there more than once; cutoffs and methods of the
-//! `NonbondedForce` ([`methods`]), thermostats and barostats are left to the input file. Every other force is refused by name. The file has no
+//! `NonbondedForce` ([`methods`]), thermostats and barostats are left to the input file. Lennard-Jones interactions may be a
+//! table of types in custom forces ([`lennard_jones`]). Every other force is refused by name. The file has no
 //! names: atoms are named by their elements, which follow from their masses, and residues are molecules ([`names`]), unless the
 //! coordinates have names ([`super::take_names`]).
 
 mod forces;
+mod lennard_jones;
 mod methods;
 mod names;
 mod node;
@@ -66,25 +68,36 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
         let (atoms, length) = (node.particles(["p1", "p2"], count)?, node.real("d")?);
         topology.constraints.push(Constraint { atoms, length });
     }
-    let mut nonbonded = None;
+    let (mut nonbonded, mut table, mut pairs14) = (None, None, vec![]);
     for force in root.list("Forces")? {
         let kind = force.text("type")?;
         match kind {
             "NonbondedForce" if nonbonded.is_some() => return Err(force.problem("a second NonbondedForce")),
             "NonbondedForce" => nonbonded = Some((force, nonbonded::read(&force, count)?)),
+            "CustomNonbondedForce" => match lennard_jones::read_table(&force, count)? {
+                Some(_) if table.is_some() => return Err(force.problem("a second table of Lennard-Jones interactions")),
+                Some(found) => table = Some((force, found)),
+                None => return Err(forces::unsupported(&force, "CustomNonbondedForce of another energy")),
+            },
+            "CustomBondForce" => match lennard_jones::read_pairs14(&force, count)? {
+                Some(found) => pairs14.extend(found),
+                None => return Err(forces::unsupported(&force, "CustomBondForce of another energy")),
+            },
             kind if IGNORED.contains(&kind) => {}
             _ => forces::add(&force, kind, count, &mut topology)?,
         }
     }
     let no_force = || root.problem("no NonbondedForce").help("md needs charges and Lennard-Jones parameters");
-    let (force, nonbonded) = nonbonded.ok_or_else(no_force)?;
+    let (force, mut nonbonded) = nonbonded.ok_or_else(no_force)?;
+    let (of_table, table) = table.unzip();
+    lennard_jones::replace(&force, &mut nonbonded, table, pairs14)?;
     let Nonbonded { charges, lj_types, table, excluded, pairs14, periodic } = nonbonded;
     topology.exclusions = Exclusions::from_pairs(count, excluded);
     topology.bonded.pairs14 = pairs14;
     names::add(&masses, &charges, &lj_types, &mut topology);
     let cell = if periodic { Some(cell(&root)?) } else { None };
     let kind = cell.as_ref().map_or(BoxKind::None, box_kind);
-    topology.methods = methods::read(&force, cell.as_ref());
+    topology.methods = methods::read(&force, of_table.as_ref(), cell.as_ref());
     Ok(Description { topology, nonbonded: table, cell_hint: CellHint { kind, angle_degrees: None }, nameless: true })
 }
 

@@ -49,7 +49,9 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
     let first = lines.next().unwrap_or_default();
     if is_known(&record(first).0) {
         return match lines.find(|line| !line.trim_ascii().is_empty()) {
-            Some(second) => !second.trim_ascii_start().first().is_some_and(u8::is_ascii_digit),
+            Some(second) => {
+                !second.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
+            }
             // a line alone may be the title of another format
             None => is_atom(first),
         };
