@@ -48,6 +48,7 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
         return Err(problem.help("list the file that has them in system.parameters"));
     }
     let count = used.len();
+    Nonbonded::check_types(count)?;
     let zeros = vec![0.0; count * count];
     let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
     for (a, &(type_a, well_a)) in (0u32..).zip(&used) {
