@@ -45,6 +45,9 @@ mod motion;
 #[cfg(test)]
 mod tests;
 
+/// Where the search for a radius ends whatever the errors are, nm: beyond any cell.
+const LARGEST_RADIUS: f64 = 1e6;
+
 /// Radii and lifetimes of the two lists.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListSchedule {
@@ -312,7 +315,7 @@ impl<'a> BufferEstimate<'a> {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        while !fits(high) {
+        while !fits(high) && high < LARGEST_RADIUS {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
         while high - low > RESOLUTION {

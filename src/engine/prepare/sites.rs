@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
+use crate::units::Range;
 
 /// Weights of an average add up to 1 to this: files print at least six digits.
 const UNITY: f64 = 1e-5;
@@ -35,7 +36,7 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
         if let Some((_, atom)) = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom)) {
             return Some(problem(format!("it follows from atom {} twice", atom + 1)));
         }
-        shape(construction).map(problem)
+        shape(construction).or_else(|| beyond(construction)).map(problem)
     })
 }
 
@@ -68,6 +69,27 @@ pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     }
     topology.virtual_sites = ordered.into_iter().map(|k| sites[k].clone()).collect();
     Ok(())
+}
+
+/// The first parameter outside its physical range.
+fn beyond(construction: &Construction) -> Option<String> {
+    let check = |range: Range, values: &[f64]| values.iter().find_map(|&value| range.refusal(value));
+    let (weights, distances) =
+        (|values: &[f64]| check(Range::WEIGHT, values), |d: f64| check(Range::SITE_DISTANCE, &[d]));
+    let refused = match construction {
+        Construction::Average2 { weights: w, .. } => weights(w),
+        Construction::Average3 { weights: w, .. } => weights(w),
+        Construction::Average { weights: w, .. } => weights(w),
+        Construction::FixedDistance2 { distance, .. } => distances(*distance),
+        Construction::FixedDistance3 { weight, distance, .. } => weights(&[*weight]).or(distances(*distance)),
+        Construction::FixedAngle3 { angle, distance, .. } => check(Range::TORSION, &[*angle]).or(distances(*distance)),
+        Construction::OutOfPlane { weights: w, cross, .. } => weights(w).or(check(Range::CROSS, &[*cross])),
+        Construction::FixedDistance4 { weights: w, distance, .. } => weights(w).or(distances(*distance)),
+        Construction::LocalFrame { weights: rows, position, .. } => {
+            weights(rows.as_flattened()).or(check(Range::SITE_DISTANCE, position))
+        }
+    };
+    refused.map(|what| format!("it has {what}"))
 }
 
 /// What is wrong with weights, distances and angles.

@@ -204,10 +204,9 @@ impl Dimension {
         let mut meanings = UNITS.iter().filter(|known| known.0 == unit).peekable();
         if let Some(known) = meanings.clone().find(|known| known.1 == self) {
             let value = value * known.2;
-            return if value.is_finite() {
-                Ok(value)
-            } else {
-                Err(self.problem(format!("\"{text}\" is too large for a number")))
+            return match value.abs() <= self.largest() {
+                true => Ok(value),
+                false => Err(self.beyond(text)),
             };
         }
         Err(self.problem(match meanings.peek() {
@@ -247,6 +246,13 @@ impl Dimension {
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
         let message = format!("missing unit: {} is written as text with its unit", self.name());
         Problem::new(message).help(format!("write \"{number} {usual}\"; accepted units: {}", self.unit_list()))
+    }
+
+    /// The problem of a number beyond the physical range.
+    fn beyond(self, text: &str) -> Problem {
+        let largest = self.spell(self.largest());
+        Problem::new(format!("\"{text}\" is outside the physical range of {}: at most {largest} in size", self.name()))
+            .help(format!("for example \"{}\"", self.example()))
     }
 
     fn problem(self, message: String) -> Problem {

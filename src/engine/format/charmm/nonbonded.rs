@@ -93,6 +93,7 @@ pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut 
                 bonded.pairs14.push(Pair14 { atoms: [i, j], charge_product, c6, c12 });
             }
         }
+        Exclusions::check_number(excluded.len() as u64, atoms.len())?;
     }
     *exclusions = Exclusions::from_pairs(atoms.len(), excluded);
     Ok(())

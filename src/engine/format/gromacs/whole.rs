@@ -30,11 +30,14 @@ pub(super) fn expand(
     whole.topology.atoms.reserve_exact(atoms);
     let mut parts: HashMap<usize, Part<'_>> = HashMap::new();
     let mut reduced = ReducedTypes::new(force_field);
+    let mut excluded = 0u64;
     for &(index, copies) in molecules.iter().filter(|(_, copies)| *copies > 0) {
         let part = match parts.entry(index) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(Part::new(&types[index], &mut reduced)?),
         };
+        excluded = excluded.saturating_add((part.exclusions.len() as u64).saturating_mul(copies as u64));
+        Exclusions::check_number(excluded, atoms)?;
         whole.append(part, copies);
     }
     let mut topology = whole.topology;
