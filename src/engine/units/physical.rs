@@ -9,8 +9,8 @@ use super::{BAR, Dimension};
 const LONGEST: f64 = 1e6;
 /// Longest time, ps: a second; simulations reach milliseconds.
 const LATEST: f64 = 1e12;
-/// Longest time of a computer, s: 3000 years.
-const WALL_TIME: f64 = 1e11;
+/// Longest time of a computer, s: a century. Sums of such times do not overflow the clock of the standard library.
+const WALL_TIME: f64 = 100.0 * 365.25 * 86400.0;
 /// Highest temperature, K: molecules and most atoms are ionised (86 eV).
 const HOTTEST: f64 = 1e6;
 /// Largest pressure, bar: some times that in the centre of the Earth, 3.6e6 bar.
