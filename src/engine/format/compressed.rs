@@ -124,7 +124,15 @@ fn collect(kind: &str, reader: impl Read, limit: u64) -> std::result::Result<Vec
 fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> std::result::Result<(), Problem> {
     // one byte more than allowed tells "too large" from "exactly full"
     let left = limit - out.len() as u64 + 1;
-    reader.take(left).read_to_end(out).map_err(|error| corrupt(kind, error))?;
+    reader.take(left).read_to_end(out).map_err(|error| match error.kind() {
+        ErrorKind::OutOfMemory => {
+            let most = MAX_XZ_MEMORY_KIB >> 10;
+            let problem =
+                Problem::new(format!("the {kind} stream needs more than {most} MiB of memory to be unpacked"));
+            problem.help(format!("pack it again with {kind} -9 or less"))
+        }
+        _ => corrupt(kind, error),
+    })?;
     if out.len() as u64 > limit {
         let message = format!("the {kind} stream unpacks to more than {limit} bytes");
         let help = format!(

@@ -9,7 +9,7 @@ use crate::units::Range;
 const SMALLEST_MAP: usize = 4;
 
 /// How to mend a number outside its range.
-const MEND: &str = "mend the number in the topology; is it in another unit?";
+pub(super) const MEND: &str = "mend the number in the topology; is it in another unit?";
 
 /// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Distances that
 /// are no bonds, and torsions, may correct other terms: their force constants may be negative.

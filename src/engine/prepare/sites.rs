@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::description::MEND;
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 use crate::units::Range;
@@ -36,7 +37,8 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
         if let Some((_, atom)) = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom)) {
             return Some(problem(format!("it follows from atom {} twice", atom + 1)));
         }
-        shape(construction).or_else(|| beyond(construction)).map(problem)
+        let beyond = || beyond(construction).map(|what| problem(what).help(MEND));
+        shape(construction).map(problem).or_else(beyond)
     })
 }
 

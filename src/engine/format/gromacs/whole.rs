@@ -37,7 +37,10 @@ pub(super) fn expand(
             Entry::Vacant(new) => new.insert(Part::new(&types[index], &mut reduced)?),
         };
         excluded = excluded.saturating_add((part.exclusions.len() as u64).saturating_mul(copies as u64));
-        Exclusions::check_number(excluded, atoms)?;
+        Exclusions::check_number(excluded, atoms).map_err(|problem| {
+            let message = format!("with {copies} molecules {}, {}", types[index].name, problem.message);
+            Problem { message, ..problem }
+        })?;
         whole.append(part, copies);
     }
     let mut topology = whole.topology;
