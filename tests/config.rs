@@ -359,6 +359,8 @@ fn quantities_outside_the_physical_range_are_refused_with_the_range() {
         ("stage.heat.duration=\"1e200 ns\"", "the physical range of a time"),
         ("stage.heat.barostat.pressure=\"-1e30 bar\"", "the physical range of a pressure: at most"),
         ("forces.cutoff=\"1e30 nm\"", "the physical range of a length: at most"),
+        ("stage.heat.timestep=\"1e-300 fs\"", "the physical range of a time: at least"),
+        ("forces.cutoff=\"1e-9 nm\"", "forces.cutoff must be greater than zero, more than 0.01 nm"),
         ("run.max_time=\"1e300 h\"", "the physical range of a wall-clock time"),
     ] {
         let problems = parse_set(EVERYTHING, &[setting]).map(|_| ()).expect_err(setting);

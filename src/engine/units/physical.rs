@@ -31,6 +31,9 @@ const ANGLE: f64 = 1e6;
 const INVERSE_LENGTH: f64 = 1e6;
 
 impl Dimension {
+    /// The smallest magnitude, in internal units, that is accepted other than zero: its reciprocal is a number in single precision.
+    pub const SMALLEST: f64 = 1e-30;
+
     /// The largest magnitude, in internal units, that is accepted.
     pub fn largest(self) -> f64 {
         use Dimension as D;
@@ -99,8 +102,9 @@ impl Range {
     pub const ANGULAR_CORRECTION: Self = Self { low: -STIFFEST, ..Self::ANGULAR };
     /// The periodicity of a torsion.
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
-    /// The amplitude of a torsion or a correction map, of either sign.
-    pub const AMPLITUDE: Self = Self::around("energy", ENERGY, "kJ/mol");
+    /// The amplitude of a torsion or a correction map, of either sign: 25 chemical bonds. Terms of a torsion cancel each other,
+    /// and larger ones to less than single precision resolves.
+    pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
     /// A weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");
     /// A distance of a virtual site, negative on the other side.

@@ -204,9 +204,11 @@ impl Dimension {
         let mut meanings = UNITS.iter().filter(|known| known.0 == unit).peekable();
         if let Some(known) = meanings.clone().find(|known| known.1 == self) {
             let value = value * known.2;
-            return match value.abs() <= self.largest() {
+            let size = value.abs();
+            // false for what is no number
+            return match size == 0.0 || (Self::SMALLEST..=self.largest()).contains(&size) {
                 true => Ok(value),
-                false => Err(self.beyond(text)),
+                false => Err(self.beyond(text, size)),
             };
         }
         Err(self.problem(match meanings.peek() {
@@ -248,11 +250,14 @@ impl Dimension {
         Problem::new(message).help(format!("write \"{number} {usual}\"; accepted units: {}", self.unit_list()))
     }
 
-    /// The problem of a number beyond the physical range.
-    fn beyond(self, text: &str) -> Problem {
-        let largest = self.spell(self.largest());
-        Problem::new(format!("\"{text}\" is outside the physical range of {}: at most {largest} in size", self.name()))
-            .help(format!("for example \"{}\"", self.example()))
+    /// The problem of a number of this size, in internal units, outside the physical range.
+    fn beyond(self, text: &str, size: f64) -> Problem {
+        let bound = match size < Self::SMALLEST {
+            true => format!("at least {} in size, or zero", self.spell(Self::SMALLEST)),
+            false => format!("at most {} in size", self.spell(self.largest())),
+        };
+        let message = format!("\"{text}\" is outside the physical range of {}: {bound}", self.name());
+        Problem::new(message).help(format!("for example \"{}\"", self.example()))
     }
 
     fn problem(self, message: String) -> Problem {
