@@ -47,7 +47,7 @@ pub fn open_with(path: &Path, how: &mut OpenOptions) -> Result<File> {
     let what = if kind.is_dir() {
         "this is a folder, expected a file"
     } else {
-        "not a regular file: pipes and devices are neither read nor written; put a file in its place"
+        "not a regular file: pipes and devices are not read or written; put a file in its place"
     };
     Err(Error::new(ErrorKind::InvalidInput, what))
 }

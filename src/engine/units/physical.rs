@@ -11,8 +11,8 @@ const LONGEST: f64 = 1e6;
 const LATEST: f64 = 1e12;
 /// Longest time of a computer, s: a century. Sums of such times do not overflow the clock of the standard library.
 const WALL_TIME: f64 = 100.0 * 365.25 * 86400.0;
-/// Highest temperature, K: molecules and most atoms are ionised (86 eV).
-const HOTTEST: f64 = 1e6;
+/// Highest temperature, K: hotter than the core of most stars.
+const HOTTEST: f64 = 1e9;
 /// Largest pressure, bar: some times that in the centre of the Earth, 3.6e6 bar.
 const PRESSURE: f64 = 1e7;
 /// Largest mass, amu: that of a virus.

@@ -194,6 +194,17 @@ impl Dimension {
     /// assert!(Dimension::Length.parse("9").is_err());
     /// ```
     pub fn parse(self, text: &str) -> Result<f64, Problem> {
+        let value = self.read(text)?;
+        let size = value.abs();
+        // false for what is no number
+        match size == 0.0 || (Self::SMALLEST..=self.largest()).contains(&size) {
+            true => Ok(value),
+            false => Err(self.beyond(text, size)),
+        }
+    }
+
+    /// [`Self::parse`] without the physical range.
+    fn read(self, text: &str) -> Result<f64, Problem> {
         let (number, unit) = split(text);
         let Ok(value) = number.parse::<f64>() else {
             return Err(self.problem(format!("\"{text}\" does not start with a number; expected {}", self.name())));
@@ -203,13 +214,7 @@ impl Dimension {
         }
         let mut meanings = UNITS.iter().filter(|known| known.0 == unit).peekable();
         if let Some(known) = meanings.clone().find(|known| known.1 == self) {
-            let value = value * known.2;
-            let size = value.abs();
-            // false for what is no number
-            return match size == 0.0 || (Self::SMALLEST..=self.largest()).contains(&size) {
-                true => Ok(value),
-                false => Err(self.beyond(text, size)),
-            };
+            return Ok(value * known.2);
         }
         Err(self.problem(match meanings.peek() {
             Some(other) => format!("\"{unit}\" measures {}; expected {}", other.1.name(), self.name()),
@@ -239,7 +244,7 @@ impl Dimension {
         let internal = UNITS.iter().filter(own).find(|unit| unit.2 == 1.0).expect("every dimension has such a unit");
         let with_digits = |unit: &(&str, _, f64), digits| format!("{} {}", rounded(value / unit.2, digits), unit.0);
         let mut spellings = [usual, internal].into_iter().flat_map(|unit| (1..=DIGITS).map(|n| with_digits(unit, n)));
-        let exact = spellings.find(|text| self.parse(text).is_ok_and(&is_exact));
+        let exact = spellings.find(|text| self.read(text).is_ok_and(&is_exact));
         exact.unwrap_or_else(|| with_digits(internal, DIGITS))
     }
 
