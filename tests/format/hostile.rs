@@ -82,6 +82,15 @@ fn elements_with_many_attributes_are_refused_with_their_line() {
     assert!(message.contains("many.xml:9: the element `Particle` has more than 256 attributes"), "{message}");
 }
 
+/// A file that is included again costs time again.
+#[test]
+fn files_that_are_included_over_and_over_are_refused() {
+    let (folder, path) = file("a.top", &b"#include \"b.itp\"\n".repeat(2000));
+    std::fs::write(folder.path().join("b.itp"), "#define A 1\n".repeat(8000)).unwrap();
+    let message = read_topology(&path).map(|_| ()).expect_err("refused").to_string();
+    assert!(message.contains("more than 1024 MiB") && message.contains("over and over"), "{message}");
+}
+
 /// Each macro stands for the next one twice.
 #[test]
 fn macros_that_double_are_refused_with_their_line() {

@@ -36,7 +36,7 @@
 //! misses as many pairs as the same volume of the bulk liquid. The pressure is that inside the slab, too.
 
 use crate::system::{Electrostatics, ForceSettings, System};
-use crate::units::{BOLTZMANN, COULOMB};
+use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
 use motion::{Class, Pairs, classes, pairs};
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -44,9 +44,6 @@ use std::f64::consts::PI;
 mod motion;
 #[cfg(test)]
 mod tests;
-
-/// Where the search for a radius ends whatever the errors are, nm: beyond any cell.
-const LARGEST_RADIUS: f64 = 1e6;
 
 /// Radii and lifetimes of the two lists.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -315,7 +312,8 @@ impl<'a> BufferEstimate<'a> {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        while !fits(high) && high < LARGEST_RADIUS {
+        // whatever the errors are, no cell holds such a radius
+        while !fits(high) && high < FARTHEST {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
         while high - low > RESOLUTION {

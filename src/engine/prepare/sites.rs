@@ -34,12 +34,19 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
             let count = is_site.len();
             return Some(problem(format!("it follows from atom {}, but there are {count}", u64::from(*atom) + 1)));
         }
-        if let Some((_, atom)) = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom)) {
+        if let Some(atom) = repeated(atoms) {
             return Some(problem(format!("it follows from atom {} twice", atom + 1)));
         }
         let beyond = || beyond(construction).map(|what| problem(what).help(MEND));
         shape(construction).map(problem).or_else(beyond)
     })
+}
+
+/// An atom that is there twice.
+fn repeated(atoms: &[u32]) -> Option<u32> {
+    let mut sorted = atoms.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// Puts each site behind those that it follows from. Fails where a site follows from itself.

@@ -7,7 +7,7 @@
 mod physical;
 mod quantity;
 
-pub use physical::Range;
+pub use physical::{FARTHEST, FASTEST, Range};
 pub use quantity::Dimension;
 
 /// 1/(4πε₀) in kJ nm/(mol e²): N_A e²/(4πε₀), CODATA 2018; the value of OpenMM 8.

@@ -5,8 +5,9 @@
 
 use super::{BAR, Dimension};
 
-/// Longest distance, nm: a millimetre, as for positions.
-const LONGEST: f64 = 1e6;
+/// Farthest position, longest edge of a box and longest distance, nm: a millimetre, beyond any path of a diffusing molecule.
+/// `f64` resolves 1e-10 nm there.
+pub const FARTHEST: f64 = 1e6;
 /// Longest time, ps: a second; simulations reach milliseconds.
 const LATEST: f64 = 1e12;
 /// Longest time of a computer, s: a century. Sums of such times do not overflow the clock of the standard library.
@@ -21,8 +22,8 @@ const HEAVIEST: f64 = 1e9;
 const ENERGY: f64 = 1e7;
 /// Largest force, kJ/mol/nm, and force constant, kJ/mol/nm²: 10⁴ times that of the stiffest chemical bond.
 const STIFFEST: f64 = 1e10;
-/// Fastest motion, nm/ps: the speed of light.
-const FASTEST: f64 = 299_792.458;
+/// Fastest atom, nm/ps: the speed of light.
+pub const FASTEST: f64 = 299_792.458;
 /// Highest rate or frequency, 1/ps: a period of 1 as.
 const RATE: f64 = 1e6;
 /// Largest angle, rad: that of a variable that turns for as long as a simulation lasts.
@@ -38,7 +39,7 @@ impl Dimension {
     pub fn largest(self) -> f64 {
         use Dimension as D;
         match self {
-            D::Length => LONGEST,
+            D::Length => FARTHEST,
             D::InverseLength => INVERSE_LENGTH,
             D::Time => LATEST,
             D::WallTime => WALL_TIME,
