@@ -63,6 +63,9 @@ pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     Ok(atoms)
 }
 
+/// Characters of a selection, and of what is wrong with it, in a message.
+const LONGEST_QUOTE: usize = 300;
+
 struct Parser<'a> {
     topology: &'a Topology,
     text: &'a str,
@@ -226,11 +229,17 @@ impl<'a> Parser<'a> {
     }
 
     fn problem(&self, what: &str) -> Problem {
-        Problem::new(format!("selection \"{}\": {what}", self.text)).help(
+        Problem::new(format!("selection \"{}\": {}", shortened(self.text), shortened(what))).help(
             "words: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look \
              for; and, or, not, parentheses; for example \"protein and heavy and resid 5-17\"",
         )
     }
+}
+
+/// The beginning of a text that is too long for a message.
+fn shortened(text: &str) -> String {
+    let beginning: String = text.chars().take(LONGEST_QUOTE).collect();
+    if beginning.len() < text.len() { beginning + "…" } else { beginning }
 }
 
 fn no_word(word: &str) -> String {
@@ -339,6 +348,7 @@ mod tests {
         let problem = select(&large, &parts).unwrap_err().to_string();
         assert!(problem.contains("its more than 2048 parts are too many for 1048576 atoms"), "{}", &problem[..100]);
         let deep = "(".repeat(1_000_000);
-        assert!(select(&topology(), &deep).unwrap_err().message.contains("100 levels"));
+        let message = select(&topology(), &deep).unwrap_err().message;
+        assert!(message.contains("((…\": more than 100 levels") && message.len() < 1000, "{message}");
     }
 }
