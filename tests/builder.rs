@@ -11,8 +11,8 @@ use md::prepare::{
     AtomSpec, ConstrainedTerms, Files, ForceOptions, Options, Prepared, Setting, SystemBuilder, TuningMethod, prepare,
 };
 use md::system::{
-    Angle, Bond, Cmap, CmapGrid, CombinationRule, Construction, Description, DispersionCorrection, LennardJones,
-    LjModifier, Pair14, System, Torsion,
+    Angle, Bond, Cmap, CmapGrid, CombinationRule, Construction, Description, DispersionCorrection, HarmonicImproper,
+    LennardJones, LjModifier, Pair14, System, Torsion,
 };
 use md::vec3::{Vec3, vec3};
 
@@ -244,6 +244,54 @@ fn terms_of_atoms_that_are_not_there_are_refused() {
     });
 }
 
+/// Parameters outside any physical range are refused with the range; signs and sizes that force fields have are not.
+#[test]
+fn parameters_outside_their_physical_ranges_are_refused() {
+    let bond = Bond { atoms: [0, 1], length: 0.15, force_constant: 2e5 };
+    let angle = Angle { atoms: [0, 1, 2], angle: 1.9, force_constant: 500.0 };
+    let torsion = Torsion { atoms: [0, 1, 2, 3], periodicity: 3, phase: 3.2, force_constant: -6.0 };
+    let improper = HarmonicImproper { atoms: [0, 1, 2, 3], angle: -0.6, force_constant: -20.0 };
+    let pair = Pair14 { atoms: [0, 3], charge_product: 0.1, c6: 1e-3, c12: 1e-6 };
+    let atom = AtomSpec { name: "BAD", mass: 1.0, ..AtomSpec::default() };
+    let mut sound = chain();
+    sound.bonded().urey_bradleys.push(Bond { force_constant: -1e4, ..bond });
+    sound.bonded().distances.push(Bond { force_constant: -1e4, ..bond });
+    sound.bonded().bonds.push(Bond { length: 0.0, force_constant: 0.0, ..bond });
+    sound.bonded().propers.push(torsion);
+    sound.bonded().harmonic_impropers.push(improper);
+    sound.build().expect("a sound system");
+    refused("atom 6 (BAD) has the charge 1e30 e, outside the physical range of -10000 to 10000 e", |b| {
+        _ = b.atom(AtomSpec { charge: 1e30, ..atom })
+    });
+    refused("has the mass 1e300 amu, outside", |b| _ = b.atom(AtomSpec { mass: 1e300, ..atom }));
+    refused("bonds: term 4, of atoms 1, 2, has the length -1 nm, outside the physical range of 0 to 1000 nm", |b| {
+        b.bonded().bonds.push(Bond { length: -1.0, ..bond })
+    });
+    refused("has the force constant -100000 kJ/mol/nm²", |b| {
+        b.bonded().bonds.push(Bond { force_constant: -1e5, ..bond })
+    });
+    refused("Urey-Bradley terms: term 1, of atoms 1, 2, has the length -0.1 nm", |b| {
+        b.bonded().urey_bradleys.push(Bond { length: -0.1, ..bond })
+    });
+    refused("angles: term 1, of atoms 1, 2, 3, has the force constant -1", |b| {
+        b.bonded().angles.push(Angle { force_constant: -1.0, ..angle })
+    });
+    refused("has the angle 7 rad", |b| b.bonded().angles.push(Angle { angle: 7.0, ..angle }));
+    refused("proper torsions: term 1, of atoms 1, 2, 3, 4, has the energy -1e30 kJ/mol", |b| {
+        b.bonded().propers.push(Torsion { force_constant: -1e30, ..torsion })
+    });
+    refused("harmonic impropers: term 1, of atoms 1, 2, 3, 4, has the force constant 1e30", |b| {
+        b.bonded().harmonic_impropers.push(HarmonicImproper { force_constant: 1e30, ..improper })
+    });
+    refused("1-4 pairs: term 1, of atoms 1, 4, has the c12 1e30", |b| {
+        b.bonded().pairs14.push(Pair14 { c12: 1e30, ..pair })
+    });
+    refused("a grid of a correction map has the energy 1e30 kJ/mol", |b| {
+        b.bonded().cmap_grids.push(CmapGrid { size: 4, energies: vec![1e30; 16] })
+    });
+    refused("Lennard-Jones types 0 and 1: the c6 3.1", |b| _ = b.lj_type("L", LennardJones { c6: 1e30, c12: 1.0 }));
+}
+
 #[test]
 fn types_and_options_that_contradict_each_other_are_refused() {
     let repulsive = LennardJones { c6: 0.0, c12: 1.0 };
@@ -311,6 +359,11 @@ fn virtual_sites_are_placed() {
         (Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.5, distance: f64::NAN }, "its distance is NaN nm"),
         (Construction::FixedAngle3 { atoms: [0, 1, 2], angle: f64::INFINITY, distance: 0.1 }, "are no numbers"),
         (Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: f64::NAN }, "are no numbers"),
+        (
+            Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: 1e300 },
+            "it has the coefficient of the cross product 1e300 1/nm, outside the physical range of -1000 to 1000 1/nm",
+        ),
+        (average([1e300, -1e300, 1.0]), "it has the weight 1e300"),
         (
             Construction::LocalFrame {
                 atoms: vec![0, 1],

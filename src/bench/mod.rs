@@ -69,7 +69,7 @@ impl Report {
             host: crate::observe::lock::host_name(),
             processor: processor(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            date: jiff::Zoned::now().strftime("%Y-%m-%d").to_string(),
+            date: crate::observe::clock::local("%Y-%m-%d"),
             ..Self::default()
         }
     }

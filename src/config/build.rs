@@ -242,10 +242,7 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
         let message = "precision = \"double\" runs on the CPU only, but device asks for CUDA";
         report(problems, table, "precision", message, "set device = \"cpu\", or precision = \"mixed\"");
     }
-    let max_time = match table.number("max_time") {
-        Some(seconds) => Some(wall_time(table, "max_time", seconds, problems)?),
-        None => None,
-    };
+    let max_time = table.number("max_time").map(Duration::from_secs_f64);
     Some(RunOptions {
         seed: u64::try_from(table.integer("seed")?).ok()?,
         device: device?,
@@ -269,17 +266,6 @@ fn device(text: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<Devi
     device
 }
 
-/// A duration in seconds, of a key of a table.
-pub(super) fn wall_time(table: &Table, key: &str, seconds: f64, problems: &mut Vec<Problem>) -> Option<Duration> {
-    // std's clock arithmetic overflows far beyond this; a century is longer than any run
-    const CENTURY: f64 = 100.0 * 365.25 * 86400.0;
-    if seconds > CENTURY {
-        report(problems, table, key, format!("{key} is longer than a century"), "for example \"24 h\"");
-        return None;
-    }
-    Some(Duration::from_secs_f64(seconds))
-}
-
 fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
     let checkpoint = table.table("checkpoint")?;
     Some(OutputOptions {
@@ -293,7 +279,7 @@ fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
             Some(_) => None,
             None => Some(RestraintOptions { every: table.table("restraints")?.interval("every")? }),
         },
-        checkpoint: CheckpointOptions { every: wall_time(checkpoint, "every", checkpoint.number("every")?, problems)? },
+        checkpoint: CheckpointOptions { every: Duration::from_secs_f64(checkpoint.number("every")?) },
     })
 }
 

@@ -202,8 +202,12 @@ fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> 
         VelocitiesWord::File => return Some(Velocities::File),
         VelocitiesWord::Generate => {}
     }
-    let thermostat = table.table("thermostat").and_then(|thermostat| thermostat.schedule("temperature"));
-    match table.number("temperature").or(thermostat.map(|temperature| temperature.at(0.0))) {
+    let thermostat = table.table("thermostat");
+    if [Some(table), thermostat].into_iter().flatten().any(|table| table.failed.contains(&"temperature")) {
+        return None;
+    }
+    let of_thermostat = thermostat.and_then(|thermostat| thermostat.schedule("temperature"));
+    match table.number("temperature").or(of_thermostat.map(|temperature| temperature.at(0.0))) {
         Some(temperature) => Some(Velocities::Generate { temperature }),
         None => {
             let message = "velocities = \"generate\" needs a temperature";

@@ -1,6 +1,8 @@
 //! What a stage writes otherwise than the run.
 
-use super::build::{report, wall_time};
+use std::time::Duration;
+
+use super::build::report;
 use super::value::Table;
 use crate::error::Problem;
 use crate::run::{CheckpointOptions, ENERGIES, Interval, OutputOptions, RESTRAINTS, StageOutput};
@@ -32,7 +34,7 @@ pub(super) fn stage_output(
         trajectory(inner, run, &mut output, problems);
     }
     if let Some(inner) = table.table("checkpoint") {
-        let every = wall_time(inner, "every", inner.number("every")?, problems)?;
+        let every = Duration::from_secs_f64(inner.number("every")?);
         output.checkpoint = Some(CheckpointOptions { every });
     }
     (problems.len() == before).then_some(output)

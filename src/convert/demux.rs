@@ -4,12 +4,12 @@
 //! attempt at or before n, as `exchange.csv` says; frames and rows of that step, of whichever replica, become those of the
 //! state. Replicas are read side by side, one frame of each at a time.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::Target;
 use crate::error::{Error, Problem, Result};
+use crate::format::file;
 use crate::observe::exchange::{EXCHANGE, ExchangeRow, read};
 use crate::observe::trajectory::{FrameSource, StoredFrame, open};
 use crate::run::{Checkpoint, ENERGIES, OutputOptions};
@@ -110,13 +110,13 @@ impl Demux {
     fn rows(&self, target: &Path) -> Result<usize> {
         let open = |replica| {
             let path = self.file(replica, ENERGIES);
-            File::open(&path).map(|file| BufReader::new(file).lines()).map_err(|error| Error::io(&path, error))
+            file::open(&path).map(|file| BufReader::new(file).lines()).map_err(|error| Error::io(&path, error))
         };
         let mut sources = (0..self.replicas).map(open).collect::<Result<Vec<_>>>()?;
         let paths: Vec<PathBuf> = (0..self.replicas).map(|state| Self::folder(target, state).join(ENERGIES)).collect();
         let temporary = |path: &Path| path.with_extension("csv.part");
         let create =
-            |path: &PathBuf| File::create(temporary(path)).map(BufWriter::new).map_err(|error| Error::io(path, error));
+            |path: &PathBuf| file::create(&temporary(path)).map(BufWriter::new).map_err(|error| Error::io(path, error));
         let mut targets = paths.iter().map(create).collect::<Result<Vec<_>>>()?;
         let mut count = 0;
         'rows: loop {

@@ -7,6 +7,7 @@ use crate::backend::Energies;
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::surface_tension;
 use crate::error::{Error, Problem, Result};
+use crate::format::file;
 use crate::units;
 use crate::vec3::Vec3;
 
@@ -185,7 +186,7 @@ pub const TABLE_START: &str = "step,time (ps),stage,";
 
 /// Reads a table of any run; a last line that is not finished is left out.
 pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    let text = file::text(path).map_err(|e| Error::io(path, e))?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
     let header = lines.next().filter(|line| line.starts_with(TABLE_START));
     let header = header.ok_or_else(|| Problem::new("not an energy table of md").in_file(path).at_line(1))?;

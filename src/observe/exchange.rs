@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::log::{Level, RunLog};
 use crate::error::{Error, Problem, Result};
+use crate::format::file::{self, open_with};
 
 /// The file.
 pub const EXCHANGE: &str = "exchange.csv";
@@ -88,7 +89,8 @@ impl ExchangeTable {
     /// unfinished is cut off.
     pub fn open(path: &Path, replicas: usize, see: impl FnMut(ExchangeRow)) -> Result<Self> {
         let io = |error| Error::io(path, error);
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        let mut file =
+            open_with(path, OpenOptions::new().read(true).write(true).create(true).truncate(false)).map_err(io)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(io)?;
         let header = ExchangeRow::header(replicas);
@@ -136,7 +138,7 @@ fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRo
 
 /// Reads the file of an exchange; gives the number of replicas with the rows.
 pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
+    let text = file::text(path).map_err(|error| Error::io(path, error))?;
     let complete = text.rfind('\n').map_or("", |end| &text[..=end]);
     let columns = complete.lines().next().unwrap_or_default().split(',');
     let replicas = columns.filter(|column| column.starts_with("state of ")).count();

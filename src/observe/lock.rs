@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Problem, Result};
+use crate::format::file::{self, open_with};
 
 /// Name of the lock file; it stays behind, the lock on it does not.
 const FILE_NAME: &str = ".md.lock";
@@ -50,7 +51,7 @@ impl OutputLock {
         let path = directory.join(FILE_NAME);
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
         let lock = Self::on_directory(directory, held)?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = open_with(&path, OpenOptions::new().read(true).write(true).create(true).truncate(false));
         let Some(file) = unless_missing(file, &path)? else { return Ok(None) };
         let lock = lock.with_file(file)?;
         if lock.check().is_err() {
@@ -65,7 +66,7 @@ impl OutputLock {
         let directory = super::replace::directory(file);
         let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
         let lock = Self::on_directory(directory, held)?;
-        match OpenOptions::new().read(true).write(true).open(directory.join(FILE_NAME)) {
+        match open_with(&directory.join(FILE_NAME), OpenOptions::new().read(true).write(true)) {
             Ok(file) => lock.with_file(file),
             Err(_) => Ok(lock),
         }
@@ -110,7 +111,7 @@ impl OutputLock {
     /// Writes the holder into the lock file.
     fn sign(&self) -> std::io::Result<()> {
         let Some(mut file) = self.file.as_ref() else { return Ok(()) };
-        let since = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z");
+        let since = super::clock::local("%Y-%m-%d %H:%M:%S %Z");
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "process {} on {} since {since}", std::process::id(), host_name())
@@ -136,7 +137,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
 fn in_use(directory: &Path) -> Error {
     let mut holder = String::new();
     // the message is true without these words too
-    let _ = File::open(directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
+    let _ = file::open(&directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))
         .in_file(directory)

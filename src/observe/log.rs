@@ -8,6 +8,7 @@ use super::progress::three_digits;
 use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, Result};
+use crate::format::file::open_with;
 
 /// Importance of a line, by which the caller decides what the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +35,7 @@ pub struct RunLog {
 impl RunLog {
     /// Opens `path` for appending, creating it if need be.
     pub fn open(path: &Path, echo: Option<Echo>) -> Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(path).map_err(|e| Error::io(path, e))?;
+        let file = open_with(path, OpenOptions::new().append(true).create(true)).map_err(|e| Error::io(path, e))?;
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 

@@ -6,6 +6,7 @@
 //! trajectories and energies can be cut back to a checkpoint and continued.
 
 pub mod checkpoint;
+pub mod clock;
 pub mod energies;
 pub mod exchange;
 pub mod extent;

@@ -112,8 +112,8 @@ fn details(status: &Status) -> String {
     }
     if let Some(seconds) = status.seconds_left {
         text.push_str(&format!(", {} left", duration(seconds)));
-        let end = jiff::Zoned::now().checked_add(jiff::SignedDuration::from_secs(seconds as i64));
-        if let Ok(end) = end {
+        let left = jiff::SignedDuration::from_secs(seconds as i64);
+        if let Some(end) = super::clock::now().and_then(|now| now.checked_add(left).ok()) {
             let day = if seconds < 43_200.0 { "%H:%M" } else { "%a %H:%M" };
             text.push_str(&format!(" (until {})", end.strftime(day)));
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{Error, Result};
+use crate::format::file;
 
 /// An empty temporary file in the directory of `path`, removed unless it is renamed. Its name is fixed, so that the next
 /// run overwrites what a killed one leaves; only one process may write to the directory (it is locked).
@@ -16,7 +17,7 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     name.push(path.file_name().unwrap_or_default());
     name.push(".tmp");
     let temporary = directory(path).join(name);
-    let file = File::create(&temporary).map_err(|e| Error::io(path, e))?;
+    let file = file::create(&temporary).map_err(|e| Error::io(&temporary, e))?;
     let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
     Ok(NamedTempFile::from_parts(file, temporary))
 }

@@ -155,7 +155,7 @@ impl EnsembleStatus {
         use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
         let first = [Running, Failed, Stopped, Waiting].into_iter().find(|&state| self.count(state) > 0);
         self.state = first.unwrap_or(Finished);
-        self.updated = jiff::Timestamp::now().to_string();
+        self.updated = super::clock::utc();
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         text.push(b'\n');
         replace_synced(&directory.join(ENSEMBLE), |out| out.write_all(&text))

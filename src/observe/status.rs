@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::lock::host_name;
 use super::replace::replace;
 use crate::error::{Error, Problem, Result};
+use crate::format::file;
 
 /// What a run is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +68,7 @@ impl Status {
 
     /// Replaces `path` at once, with the present time as [`Self::updated`].
     pub fn write(&mut self, path: &Path) -> Result<()> {
-        self.updated = jiff::Timestamp::now().to_string();
+        self.updated = super::clock::utc();
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         text.push(b'\n');
         replace(path, &text)
@@ -75,7 +76,7 @@ impl Status {
 
     /// Reads what [`Self::write`] wrote.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        let text = file::read(path, file::LONGEST_RECORD).map_err(|e| Error::io(path, e))?;
         serde_json::from_slice(&text)
             .map_err(|e| Problem::new(format!("not a status file of md: {e}")).in_file(path).into())
     }

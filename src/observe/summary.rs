@@ -13,6 +13,7 @@ use super::status::RunState;
 use super::tuning::Tuning;
 use crate::backend::Work;
 use crate::error::{Error, Problem, Result};
+use crate::format::file;
 use crate::system::PmeParameters;
 
 /// Everything worth comparing between two runs.
@@ -125,7 +126,7 @@ impl Summary {
 
     /// Reads what [`Self::write`] wrote.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+        let text = file::read(path, file::LONGEST_RECORD).map_err(|e| Error::io(path, e))?;
         serde_json::from_slice(&text).map_err(|e| {
             let problem = Problem::new(format!("not a summary of md: {e}")).in_file(path);
             problem.help("a run writes it at its end").into()

@@ -12,6 +12,7 @@ use crc32fast::Hasher;
 
 use super::extent::Extent;
 use crate::error::{Error, Problem, Result};
+use crate::format::file::{self, open_with};
 
 /// Writes a table. The rows of a step are written in one system call, so that readers see them at once.
 #[derive(Debug)]
@@ -67,7 +68,7 @@ impl Table {
     pub fn append(path: &Path, header: &str, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let (length, rows) = checkpointed_rows(path, header, checkpointed)?;
-        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
+        let mut file = open_with(path, OpenOptions::new().write(true)).map_err(io)?;
         file.set_len(length).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(Self::new(path, file, rows))
@@ -126,7 +127,7 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
 
 /// The first `most` rows that are complete, and where they end.
 fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
-    let mut reader = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
+    let mut reader = BufReader::new(file::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
     let mut next = |line: &mut Vec<u8>| {
         line.clear();

@@ -5,14 +5,13 @@ use super::directory::Directory;
 use super::outputs::Outputs;
 use super::reporter::RunInfo;
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, write_pdb, write_rst7};
+use crate::format::{Coordinates, file, write_pdb, write_rst7};
 use crate::observe::extent::Extent;
 use crate::observe::replace::replace_synced;
 use crate::observe::status::{RunState, Status};
 use crate::observe::summary::Summary;
 use crate::system::{State, System};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -74,7 +73,7 @@ pub(super) fn closed_files(
 /// Size and checksum of a file.
 fn file_extent(path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
-    let (mut file, mut buffer) = (File::open(path).map_err(io)?, vec![0; 1 << 16]);
+    let (mut file, mut buffer) = (file::open(path).map_err(io)?, vec![0; 1 << 16]);
     let (mut checksum, mut count) = (crc32fast::Hasher::new(), 0);
     loop {
         match file.read(&mut buffer).map_err(io)? {

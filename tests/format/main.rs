@@ -15,6 +15,7 @@ mod gromacs;
 mod gromacs_cli;
 mod gromacs_text;
 mod gromacs_traps;
+mod hostile;
 mod intermolecular;
 mod literal;
 mod lone_pairs;

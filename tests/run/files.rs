@@ -45,6 +45,25 @@ fn a_finished_run_is_left_alone_and_moved_aside_when_forced() {
     assert_same(&record, &case.record("out"));
 }
 
+/// A pipe or device in the place of a file that a run writes would be waited for, or filled, for ever.
+#[test]
+fn pipes_and_devices_in_the_output_folder_are_refused() {
+    for name in ["run.log", ".md.lock", ".status.json.tmp", ".checkpoint.md.tmp", ".effective.toml.tmp"] {
+        for device in [false, true] {
+            let case = case();
+            std::fs::create_dir(case.path("out")).unwrap();
+            let path = case.path("out").join(name);
+            if device {
+                std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+            } else {
+                assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+            }
+            let messages = case.ends_with(5, &[]);
+            assert!(messages.contains(name) && messages.contains("not a regular file"), "{name}: {messages}");
+        }
+    }
+}
+
 #[test]
 fn longer_stages_and_new_ones_continue() {
     let (long, short) = (case(), case());

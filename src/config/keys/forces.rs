@@ -17,6 +17,11 @@ const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater th
 /// A hydrogen cannot take more than its carbon or oxygen can spare.
 const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
 
+/// Powers of distances within a shorter cutoff are no numbers in single precision.
+const CUTOFF: Range = Range { above: 0.01, at_most: f64::INFINITY, words: "greater than zero, more than 0.01 nm" };
+/// Below, reciprocal space has nothing to sum.
+const SPLITTING: Range = Range { above: 1e-3, at_most: f64::INFINITY, words: "greater than 0.001 1/nm" };
+
 /// Spacings of a mesh.
 const SPACING: Range = Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" };
 
@@ -26,7 +31,7 @@ const BY_FORCE_FIELD: key::Default = Is("\"force-field\"");
 pub(super) static FORCES: &[Key] = &[
     Key {
         name: "cutoff",
-        kind: Quantity(Length, Range::POSITIVE),
+        kind: Quantity(Length, CUTOFF),
         words: &["none", words::FORCE_FIELD],
         default: BY_FORCE_FIELD,
         example: "\"0.9 nm\"",
@@ -35,7 +40,7 @@ pub(super) static FORCES: &[Key] = &[
     },
     Key {
         name: "cutoff_lj",
-        kind: Quantity(Length, Range::POSITIVE),
+        kind: Quantity(Length, CUTOFF),
         words: &["none", words::FORCE_FIELD],
         default: Rule("the same as cutoff", |table| table.get("cutoff").map(|entry| entry.text.clone())),
         example: "\"1.2 nm\"",
@@ -167,7 +172,7 @@ pub(super) static FORCES: &[Key] = &[
 
 const ALPHA: Key = Key {
     name: "alpha",
-    kind: Quantity(InverseLength, Range::POSITIVE),
+    kind: Quantity(InverseLength, SPLITTING),
     example: "\"3.1 1/nm\"",
     doc: "Ewald splitting parameter; with grid. Both are used as given.",
     ..KEY

@@ -10,9 +10,20 @@ use crate::error::{Error, Problem, Result};
 /// The largest file accepted, before and after unpacking, in bytes: a topology of about 20 million atoms.
 const MAX_UNPACKED: u64 = 4 << 30;
 
-/// How many times its packed size a file may become. xz packs topologies of water and protein 25- to 55-fold, of a noble
-/// gas, line after line the same, up to 800-fold at 300,000 atoms; zeros 7000-fold, and zstd packs those without limit.
+/// How many times its packed size a file up to [`MAX_REPETITIVE`] may become. xz packs a topology of a noble gas, line after
+/// line the same, up to 800-fold at 300,000 atoms; zeros 7000-fold, and zstd packs those without limit.
 const MAX_RATIO: u64 = 2000;
+
+/// Bytes up to which [`MAX_RATIO`] holds: a noble gas of some two million atoms. Bounds the memory that a small file can take.
+const MAX_REPETITIVE: u64 = 160 << 20;
+
+/// How many times its packed size a larger file may become: xz packs topologies of water and protein 25- to 55-fold.
+const MAX_LARGE_RATIO: u64 = 200;
+
+/// Streams and frames that a file may have, and unpacked bytes for each further one. pbzip2 packs blocks of 100 kB and more,
+/// bgzip of 64 KiB. A stream of bzip2 takes 0.6 ms even if it is empty.
+const FREE_STREAMS: u64 = 1000;
+const BYTES_PER_STREAM: u64 = 16 << 10;
 
 /// xz dictionaries above this (KiB) are refused; `xz -9` asks for 64 MiB.
 const MAX_XZ_MEMORY_KIB: u32 = 512 << 10;
@@ -27,11 +38,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
         ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
         _ => Error::io(path, error),
     })?;
-    let limit = MAX_UNPACKED.min(MAX_RATIO * bytes.len() as u64);
+    let limit = most_unpacked(bytes.len() as u64);
     let mut bytes = unpack(bytes, limit).map_err(|problem| problem.in_file(path))?;
     // of a text that was compressed
     remove_mark(&mut bytes);
     Ok(bytes)
+}
+
+/// Bytes that a file of so many packed bytes may have.
+fn most_unpacked(packed: u64) -> u64 {
+    MAX_UNPACKED.min((MAX_RATIO * packed).min(MAX_REPETITIVE).max(MAX_LARGE_RATIO * packed))
 }
 
 /// How a file with these first bytes is packed.
@@ -52,43 +68,82 @@ fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     match packing(packed) {
         Some("gzip") => collect("gzip", flate2::read::MultiGzDecoder::new(packed), limit),
         Some("xz") => collect("xz", lzma_rust2::XzReader::new_mem_limit(packed, true, MAX_XZ_MEMORY_KIB), limit),
-        Some("bzip2") => collect("bzip2", bzip2::read::MultiBzDecoder::new(packed), limit),
+        Some("bzip2") => unpack_bzip2(packed, limit),
         Some("zstd") => unpack_zstd(packed, limit),
         Some(kind) => Err(unsupported(kind)),
         None => Ok(bytes),
     }
 }
 
+fn unpack_bzip2(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Problem> {
+    let (mut out, mut streams) = (Vec::new(), 0);
+    while !packed.is_empty() {
+        count_stream("bzip2", &mut streams, &out)?;
+        append("bzip2", bzip2::bufread::BzDecoder::new(&mut packed), limit, &mut out)?;
+    }
+    Ok(out)
+}
+
 fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Problem> {
-    let mut out = Vec::new();
+    let (mut out, mut frames) = (Vec::new(), 0);
     // a zstd file is a sequence of frames; the decoder reads one
     while !packed.is_empty() {
+        count_stream("zstd", &mut frames, &out)?;
         let mut decoder =
             ruzstd::decoding::StreamingDecoder::new(&mut packed).map_err(|error| corrupt("zstd", error))?;
-        let frame = collect("zstd", &mut decoder, limit - out.len() as u64)?;
+        append("zstd", &mut decoder, limit, &mut out)?;
         let decoder = decoder.into_frame_decoder();
         let stored = decoder.get_checksum_from_data();
         if stored.is_some() && stored != decoder.get_calculated_checksum() {
             return Err(corrupt("zstd", "checksum does not match"));
         }
-        out.extend_from_slice(&frame);
     }
     Ok(out)
 }
 
+/// Counts one more stream of a file of which `out` is unpacked; refuses more than a file of this size has.
+fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Result<(), Problem> {
+    *streams += 1;
+    if *streams <= FREE_STREAMS + out.len() as u64 / BYTES_PER_STREAM {
+        return Ok(());
+    }
+    let message = format!("this file has more than {} {kind} streams that unpack to {} bytes", *streams - 1, out.len());
+    let help = format!(
+        "beyond {FREE_STREAMS} streams each must unpack to {BYTES_PER_STREAM} bytes; if it is genuine, unpack it by hand"
+    );
+    Err(Problem::new(message).help(help))
+}
+
 fn collect(kind: &str, reader: impl Read, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     let mut out = Vec::new();
+    append(kind, reader, limit, &mut out)?;
+    Ok(out)
+}
+
+/// Appends what the reader gives, up to `limit` bytes in all.
+fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> std::result::Result<(), Problem> {
     // one byte more than allowed tells "too large" from "exactly full"
-    reader.take(limit + 1).read_to_end(&mut out).map_err(|error| corrupt(kind, error))?;
+    let left = limit - out.len() as u64 + 1;
+    reader.take(left).read_to_end(out).map_err(|error| match error.kind() {
+        ErrorKind::OutOfMemory => {
+            let most = MAX_XZ_MEMORY_KIB >> 10;
+            let problem =
+                Problem::new(format!("the {kind} stream needs more than {most} MiB of memory to be unpacked"));
+            problem.help(format!("pack it again with {kind} -9 or less"))
+        }
+        _ => corrupt(kind, error),
+    })?;
     if out.len() as u64 > limit {
         let message = format!("the {kind} stream unpacks to more than {limit} bytes");
         let help = format!(
-            "at most {MAX_RATIO} times the packed size and {} GiB are unpacked; if it is genuine, unpack it by hand",
+            "at most {MAX_RATIO} times the packed size up to {} MiB, {MAX_LARGE_RATIO} times up to {} GiB, are unpacked; if it is \
+             genuine, unpack it by hand",
+            MAX_REPETITIVE >> 20,
             MAX_UNPACKED >> 30
         );
         return Err(Problem::new(message).help(help));
     }
-    Ok(out)
+    Ok(())
 }
 
 fn corrupt(kind: &str, reason: impl std::fmt::Display) -> Problem {
@@ -206,6 +261,27 @@ mod tests {
             let problem = unpack(packed, (1 << 20) - 1).unwrap_err();
             assert!(problem.message.contains("unpacks to more than"), "{problem}");
         }
+    }
+
+    #[test]
+    fn many_streams_that_hold_next_to_nothing_are_refused() {
+        for packed in [bzip2(b""), bzip2(b"1"), zstd(b"1")] {
+            let streams = FREE_STREAMS as usize;
+            assert!(unpack(packed.repeat(streams), 1 << 20).is_ok());
+            let problem = unpack(packed.repeat(streams + 1), 1 << 20).unwrap_err().to_string();
+            assert!(problem.contains("has more than 1000") && problem.contains("unpack it by hand"), "{problem}");
+        }
+        // streams as large as those of parallel programs
+        let block = vec![b'1'; BYTES_PER_STREAM as usize];
+        assert_eq!(unpack(zstd(&block).repeat(1100), 1 << 30).unwrap().len(), 1100 << 14);
+    }
+
+    #[test]
+    fn small_files_unpack_to_little_and_large_ones_to_what_topologies_need() {
+        assert_eq!(most_unpacked(1000), 2_000_000);
+        assert_eq!(most_unpacked(700_000), MAX_REPETITIVE);
+        assert_eq!(most_unpacked(10 << 20), 2000 << 20);
+        assert_eq!(most_unpacked(1 << 30), MAX_UNPACKED);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::error::{Problem, Result};
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
+pub use crate::units::{FARTHEST, FASTEST};
+
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
@@ -63,12 +65,6 @@ impl Label {
         }
     }
 }
-
-/// Farthest position and longest box edge in nm: a millimetre, beyond any path of a diffusing molecule. `f64` resolves
-/// 1e-10 nm there.
-pub const FARTHEST: f64 = 1e6;
-/// Fastest atom in nm/ps: the speed of light.
-pub const FASTEST: f64 = 299_792.458;
 
 /// Read a coordinate file of any known format, compressed or not; the format is told by the content.
 ///

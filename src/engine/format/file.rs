@@ -1,27 +1,89 @@
-//! Reads whole regular files into memory; pipes and devices, which may have no end, are refused. The byte-order mark of a text
-//! is left out.
+//! Opens regular files, and reads them whole into memory; pipes and devices, which may have no end, are refused, as are files
+//! that are mostly holes. The byte-order mark of a text is left out.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::text::remove_mark;
 
-/// Opens a regular file for reading; anything else is an error before a byte is read.
+/// Longest file that describes a run, bytes.
+pub const LONGEST_RECORD: u64 = 64 << 20;
+/// Files up to this size may be holes altogether.
+const FREE_HOLES: u64 = 64 << 20;
+/// A larger file holds at least one byte for so many of its length: zeros that a program skips are few.
+const MOST_HOLES: u64 = 64;
+
+/// Opens a regular file for reading; anything else is an error before a byte is read, as is a file that takes next to nothing
+/// on disk but reads as gigabytes of zeros.
 pub fn open(path: &Path) -> Result<File> {
-    // O_NONBLOCK: opening a pipe would wait for a writer; no effect on regular files
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    let kind = file.metadata()?.file_type();
-    if kind.is_file() {
-        return Ok(file);
+    let file = open_with(path, OpenOptions::new().read(true))?;
+    let length = file.metadata()?.len();
+    if length > FREE_HOLES && !holds(&file, length, length / MOST_HOLES) {
+        let message = format!(
+            "the file has {length} bytes, but nearly all of them are holes that were never written: copy or download it again"
+        );
+        return Err(Error::new(ErrorKind::InvalidInput, message));
     }
+    Ok(file)
+}
+
+/// Opens a regular file in a way of one's own, as for writing; anything else is an error before a byte is read or written.
+pub fn open_with(path: &Path, how: &mut OpenOptions) -> Result<File> {
+    // O_NONBLOCK: opening a pipe would wait for its other end; no effect on regular files
+    let opened = how.custom_flags(libc::O_NONBLOCK).open(path);
+    // a pipe without a reader cannot be opened for writing
+    let is_pipe = |error: &Error| error.raw_os_error() == Some(libc::ENXIO);
+    let kind = match opened {
+        Ok(file) => match file.metadata()?.file_type() {
+            kind if kind.is_file() => return Ok(file),
+            kind => kind,
+        },
+        Err(error) if is_pipe(&error) => path.metadata()?.file_type(),
+        Err(error) => return Err(error),
+    };
     let what = if kind.is_dir() {
         "this is a folder, expected a file"
     } else {
-        "not a regular file: pipes and devices are not read"
+        "not a regular file: pipes and devices are not read or written; put a file in its place"
     };
     Err(Error::new(ErrorKind::InvalidInput, what))
+}
+
+/// Creates a regular file, or empties the one that is there.
+pub fn create(path: &Path) -> Result<File> {
+    open_with(path, OpenOptions::new().write(true).create(true).truncate(true))
+}
+
+/// The text of a regular file.
+pub fn text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    open(path)?.read_to_string(&mut text).map(|_| text)
+}
+
+/// Whether a file holds this many bytes outside of its holes; true where the file system does not tell.
+fn holds(file: &File, length: u64, wanted: u64) -> bool {
+    let (mut at, mut found) = (0, 0);
+    // SAFETY: lseek takes a file that is open, and touches no memory
+    let seek = |at: u64, whence| u64::try_from(unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, whence) });
+    while found < wanted {
+        let Ok(data) = seek(at, libc::SEEK_DATA) else {
+            // ENXIO: only a hole follows
+            let only_hole = Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
+            found = if only_hole { found } else { wanted };
+            break;
+        };
+        let Ok(hole) = seek(data, libc::SEEK_HOLE) else { return true };
+        found += hole.min(length).saturating_sub(data);
+        // data ends behind where it begins, or the file has been cut
+        if hole <= at {
+            break;
+        }
+        at = hole;
+    }
+    seek(0, libc::SEEK_SET).is_ok() && found >= wanted
 }
 
 /// The bytes of a regular file of at most `most` bytes; one that grows meanwhile is an error.
@@ -68,5 +130,29 @@ mod tests {
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
         refused(&pipe, "not a regular file");
+        for path in [&pipe, Path::new("/dev/full"), Path::new("/dev/zero")] {
+            for write in [true, false] {
+                let error = open_with(path, OpenOptions::new().write(write).read(!write)).expect_err("refused");
+                assert!(error.to_string().contains("not a regular file"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_are_mostly_holes_are_refused() {
+        use std::io::{Seek, SeekFrom, Write};
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        let mut file = File::create(&path).expect("a file");
+        file.set_len(FREE_HOLES).expect("a length");
+        open(&path).expect("few holes");
+        file.write_all(b"CDF").expect("written");
+        file.set_len(4 * FREE_HOLES).expect("a length");
+        let error = open(&path).expect_err("refused").to_string();
+        assert!(error.contains("268435456 bytes, but nearly all of them are holes"), "{error}");
+        file.seek(SeekFrom::Start(FREE_HOLES)).expect("a place");
+        file.write_all(&vec![1; (4 * FREE_HOLES / MOST_HOLES) as usize]).expect("written");
+        let mut opened = open(&path).expect("enough is written");
+        assert_eq!(opened.stream_position().expect("a place"), 0);
     }
 }

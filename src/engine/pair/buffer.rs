@@ -36,7 +36,7 @@
 //! misses as many pairs as the same volume of the bulk liquid. The pressure is that inside the slab, too.
 
 use crate::system::{Electrostatics, ForceSettings, System};
-use crate::units::{BOLTZMANN, COULOMB};
+use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
 use motion::{Class, Pairs, classes, pairs};
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -312,7 +312,8 @@ impl<'a> BufferEstimate<'a> {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        while !fits(high) {
+        // whatever the errors are, no cell holds such a radius
+        while !fits(high) && high < FARTHEST {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
         while high - low > RESOLUTION {

@@ -36,7 +36,10 @@ pub(super) fn problems(
     let topology = &description.topology;
     problems.extend(check_vectors(topology, coordinates).into_iter().map(|problem| named(problem, coordinates_file)));
     match &coordinates.cell {
-        Some(cell) => check_cell((forces, truncation), cell, &mut problems),
+        Some(cell) => {
+            check_cell((forces, truncation), cell, &mut problems);
+            problems.extend(too_long(topology, cell).map(|problem| named(problem, file)));
+        }
         None => check_vacuum((forces, truncation), coordinates_file, &mut problems),
     }
     problems
@@ -197,6 +200,19 @@ fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &Periodi
             format!("list.buffer: cutoff + buffer is {} nm, over half the cell ({largest:.4} nm)", reach + buffer);
         problems.push(Problem::new(message).help(format!("at most \"{:.3} nm\" is possible", largest - reach)));
     }
+}
+
+/// A constraint that is longer than half the cell: displacements are those to the nearest image.
+fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
+    let longest = cell.max_cutoff();
+    let constraint = topology.constraints.iter().find(|constraint| constraint.length > longest)?;
+    let [a, b] = constraint.atoms.map(|atom| u64::from(atom) + 1);
+    let message = format!(
+        "the constraint of atoms {a} and {b} is {} nm long, but in this cell no two atoms are further apart than {longest:.4} nm \
+         in every direction",
+        constraint.length
+    );
+    Some(Problem::new(message).help("mend its length, or take coordinates with a larger cell"))
 }
 
 fn check_vacuum(

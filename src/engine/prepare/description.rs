@@ -1,13 +1,47 @@
-//! Checks of a description: every index within its list, every number finite, residues in order.
+//! Checks of a description: every index within its list, every number in its physical range, residues in order.
 
 use super::sites;
 use crate::error::Problem;
 use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbonded, Topology, bonded_terms};
+use crate::units::Range;
 
 /// A bicubic map takes differences over two neighbours on each side.
 const SMALLEST_MAP: usize = 4;
 
-/// All problems of a description by itself, one of each kind; none where every index is within its list, every number finite.
+/// How to mend a number outside its range.
+pub(super) const MEND: &str = "mend the number in the topology; is it in another unit?";
+
+/// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Distances that
+/// are no bonds, and torsions, may correct other terms: their force constants may be negative.
+struct TermRanges {
+    bonds: [Range; 2],
+    distances: [Range; 2],
+    g96_bonds: [Range; 2],
+    angles: [Range; 2],
+    g96_angles: [Range; 2],
+    urey_bradleys: [Range; 2],
+    propers: [Range; 4],
+    ryckaert_bellemans: [Range; 6],
+    impropers: [Range; 4],
+    harmonic_impropers: [Range; 2],
+}
+
+const TORSION: [Range; 4] = [Range::PERIODICITY, Range::COSINE, Range::COSINE, Range::AMPLITUDE];
+const RANGES: TermRanges = TermRanges {
+    bonds: [Range::LENGTH, Range::STIFFNESS],
+    distances: [Range::LENGTH, Range::CORRECTION],
+    g96_bonds: [Range::LENGTH, Range::QUARTIC],
+    angles: [Range::ANGLE, Range::ANGULAR],
+    g96_angles: [Range::COSINE, Range::ANGULAR],
+    urey_bradleys: [Range::LENGTH, Range::CORRECTION],
+    propers: TORSION,
+    ryckaert_bellemans: [Range::AMPLITUDE; 6],
+    impropers: TORSION,
+    harmonic_impropers: [Range::TORSION, Range::ANGULAR_CORRECTION],
+};
+
+/// All problems of a description by itself, one of each kind; none where every index is within its list, every number in its
+/// physical range.
 pub fn problems(description: &Description) -> Vec<Problem> {
     let Topology { atoms, bonded, connectivity, exclusions, .. } = &description.topology;
     if atoms.is_empty() {
@@ -23,8 +57,9 @@ pub fn problems(description: &Description) -> Vec<Problem> {
     problems.extend(atoms.iter().enumerate().find_map(check));
     problems.extend(sites::problem(&description.topology, &is_site));
     problems.extend(check_residues(&description.topology));
-    problems.extend(check_terms("chemical bonds", atoms.len(), connectivity, |&pair| pair, |_| [0.0; 0]));
-    let (constraints, number) = (&description.topology.constraints, atoms.len());
+    problems.extend(check_terms("chemical bonds", atoms.len(), (connectivity, []), |&pair| pair, |_| []));
+    let number = atoms.len();
+    let constraints = (&description.topology.constraints[..], [Range::CONSTRAINT]);
     problems.extend(check_terms("constraints", number, constraints, |term| term.atoms, |term| [term.length]));
     check_bonded(number, bonded, &mut problems);
     if exclusions.atoms() != atoms.len() {
@@ -38,13 +73,16 @@ pub fn problems(description: &Description) -> Vec<Problem> {
 
 fn check_atom(index: usize, atom: &Atom, is_site: bool, types: usize) -> Option<Problem> {
     let problem = |what: String| Some(Problem::new(format!("atom {} ({}) {what}", index + 1, atom.name)));
-    let sound = if is_site { atom.mass == 0.0 } else { atom.mass > 0.0 && atom.mass.is_finite() };
-    if !sound {
+    let mass = match is_site {
+        true => (atom.mass != 0.0).then(|| format!("the mass {}", atom.mass)),
+        false => Range::MASS.refusal(atom.mass),
+    };
+    if let Some(what) = mass {
         let help = "a mass is positive, in amu, and zero for virtual sites";
-        return problem(format!("has the mass {}", atom.mass)).map(|problem| problem.help(help));
+        return problem(format!("has {what}")).map(|problem| problem.help(help));
     }
-    if !atom.charge.is_finite() {
-        return problem(format!("has the charge {}", atom.charge));
+    if let Some(what) = Range::CHARGE.refusal(atom.charge) {
+        return problem(format!("has {what}")).map(|problem| problem.help(MEND));
     }
     if atom.lj_type as usize >= types {
         return problem(format!("has Lennard-Jones type {}, but there are {types} types", atom.lj_type));
@@ -63,11 +101,17 @@ fn check_types(nonbonded: &Nonbonded) -> Option<Problem> {
     let wrong = (0..pairs).find(|&k| {
         let other = (k % types) * types + k / types;
         [c6, c12, c4].iter().filter(|c| !c.is_empty()).any(|c| !c[k].is_finite() || c[k] != c[other])
-    })?;
-    let (a, b) = (wrong / types, wrong % types);
-    Some(Problem::new(format!(
-        "Lennard-Jones types {a} and {b}: c6, c12 and c4 must be finite and the same both ways round"
-    )))
+    });
+    let named = |k: usize| format!("Lennard-Jones types {} and {}", k / types, k % types);
+    if let Some(k) = wrong {
+        let message = format!("{}: c6, c12 and c4 must be finite and the same both ways round", named(k));
+        return Some(Problem::new(message));
+    }
+    [(c6, Range::C6), (c12, Range::C12), (c4, Range::C4)].into_iter().find_map(|(coefficients, range)| {
+        let refused = |(k, &value): (usize, &f64)| range.refusal(value).map(|what| (k, what));
+        let (k, what) = coefficients.iter().enumerate().find_map(refused)?;
+        Some(Problem::new(format!("{}: {what}", named(k))).help(MEND))
+    })
 }
 
 fn check_residues(topology: &Topology) -> Option<Problem> {
@@ -94,7 +138,7 @@ macro_rules! check_lists {
             $($(problems.extend(check_terms(
                 $name,
                 atoms,
-                &bonded.$list,
+                (&bonded.$list[..], RANGES.$list),
                 BondedTerm::<$n, $e, $p>::atoms,
                 BondedTerm::<$n, $e, $p>::parameters,
             ));)+)*
@@ -108,7 +152,7 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
     let BondedTerms { cmaps, cmap_grids, pairs14, .. } = bonded;
     let quadruple = |atoms: [u32; 8], first: usize| [0, 1, 2, 3].map(|k| atoms[first + k]);
     for first in [0, 4] {
-        problems.extend(check_terms("correction maps", atoms, cmaps, |t| quadruple(t.atoms, first), |_| [0.0; 0]));
+        problems.extend(check_terms("correction maps", atoms, (cmaps, []), |t| quadruple(t.atoms, first), |_| []));
     }
     let grid = cmaps.iter().find(|term| term.grid as usize >= cmap_grids.len());
     problems.extend(grid.map(|term| {
@@ -123,14 +167,19 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
             format!("a grid of a correction map is not square, below {SMALLEST_MAP} points, or holds no number");
         problems.push(Problem::new(message));
     }
+    let energies = cmap_grids.iter().flat_map(|grid| &grid.energies);
+    let beyond = energies.filter(|energy| energy.is_finite()).find_map(|&energy| Range::AMPLITUDE.refusal(energy));
+    problems.extend(beyond.map(|what| Problem::new(format!("a grid of a correction map has {what}")).help(MEND)));
+    let pairs14 = (&pairs14[..], [Range::CHARGE_PRODUCT, Range::C6, Range::C12]);
     problems.extend(check_terms("1-4 pairs", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
 }
 
-/// The first term that names an atom which is not there, or one twice, or whose parameters are no numbers.
+/// The first term that names an atom which is not there, or one twice, or whose parameters are no numbers or outside their
+/// ranges.
 fn check_terms<T, const N: usize, const M: usize>(
     what: &str,
     atoms: usize,
-    terms: &[T],
+    (terms, ranges): (&[T], [Range; M]),
     of: impl Fn(&T) -> [u32; N],
     parameters: impl Fn(&T) -> [f64; M],
 ) -> Option<Problem> {
@@ -143,8 +192,12 @@ fn check_terms<T, const N: usize, const M: usize>(
             return Some(Problem::new(format!("{} names atom {} twice", what(), atom + 1)));
         }
         let numbers = parameters(term);
-        let finite = numbers.iter().all(|number| number.is_finite());
-        (!finite).then(|| Problem::new(format!("{} has parameters that are no numbers: {numbers:?}", what())))
+        if numbers.iter().any(|number| !number.is_finite()) {
+            return Some(Problem::new(format!("{} has parameters that are no numbers: {numbers:?}", what())));
+        }
+        let refused = ranges.iter().zip(numbers).find_map(|(range, number)| range.refusal(number))?;
+        let named = named.map(|atom| (u64::from(atom) + 1).to_string()).join(", ");
+        Some(Problem::new(format!("{}, of atoms {named}, has {refused}", what())).help(MEND))
     })
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::description::MEND;
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
+use crate::units::Range;
 
 /// Weights of an average add up to 1 to this: files print at least six digits.
 const UNITY: f64 = 1e-5;
@@ -32,11 +34,19 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
             let count = is_site.len();
             return Some(problem(format!("it follows from atom {}, but there are {count}", u64::from(*atom) + 1)));
         }
-        if let Some((_, atom)) = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom)) {
+        if let Some(atom) = repeated(atoms) {
             return Some(problem(format!("it follows from atom {} twice", atom + 1)));
         }
-        shape(construction).map(problem)
+        let beyond = || beyond(construction).map(|what| problem(what).help(MEND));
+        shape(construction).map(problem).or_else(beyond)
     })
+}
+
+/// An atom that is there twice.
+fn repeated(atoms: &[u32]) -> Option<u32> {
+    let mut sorted = atoms.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// Puts each site behind those that it follows from. Fails where a site follows from itself.
@@ -68,6 +78,27 @@ pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     }
     topology.virtual_sites = ordered.into_iter().map(|k| sites[k].clone()).collect();
     Ok(())
+}
+
+/// The first parameter outside its physical range.
+fn beyond(construction: &Construction) -> Option<String> {
+    let check = |range: Range, values: &[f64]| values.iter().find_map(|&value| range.refusal(value));
+    let (weights, distances) =
+        (|values: &[f64]| check(Range::WEIGHT, values), |d: f64| check(Range::SITE_DISTANCE, &[d]));
+    let refused = match construction {
+        Construction::Average2 { weights: w, .. } => weights(w),
+        Construction::Average3 { weights: w, .. } => weights(w),
+        Construction::Average { weights: w, .. } => weights(w),
+        Construction::FixedDistance2 { distance, .. } => distances(*distance),
+        Construction::FixedDistance3 { weight, distance, .. } => weights(&[*weight]).or(distances(*distance)),
+        Construction::FixedAngle3 { angle, distance, .. } => check(Range::TORSION, &[*angle]).or(distances(*distance)),
+        Construction::OutOfPlane { weights: w, cross, .. } => weights(w).or(check(Range::CROSS, &[*cross])),
+        Construction::FixedDistance4 { weights: w, distance, .. } => weights(w).or(distances(*distance)),
+        Construction::LocalFrame { weights: rows, position, .. } => {
+            weights(rows.as_flattened()).or(check(Range::SITE_DISTANCE, position))
+        }
+    };
+    refused.map(|what| format!("it has {what}"))
 }
 
 /// What is wrong with weights, distances and angles.

@@ -18,6 +18,7 @@ use crate::error::Problem;
 use crate::format::element::symbol;
 use crate::system::{Residue, Topology};
 use residues::Kind;
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 /// Atoms of a backbone.
@@ -29,6 +30,8 @@ const WORDS: [&str; 19] = [
 ];
 /// Deepest nesting of parentheses and "not": every level is a recursive call.
 const DEEPEST: usize = 100;
+/// Parts of a selection times atoms, each of which every part looks at: some seconds.
+const MOST_TESTS: usize = 1 << 31;
 
 /// Atoms (0-based, ascending) that the text selects; at least one. Fails with a [`Problem`] that quotes the text.
 ///
@@ -48,7 +51,7 @@ const DEEPEST: usize = 100;
 /// ```
 pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     let padded = text.replace('(', " ( ").replace(')', " ) ");
-    let mut parser = Parser { topology, text, words: padded.split_whitespace().collect(), next: 0, depth: 0 };
+    let mut parser = Parser { topology, text, words: padded.split_whitespace().collect(), next: 0, depth: 0, parts: 0 };
     let chosen = parser.any_of()?;
     if let Some(word) = parser.peek() {
         return Err(parser.problem(&format!("\"{word}\" follows where \"and\", \"or\" or the end was expected")));
@@ -60,12 +63,17 @@ pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     Ok(atoms)
 }
 
+/// Characters of a selection, and of what is wrong with it, in a message.
+const LONGEST_QUOTE: usize = 300;
+
 struct Parser<'a> {
     topology: &'a Topology,
     text: &'a str,
     words: Vec<&'a str>,
     next: usize,
     depth: usize,
+    /// words and lists so far
+    parts: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -90,6 +98,12 @@ impl<'a> Parser<'a> {
         if self.depth > DEEPEST {
             return Err(self.problem(&format!("more than {DEEPEST} levels of \"not\" and parentheses")));
         }
+        self.parts += 1;
+        let atoms = self.topology.atoms.len();
+        if self.parts.saturating_mul(atoms) > MOST_TESTS {
+            let message = format!("its more than {} parts are too many for {atoms} atoms", self.parts - 1);
+            return Err(self.problem(&format!("{message}: list names or numbers behind one word, as index 1 5 7-20")));
+        }
         let word = self.peek().ok_or_else(|| self.problem("it ends where a selection was expected"))?;
         self.next += 1;
         let chosen = match word.to_ascii_lowercase().as_str() {
@@ -113,7 +127,7 @@ impl<'a> Parser<'a> {
             "element" => self.named(|parser, i| symbol(parser.topology.atoms[i].element))?,
             "resid" => {
                 let ranges = self.ranges()?;
-                self.numbered(&ranges, |i| i64::from(self.topology.residues[self.residue(i)].number))
+                self.numbered(ranges, |i| i64::from(self.topology.residues[self.residue(i)].number))
             }
             "index" => self.indices()?,
             word => {
@@ -132,7 +146,7 @@ impl<'a> Parser<'a> {
 
     /// Atoms whose text is one of the words that follow.
     fn named(&mut self, text: impl for<'p> Fn(&'p Self, usize) -> &'p str) -> Result<Vec<bool>, Problem> {
-        let wanted = self.list()?;
+        let wanted: HashSet<&str> = self.list()?.into_iter().collect();
         Ok(self.atoms(|i| wanted.contains(&text(self, i))))
     }
 
@@ -144,12 +158,25 @@ impl<'a> Parser<'a> {
             let (first, end) = outside.clone().into_inner();
             return Err(self.problem(&format!("index {first} to {end} leaves the system, whose atoms are 0 to {last}")));
         }
-        Ok(self.numbered(&ranges, |i| i as i64))
+        Ok(self.numbered(ranges, |i| i as i64))
     }
 
     /// Atoms whose number is in one of these ranges.
-    fn numbered(&self, ranges: &[RangeInclusive<i64>], number: impl Fn(usize) -> i64) -> Vec<bool> {
-        self.atoms(|i| ranges.iter().any(|range| range.contains(&number(i))))
+    fn numbered(&self, mut ranges: Vec<RangeInclusive<i64>>, number: impl Fn(usize) -> i64) -> Vec<bool> {
+        ranges.sort_unstable_by_key(|range| *range.start());
+        let mut merged: Vec<RangeInclusive<i64>> = vec![];
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.start() <= last.end() => *last = *last.start()..=*last.end().max(range.end()),
+                _ => merged.push(range),
+            }
+        }
+        self.atoms(|i| {
+            let number = number(i);
+            // the last range that begins before it is the only one that can hold it
+            let after = merged.partition_point(|range| *range.start() <= number);
+            after > 0 && merged[after - 1].contains(&number)
+        })
     }
 
     /// The numbers and ranges that follow.
@@ -202,11 +229,17 @@ impl<'a> Parser<'a> {
     }
 
     fn problem(&self, what: &str) -> Problem {
-        Problem::new(format!("selection \"{}\": {what}", self.text)).help(
+        Problem::new(format!("selection \"{}\": {}", shortened(self.text), shortened(what))).help(
             "words: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look \
              for; and, or, not, parentheses; for example \"protein and heavy and resid 5-17\"",
         )
     }
+}
+
+/// The beginning of a text that is too long for a message.
+fn shortened(text: &str) -> String {
+    let beginning: String = text.chars().take(LONGEST_QUOTE).collect();
+    if beginning.len() < text.len() { beginning + "…" } else { beginning }
 }
 
 fn no_word(word: &str) -> String {
@@ -268,6 +301,7 @@ mod tests {
             ("resname LIG or resid 9", vec![5, 9, 10, 11]),
             ("index 0-2 11", vec![0, 1, 2, 11]),
             ("resid -5-7 and heavy", vec![0, 2, 3, 4, 5]),
+            ("index 9-11 0-5 2 3-4 11 7 0", vec![0, 1, 2, 3, 4, 5, 7, 9, 10, 11]),
             // "and" binds more tightly than "or"
             ("name CA or water and name O", vec![2, 5, 6, 9]),
             ("(name CA or water)and name O", vec![6, 9]),
@@ -275,6 +309,14 @@ mod tests {
         ] {
             assert_eq!(select(&topology(), text).unwrap(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn long_lists_choose_what_short_ones_do() {
+        let names = "X ".repeat(300_000) + "CA";
+        assert_eq!(select(&topology(), &format!("name {names}")).unwrap(), [2, 5]);
+        let numbers: Vec<String> = (0..300_000).map(|k| (k % 3).to_string()).collect();
+        assert_eq!(select(&topology(), &format!("index {}", numbers.join(" "))).unwrap(), [0, 1, 2]);
     }
 
     #[test]
@@ -300,7 +342,13 @@ mod tests {
             let problem = select(&topology(), text).unwrap_err().to_string();
             assert!(problem.contains(expected), "{text}: {problem}");
         }
+        let mut large = topology();
+        large.atoms = vec![large.atoms[0]; 1 << 20];
+        let parts = "not all or ".repeat(3000) + "all";
+        let problem = select(&large, &parts).unwrap_err().to_string();
+        assert!(problem.contains("its more than 2048 parts are too many for 1048576 atoms"), "{}", &problem[..100]);
         let deep = "(".repeat(1_000_000);
-        assert!(select(&topology(), &deep).unwrap_err().message.contains("100 levels"));
+        let message = select(&topology(), &deep).unwrap_err().message;
+        assert!(message.contains("((…\": more than 100 levels") && message.len() < 1000, "{message}");
     }
 }

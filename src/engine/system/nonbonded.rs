@@ -1,5 +1,10 @@
 //! Lennard-Jones parameters as a type-by-type table: E = c12/r¹² − c6/r⁶ − c4/r⁴, the last for ions of 12-6-4 models.
 
+use crate::error::Problem;
+
+/// Most Lennard-Jones types of a system. Force fields have some hundred; the tables of this number take 270 MB.
+const MOST_TYPES: usize = 4096;
+
 /// A rule that reproduces the whole table from one pair of numbers per type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum CombinationRule {
@@ -57,6 +62,15 @@ const RULE_TOLERANCE: f64 = 1e-6;
 const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
+    /// Refuses more types than a table is made for.
+    pub fn check_types(types: usize) -> Result<(), Problem> {
+        if types <= MOST_TYPES {
+            return Ok(());
+        }
+        let message = format!("{types} types of Lennard-Jones parameters are in use, expected at most {MOST_TYPES}");
+        Err(Problem::new(message).help("give atoms of one kind the same parameters, to all their digits"))
+    }
+
     /// The table that a rule makes of the parameters of each type, each of which it can combine.
     pub fn combine(types: &[LennardJones], rule: CombinationRule) -> Self {
         let count = types.len();

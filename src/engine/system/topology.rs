@@ -1,6 +1,7 @@
 //! Atoms, residues, exclusions and names, in topology order (the order of the input file).
 
 use super::{BondedTerms, Constraint, Methods, VirtualSite};
+use crate::error::Problem;
 use std::fmt;
 
 /// A short name (atom, residue, type), at most eight bytes of UTF-8, copied freely.
@@ -76,7 +77,23 @@ pub struct Exclusions {
     partners: Vec<u32>,
 }
 
+/// Excluded pairs that any system may have, a group of 4000 atoms without interactions among them; those that it may have
+/// for each of its atoms in addition, where three bonds reach some 25 others; and most of all systems.
+const FREE_EXCLUSIONS: u64 = 1 << 23;
+const EXCLUSIONS_PER_ATOM: u64 = 64;
+const MOST_EXCLUSIONS: u64 = 1 << 28;
+
 impl Exclusions {
+    /// Refuses more pairs than a system of so many atoms may have, before they take memory.
+    pub fn check_number(pairs: u64, atoms: usize) -> Result<(), Problem> {
+        let most = MOST_EXCLUSIONS.min(FREE_EXCLUSIONS + EXCLUSIONS_PER_ATOM * atoms as u64);
+        if pairs <= most {
+            return Ok(());
+        }
+        let message = format!("more than {most} pairs of {atoms} atoms are excluded from interactions");
+        Err(Problem::new(message).help("mend the bonds they follow from: do too many meet in one atom?"))
+    }
+
     /// From unordered pairs; doubles and self pairs are dropped.
     pub fn from_pairs(atoms: usize, pairs: impl IntoIterator<Item = [u32; 2]>) -> Self {
         let mut sorted: Vec<[u32; 2]> =

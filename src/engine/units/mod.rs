@@ -4,8 +4,10 @@
 //! (1 kJ/mol = 1 amu nm²/ps²), so that no conversion factor but Coulomb's appears in the loop.
 //! Forces are kJ/mol/nm, velocities nm/ps, pressures inside the program kJ/mol/nm³.
 
+mod physical;
 mod quantity;
 
+pub use physical::{FARTHEST, FASTEST, Range};
 pub use quantity::Dimension;
 
 /// 1/(4πε₀) in kJ nm/(mol e²): N_A e²/(4πε₀), CODATA 2018; the value of OpenMM 8.

@@ -194,6 +194,17 @@ impl Dimension {
     /// assert!(Dimension::Length.parse("9").is_err());
     /// ```
     pub fn parse(self, text: &str) -> Result<f64, Problem> {
+        let value = self.read(text)?;
+        let size = value.abs();
+        // false for what is no number
+        match size == 0.0 || (Self::SMALLEST..=self.largest()).contains(&size) {
+            true => Ok(value),
+            false => Err(self.beyond(text, size)),
+        }
+    }
+
+    /// [`Self::parse`] without the physical range.
+    fn read(self, text: &str) -> Result<f64, Problem> {
         let (number, unit) = split(text);
         let Ok(value) = number.parse::<f64>() else {
             return Err(self.problem(format!("\"{text}\" does not start with a number; expected {}", self.name())));
@@ -203,12 +214,7 @@ impl Dimension {
         }
         let mut meanings = UNITS.iter().filter(|known| known.0 == unit).peekable();
         if let Some(known) = meanings.clone().find(|known| known.1 == self) {
-            let value = value * known.2;
-            return if value.is_finite() {
-                Ok(value)
-            } else {
-                Err(self.problem(format!("\"{text}\" is too large for a number")))
-            };
+            return Ok(value * known.2);
         }
         Err(self.problem(match meanings.peek() {
             Some(other) => format!("\"{unit}\" measures {}; expected {}", other.1.name(), self.name()),
@@ -238,7 +244,7 @@ impl Dimension {
         let internal = UNITS.iter().filter(own).find(|unit| unit.2 == 1.0).expect("every dimension has such a unit");
         let with_digits = |unit: &(&str, _, f64), digits| format!("{} {}", rounded(value / unit.2, digits), unit.0);
         let mut spellings = [usual, internal].into_iter().flat_map(|unit| (1..=DIGITS).map(|n| with_digits(unit, n)));
-        let exact = spellings.find(|text| self.parse(text).is_ok_and(&is_exact));
+        let exact = spellings.find(|text| self.read(text).is_ok_and(&is_exact));
         exact.unwrap_or_else(|| with_digits(internal, DIGITS))
     }
 
@@ -247,6 +253,16 @@ impl Dimension {
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
         let message = format!("missing unit: {} is written as text with its unit", self.name());
         Problem::new(message).help(format!("write \"{number} {usual}\"; accepted units: {}", self.unit_list()))
+    }
+
+    /// The problem of a number of this size, in internal units, outside the physical range.
+    fn beyond(self, text: &str, size: f64) -> Problem {
+        let bound = match size < Self::SMALLEST {
+            true => format!("at least {} in size, or zero", self.spell(Self::SMALLEST)),
+            false => format!("at most {} in size", self.spell(self.largest())),
+        };
+        let message = format!("\"{text}\" is outside the physical range of {}: {bound}", self.name());
+        Problem::new(message).help(format!("for example \"{}\"", self.example()))
     }
 
     fn problem(self, message: String) -> Problem {

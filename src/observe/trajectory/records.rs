@@ -20,6 +20,7 @@ use super::{
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
+use crate::format::file::open_with;
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
@@ -306,7 +307,7 @@ impl<L: Layout> Files for Records<L> {
             _ => io(e.error),
         })?;
         sync_directory(path)?;
-        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
+        let mut file = open_with(path, OpenOptions::new().write(true)).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(Box::new(RecordSink::new(path, file, layout, contents, Mark::default(), Hasher::new())))
     }
@@ -350,7 +351,7 @@ impl<L: Layout> Files for Records<L> {
             count => opened.layout.resume(contents, count),
         };
         let layout = layout.map_err(|reason| Problem::new(reason).in_file(path))?;
-        let mut file = OpenOptions::new().write(true).open(path).map_err(io)?;
+        let mut file = open_with(path, OpenOptions::new().write(true)).map_err(io)?;
         file.set_len(opened.index.frames(checkpointed.extent.count as usize).end).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(Box::new(RecordSink::new(path, file, layout, contents, checkpointed, checksum)))

@@ -150,7 +150,7 @@ impl<'a> Watch<'a> {
         progress.suspend(|| {
             if !std::mem::replace(news, true) {
                 let (all, spread) = (job.replicas.len(), job.spread.describe());
-                let now = jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
+                let now = crate::observe::clock::local("%Y-%m-%d %H:%M:%S %Z");
                 log.note(&format!("md {}, {now}: {all} replicas, {spread}", crate::VERSION))?;
                 job.notes.iter().try_for_each(|note| log.note(&format!("note: {note}")))?;
                 job.spread.warnings.iter().try_for_each(|warning| log.warning(warning))?;

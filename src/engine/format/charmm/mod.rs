@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     topology.virtual_sites.clone_from(&psf.sites);
     topology.connectivity = psf.bonds.iter().copied().filter(|&pair| !topology.is_water_brace(pair)).collect();
     terms::add(&psf, &types, &parameters, &mut topology).map_err(located)?;
-    nonbonded::add_pairs(&types, &parameters, &mut topology)?;
+    nonbonded::add_pairs(&types, &parameters, &mut topology).map_err(located)?;
     Ok(Description { topology, nonbonded, ..Description::default() })
 }
 

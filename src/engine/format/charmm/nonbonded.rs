@@ -48,6 +48,7 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
         return Err(problem.help("list the file that has them in system.parameters"));
     }
     let count = used.len();
+    Nonbonded::check_types(count)?;
     let zeros = vec![0.0; count * count];
     let mut table = Nonbonded { types: count, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
     for (a, &(type_a, well_a)) in (0u32..).zip(&used) {
@@ -92,6 +93,7 @@ pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut 
                 bonded.pairs14.push(Pair14 { atoms: [i, j], charge_product, c6, c12 });
             }
         }
+        Exclusions::check_number(excluded.len() as u64, atoms.len())?;
     }
     *exclusions = Exclusions::from_pairs(atoms.len(), excluded);
     Ok(())

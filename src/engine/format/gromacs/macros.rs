@@ -14,6 +14,10 @@ use crate::error::Problem;
 const LONGEST_LINE: usize = 1 << 20;
 /// Macros that stand for each other.
 const DEEPEST: usize = 64;
+/// Replacements in one line; macros that double at each of a few levels exceed it long before their line is too long.
+const MOST_IN_LINE: usize = 1 << 16;
+/// Replacements in all lines: one or two in each of a few million lines. Takes some seconds.
+const MOST_IN_ALL: usize = 1 << 23;
 
 /// All macros that are defined at a place.
 #[derive(Default)]
@@ -23,6 +27,8 @@ pub(super) struct Macros {
     replacing: usize,
     /// names from outside the files that no file has asked for yet
     unused: HashSet<String>,
+    /// replacements so far
+    replacements: usize,
 }
 
 impl Macros {
@@ -79,7 +85,8 @@ impl Macros {
             return Ok(Cow::Borrowed(text));
         }
         let mut out = String::new();
-        self.replace_into(text, &mut vec![], &mut out)?;
+        let most = MOST_IN_ALL.min(self.replacements + MOST_IN_LINE);
+        self.replace_into(text, &mut vec![], most, &mut out)?;
         Ok(Cow::Owned(out))
     }
 
@@ -87,11 +94,12 @@ impl Macros {
         self.texts.get(word).filter(|text| !text.is_empty())
     }
 
-    fn replace_into(&mut self, text: &str, within: &mut Vec<String>, out: &mut String) -> Parsed<()> {
+    /// Appends the text with its macros replaced, until there have been `most` replacements. `within` are the macros around it.
+    fn replace_into(&mut self, text: &str, within: &mut Vec<Rc<str>>, most: usize, out: &mut String) -> Parsed<()> {
         let mut copied = 0;
         for (start, word) in words(text) {
             let Some(replacement) = self.text_of(word).cloned() else { continue };
-            if within.iter().any(|name| name == word) {
+            if within.iter().any(|name| **name == *word) {
                 let message = format!("the macro {word} stands for itself: {} -> {word}", within.join(" -> "));
                 return Err(Problem::new(message).help("mend its #define"));
             }
@@ -99,11 +107,15 @@ impl Macros {
                 let message = format!("more than {DEEPEST} macros stand for each other, from {} on", within[0]);
                 return Err(Problem::new(message).help("mend their #define lines"));
             }
+            if self.replacements >= most {
+                return Err(too_many(within.first().map_or(word, |name| name), most));
+            }
+            self.replacements += 1;
             out.push_str(&text[copied..start]);
             copied = start + word.len();
             self.unused.remove(word);
-            within.push(word.to_owned());
-            self.replace_into(&replacement, within, out)?;
+            within.push(word.into());
+            self.replace_into(&replacement, within, most, out)?;
             within.pop();
             if out.len() > LONGEST_LINE {
                 let message =
@@ -114,6 +126,15 @@ impl Macros {
         out.push_str(&text[copied..]);
         Ok(())
     }
+}
+
+/// The problem of a line with too many replacements, or of the line that exceeds the sum of all lines.
+fn too_many(word: &str, most: usize) -> Problem {
+    let message = match most {
+        MOST_IN_ALL => format!("the macros of this topology are replaced more than {MOST_IN_ALL} times"),
+        _ => format!("{word} stands for macros that stand for others, more than {MOST_IN_LINE} in this line"),
+    };
+    Problem::new(message).help("mend the #define lines: does each level name the next one twice?")
 }
 
 /// Characters of a word.
@@ -169,6 +190,16 @@ mod tests {
         let doubling: Vec<(&str, &str)> =
             names.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
         let problem = macros(&doubling).replace("M0").unwrap_err().to_string();
+        assert!(problem.contains("M0 stands for macros that stand for others, more than 65536"), "{problem}");
+        // many lines, each with few replacements
+        let mut few = macros(&[("A", "1")]);
+        few.replacements = MOST_IN_ALL - 1;
+        assert_eq!(few.replace("A").unwrap(), "1");
+        let problem = few.replace("A").unwrap_err().to_string();
+        assert!(problem.contains("this topology are replaced more than 8388608 times"), "{problem}");
+        // few replacements by long texts
+        let long = "1 ".repeat(1 << 17);
+        let problem = macros(&[("A", long.as_str())]).replace("A A A A A").unwrap_err().to_string();
         assert!(problem.contains("longer than"), "{problem}");
         let names: Vec<String> = (0..100_001).map(|level| format!("M{level}")).collect();
         let chain: Vec<(&str, &str)> = names.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();

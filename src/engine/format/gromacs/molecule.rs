@@ -9,11 +9,8 @@ use super::{bonded_types::Tables, virtual_sites};
 use crate::error::Problem;
 use crate::format::element;
 use crate::format::number;
-use crate::system::{Atom, Cmap, Constraint, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
+use crate::system::{Atom, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
 use std::collections::HashSet;
-
-/// Pairs that the exclusions of one molecule type may hold.
-const MOST_EXCLUSIONS: usize = 1 << 26;
 
 /// A molecule type; atoms count from 0 within it, and their Lennard-Jones types are those of the force field.
 #[derive(Default)]
@@ -253,10 +250,10 @@ impl MoleculeType {
         for atom in 0..atoms as u32 {
             let near = neighbours.shells(atom, self.excluded_bonds).into_iter().flatten();
             pairs.extend(near.filter(|&other| other > atom).map(|other| [atom, other]));
-            if pairs.len() > MOST_EXCLUSIONS {
-                let message = format!("molecule type {} excludes more than {MOST_EXCLUSIONS} pairs", self.name);
-                return Err(Problem::new(message).help("nrexcl is a number of bonds, usually 3"));
-            }
+            Exclusions::check_number(pairs.len() as u64, atoms).map_err(|problem| {
+                let message = format!("molecule type {}: {}", self.name, problem.message);
+                Problem::new(message).help("mend its bonds, or nrexcl, a number of bonds, usually 3")
+            })?;
         }
         let mut sides: HashSet<[u32; 2]> =
             self.waters.iter().flat_map(|&o| [[o, o + 1], [o, o + 2], [o + 1, o + 2]]).collect();

@@ -5,6 +5,7 @@
 //! and then along the search path. A problem names file and line, and the files through which these were included.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::macros::{Macros, is_word};
@@ -17,6 +18,8 @@ const DEEPEST: usize = 64;
 const MOST_FILES: usize = 10_000;
 /// Bytes of all files with their macros replaced; topologies hold kinds of molecules, not every molecule.
 const MOST_BYTES: usize = 1 << 30;
+/// Times that the bytes of a file count that is included again: its lines take time, but no room in memory.
+const REPEATED: usize = 8;
 /// Bytes that macros add to their lines: some ten in each of a few million.
 const MOST_REPLACED: usize = 1 << 26;
 
@@ -27,8 +30,15 @@ pub(super) type Sink<'s> = dyn FnMut(&str, &Macros) -> Parsed<()> + 's;
 /// Reads a file with all that it includes; returns the macros that are defined in the end.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
     let macros = Macros::from_options(&options.define)?;
-    let mut preprocessor =
-        Preprocessor { search: &options.include, macros, open: vec![], files: 1, bytes: 0, replaced: 0 };
+    let mut preprocessor = Preprocessor {
+        search: &options.include,
+        macros,
+        open: vec![],
+        files: 1,
+        seen: HashSet::new(),
+        bytes: 0,
+        replaced: 0,
+    };
     preprocessor.file(path, bytes, sink)?;
     preprocessor.macros.check_used().map_err(|problem| problem.in_file(path))?;
     Ok(preprocessor.macros)
@@ -40,6 +50,8 @@ struct Preprocessor<'a> {
     /// files that are being read, outermost first, and the line that each has come to
     open: Vec<(PathBuf, usize)>,
     files: usize,
+    /// real paths of the files that have been read
+    seen: HashSet<PathBuf>,
     bytes: usize,
     /// by which macros have made lines longer
     replaced: usize,
@@ -58,7 +70,9 @@ struct Condition {
 impl Preprocessor<'_> {
     fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
         self.open.push((path.to_owned(), 0));
-        self.count(bytes.len()).map_err(|problem| self.located(problem))?;
+        let is_new = self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+        let weight = if is_new { 1 } else { REPEATED };
+        self.count(weight * bytes.len()).map_err(|problem| self.located(problem))?;
         let text = String::from_utf8_lossy(bytes);
         let mut conditions: Vec<Condition> = vec![];
         let mut lines = text.lines().zip(1..);
@@ -200,7 +214,10 @@ impl Preprocessor<'_> {
         if self.bytes <= MOST_BYTES {
             return Ok(());
         }
-        let message = format!("the topology with all it includes has more than {} MiB", MOST_BYTES >> 20);
+        let message = format!(
+            "the topology with all it includes has more than {} MiB, files that are included again counted {REPEATED} times",
+            MOST_BYTES >> 20
+        );
         Err(Problem::new(message).help("is a file included over and over?"))
     }
 

@@ -2,6 +2,8 @@
 //!
 //! A line names the site, the atoms i, j, k, l that it follows from, the function type, and parameters in nm and degrees.
 
+use std::collections::HashSet;
+
 use super::Parsed;
 use super::directive::unknown_function;
 use super::fields::Fields;
@@ -92,10 +94,10 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
     if !["1", "2", "3"].contains(&number) {
         return Err(unknown_function("virtual_sitesn", number, "1, 2, 3"));
     }
-    let (mut atoms, mut weights) = (vec![], vec![]);
+    let (mut atoms, mut weights, mut seen) = (vec![], vec![], HashSet::from([site]));
     while !fields.is_empty() {
         let atom = fields.atom(count)?;
-        if atom == site || atoms.contains(&atom) {
+        if !seen.insert(atom) {
             return Err(Problem::new(format!("atom {} stands here twice", atom + 1)));
         }
         atoms.push(atom);

@@ -12,8 +12,6 @@ use crate::system::{BondedTerms, CmapGrid, Exclusions, Nonbonded, Residue, Topol
 
 /// Most atoms of a system: what the largest AMBER topology that is read has.
 const MOST_ATOMS: usize = 1 << 25;
-/// Most types of Lennard-Jones parameters in use.
-const MOST_TYPES: usize = 4096;
 
 /// Copies that follow each other: index of the molecule type, and how many.
 pub(super) type Copies = (usize, usize);
@@ -32,11 +30,17 @@ pub(super) fn expand(
     whole.topology.atoms.reserve_exact(atoms);
     let mut parts: HashMap<usize, Part<'_>> = HashMap::new();
     let mut reduced = ReducedTypes::new(force_field);
+    let mut excluded = 0u64;
     for &(index, copies) in molecules.iter().filter(|(_, copies)| *copies > 0) {
         let part = match parts.entry(index) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(Part::new(&types[index], &mut reduced)?),
         };
+        excluded = excluded.saturating_add((part.exclusions.len() as u64).saturating_mul(copies as u64));
+        Exclusions::check_number(excluded, atoms).map_err(|problem| {
+            let message = format!("with {copies} molecules {}, {}", types[index].name, problem.message);
+            Problem { message, ..problem }
+        })?;
         whole.append(part, copies);
     }
     let mut topology = whole.topology;
@@ -180,11 +184,7 @@ impl<'a> ReducedTypes<'a> {
 
     fn table(&self) -> Parsed<Nonbonded> {
         let types = self.kept.len();
-        if types > MOST_TYPES {
-            return Err(Problem::new(format!(
-                "{types} types of Lennard-Jones parameters are in use, at most {MOST_TYPES}"
-            )));
-        }
+        Nonbonded::check_types(types)?;
         let zeros = vec![0.0; types * types];
         let mut table = Nonbonded { types, c6: zeros.clone(), c12: zeros, ..Nonbonded::default() };
         for (a, &kind) in (0..).zip(&self.kept) {

@@ -6,6 +6,7 @@
 //! names: atoms are named by their elements, which follow from their masses, and residues are molecules ([`names`]), unless the
 //! coordinates have names ([`super::take_names`]).
 
+mod attributes;
 mod forces;
 mod lennard_jones;
 mod methods;
@@ -50,6 +51,7 @@ pub(super) fn is_system(bytes: &[u8]) -> bool {
 /// Read the bytes of a system; `path` names it in messages.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let text = std::str::from_utf8(bytes).map_err(|error| Problem::new(error.to_string()).in_file(path).at_line(1))?;
+    attributes::check(bytes).map_err(|problem| problem.in_file(path))?;
     let document = roxmltree::Document::parse(text).map_err(|error| {
         Problem::new(format!("not valid XML: {error}")).in_file(path).at_line(error.pos().row as usize)
     })?;

@@ -55,6 +55,8 @@ pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
             pairs14.push(Pair14 { atoms, charge_product, c6, c12 });
         }
     }
+    system::Nonbonded::check_types(types.len())
+        .map_err(|found| crate::error::Problem { help: found.help, ..force.problem(found.message) })?;
     let table = system::Nonbonded::combine(&types, CombinationRule::LorentzBerthelot);
     let periodic = !WITHOUT_CELL.contains(&force.text("method")?);
     Ok(Nonbonded { charges, lj_types, table, excluded, pairs14, periodic })

@@ -1,0 +1,155 @@
+//! Physical ranges of quantities, wide enough for every model of matter and narrow enough that products and squares of two
+//! quantities are numbers, also in single precision.
+//!
+//! [`Dimension::largest`] bounds what an input file sets, [`Range`] the parameters of a topology.
+
+use super::{BAR, Dimension};
+
+/// Farthest position, longest edge of a box and longest distance, nm: a millimetre, beyond any path of a diffusing molecule.
+/// `f64` resolves 1e-10 nm there.
+pub const FARTHEST: f64 = 1e6;
+/// Longest time, ps: a second; simulations reach milliseconds.
+const LATEST: f64 = 1e12;
+/// Longest time of a computer, s: a century. Sums of such times do not overflow the clock of the standard library.
+const WALL_TIME: f64 = 100.0 * 365.25 * 86400.0;
+/// Highest temperature, K: hotter than the core of most stars.
+const HOTTEST: f64 = 1e9;
+/// Largest pressure, bar: some times that in the centre of the Earth, 3.6e6 bar.
+const PRESSURE: f64 = 1e7;
+/// Largest mass, amu: that of a virus.
+const HEAVIEST: f64 = 1e9;
+/// Largest energy, kJ/mol: ten thousand times that of a chemical bond.
+const ENERGY: f64 = 1e7;
+/// Largest force, kJ/mol/nm, and force constant, kJ/mol/nm²: 10⁴ times that of the stiffest chemical bond.
+const STIFFEST: f64 = 1e10;
+/// Fastest atom, nm/ps: the speed of light.
+pub const FASTEST: f64 = 299_792.458;
+/// Highest rate or frequency, 1/ps: a period of 1 as.
+const RATE: f64 = 1e6;
+/// Largest angle, rad: that of a variable that turns for as long as a simulation lasts.
+const ANGLE: f64 = 1e6;
+/// Largest inverse distance, 1/nm: that of an atomic nucleus.
+const INVERSE_LENGTH: f64 = 1e6;
+
+impl Dimension {
+    /// The smallest magnitude, in internal units, that is accepted other than zero: its reciprocal is a number in single precision.
+    pub const SMALLEST: f64 = 1e-30;
+
+    /// The largest magnitude, in internal units, that is accepted.
+    pub fn largest(self) -> f64 {
+        use Dimension as D;
+        match self {
+            D::Length => FARTHEST,
+            D::InverseLength => INVERSE_LENGTH,
+            D::Time => LATEST,
+            D::WallTime => WALL_TIME,
+            D::Rate | D::AngularVelocity => RATE,
+            D::Mass => HEAVIEST,
+            D::Temperature => HOTTEST,
+            D::Energy => ENERGY,
+            D::Force | D::ForceConstant | D::Torque | D::AngularForceConstant | D::EnergyRate => STIFFEST,
+            D::Pressure => PRESSURE * BAR,
+            // a pressure over the height of a cell
+            D::SurfaceTension => PRESSURE * BAR * 1e3,
+            // of a gas at 1e-6 bar
+            D::Compressibility => 1e6 / BAR,
+            D::Angle => ANGLE,
+            D::Velocity => FASTEST,
+        }
+    }
+}
+
+/// A parameter of a topology with its physical range, ends included.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    what: &'static str,
+    low: f64,
+    high: f64,
+    unit: &'static str,
+}
+
+impl Range {
+    /// The mass of an atom. Masses far below that of an electron, 5e-4 amu, are none.
+    pub const MASS: Self = Self { what: "mass", low: 1e-6, high: HEAVIEST, unit: "amu" };
+    /// The charge of an atom or of a coarse particle: that of a colloid.
+    pub const CHARGE: Self = Self::around("charge", 1e4, "e");
+    /// A product of two charges.
+    pub const CHARGE_PRODUCT: Self = Self::around("product of charges", 1e8, "e²");
+    /// The Lennard-Jones coefficient of 1/r⁴: that of a particle of 10 nm.
+    pub const C4: Self = Self::around("c4", 1e9, "kJ/mol nm⁴");
+    /// The Lennard-Jones coefficient of 1/r⁶: σ of 10 nm with ε of 100 kJ/mol.
+    pub const C6: Self = Self::around("c6", 1e9, "kJ/mol nm⁶");
+    /// The Lennard-Jones coefficient of 1/r¹²: as for C6.
+    pub const C12: Self = Self::around("c12", 1e15, "kJ/mol nm¹²");
+    /// The equilibrium length of a bond, also between large particles.
+    pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
+    /// The length of a constraint: not below the size of a nucleus.
+    pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
+    /// The force constant of a term that must be stable by itself.
+    pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
+    /// The force constant of a harmonic distance, which may correct other terms and so be negative.
+    pub const CORRECTION: Self = Self { low: -STIFFEST, ..Self::STIFFNESS };
+    /// The force constant of a quartic bond.
+    pub const QUARTIC: Self = Self { unit: "kJ/mol/nm⁴", high: 1e12, ..Self::STIFFNESS };
+    /// An equilibrium angle of three atoms: at most a turn.
+    pub const ANGLE: Self = Self { what: "angle", low: 0.0, high: 2.0 * std::f64::consts::PI, unit: "rad" };
+    /// An equilibrium torsion angle: at most two turns.
+    pub const TORSION: Self = Self::around("angle", 4.0 * std::f64::consts::PI, "rad");
+    /// A cosine or a sine.
+    pub const COSINE: Self = Self::around("cosine or sine", 1.0, "");
+    /// The force constant of an angle.
+    pub const ANGULAR: Self = Self { unit: "kJ/mol/rad²", ..Self::STIFFNESS };
+    /// The force constant of a harmonic torsion, which may correct other terms and so be negative.
+    pub const ANGULAR_CORRECTION: Self = Self { low: -STIFFEST, ..Self::ANGULAR };
+    /// The periodicity of a torsion.
+    pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
+    /// The amplitude of a torsion or a correction map, of either sign: 25 chemical bonds. Terms of a torsion cancel each other,
+    /// and larger ones to less than single precision resolves.
+    pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
+    /// A weight of a virtual site.
+    pub const WEIGHT: Self = Self::around("weight", 1e3, "");
+    /// A distance of a virtual site, negative on the other side.
+    pub const SITE_DISTANCE: Self = Self::around("distance", 1e3, "nm");
+    /// The coefficient of a cross product of a virtual site.
+    pub const CROSS: Self = Self::around("coefficient of the cross product", 1e3, "1/nm");
+
+    /// A quantity of either sign.
+    const fn around(what: &'static str, most: f64, unit: &'static str) -> Self {
+        Self { what, low: -most, high: most, unit }
+    }
+
+    /// What is wrong with a value outside the range; none if it is inside.
+    ///
+    /// ```
+    /// use md_engine::units::Range;
+    /// assert_eq!(Range::CHARGE.refusal(-0.8), None);
+    /// assert_eq!(Range::CHARGE.refusal(1e30).unwrap(), "the charge 1e30 e, outside the physical range of -10000 to 10000 e");
+    /// ```
+    pub fn refusal(&self, value: f64) -> Option<String> {
+        let Self { what, low, high, unit } = *self;
+        let blank = if unit.is_empty() { "" } else { " " };
+        let shown = |value: f64| match value.abs() {
+            magnitude if magnitude == 0.0 || (1e-4..1e7).contains(&magnitude) => value.to_string(),
+            _ => format!("{value:e}"),
+        };
+        let (value_shown, low_shown, high_shown) = (shown(value), shown(low), shown(high));
+        (!(low..=high).contains(&value)).then(|| {
+            format!("the {what} {value_shown}{blank}{unit}, outside the physical range of {low_shown} to {high_shown}{blank}{unit}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_belong_to_the_range_and_what_is_no_number_does_not() {
+        for range in [Range::CHARGE, Range::LENGTH, Range::CONSTRAINT, Range::ANGLE] {
+            assert_eq!((range.refusal(range.low), range.refusal(range.high)), (None, None));
+            for outside in [range.low - 1e-3, range.high * 1.001, f64::NAN, f64::INFINITY] {
+                assert!(range.refusal(outside).is_some(), "{range:?} {outside}");
+            }
+        }
+    }
+}
