@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
 
 fn files() -> Files {
     let path = |name: &str| Some(Path::new(BASE).join(name));
-    Files { topology: path("system.top"), coordinates: path("system.gro"), index: None }
+    Files { topology: path("system.top"), coordinates: path("system.gro"), ..Files::default() }
 }
 
 fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {
