@@ -47,7 +47,11 @@ pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> O
             let required = keys::find(&path).is_some_and(|key| matches!(key.default, Default::Required));
             let remark = remark(stage, &path);
             let is_default = defaults.contains(&(key, value.clone()));
-            (required || remark.is_some() || !is_default).then(|| Line { stage, text: line(key, &value, remark), key: path })
+            (required || remark.is_some() || !is_default).then(|| Line {
+                stage,
+                text: line(key, &value, remark),
+                key: path,
+            })
         });
         let members: Vec<Line> = members.collect();
         if !members.is_empty() {

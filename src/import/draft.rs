@@ -92,7 +92,13 @@ impl Finished {
     pub(super) fn problem(&self, key: &str, problem: Problem) -> Problem {
         let from = self.notes.get(key).map_or(String::new(), |note| format!(" (from {})", note.text));
         let Problem { message, help, .. } = problem;
-        Problem { file: Some(self.path.clone()), line: self.line(key), span: None, message: format!("{message}{from}"), help }
+        Problem {
+            file: Some(self.path.clone()),
+            line: self.line(key),
+            span: None,
+            message: format!("{message}{from}"),
+            help,
+        }
     }
 }
 
@@ -100,7 +106,19 @@ impl<'a> Draft<'a> {
     pub(super) fn new(settings: &'a Settings, files: &'a Files, plan: Plan) -> Self {
         let (notes, remarks, spoken, wrong) = (BTreeMap::new(), vec![], HashSet::new(), HashSet::new());
         let (frozen, restraints, position_restraints, problems) = (None, vec![], vec![], settings.unknown());
-        Draft { settings, files, plan, frozen, restraints, position_restraints, notes, remarks, spoken, wrong, problems }
+        Draft {
+            settings,
+            files,
+            plan,
+            frozen,
+            restraints,
+            position_restraints,
+            notes,
+            remarks,
+            spoken,
+            wrong,
+            problems,
+        }
     }
 
     /// The file that is translated.

@@ -8,6 +8,7 @@ mod command;
 mod damage;
 mod gromacs;
 mod restraints;
+mod several;
 
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,12 @@ fn system(name: &str) -> PathBuf {
 
 fn files_of(system_name: &str, kinds: [&str; 2], index: Option<&str>) -> Files {
     let path = |kind: &str| Some(system(system_name).join(format!("{system_name}.{kind}.xz")));
-    Files { topology: path(kinds[0]), coordinates: path(kinds[1]), index: index.map(|name| folder().join(name)), ..Files::default() }
+    Files {
+        topology: path(kinds[0]),
+        coordinates: path(kinds[1]),
+        index: index.map(|name| folder().join(name)),
+        ..Files::default()
+    }
 }
 
 fn pulled() -> Imported {

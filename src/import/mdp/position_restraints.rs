@@ -145,7 +145,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
              these atoms are free"
         ));
     }
-    let negative = groups.iter().filter(|group| group.force_constant < 0.0).map(|group| group.atoms.len()).sum::<usize>();
+    let negative =
+        groups.iter().filter(|group| group.force_constant < 0.0).map(|group| group.atoms.len()).sum::<usize>();
     if negative > 0 {
         left.push(format!("restraints of {negative} atoms have a negative force constant: these atoms are free"));
         groups.retain(|group| group.force_constant > 0.0);
@@ -157,9 +158,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
 fn selections(topology: Option<&Topology>, atoms: &[u32]) -> Vec<String> {
     let mut sorted: Vec<u32> = atoms.iter().map(|atom| atom - 1).collect();
     sorted.sort_unstable();
-    let same = |words: &&&str| {
-        topology.is_some_and(|topology| select(topology, words).is_ok_and(|found| found == sorted))
-    };
+    let same =
+        |words: &&&str| topology.is_some_and(|topology| select(topology, words).is_ok_and(|found| found == sorted));
     match SELECTIONS.iter().find(same) {
         Some(words) => vec![(*words).to_owned()],
         None => pieces(atoms),
