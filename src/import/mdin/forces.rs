@@ -136,7 +136,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
 }
 
 /// Lennard-Jones interactions by PME. AMBER's grid is that of electrostatics, some 1 A.
-fn lj_pme(draft: &mut Draft<'_>) -> DispersionCorrection {
+fn lj_pme(draft: &mut Draft<'_>) -> DispersionCorrection<LjPmeSpec> {
     draft.carried_as("forces.dispersion_correction", &["vdwmeth"], "LJ-PME");
     let asked = draft.count("order") as usize;
     let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
