@@ -229,6 +229,33 @@ fn constraints_leave_out_the_energy_of_fixed_bonds() {
     assert_eq!(bond(&["--constraints"]), 0.0);
 }
 
+/// A rigid water of 0.09572 nm, 104.52 degrees, one O-H of which is stretched to 0.1 nm: by 0.1/0.09572 - 1 = 4.47 %; the distance
+/// of its hydrogens changes by 2 %.
+#[test]
+fn energy_says_that_a_rigid_water_is_not_rigid() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let atoms = "1 OW 1 SOL OW 1\n2 HW 1 SOL HW1 1\n3 HW 1 SOL HW2 1\n";
+    let types = "OW 8 15.9994 -0.834 A 0.315 0.6364\nHW 1 1.008 0.417 A 0 0\n";
+    let rest = "[ settles ]\n1 1 0.09572 0.15139\n[ exclusions ]\n1 2 3\n2 3\n[ system ]\nx\n[ molecules ]\nSOL 1\n";
+    let top = format!("[ defaults ]\n1 2\n[ atomtypes ]\n{types}[ moleculetype ]\nSOL 2\n[ atoms ]\n{atoms}{rest}");
+    write("w.top", &top);
+    let files = "[system]\ntopology = \"w.top\"\ncoordinates = \"w.gro\"\n";
+    write("input.toml", &format!("{files}[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n"));
+    let said = |oh: f64| {
+        let places = [("OW", [0.0, 0.0]), ("HW1", [oh, 0.0]), ("HW2", [-0.023_999, 0.092_662])].into_iter().zip(1..);
+        let line = |((name, [x, y]), k): ((&str, [f64; 2]), i32)| {
+            format!("    1SOL  {name:>5}{k:>5}{:12.7}{:12.7}{:12.7}\n", 1.0 + x, 1.0 + y, 1.0)
+        };
+        write("w.gro", &format!("water\n3\n{}0 0 0\n", places.map(line).collect::<String>()));
+        let output = md(folder.path()).args(["energy", "input.toml"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(said(0.1).contains("deviate by up to 4.47 %"), "{}", said(0.1));
+    assert!(!said(0.095_72).contains("deviate"));
+}
+
 #[test]
 fn info_and_check_describe_the_system() {
     let folder = tempfile::tempdir().unwrap();

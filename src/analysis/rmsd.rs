@@ -15,8 +15,8 @@ use crate::superpose::{Correlation, overlap};
 /// File of the result: /rmsd (nm; frames × frames, or of each frame from the reference), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// Compare with one structure instead of every frame with every other: first, the number of a frame (from 0), or an AMBER
-    /// coordinate file of the same atoms
+    /// Compare with one structure instead of every frame with every other: first, the number of a frame (from 0), or a
+    /// structure of the same atoms in any format of coordinates
     #[arg(long, value_name = "FRAME|FILE", value_parser = Reference::parse)]
     reference: Option<Reference>,
     /// Weight atoms by mass; without it equally

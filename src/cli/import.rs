@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::input::gromacs_folders;
 use super::outputs::check_new;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::import::{Files, Remark, import};
+use crate::run::FINAL_STRUCTURE;
 
-/// Translate the input of another program, a GROMACS mdp or an AMBER mdin, to an input file; lists what could not be carried over
+/// Translate inputs of another program, GROMACS mdp or AMBER mdin files, to an input file; lists what could not be carried over
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// GROMACS mdp or AMBER mdin, recognised by its content
-    file: PathBuf,
+    /// GROMACS mdp or AMBER mdin, recognised by its content; of several files each becomes a stage, in this order
+    #[arg(required = true, value_name = "FILE")]
+    inputs: Vec<PathBuf>,
     /// Topology to name in the result; unless given topol.top, or prmtop
     #[arg(short = 'p', long, value_name = "FILE")]
     topology: Option<PathBuf>,
@@ -22,6 +25,12 @@ pub(super) struct Import {
     /// Index file with the groups of a GROMACS mdp; unless given those that GROMACS makes itself
     #[arg(short = 'n', long, value_name = "FILE")]
     index: Option<PathBuf>,
+    /// Coordinates that the position restraints of a topology of GROMACS refer to, as grompp -r; unless given those that the run starts from
+    #[arg(short, long, value_name = "FILE")]
+    reference: Option<PathBuf>,
+    /// Folder with the output of a finished run to go on from: its final.rst7 gives coordinates and velocities
+    #[arg(long, value_name = "FOLDER", conflicts_with = "coordinates")]
+    after: Option<PathBuf>,
     /// File to write; unless given the result goes to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -33,14 +42,12 @@ pub(super) struct Import {
 impl Import {
     pub(super) fn execute(&self) -> Result<()> {
         if let Some(output) = &self.output {
-            check_new(output, &self.file, self.force)?;
+            self.inputs.iter().try_for_each(|input| check_new(output, input, self.force))?;
         }
         let folder = self.output.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         let base = std::path::absolute(folder).map_err(|error| Error::io(folder, error))?;
-        let Import { topology, coordinates, index, .. } = self;
-        let files = Files { topology: topology.clone(), coordinates: coordinates.clone(), index: index.clone() };
-        let imported = import(&self.file, &files, &base)?;
+        let imported = import(&self.inputs, &self.files()?, &base)?;
         super::say(&report(&imported.remarks));
         match &self.output {
             None => super::print(&imported.text),
@@ -50,6 +57,31 @@ impl Import {
             }
         }
     }
+}
+
+impl Import {
+    /// The files that go with the inputs.
+    fn files(&self) -> Result<Files> {
+        let Import { topology, index, .. } = self;
+        let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|error| Error::io(path, error));
+        Ok(Files {
+            topology: topology.clone(),
+            coordinates: self.after.as_deref().map(final_structure).transpose()?.or_else(|| self.coordinates.clone()),
+            index: index.clone(),
+            reference: self.reference.as_ref().map(absolute).transpose()?,
+            include: gromacs_folders(),
+        })
+    }
+}
+
+/// The structure at the end of the run with this output folder.
+fn final_structure(folder: &Path) -> Result<PathBuf> {
+    let path = folder.join(FINAL_STRUCTURE);
+    if path.is_file() {
+        return Ok(path);
+    }
+    let problem = Problem::new("--after: there is no such file; a finished run writes it").in_file(&path);
+    Err(problem.help("give the output.directory of a run that has finished").into())
 }
 
 /// What is not simply carried over, in two lists.

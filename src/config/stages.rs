@@ -46,13 +46,38 @@ pub(super) fn expand(root: &mut Raw) -> Result<(), Problem> {
     let Some(stages) = members.iter_mut().find(|member| member.name == "stage") else { return Ok(()) };
     let Node::Array(items) = &mut stages.value.node else { return Ok(()) };
     let mut expanded = Vec::with_capacity(items.len());
+    let mut of_presets = vec![];
     for stage in items.drain(..) {
+        let is_preset = is_preset(&stage);
         for stage in preset(stage)? {
-            expanded.extend(repeated(stage)?);
+            let repetitions = repeated(stage)?;
+            of_presets.extend(repetitions.iter().map(|_| is_preset));
+            expanded.extend(repetitions);
         }
     }
+    different_names(&mut expanded, &of_presets);
     *items = expanded;
     Ok(())
+}
+
+fn is_preset(stage: &Raw) -> bool {
+    matches!(&stage.node, Node::Table(members) if members.iter().any(|member| member.name == "preset"))
+}
+
+/// Numbers stages of presets whose name another stage has: minimize, minimize-2.
+fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
+    let of_user = stages.iter().zip(of_presets).filter(|(_, of_preset)| !**of_preset);
+    let mut taken: Vec<String> = of_user.map(|(stage, _)| stage_name(stage)).collect();
+    for (stage, _) in stages.iter_mut().zip(of_presets).filter(|(_, of_preset)| **of_preset) {
+        let name = stage_name(stage);
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
+        let Some(free) = names.find(|name| !taken.contains(name)) else { continue };
+        if let Node::Table(members) = &mut stage.node {
+            let of_name = members.iter_mut().filter(|member| member.name == "name");
+            of_name.for_each(|member| member.value.node = Node::Text(free.clone()));
+        }
+        taken.push(free);
+    }
 }
 
 /// The stages of a preset, or the stage itself.
@@ -167,6 +192,15 @@ mod tests {
             let again = Config::parse(&effective, Path::new("/base/input.toml"), &[]).unwrap();
             assert_eq!(again.plan, plan);
         }
+    }
+
+    #[test]
+    fn stages_of_presets_have_names_that_no_other_stage_has() {
+        let preset = "[[stage]]\npreset = \"equilibrate-protein\"\n";
+        let (plan, _) = read(&format!("{preset}[[stage]]\nkind = \"minimize\"\n{preset}"), &[]).unwrap();
+        let first = ["minimize-2", "heat", "density", "release", "relax", "minimize"];
+        let second = ["minimize-3", "heat-2", "density-2", "release-2", "relax-2"];
+        assert_eq!(names(&plan), [&first[..], &second].concat());
     }
 
     #[test]

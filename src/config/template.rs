@@ -32,6 +32,9 @@ trajectory = { every = "10 ps" }
 energies   = { every = "1 ps" }
 checkpoint = { every = "5 min" }
 
+# [[stage]]                                # for a protein, in place of the stages minimize and heat: minimises, heats,
+# preset = "equilibrate-protein"           # relaxes the density, and releases position restraints
+
 [[stage]]
 name = "minimize"
 kind = "minimize"

@@ -27,6 +27,8 @@ use crate::units::Dimension::{
 pub struct Line {
     /// the dotted key that it sets, `stage.timestep`; empty where it sets none
     pub key: String,
+    /// the stage that it belongs to, from 0; `None` = the run
+    pub stage: Option<usize>,
     /// its text
     pub text: String,
 }
@@ -36,29 +38,34 @@ type Member = (&'static str, String);
 
 /// The input file of a plan, for a file in the folder `base`, to which paths are relative where they are below it.
 ///
-/// What has its default is left out, unless `remark` has a comment on its key: these follow the values.
-pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(&str) -> Option<String>) -> Vec<Line> {
+/// What has its default is left out, unless `remark` has a comment on its key, of the run or of a stage: these follow the values.
+pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> Option<String>) -> Vec<Line> {
     let mut lines = vec![];
-    let mut section = |name: &'static str, header: String, members: Vec<Member>, defaults: &[Member]| {
+    let mut section = |name: &'static str, stage: Option<usize>, members: Vec<Member>, defaults: &[Member]| {
         let members = members.into_iter().filter_map(|(key, value)| {
             let path = format!("{name}.{key}");
             let required = keys::find(&path).is_some_and(|key| matches!(key.default, Default::Required));
-            let remark = remark(&path);
+            let remark = remark(stage, &path);
             let is_default = defaults.contains(&(key, value.clone()));
-            (required || remark.is_some() || !is_default).then(|| line(path, key, &value, remark))
+            (required || remark.is_some() || !is_default).then(|| Line {
+                stage,
+                text: line(key, &value, remark),
+                key: path,
+            })
         });
         let members: Vec<Line> = members.collect();
         if !members.is_empty() {
-            lines.extend(["", &header].map(|text| Line { key: String::new(), text: text.to_owned() }));
+            let header = if stage.is_some() { format!("[[{name}]]") } else { format!("[{name}]") };
+            lines.extend([String::new(), header].map(|text| Line { key: String::new(), stage, text }));
             lines.extend(members);
         }
     };
-    section("system", "[system]".into(), system(&plan.system, base), &system(&SystemFiles::default(), base));
-    section("forces", "[forces]".into(), forces(&plan.forces), &forces(&ForceOptions::default()));
-    section("run", "[run]".into(), run(&plan.run), &run(&RunOptions::default()));
-    section("output", "[output]".into(), output(&plan.output, base), &[]);
-    for one in &plan.stages {
-        section("stage", "[[stage]]".into(), stage(one, base), &[]);
+    section("system", None, system(&plan.system, base), &system(&SystemFiles::default(), base));
+    section("forces", None, forces(&plan.forces), &forces(&ForceOptions::default()));
+    section("run", None, run(&plan.run), &run(&RunOptions::default()));
+    section("output", None, output(&plan.output, base), &[]);
+    for (index, one) in plan.stages.iter().enumerate() {
+        section("stage", Some(index), stage(one, base), &[]);
     }
     lines
 }
@@ -66,13 +73,12 @@ pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(&str) -> Option<String>) 
 /// Column in which comments begin, where the value leaves room.
 const COMMENTS: usize = 48;
 
-fn line(path: String, key: &str, value: &str, remark: Option<String>) -> Line {
+fn line(key: &str, value: &str, remark: Option<String>) -> String {
     let setting = format!("{key} = {value}");
-    let text = match remark {
+    match remark {
         Some(remark) => format!("{setting:<COMMENTS$}  # {remark}"),
         None => setting,
-    };
-    Line { key: path, text }
+    }
 }
 
 /// The word for a meaning.

@@ -143,6 +143,17 @@ impl PeriodicCell {
         vec3(x / a, y / b, z / c)
     }
 
+    /// The same lattice by the vectors that correspond to those of `other`, reduced or not. Of a lattice with two reduced forms
+    /// (a dodecahedron, where a component of c is half of a) rounding in a file chooses one; fractional coordinates of two
+    /// cells go together only where their vectors do.
+    pub fn corresponding_to(&self, other: &Self) -> Self {
+        let ([a, mut b, mut c], [x, y, z]) = (self.rows, other.rows);
+        b = b + a * (y.x / x.x - b.x / a.x).round();
+        c = c + b * (z.y / y.y - c.y / b.y).round();
+        c = c + a * (z.x / x.x - c.x / a.x).round();
+        Self { rows: [a, b, c] }
+    }
+
     /// Fractional coordinates of a Cartesian position (nm); not wrapped.
     #[inline(always)]
     pub fn to_fractional(&self, r: Vec3) -> Vec3 {
@@ -291,6 +302,21 @@ mod tests {
         // V = a³ · 4√3/9 for a truncated octahedron with lattice constant a
         let expected = 4.2438f64.powi(3) * 4.0 * 3f64.sqrt() / 9.0;
         assert!((octahedron().volume() / expected - 1.0).abs() < 1e-12);
+    }
+
+    /// Box lines of two gro files of a rhombic dodecahedron: rounding makes c of the second reducible, by -a - b.
+    #[test]
+    fn a_dodecahedron_corresponds_to_another_in_spite_of_rounding() {
+        let [first, second] = [[7.03058, 4.97137, 3.51529], [7.02449, 4.96707, 3.51225]].map(|[edge, height, half]| {
+            let rows = [vec3(edge, 0.0, 0.0), vec3(0.0, edge, 0.0), vec3(half, half, height)];
+            PeriodicCell::from_rows(rows).unwrap()
+        });
+        assert!(first.rows()[2].x > 0.0 && second.rows()[2].x < 0.0);
+        let near = |a: Vec3, b: Vec3| (a - b).norm() < 1e-12;
+        let [_, _, c] = first.corresponding_to(&second).rows();
+        assert!(near(c, vec3(-3.51529, -3.51529, 4.97137)));
+        assert!(near(second.corresponding_to(&first).rows()[2], vec3(3.51225, 3.51225, 4.96707)));
+        assert_eq!(first.corresponding_to(&first), first);
     }
 
     #[test]

@@ -20,7 +20,17 @@ pub(super) fn indices(atoms: &[u32]) -> Option<String> {
     (1..=MOST_RANGES).contains(&ranges.len()).then_some(text)
 }
 
+/// The same in as many texts as the pieces need.
+pub(super) fn pieces(atoms: &[u32]) -> Vec<String> {
+    let mut atoms = atoms.to_vec();
+    atoms.sort_unstable();
+    atoms.dedup();
+    let ranges: Vec<&[u32]> = atoms.chunk_by(|a, b| a + 1 == *b).collect();
+    ranges.chunks(MOST_RANGES).filter_map(|ranges| indices(&ranges.concat())).collect()
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests {
     use super::*;
 
@@ -33,5 +43,6 @@ mod tests {
         }
         let odd: Vec<u32> = (0..=MOST_RANGES as u32).map(|k| 2 * k + 1).collect();
         assert!(indices(&odd).is_none() && indices(&odd[1..]).is_some());
+        assert_eq!(pieces(&odd), [indices(&odd[..MOST_RANGES]), indices(&odd[MOST_RANGES..])].map(Option::unwrap));
     }
 }

@@ -11,7 +11,7 @@ use super::settings::{Entry, Fate, Key, Settings, folded, real, shortened, words
 use crate::config::key::Kind;
 use crate::config::keys;
 use crate::error::Problem;
-use crate::run::{Plan, Restraint};
+use crate::run::{Plan, PositionRestraint, Restraint};
 
 /// What is said about a setting of the file that is not simply carried over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +22,21 @@ pub struct Remark {
     pub value: String,
     /// its line; `None` where the default of the program is meant
     pub line: Option<usize>,
+    /// where several files are translated, those that it is said of
+    pub places: Vec<Place>,
     /// true: `md` does something else; false: the setting means nothing to it
     pub differs: bool,
     /// why, and what `md` does instead
     pub text: String,
+}
+
+/// A setting of one of several files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// the file
+    pub file: PathBuf,
+    /// its line; `None` where the default of the program is meant
+    pub line: Option<usize>,
 }
 
 /// The translation of one file.
@@ -39,6 +50,8 @@ pub(super) struct Draft<'a> {
     pub(super) frozen: Option<String>,
     /// restraints of the stage
     pub(super) restraints: Vec<Restraint>,
+    /// atoms that the stage holds near references
+    pub(super) position_restraints: Vec<PositionRestraint>,
     /// comments on keys of the input file
     notes: BTreeMap<&'static str, Note>,
     remarks: Vec<Remark>,
@@ -61,7 +74,7 @@ pub(super) struct Finished {
     pub(super) plan: Plan,
     pub(super) remarks: Vec<Remark>,
     notes: BTreeMap<&'static str, Note>,
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 impl Finished {
@@ -70,20 +83,42 @@ impl Finished {
         self.notes.get(key).map(|note| note.text.clone())
     }
 
+    /// The first line that became a key.
+    pub(super) fn line(&self, key: &str) -> Option<usize> {
+        self.notes.get(key).and_then(|note| note.line)
+    }
+
     /// A problem with a key, at the setting that it follows from.
     pub(super) fn problem(&self, key: &str, problem: Problem) -> Problem {
         let from = self.notes.get(key).map_or(String::new(), |note| format!(" (from {})", note.text));
-        let line = self.notes.get(key).and_then(|note| note.line);
         let Problem { message, help, .. } = problem;
-        Problem { file: Some(self.path.clone()), line, span: None, message: format!("{message}{from}"), help }
+        Problem {
+            file: Some(self.path.clone()),
+            line: self.line(key),
+            span: None,
+            message: format!("{message}{from}"),
+            help,
+        }
     }
 }
 
 impl<'a> Draft<'a> {
     pub(super) fn new(settings: &'a Settings, files: &'a Files, plan: Plan) -> Self {
         let (notes, remarks, spoken, wrong) = (BTreeMap::new(), vec![], HashSet::new(), HashSet::new());
-        let (frozen, restraints, problems) = (None, vec![], settings.unknown());
-        Draft { settings, files, plan, frozen, restraints, notes, remarks, spoken, wrong, problems }
+        let (frozen, restraints, position_restraints, problems) = (None, vec![], vec![], settings.unknown());
+        Draft {
+            settings,
+            files,
+            plan,
+            frozen,
+            restraints,
+            position_restraints,
+            notes,
+            remarks,
+            spoken,
+            wrong,
+            problems,
+        }
     }
 
     /// The file that is translated.
@@ -224,15 +259,16 @@ impl<'a> Draft<'a> {
     /// What became of something that is no setting: whether `md` does something else, and why.
     pub(super) fn other(&mut self, entry: &Entry, differs: bool, text: &str) {
         let Entry { name, value, line } = entry;
-        let value = shortened(value).to_owned();
-        self.remarks.push(Remark { key: name.clone(), value, line: Some(*line), differs, text: text.to_owned() });
+        let (key, value, line, text) = (name.clone(), shortened(value).to_owned(), Some(*line), text.to_owned());
+        self.remarks.push(Remark { key, value, line, places: vec![], differs, text });
     }
 
     fn remark(&mut self, name: &str, differs: bool, text: String) {
         let entry = self.settings.entry(name);
         let key = entry.map_or(name, |entry| &entry.name).to_owned();
         let value = shortened(self.text(name)).to_owned();
-        self.remarks.push(Remark { key, value, line: entry.map(|entry| entry.line), differs, text });
+        let line = entry.map(|entry| entry.line);
+        self.remarks.push(Remark { key, value, line, places: vec![], differs, text });
         self.spoken.insert(folded(name));
     }
 
@@ -257,8 +293,8 @@ impl<'a> Draft<'a> {
     pub(super) fn finish(mut self) -> Result<Finished, Vec<Problem>> {
         for (entry, key) in self.settings.rest(&self.spoken) {
             let (differs, text) = self.fate(key, &entry.value);
-            let value = shortened(&entry.value).to_owned();
-            self.remarks.push(Remark { key: entry.name.clone(), value, line: Some(entry.line), differs, text });
+            let (key, value, line) = (entry.name.clone(), shortened(&entry.value).to_owned(), Some(entry.line));
+            self.remarks.push(Remark { key, value, line, places: vec![], differs, text });
         }
         if !self.problems.is_empty() {
             return Err(self.problems);

@@ -1,7 +1,7 @@
-//! Inputs of other programs: a GROMACS mdp or an AMBER mdin becomes the input file of `md` that does the same.
+//! Inputs of other programs: GROMACS mdp or AMBER mdin files become the input file of `md` that does the same, one stage a file.
 //!
-//! A file is recognised by its content, read into settings, and translated to a [`Plan`], which
-//! [`crate::config::write`] turns into text. Nothing is dropped in silence: a setting stands as a comment beside the key that it
+//! A file is recognised by its content, read into settings, and translated to a [`Plan`]; those of several files are put together
+//! (`whole`). [`crate::config::write`] turns the plan into text. Nothing is dropped in silence: a setting stands as a comment beside the key that it
 //! became, or in a [`Remark`]; a key that its program does not know is an error. Defaults of absent keys are those of the
 //! program. A new program needs a table of its keys, a reader of its syntax, and its translation ([`PROGRAMS`]).
 
@@ -11,10 +11,11 @@ mod draft;
 mod mdin;
 mod mdp;
 mod settings;
+mod whole;
 
 use std::path::{Path, PathBuf};
 
-pub use draft::Remark;
+pub use draft::{Place, Remark};
 
 use crate::config::{Config, Line, write};
 use crate::error::{Error, Problem, Result};
@@ -22,6 +23,7 @@ use crate::format::file;
 use crate::run::{Plan, Stage, StageKind, StageOutput};
 use draft::{Draft, Finished};
 use settings::Settings;
+use whole::Whole;
 
 /// An input of another program, translated.
 #[derive(Clone, Debug)]
@@ -45,6 +47,10 @@ pub struct Files {
     pub coordinates: Option<PathBuf>,
     /// groups of atoms (GROMACS)
     pub index: Option<PathBuf>,
+    /// positions that position restraints refer to; `None` = the coordinates
+    pub reference: Option<PathBuf>,
+    /// folders of files that the topology includes, in addition to those of the input
+    pub include: Vec<PathBuf>,
 }
 
 /// A program whose inputs are translated.
@@ -78,25 +84,84 @@ const PROGRAMS: [Program; 2] = [
 /// Largest file: a page of text, or hundreds of groups to pull.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// Translates the input of another program, for an input file of `md` in the folder `base`. Fails with all problems of the
-/// file, each with its line.
-pub fn import(path: &Path, files: &Files, base: &Path) -> Result<Imported> {
-    let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
-        let help = "expected a GROMACS mdp or an AMBER mdin: a text of at most 1 MiB";
-        Problem::new(format!("cannot read the file: {error}")).in_file(path).help(help)
-    })?;
-    // titles and comments may be in any encoding
-    let text = String::from_utf8_lossy(&bytes);
-    import_text(&text, path, files, base)
+/// Translates the inputs of another program, for an input file of `md` in the folder `base`: each file is a stage, in their order.
+/// Fails with all problems of the files, each with its line.
+pub fn import(paths: &[PathBuf], files: &Files, base: &Path) -> Result<Imported> {
+    let texts = paths.iter().map(|path| {
+        let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
+            let help = "expected a GROMACS mdp or an AMBER mdin: a text of at most 1 MiB";
+            Problem::new(format!("cannot read the file: {error}")).in_file(path).help(help)
+        })?;
+        // titles and comments may be in any encoding
+        Ok((path.as_path(), String::from_utf8_lossy(&bytes).into_owned()))
+    });
+    import_texts(&texts.collect::<Result<Vec<_>>>()?, files, base)
 }
 
 /// The same of a text, as if it stood in the file `path`.
 pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Result<Imported> {
-    let program = PROGRAMS.iter().find(|program| (program.recognises)(text)).ok_or_else(|| {
-        let help = "expected a GROMACS mdp (lines like \"dt = 0.002\") or an AMBER mdin (with a namelist &cntrl)";
-        Problem::new("this is no input of a program that md knows").in_file(path).at_line(1).help(help)
-    })?;
-    let settings = (program.read)(path, text)?;
+    import_texts(&[(path, text.to_owned())], files, base)
+}
+
+/// The same of several texts.
+pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> Result<Imported> {
+    let program = program(inputs)?;
+    let (mut parts, mut problems) = (vec![], vec![]);
+    for (path, text) in inputs {
+        match stage(program, path, text, files, base)? {
+            Ok(part) => parts.push(part),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Error::Input(problems));
+    }
+    let whole = Whole::new(parts, base);
+    let lines = write(&whole.plan, base, &|stage, key| whole.note(stage, key));
+    let paths: Vec<&Path> = inputs.iter().map(|(path, _)| *path).collect();
+    let text = whole_text(program, &paths, &whole, &lines);
+    let config = Config::parse(&text, &base.join("input.toml"), &[]);
+    match config {
+        Ok(config) if config.plan == whole.plan => {
+            let Whole { plan, remarks, .. } = whole;
+            Ok(Imported { program: program.name, text, plan, remarks })
+        }
+        Ok(_) => Err(Error::Internal("the translated input reads back differently".to_owned())),
+        Err(problems) => Err(Error::Input(problems.into_iter().map(|p| traced(p, &text, &lines, &whole)).collect())),
+    }
+}
+
+/// The program of all inputs.
+fn program(inputs: &[(&Path, String)]) -> Result<&'static Program> {
+    let mut found: Option<(&Path, &'static Program)> = None;
+    for (path, text) in inputs {
+        let program = PROGRAMS.iter().find(|program| (program.recognises)(text)).ok_or_else(|| {
+            let help = "expected a GROMACS mdp (lines like \"dt = 0.002\") or an AMBER mdin (with a namelist &cntrl)";
+            Problem::new("this is no input of a program that md knows").in_file(path).at_line(1).help(help)
+        })?;
+        let (first, of_first) = *found.get_or_insert((path, program));
+        if of_first.name != program.name {
+            let [here, there] = [program.name, of_first.name].map(article);
+            let problem = Problem::new(format!("this is {here}, but {} is {there}", first.display())).in_file(path);
+            return Err(problem.help("import files of one program at a time").into());
+        }
+    }
+    let (_, program) = found.ok_or_else(|| Problem::new("there is no file to import"))?;
+    Ok(program)
+}
+
+/// One file, or its problems.
+fn stage(
+    program: &Program,
+    path: &Path,
+    text: &str,
+    files: &Files,
+    base: &Path,
+) -> Result<std::result::Result<Finished, Vec<Problem>>> {
+    let settings = match (program.read)(path, text) {
+        Ok(settings) => settings,
+        Err(problem) => return Ok(Err(vec![problem])),
+    };
     let mut draft = Draft::new(&settings, files, start(program, files, base)?);
     let mut kind = (program.translate)(&mut draft);
     if let (StageKind::Dynamics(dynamics), true) = (&mut kind, draft.frozen.is_some()) {
@@ -106,23 +171,12 @@ pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Resul
     draft.plan.stages = vec![Stage {
         name: stage_name(path, &kind),
         kind,
-        position_restraints: vec![],
+        position_restraints: std::mem::take(&mut draft.position_restraints),
         restraints: std::mem::take(&mut draft.restraints),
         frozen: draft.frozen.take(),
         output: StageOutput::default(),
     }];
-    let finished = draft.finish().map_err(Error::Input)?;
-    let lines = write(&finished.plan, base, &|key| finished.note(key));
-    let text = whole_text(program, path, &finished, &lines);
-    let config = Config::parse(&text, &base.join("input.toml"), &[]);
-    match config {
-        Ok(config) if config.plan == finished.plan => {
-            let Finished { plan, remarks, .. } = finished;
-            Ok(Imported { program: program.name, text, plan, remarks })
-        }
-        Ok(_) => Err(Error::Internal("the translated input reads back differently".to_owned())),
-        Err(problems) => Err(Error::Input(problems.into_iter().map(|p| traced(p, &text, &lines, &finished)).collect())),
-    }
+    Ok(draft.finish())
 }
 
 /// The defaults of `md` with the files of the system.
@@ -152,10 +206,12 @@ fn stage_name(path: &Path, kind: &StageKind) -> String {
 }
 
 /// Lines of the head, and the keys.
-fn whole_text(program: &Program, path: &Path, finished: &Finished, lines: &[Line]) -> String {
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut text = format!("# Made by `md import` from {}, {}.\n", printable(&name), article(program.name));
-    let differing: Vec<&Remark> = finished.remarks.iter().filter(|remark| remark.differs).collect();
+fn whole_text(program: &Program, paths: &[&Path], whole: &Whole, lines: &[Line]) -> String {
+    let names = paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let names = printable(&names.collect::<Vec<_>>().join(", "));
+    let kind = if paths.len() == 1 { article(program.name) } else { format!("files of the kind {}", program.name) };
+    let mut text = format!("# Made by `md import` from {names}, {kind}.\n");
+    let differing: Vec<&Remark> = whole.remarks.iter().filter(|remark| remark.differs).collect();
     if !differing.is_empty() {
         text.push_str("#\n# Not carried over:\n");
         differing.iter().for_each(|remark| text.push_str(&format!("# - {}\n", printable(&remark.describe()))));
@@ -180,17 +236,27 @@ fn printable(text: &str) -> String {
 }
 
 /// A problem of the translated text at the setting that it follows from.
-fn traced(problem: Problem, text: &str, lines: &[Line], finished: &Finished) -> Problem {
+fn traced(problem: Problem, text: &str, lines: &[Line], whole: &Whole) -> Problem {
     let line = problem.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
-    let key = lines.iter().find(|known| !known.key.is_empty() && known.text.lines().any(|one| one == line));
-    finished.problem(key.map_or("", |known| &known.key), problem)
+    let known = lines.iter().find(|known| !known.key.is_empty() && known.text.lines().any(|one| one == line));
+    whole.problem(known.and_then(|known| known.stage), known.map_or("", |known| &known.key), problem)
 }
 
 impl Remark {
     /// `pcoupl = MTTK, line 7: …`
     pub fn describe(&self) -> String {
         let value = if self.value.is_empty() { String::new() } else { format!(" = {}", self.value) };
-        let place = self.line.map_or(" (default)".to_owned(), |line| format!(", line {line}"));
+        let place = match &self.places[..] {
+            [] => self.line.map_or(" (default)".to_owned(), |line| format!(", line {line}")),
+            places => format!(", {}", places.iter().map(Place::describe).collect::<Vec<_>>().join(", ")),
+        };
         format!("{}{value}{place}: {}", self.key, self.text)
+    }
+}
+
+impl Place {
+    fn describe(&self) -> String {
+        let file = self.file.display();
+        self.line.map_or_else(|| format!("{file} (default)"), |line| format!("line {line} of {file}"))
     }
 }

@@ -64,6 +64,7 @@ pub use preflight::preflight;
 pub use replicas::{EnsembleJob, Hub, Member, ReplicaJob, Spread, Start, ThermodynamicState, run_replicas};
 pub use reporter::{Quantities, Report, Reporter, RunInfo, StepInfo};
 pub use restrain::restraints;
+pub use results::FINAL_STRUCTURE;
 pub use runner::run;
 pub use setup::Setup;
 pub use signals::Requests;

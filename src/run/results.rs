@@ -16,7 +16,9 @@ use std::io::Read;
 use std::path::Path;
 
 /// Final structures.
-const STRUCTURES: [&str; 2] = ["final.rst7", "final.pdb"];
+const STRUCTURES: [&str; 2] = [FINAL_STRUCTURE, "final.pdb"];
+/// Coordinates and velocities at the end of a run.
+pub const FINAL_STRUCTURE: &str = "final.rst7";
 
 /// True if all output of the run of `checkpoint`, whose stages are done, is complete. False if something is missing or
 /// unfinished: then the run continues from its checkpoint, which writes it again or says what is wrong. Refuses a final
@@ -106,7 +108,7 @@ pub(super) fn write_final(directory: &Directory, system: &System, state: &State)
         cell: state.cell,
         labels: vec![],
     };
-    replace_synced(&directory.file("final.rst7"), |out| write_rst7(&coordinates, out))?;
+    replace_synced(&directory.file(FINAL_STRUCTURE), |out| write_rst7(&coordinates, out))?;
     replace_synced(&directory.file("final.pdb"), |out| {
         write_pdb(&system.topology, &state.positions, state.cell.as_ref(), &title, out)
     })

@@ -2,7 +2,7 @@
 
 use md::ensemble::barostat::{BarostatKind, PressureCoupling};
 use md::ensemble::thermostat::ThermostatKind;
-use md::prepare::{ConstraintKind, ElectrostaticsSpec, PmeSpec, Setting};
+use md::prepare::{ConstraintKind, ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use md::run::{Interval, Velocities};
 use md::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 use md::units::BAR;
@@ -82,6 +82,9 @@ fn vacuum_and_switches() {
     assert_eq!((switched.constraints, switched.rigid_water), (ConstraintKind::AllBonds, true));
     let uncorrected = text("x.mdin", "t\n&cntrl cut=9 /\n&EWALD vdwmeth=0 /").plan.forces;
     assert_eq!(uncorrected.dispersion_correction, Setting::Given(DispersionCorrection::Off));
+    let mesh = text("x.mdin", "t\n&cntrl cut=9 /\n&EWALD vdwmeth=3, order=6 /");
+    let by_spacing = LjPmeSpec::Spacing { spacing: 0.1, order: 6 };
+    assert_eq!(mesh.plan.forces.dispersion_correction, Setting::Given(DispersionCorrection::Pme(by_spacing)));
 }
 
 #[test]

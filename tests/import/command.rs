@@ -45,6 +45,24 @@ fn nothing_is_overwritten_unasked() {
 }
 
 #[test]
+fn several_files_go_on_from_a_finished_run() {
+    let place = tempfile::tempdir().unwrap();
+    let paths = ["tutorial-nvt.mdp", "tutorial-npt.mdp"].map(|name| folder().join(name).display().to_string());
+    let arguments = [&paths[0], &paths[1], "--after", "done", "-o", "input.toml"];
+    let missing = import(place.path(), &arguments);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("a run that has finished"), "{}", text(&missing.stderr));
+    std::fs::create_dir(place.path().join("done")).unwrap();
+    std::fs::write(place.path().join("done/final.rst7"), "").unwrap();
+    let output = import(place.path(), &arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let written = std::fs::read_to_string(place.path().join("input.toml")).unwrap();
+    assert!(written.contains("coordinates = \"done/final.rst7\"\n"), "{written}");
+    let order = ["name = \"tutorial-nvt\"", "name = \"tutorial-npt\""].map(|name| written.find(name).unwrap());
+    assert!(order[0] < order[1], "{written}");
+}
+
+#[test]
 fn a_wrong_file_is_named_with_its_line() {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("wrong.mdp"), "dt = 0.002\nrvwd = 1.0\n").unwrap();

@@ -8,6 +8,7 @@ mod command;
 mod damage;
 mod gromacs;
 mod restraints;
+mod several;
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ fn folder() -> PathBuf {
 
 fn files() -> Files {
     let path = |name: &str| Some(Path::new(BASE).join(name));
-    Files { topology: path("system.top"), coordinates: path("system.gro"), index: None }
+    Files { topology: path("system.top"), coordinates: path("system.gro"), ..Files::default() }
 }
 
 fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {

@@ -18,17 +18,22 @@ fn system(name: &str) -> PathBuf {
 
 fn files_of(system_name: &str, kinds: [&str; 2], index: Option<&str>) -> Files {
     let path = |kind: &str| Some(system(system_name).join(format!("{system_name}.{kind}.xz")));
-    Files { topology: path(kinds[0]), coordinates: path(kinds[1]), index: index.map(|name| folder().join(name)) }
+    Files {
+        topology: path(kinds[0]),
+        coordinates: path(kinds[1]),
+        index: index.map(|name| folder().join(name)),
+        ..Files::default()
+    }
 }
 
 fn pulled() -> Imported {
     let files = files_of("peptide-charged", ["top", "gro"], Some("pull.ndx"));
-    same_plan(import(&folder().join("pull.mdp"), &files, Path::new(BASE)).unwrap())
+    same_plan(import(&[folder().join("pull.mdp")], &files, Path::new(BASE)).unwrap())
 }
 
 fn refined() -> Imported {
     let files = files_of("peptide-vacuum", ["prmtop", "rst7"], None);
-    same_plan(import(&folder().join("restraints.mdin"), &files, Path::new(BASE)).unwrap())
+    same_plan(import(&[folder().join("restraints.mdin")], &files, Path::new(BASE)).unwrap())
 }
 
 /// The restraints of the stage at the coordinates.
@@ -282,7 +287,7 @@ proptest! {
             let path = place.path().join(name);
             std::fs::write(&path, damaged).unwrap();
             let files = Files { index: Some(path), ..files_of("peptide-charged", ["top", "gro"], None) };
-            import(&folder().join("pull.mdp"), &files, Path::new(BASE))
+            import(&[folder().join("pull.mdp")], &files, Path::new(BASE))
         };
         match found {
             Ok(imported) => _ = same_plan(imported),

@@ -39,7 +39,7 @@ pub(super) static STAGE: &[Key] = &[
         name: "preset",
         kind: Text,
         example: "\"equilibrate-protein\"",
-        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases, without frames; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\").",
+        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases, without frames; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\"). A stage whose name another stage has is numbered: minimize-2.",
         ..KEY
     },
     Key {

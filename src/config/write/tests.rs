@@ -127,7 +127,7 @@ fn parse(text: &str) -> Plan {
 }
 
 fn text(plan: &Plan, remark: &dyn Fn(&str) -> Option<String>) -> String {
-    write(plan, Path::new("/base"), remark).iter().map(|line| format!("{}\n", line.text)).collect()
+    write(plan, Path::new("/base"), &|_, key| remark(key)).iter().map(|line| format!("{}\n", line.text)).collect()
 }
 
 #[test]

@@ -88,6 +88,15 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     },
 ];
 
+/// Position restraints that a GROMACS topology has under the macros of `options`; none of a topology in another format.
+pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Result<Vec<gromacs::AtomRestraint>> {
+    let bytes = super::read(path)?;
+    if !gromacs::is_topology(&bytes) {
+        return Ok(vec![]);
+    }
+    Ok(gromacs::read_position_restraints(path, &bytes, options)?)
+}
+
 /// Makes the text of a topology, with the cell of its coordinates if the format states it. Refuses what the format cannot
 /// express exactly, with the term.
 pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;

@@ -31,8 +31,8 @@ pub mod unit;
 
 pub use compressed::read;
 pub use coordinates::{Coordinates, Label, count_models, read_coordinates, read_models};
-pub use gromacs::write_gro;
-pub use known::{TopologyOptions, read_topology, read_topology_with};
+pub use gromacs::{AtomRestraint, RestraintShape, write_gro};
+pub use known::{TopologyOptions, read_position_restraints, read_topology, read_topology_with};
 pub use mmcif::write_mmcif;
 pub use names::{Names, read_names, take_names};
 pub use order::check_order;

@@ -106,6 +106,9 @@ impl PositionRestraints {
         cell: Option<&PeriodicCell>,
         positions: &[Vec3],
     ) {
+        if let Some(present) = cell {
+            self.cell = self.cell.map(|own| own.corresponding_to(present));
+        }
         let atoms: Vec<u32> = self.held.iter().map(|held| held.atom).collect();
         let mut references: Vec<Vec3> = self.held.iter().map(|held| held.reference).collect();
         let parts = Parts::new(molecules, &atoms);

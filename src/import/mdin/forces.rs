@@ -4,7 +4,7 @@ use super::{Draft, unexpected};
 use crate::constraint::ConstraintKind;
 use crate::import::readable;
 use crate::pme::{ORDERS, alpha_for_tolerance};
-use crate::run::{ElectrostaticsSpec, PmeSpec, Setting};
+use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 
 /// Ångström in a nanometre: dividing rounds once.
@@ -13,6 +13,10 @@ const PER_NM: f64 = 10.0;
 const BEYOND: f64 = 999.0;
 /// Default cutoffs, Å: with a cell, and without.
 const USUAL: [f64; 2] = [8.0, 9999.0];
+/// `vdwmeth` of PME for Lennard-Jones interactions.
+const LJ_PME: i64 = 3;
+/// Grid spacing of AMBER's PME, 1 Å, in nm.
+const LJ_SPACING: f64 = 0.1;
 /// `igb` of vacuum; 0 is explicit solvent.
 const VACUUM: i64 = 6;
 
@@ -117,15 +121,27 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     draft.carried_as("forces.coulomb_modifier", &[], "AMBER truncates");
     let method = draft.whole("vdwmeth");
     // without a cell there is no density to correct for
-    let correction = if periodic && method != 0 { DispersionCorrection::AllPairs } else { DispersionCorrection::Off };
+    let correction = match method {
+        LJ_PME if periodic => lj_pme(draft),
+        0 | 1 | LJ_PME => {
+            draft.carried("forces.dispersion_correction", &["vdwmeth"]);
+            if periodic && method == 1 { DispersionCorrection::AllPairs } else { DispersionCorrection::Off }
+        }
+        _ => {
+            unexpected(draft, "vdwmeth", "expected 0 (none), 1 (a correction) or 3 (PME)");
+            return;
+        }
+    };
     draft.plan.forces.dispersion_correction = Setting::Given(correction);
-    draft.carried("forces.dispersion_correction", &["vdwmeth"]);
-    if ![0, 1].contains(&method) {
-        draft.differs(
-            "vdwmeth",
-            "md has no PME of Lennard-Jones interactions: they end at the cutoff, with a correction",
-        );
-    }
+}
+
+/// Lennard-Jones interactions by PME. AMBER's grid is that of electrostatics, some 1 A.
+fn lj_pme(draft: &mut Draft<'_>) -> DispersionCorrection<LjPmeSpec> {
+    draft.carried_as("forces.dispersion_correction", &["vdwmeth"], "LJ-PME");
+    let asked = draft.count("order") as usize;
+    let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
+    draft.carried_as("forces.lj_pme", &["order"], "alpha follows from the cutoff");
+    DispersionCorrection::Pme(LjPmeSpec::Spacing { spacing: LJ_SPACING, order })
 }
 
 fn lists(draft: &mut Draft<'_>) {

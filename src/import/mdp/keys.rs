@@ -118,7 +118,7 @@ const COUPLING: &[Key] = &[
     carried("tau-p", "5"),
     carried("compressibility", ""),
     carried("ref-p", ""),
-    no_use("refcoord-scaling", "for position restraints: reference_scaling in their table"),
+    carried("refcoord-scaling", "no"),
     carried("gen-vel", "no"),
     carried("gen-temp", "300"),
     carried("gen-seed", "-1"),

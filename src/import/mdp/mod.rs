@@ -8,6 +8,7 @@ mod groups;
 mod impulses;
 mod keys;
 mod output;
+mod position_restraints;
 mod pull;
 mod temperature;
 
@@ -96,14 +97,6 @@ fn preprocessor(draft: &mut Draft<'_>) {
         if !draft.plan.system.define.is_empty() {
             draft.carried("system.define", &["define"]);
         }
-        if !restraints.is_empty() {
-            let names = restraints.join(", ");
-            let text = format!(
-                "{names}: the topology's restraints are not taken; set position_restraints in the stage, for example \
-                 {{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }}"
-            );
-            draft.differs("define", text);
-        }
     }
     for word in draft.words("include") {
         match word.strip_prefix("-I").filter(|folder| !folder.is_empty()) {
@@ -116,6 +109,9 @@ fn preprocessor(draft: &mut Draft<'_>) {
     }
     if draft.is_given("include") {
         draft.carried("system.include", &["include"]);
+    }
+    if !restraints.is_empty() {
+        position_restraints::translate(draft, &restraints);
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) enum Directive {
     Settles,
     /// by the number of atoms that a site follows from, 0 where any number may be
     VirtualSites(u8),
+    /// not part of the system: stages have position restraints
+    PositionRestraints,
     /// energies that are not computed here
     Unsupported(&'static str),
     System,
@@ -54,7 +56,7 @@ const RESTRAINTS: &str = "restraints of distances, angles and torsions are set i
      undefined that switches these on";
 const ORIENTATIONS: &str =
     "restraints of orientations are not supported; leave the macro undefined that switches them on";
-const POSITION_RESTRAINTS: &str = "position restraints are set in the stage (position_restraints); leave the macro undefined that \
+pub(super) const POSITION_RESTRAINTS: &str = "position restraints are set in the stage (position_restraints); leave the macro undefined that \
     switches these on";
 const POLARIZATION: &str = "polarisable force fields are not supported";
 
@@ -87,7 +89,7 @@ const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("virtual_sites4", Directive::VirtualSites(4), Part::Molecule),
     ("virtual_sitesn", Directive::VirtualSites(0), Part::Molecule),
     ("pairs_nb", Directive::Unsupported("list the pairs in [ pairs ]"), Part::Molecule),
-    ("position_restraints", Directive::Unsupported(POSITION_RESTRAINTS), Part::Molecule),
+    ("position_restraints", Directive::PositionRestraints, Part::Molecule),
     ("angle_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
     ("angle_restraints_z", Directive::Unsupported(ORIENTATIONS), Part::Molecule),
     ("distance_restraints", Directive::Unsupported(RESTRAINTS), Part::Molecule),
@@ -136,7 +138,7 @@ pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Par
     };
     if (own, part) == (Part::Molecule, Part::Intermolecular) {
         return match directive {
-            Directive::Unsupported(_) => Ok(Some((directive, part))),
+            Directive::Unsupported(_) | Directive::PositionRestraints => Ok(Some((directive, part))),
             _ if BETWEEN_MOLECULES.contains(&directive) => Ok(Some((directive, part))),
             _ => {
                 let problem = Problem::new(format!("[ {name} ] stands below [ intermolecular_interactions ]"));

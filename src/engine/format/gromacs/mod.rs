@@ -2,7 +2,7 @@
 //!
 //! A topology goes through the preprocessor (`preprocessor`, `macros`), whose lines stand under headings (`directive`) in three
 //! parts: the force field (`force_field`, `bonded_types`, `cmap`), molecule types (`molecule`, `function`, `virtual_sites`), and
-//! the system (`whole`, `intermolecular`). Units are the engine's but for angles, which are degrees. What is not understood is refused with its
+//! the system (`whole`, `intermolecular`). Position restraints are read by themselves (`position_restraints`). Units are the engine's but for angles, which are degrees. What is not understood is refused with its
 //! file and line; nothing that carries energy is passed over. Formats are those of the GROMACS reference manual, chapters
 //! "Topologies" and "File formats".
 
@@ -19,6 +19,7 @@ mod intermolecular;
 mod leap_order;
 mod macros;
 mod molecule;
+mod position_restraints;
 mod preprocessor;
 mod topology;
 mod virtual_sites;
@@ -28,6 +29,8 @@ mod writer;
 pub(super) use g96::{is_g96, read as read_g96};
 pub(super) use gro::{is_gro, read as read_gro};
 pub use gro_writer::write_gro;
+pub(super) use position_restraints::read as read_position_restraints;
+pub use position_restraints::{AtomRestraint, RestraintShape};
 pub(super) use topology::read as read_topology;
 pub(super) use writer::write as write_topology;
 

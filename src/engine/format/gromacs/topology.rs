@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::directive::{Directive, Part, directive, unsupported};
+use super::directive::{Directive, POSITION_RESTRAINTS, Part, directive, unsupported};
 use super::fields::Fields;
 use super::force_field::ForceField;
 use super::intermolecular::Intermolecular;
@@ -69,6 +69,7 @@ impl Reader {
         let fields = Fields::new(&words);
         match (directive, self.part) {
             (Directive::Unsupported(help), _) => Err(unsupported("this directive", help)),
+            (Directive::PositionRestraints, _) => Err(unsupported("this directive", POSITION_RESTRAINTS)),
             (Directive::ImplicitSolvent, _) => Ok(()),
             (Directive::System, _) => {
                 if self.title.is_empty() {

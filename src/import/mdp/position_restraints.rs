@@ -1,0 +1,167 @@
+//! Position restraints: those that the topology has under the macros of `define`.
+//!
+//! Atoms of one shape and force constant become one entry of the stage. They are named by a selection that picks exactly these
+//! atoms, or else by their numbers.
+
+use super::{Draft, shortened};
+use crate::format::{AtomRestraint, RestraintShape, TopologyOptions, read_position_restraints, read_topology_with};
+use crate::import::atoms::pieces;
+use crate::restraint::ReferenceScaling;
+use crate::run::PositionRestraint;
+use crate::select::select;
+use crate::system::Topology;
+
+/// Selections that are tried on the restrained atoms.
+const SELECTIONS: [&str; 8] = [
+    "protein and heavy",
+    "protein and name CA",
+    "protein and name N CA C",
+    "protein and name N CA C O",
+    "not water and not ion and heavy",
+    "protein",
+    "water and heavy",
+    "heavy",
+];
+
+/// Atoms with the same energy of their distance.
+struct Group {
+    force_constant: f64,
+    /// nm
+    flat_radius: f64,
+    /// from 1
+    atoms: Vec<u32>,
+}
+
+/// Takes the restraints of the topology; `macros` are those of `define` that may switch them on.
+pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
+    let system = &draft.plan.system;
+    let of_files = draft.files.include.iter();
+    let mut options = TopologyOptions {
+        include: system.include.iter().chain(of_files).cloned().collect(),
+        define: system.define.iter().cloned().chain(macros.iter().map(|&name| name.to_owned())).collect(),
+        ..TopologyOptions::default()
+    };
+    let topology = system.topology.clone();
+    let names = macros.join(", ");
+    let restraints = match read_position_restraints(&topology, &options) {
+        Ok(restraints) if !restraints.is_empty() => restraints,
+        found => {
+            let reason = match found {
+                Ok(_) => format!("{} has no position restraints under this macro", topology.display()),
+                Err(error) => error.to_string(),
+            };
+            let text = format!(
+                "{names}: no restraints are taken from the topology ({reason}); set position_restraints in the stage, for \
+                 example {{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }}"
+            );
+            draft.differs("define", text);
+            return;
+        }
+    };
+    let (groups, left) = groups(&restraints);
+    if !left.is_empty() {
+        draft.differs("define", left.join("; "));
+    }
+    let Some(scaling) = reference_scaling(draft) else { return };
+    options.define.retain(|name| !macros.contains(&name.as_str()));
+    let description = read_topology_with(&topology, &options).ok();
+    let reference = draft.files.reference.clone();
+    for group in &groups {
+        for select in selections(description.as_ref().map(|description| &description.topology), &group.atoms) {
+            draft.position_restraints.push(PositionRestraint {
+                select,
+                force_constant: group.force_constant.into(),
+                flat_radius: group.flat_radius,
+                reference: reference.clone(),
+                reference_scaling: scaling,
+            });
+        }
+    }
+    let words = if reference.is_some() { "" } else { "held where the run starts" };
+    draft.carried_as("stage.position_restraints", &["define", "refcoord-scaling"], words);
+    let is_coupled = draft.word("pcoupl") != "no";
+    if is_coupled && scaling == ReferenceScaling::CenterOfMass && draft.position_restraints.len() > 1 {
+        let text = "the references of each entry of position_restraints move with their own centre of mass, not with that of all";
+        draft.differs("refcoord-scaling", text);
+    }
+}
+
+/// What a barostat does with references; `None` where there is a problem.
+fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
+    let word = draft.word("refcoord-scaling");
+    match word.as_str() {
+        "no" => Some(ReferenceScaling::None),
+        "all" => Some(ReferenceScaling::All),
+        "com" => Some(ReferenceScaling::CenterOfMass),
+        other => {
+            let message = format!("refcoord-scaling = {}", shortened(other));
+            draft.problem("refcoord-scaling", message, "expected no, all or com");
+            None
+        }
+    }
+}
+
+/// Atoms by their energies, in the order of the topology, and what `md` does not have.
+fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
+    let (mut groups, mut left): (Vec<Group>, Vec<String>) = (vec![], vec![]);
+    let (mut uneven, mut other) = (vec![], 0usize);
+    for restraint in restraints {
+        let (force_constant, flat_radius) = match restraint.shape {
+            RestraintShape::Harmonic([x, y, z]) if x == y && y == z => (x, 0.0),
+            RestraintShape::Harmonic(constants) => {
+                uneven.push(constants);
+                continue;
+            }
+            RestraintShape::Sphere { radius, force_constant } if radius >= 0.0 => (force_constant, radius),
+            RestraintShape::Sphere { .. } | RestraintShape::OtherFlatBottom => {
+                other += 1;
+                continue;
+            }
+        };
+        if force_constant == 0.0 {
+            continue;
+        }
+        let atom = restraint.atom + 1;
+        // a second restraint of the same atom acts in addition: it belongs to another group
+        let fits = |group: &&mut Group| {
+            (group.force_constant, group.flat_radius) == (force_constant, flat_radius)
+                && group.atoms.last() != Some(&atom)
+        };
+        match groups.iter_mut().find(fits) {
+            Some(group) => group.atoms.push(atom),
+            None => groups.push(Group { force_constant, flat_radius, atoms: vec![atom] }),
+        }
+    }
+    if let Some([x, y, z]) = uneven.first() {
+        left.push(format!(
+            "restraints of {} atoms have different force constants along x, y and z (the first {x} {y} {z}), which md does \
+             not have: these atoms are free",
+            uneven.len()
+        ));
+    }
+    if other > 0 {
+        left.push(format!(
+            "restraints of {other} atoms are flat-bottomed, but not spheres that atoms are kept in, which md does not have: \
+             these atoms are free"
+        ));
+    }
+    let negative =
+        groups.iter().filter(|group| group.force_constant < 0.0).map(|group| group.atoms.len()).sum::<usize>();
+    if negative > 0 {
+        left.push(format!("restraints of {negative} atoms have a negative force constant: these atoms are free"));
+        groups.retain(|group| group.force_constant > 0.0);
+    }
+    (groups, left)
+}
+
+/// Selections that together pick the atoms (from 1), one where words or numbers suffice.
+fn selections(topology: Option<&Topology>, atoms: &[u32]) -> Vec<String> {
+    let mut sorted: Vec<u32> = atoms.iter().map(|atom| atom - 1).collect();
+    sorted.sort_unstable();
+    let same =
+        |words: &&&str| topology.is_some_and(|topology| select(topology, words).is_ok_and(|found| found == sorted));
+    match SELECTIONS.iter().find(same) {
+        Some(words) => vec![(*words).to_owned()],
+        None => pieces(atoms),
+    }
+}

@@ -1,0 +1,179 @@
+//! The files of a run together: each is a stage, in their order. What `md` has once for all stages is that of the last file,
+//! and a file that says something else is named in a [`Remark`]. Intervals of output belong to stages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::draft::{Finished, Place, Remark};
+use super::settings::shortened;
+use crate::config::write;
+use crate::error::Problem;
+use crate::run::{Plan, RESTRAINTS, Stage, StageKind, TrajectoryOptions};
+
+/// The translation of all files.
+pub(super) struct Whole {
+    pub(super) plan: Plan,
+    pub(super) remarks: Vec<Remark>,
+    /// one for each stage
+    parts: Vec<Finished>,
+}
+
+/// A key that one file may set for all: the others need not repeat it.
+const SEED: &str = "run.seed";
+
+impl Whole {
+    /// Of at least one file.
+    pub(super) fn new(mut parts: Vec<Finished>, base: &Path) -> Self {
+        let last = parts.len() - 1;
+        let mut plan = parts[last].plan.clone();
+        let mut remarks = vec![];
+        if last == 0 {
+            remarks.append(&mut parts[0].remarks);
+            return Whole { plan, remarks, parts };
+        }
+        plan.stages = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.plan.stages)).collect();
+        different_names(&mut plan.stages);
+        for part in &mut parts {
+            let path = part.path.clone();
+            let located = |remark: Remark| {
+                let places = vec![Place { file: path.clone(), line: remark.line }];
+                Remark { places, ..remark }
+            };
+            remarks.extend(std::mem::take(&mut part.remarks).into_iter().map(located));
+        }
+        let mut whole = Whole { plan, remarks, parts };
+        whole.plan.run.seed = whole.parts[whole.decisive(SEED)].plan.run.seed;
+        whole.output();
+        whole.contradictions(base);
+        whole.remarks = merged(std::mem::take(&mut whole.remarks));
+        whole
+    }
+
+    /// The file whose value of a key of the run counts.
+    fn decisive(&self, key: &str) -> usize {
+        let last = self.parts.len() - 1;
+        let states = |part: &Finished| part.note(key).is_some();
+        if key == SEED { self.parts.iter().position(states) } else { None }.unwrap_or(last)
+    }
+
+    /// The comment on a key of the run, or of a stage.
+    pub(super) fn note(&self, stage: Option<usize>, key: &str) -> Option<String> {
+        self.parts[stage.unwrap_or_else(|| self.decisive(key))].note(key)
+    }
+
+    /// A problem with a key, at the setting that it follows from.
+    pub(super) fn problem(&self, stage: Option<usize>, key: &str, problem: Problem) -> Problem {
+        self.parts[stage.unwrap_or_else(|| self.decisive(key))].problem(key, problem)
+    }
+
+    /// Files that are written are those of all stages of dynamics; stages state their own intervals.
+    fn output(&mut self) {
+        let is_dynamics = |stage: &Stage| matches!(stage.kind, StageKind::Dynamics(_));
+        let dynamics: Vec<usize> = (0..self.parts.len()).filter(|&k| is_dynamics(&self.plan.stages[k])).collect();
+        let output = &mut self.plan.output;
+        output.trajectories.clear();
+        for options in dynamics.iter().rev().flat_map(|&k| &self.parts[k].plan.output.trajectories) {
+            if output.trajectories.iter().all(|other| other.file != options.file) {
+                output.trajectories.push(options.clone());
+            }
+        }
+        output.energies = dynamics.iter().rev().find_map(|&k| self.parts[k].plan.output.energies);
+        output.restraints = dynamics.iter().rev().find_map(|&k| self.parts[k].plan.output.restraints);
+        for (stage, part) in self.plan.stages.iter_mut().zip(&self.parts) {
+            if !is_dynamics(stage) {
+                if !part.plan.output.trajectories.is_empty() {
+                    let text = "a minimisation writes no frames".to_owned();
+                    self.remarks.push(remark(part, "output.trajectory", "", text));
+                }
+                continue;
+            }
+            for name in self.plan.output.names() {
+                let own = part.plan.output.every(&name);
+                let has_rows = name != RESTRAINTS || !stage.restraints.is_empty();
+                if own != self.plan.output.every(&name) && has_rows {
+                    stage.output.every.insert(name, own);
+                }
+            }
+            for options in &part.plan.output.trajectories {
+                let same = |other: &&TrajectoryOptions| other.file == options.file;
+                let taken = self.plan.output.trajectories.iter().find(same);
+                if taken.is_some_and(|taken| *options != TrajectoryOptions { every: options.every, ..taken.clone() }) {
+                    let text = "velocities, forces, precision and atoms of frames are those of the last stage that writes the file";
+                    self.remarks.push(remark(part, "output.trajectory", &options.file, text.to_owned()));
+                }
+            }
+        }
+    }
+
+    /// Says where files disagree in what all stages have in common.
+    fn contradictions(&mut self, base: &Path) {
+        let values: Vec<BTreeMap<String, String>> = self.parts.iter().map(|part| values(&part.plan, base)).collect();
+        let keys: BTreeSet<&String> = values.iter().flat_map(BTreeMap::keys).collect();
+        for key in keys {
+            let decisive = self.decisive(key);
+            let value = |k: usize| values[k].get(key).map_or("none", String::as_str);
+            let chosen = &self.parts[decisive];
+            let line = chosen.line(key).map_or(String::new(), |line| format!(", line {line}"));
+            let from = chosen.note(key).map_or(String::new(), |note| format!(" ({note})"));
+            for (k, part) in self.parts.iter().enumerate() {
+                if value(k) == value(decisive) || (key == SEED && part.note(key).is_none()) {
+                    continue;
+                }
+                let own = part.note(key).map_or(String::new(), |note| format!("here from {note}; "));
+                let text = format!(
+                    "{own}all stages have {} of {}{line}{from}",
+                    shortened(value(decisive)),
+                    chosen.path.display()
+                );
+                self.remarks.push(remark(part, key, value(k), text));
+            }
+        }
+    }
+}
+
+/// What `md` does otherwise than a file says of a key of the input file.
+fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
+    let line = part.line(key);
+    let places = vec![Place { file: part.path.clone(), line }];
+    Remark { key: key.to_owned(), value: shortened(value).to_owned(), line, places, differs: true, text }
+}
+
+/// The values of all keys of the run but those of its output, as they are written.
+fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
+    let lines = write(plan, base, &|_, _| Some(String::new())).into_iter();
+    let of_run = lines.filter(|line| line.stage.is_none() && !line.key.is_empty() && !line.key.starts_with("output."));
+    let value = |text: &str| {
+        let (_, value) = text.split_once(" = ").unwrap_or_default();
+        value.trim_end_matches("# ").trim_end().to_owned()
+    };
+    of_run.map(|line| (line.key, value(&line.text))).collect()
+}
+
+/// Numbers those of several stages of one name.
+fn different_names(stages: &mut [Stage]) {
+    for k in 1..stages.len() {
+        let name = stages[k].name.clone();
+        let is_free = |name: &String| stages[..k].iter().all(|stage| stage.name != *name);
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
+        if let Some(free) = names.find(is_free) {
+            stages[k].name = free;
+        }
+    }
+}
+
+/// One remark of those that say the same of several files; first those on what differs.
+fn merged(remarks: Vec<Remark>) -> Vec<Remark> {
+    let mut merged: Vec<Remark> = vec![];
+    for remark in remarks {
+        let same = |other: &&mut Remark| {
+            (&other.key, &other.value, &other.text, other.differs)
+                == (&remark.key, &remark.value, &remark.text, remark.differs)
+        };
+        match merged.iter_mut().find(same) {
+            Some(other) => other.places.extend(remark.places),
+            None => merged.push(remark),
+        }
+    }
+    merged.sort_by_key(|remark| !remark.differs);
+    merged
+}
