@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::replace::{open_unfollowed, refusal};
 use crate::error::{Error, Problem, Result};
 
 /// Name of the lock file; it stays behind, the lock on it does not.
@@ -50,7 +51,8 @@ impl OutputLock {
         let path = directory.join(FILE_NAME);
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
         let lock = Self::on_directory(directory, held)?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut options = OpenOptions::new();
+        let file = open_unfollowed(&path, options.read(true).write(true).create(true).truncate(false));
         let Some(file) = unless_missing(file, &path)? else { return Ok(None) };
         let lock = lock.with_file(file)?;
         if lock.check().is_err() {
@@ -65,7 +67,7 @@ impl OutputLock {
         let directory = super::replace::directory(file);
         let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
         let lock = Self::on_directory(directory, held)?;
-        match OpenOptions::new().read(true).write(true).open(directory.join(FILE_NAME)) {
+        match open_unfollowed(&directory.join(FILE_NAME), OpenOptions::new().read(true).write(true)) {
             Ok(file) => lock.with_file(file),
             Err(_) => Ok(lock),
         }
@@ -129,7 +131,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
     match opened {
         Ok(file) => Ok(Some(file)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io(path, e)),
+        Err(e) => Err(refusal(path, e)),
     }
 }
 

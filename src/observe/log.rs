@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::progress::three_digits;
+use super::replace::open_file;
 use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, Result};
@@ -34,7 +35,7 @@ pub struct RunLog {
 impl RunLog {
     /// Opens `path` for appending, creating it if need be.
     pub fn open(path: &Path, echo: Option<Echo>) -> Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(path).map_err(|e| Error::io(path, e))?;
+        let file = open_file(path, OpenOptions::new().append(true).create(true))?;
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 

@@ -2,7 +2,7 @@
 
 use super::fingerprint::Fingerprint;
 use super::minimize::{Minimizer, Status};
-use super::plan::{Plan, StageKind};
+use super::plan::{Plan, StageKind, is_plain_name};
 use crate::context::ListOrigins;
 use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
@@ -121,9 +121,19 @@ impl Checkpoint {
         checkpoint::write(path, VERSION, self)
     }
 
-    /// Read, falling back to the previous one; `None` if there is none.
+    /// Read, falling back to the previous one; `None` if there is none. Files that it names are in its folder.
     pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
-        checkpoint::read(path, VERSION)
+        let found: Option<Restored<Self>> = checkpoint::read(path, VERSION)?;
+        let names = found.iter().flat_map(|Restored { body: Self { plan, written, .. }, .. }| {
+            let trajectories = plan.output.trajectories.iter().map(|options| &options.file);
+            trajectories.chain(written.keys())
+        });
+        if let Some(name) = { names }.find(|name| !is_plain_name(name)) {
+            let message = format!("the checkpoint names {name:?}, which is no file of an output folder");
+            let help = "it is not as md wrote it: take another checkpoint, or use --force to start anew";
+            return Err(Problem::new(message).in_file(path).help(help).into());
+        }
+        Ok(found)
     }
 
     /// The state in a checkpoint file, as the start of another run; never falls back to the previous file.
