@@ -46,6 +46,6 @@ impl Sort {
             }
         }
         let _ = writeln!(text, "folders      {} and so on", Demux::folder(target, 0).display());
-        super::print(&text)
+        super::describe(&text)
     }
 }

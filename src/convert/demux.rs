@@ -218,4 +218,38 @@ mod tests {
         let states = [0, 9, 10, 29, 30, 99].map(|step| [demux.state(0, step), demux.state(1, step)]);
         assert_eq!(states, [[0, 1], [0, 1], [1, 0], [1, 0], [0, 1], [0, 1]]);
     }
+
+    #[test]
+    fn nothing_is_made_for_replicas_that_are_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("replica-1")).unwrap();
+        std::fs::write(folder.path().join("replica-1/energies.csv"), "step\n1\n2\n").unwrap();
+        let mut output = crate::run::Plan::default().output;
+        output.energies = Some(crate::run::EnergyOptions { every: crate::run::Interval::Steps(1) });
+        let demux = |replicas| Demux {
+            folder: folder.path().to_owned(),
+            replicas,
+            attempts: vec![],
+            output: output.clone(),
+        };
+        let error = demux(1000).sort_into(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("replica-2"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        // fewer rows than the others are said
+        std::fs::create_dir(folder.path().join("replica-2")).unwrap();
+        std::fs::write(folder.path().join("replica-2/energies.csv"), "step\n1\n2\n3\n4\n").unwrap();
+        let sorted = demux(2).sort_into(folder.path()).unwrap();
+        let [Sorted { records: 2, counts, .. }] = &sorted[..] else { panic!("{sorted:?}") };
+        assert_eq!(counts, &[2, 4]);
+        let warning = sorted[0].warning().unwrap();
+        assert!(warning.contains("replica-1/energies.csv has 2 records, others up to 4"), "{warning}");
+        assert_eq!(std::fs::read_to_string(folder.path().join("state-2/energies.csv")).unwrap(), "step\n1\n2\n");
+        // the folder of a state that leads elsewhere
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("state-3")).unwrap();
+        std::fs::create_dir(folder.path().join("replica-3")).unwrap();
+        std::fs::write(folder.path().join("replica-3/energies.csv"), "step\n1\n2\n").unwrap();
+        assert!(demux(3).sort_into(folder.path()).unwrap_err().to_string().contains("symbolic link"));
+        assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
 }

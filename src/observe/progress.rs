@@ -5,12 +5,15 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::status::Status;
+use crate::error::printable;
 
 /// Recent speed: an exponential average with a half-life of 20 s, so that warm-up fades.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
-    /// steps and ps per second of wall time
+    /// Bytes of the name of a stage beside the bar.
+const LONGEST_NAME: usize = 60;
+/// steps and ps per second of wall time
     rates: Option<(f64, f64)>,
 }
 
@@ -77,7 +80,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_length(status.steps);
             bar.set_position(status.step);
-            bar.set_prefix(status.stage.clone());
+            bar.set_prefix(printable(&status.stage, LONGEST_NAME));
             bar.set_message(details(status));
             return None;
         }

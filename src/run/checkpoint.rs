@@ -165,3 +165,48 @@ pub fn state_hash(state: &State) -> u32 {
     }
     hasher.finalize()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::plan::{Interval, TrajectoryOptions};
+
+    #[test]
+    fn files_that_a_checkpoint_names_are_in_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.md");
+        let options = |file: &str| TrajectoryOptions {
+            file: file.to_owned(),
+            every: Interval::Steps(1),
+            velocities: false,
+            forces: false,
+            images: false,
+            precision: None,
+            select: None,
+        };
+        for (name, is_plain) in [
+            ("t.trr", true),
+            ("../../ev.trr", false),
+            ("/tmp/ev.trr", false),
+            ("sub/ev.trr", false),
+            ("..", false),
+            (".md.lock", false),
+            ("", false),
+        ] {
+            let mut planned = Checkpoint::start("run".to_owned(), &Plan::default(), Fingerprint::default());
+            let mut written = planned.clone();
+            planned.plan.output.trajectories.push(options(name));
+            written.written.insert(name.to_owned(), Mark::default());
+            for checkpoint in [planned, written] {
+                checkpoint.write(&path).unwrap();
+                match Checkpoint::read(&path) {
+                    Ok(found) => assert!(is_plain && found.unwrap().body == checkpoint, "{name}"),
+                    Err(error) => {
+                        let message = error.to_string();
+                        assert!(!is_plain && message.contains("no file of an output folder"), "{name}: {message}");
+                    }
+                }
+            }
+        }
+    }
+}

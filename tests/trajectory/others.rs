@@ -108,7 +108,8 @@ fn angles_stay_angles() {
         (46, 500.0, 90.0, 90.0),
         (46, 30.0, 60.0, 60.0),
     ] {
-        let bytes = dcd(version, Some([edge, slot, edge, slot, slot, edge]), (TITLE, 4), std::slice::from_ref(&positions));
+        let bytes =
+            dcd(version, Some([edge, slot, edge, slot, slot, edge]), (TITLE, 4), std::slice::from_ref(&positions));
         let found = frames(&file(folder.path(), "angles.dcd", &bytes)).remove(0);
         let (lengths, angles) = found.cell.unwrap().lengths_angles();
         assert!(lengths.iter().all(|length| (length - 0.1 * edge).abs() < 1e-9), "{version} {slot}: {lengths:?}");
