@@ -158,7 +158,8 @@ impl Demux {
         loop {
             let mut lines = vec![];
             for (replica, source) in sources.iter_mut().enumerate() {
-                let line = source.next().transpose().map_err(|error| Error::io(&self.file(replica, ENERGIES), error))?;
+                let line =
+                    source.next().transpose().map_err(|error| Error::io(&self.file(replica, ENERGIES), error))?;
                 counts[replica] += usize::from(line.is_some());
                 lines.extend(line);
             }
@@ -226,12 +227,8 @@ mod tests {
         std::fs::write(folder.path().join("replica-1/energies.csv"), "step\n1\n2\n").unwrap();
         let mut output = crate::run::Plan::default().output;
         output.energies = Some(crate::run::EnergyOptions { every: crate::run::Interval::Steps(1) });
-        let demux = |replicas| Demux {
-            folder: folder.path().to_owned(),
-            replicas,
-            attempts: vec![],
-            output: output.clone(),
-        };
+        let demux =
+            |replicas| Demux { folder: folder.path().to_owned(), replicas, attempts: vec![], output: output.clone() };
         let error = demux(1000).sort_into(folder.path()).unwrap_err();
         assert!(error.to_string().contains("replica-2"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -161,7 +161,8 @@ impl Sequence {
         let count = states.len();
         if let Some((before, time_before)) = self.last {
             let every = step.checked_sub(before).filter(|&every| every > 0 && self.every.is_none_or(|e| e == every));
-            let expected = self.every.map_or("a later one".to_owned(), |every| before.saturating_add(every).to_string());
+            let expected =
+                self.every.map_or("a later one".to_owned(), |every| before.saturating_add(every).to_string());
             self.every = Some(every.ok_or_else(|| format!("is of step {step}, expected {expected}"))?);
             if time < time_before {
                 return Err(format!("is of {time} ps, which is before the {time_before} ps of the row above"));
@@ -183,7 +184,9 @@ impl Sequence {
         for (replica, (&old, &new)) in self.states.iter().zip(states).enumerate() {
             if new != old && neighbour(attempt, old, count) != Some(new) {
                 let [old, new, replica] = [old, new, replica].map(|index| index + 1);
-                return Err(format!("brings replica-{replica} from state {old} to state {new}, which this attempt cannot"));
+                return Err(format!(
+                    "brings replica-{replica} from state {old} to state {new}, which this attempt cannot"
+                ));
             }
         }
         self.states.clone_from(states);

@@ -7,13 +7,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::status::Status;
 use crate::error::printable;
 
+/// Bytes of the name of a stage beside the bar.
+const LONGEST_NAME: usize = 60;
+
 /// Recent speed: an exponential average with a half-life of 20 s, so that warm-up fades.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
-    /// Bytes of the name of a stage beside the bar.
-const LONGEST_NAME: usize = 60;
-/// steps and ps per second of wall time
+    /// steps and ps per second of wall time
     rates: Option<(f64, f64)>,
 }
 
