@@ -78,7 +78,6 @@ fn parts_and_pairs_of_an_openmm_system() {
             replaced(&text, "</Particles>\n\t<Constraints/>", "</Particles><Particles/>\n\t<Constraints/>"),
             ["a second part <Particles>", "the first is in line 8"],
         ),
-        (replaced(&text, "<B x=\"0\"", "<A x=\"0\""), ["vectors A, B and C, once each", ""]),
     ] {
         let (_folder, path) = file("twice.xml", changed.as_bytes());
         refused(read_topology(&path).unwrap_err(), &words);
