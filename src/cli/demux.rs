@@ -38,11 +38,14 @@ impl Sort {
         }
         let mut text = String::new();
         for sorted in demux.sort_into(target)? {
-            let (name, records, states) = (sorted.name, sorted.records, demux.states());
+            let (name, records, states) = (&sorted.name, sorted.records, demux.states());
             // writing to a String cannot fail
             let _ = writeln!(text, "written      {name}: {records} records in each of {states} states");
+            if let Some(warning) = sorted.warning() {
+                let _ = writeln!(text, "warning      {warning}");
+            }
         }
         let _ = writeln!(text, "folders      {} and so on", Demux::folder(target, 0).display());
-        super::print(&text)
+        super::describe(&text)
     }
 }

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, LONGEST, Problem, printable};
 
 /// Prints an error to standard error.
 pub(super) fn report(error: &Error) {
@@ -17,7 +17,7 @@ pub(super) fn report(error: &Error) {
             }
             text
         }
-        other => format!("error: {other}\n"),
+        other => format!("error: {}\n", printable(&other.to_string(), LONGEST)),
     };
     // fails only if standard error is closed
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -30,7 +30,7 @@ fn render(problem: &Problem) -> String {
     let handler = GraphicalReportHandler::new_themed(theme).with_width(WIDTH);
     match handler.render_report(&mut text, &Shown::new(problem)) {
         Ok(()) => text,
-        Err(_) => format!("error: {problem}\n"),
+        Err(_) => format!("error: {}\n", printable(&problem.to_string(), LONGEST)),
     }
 }
 
@@ -39,6 +39,12 @@ const SHOWN: usize = 20;
 
 /// Columns; messages are wrapped to this.
 const WIDTH: usize = 120;
+
+/// Bytes of message and help; with frame and indentation they are a message of [`LONGEST`] bytes.
+const MESSAGE: usize = 1200;
+const HELP: usize = 600;
+/// Bytes of the lines that are quoted around a place.
+const QUOTED: usize = 1000;
 
 /// A problem with the text it points into.
 struct Shown<'a> {
@@ -51,10 +57,25 @@ impl<'a> Shown<'a> {
         // the file is read again: only here is its text needed, and only after a fault
         let source = problem.span.as_ref().and(problem.file.as_ref()).and_then(|path| {
             let text = crate::config::read_text(path).ok()?;
-            Some(NamedSource::new(path.display().to_string(), text))
+            quotable(&text, problem.span.as_ref()?)?;
+            Some(NamedSource::new(printable(&path.display().to_string(), MESSAGE), in_place(&text)))
         });
         Self { problem, source }
     }
+}
+
+/// `Some` where the lines of a place and those next to it are short enough to be quoted.
+fn quotable(text: &str, span: &std::ops::Range<usize>) -> Option<()> {
+    let (before, behind) = (text.get(..span.start)?, text.get(span.end..)?);
+    let start = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at);
+    let end = behind.match_indices('\n').nth(1).map_or(behind.len(), |(at, _)| at);
+    (span.end + end - start <= QUOTED).then_some(())
+}
+
+/// The text with question marks for control characters, so that all places stay what they are.
+fn in_place(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\r' | '\t') { '?' } else { c };
+    text.chars().flat_map(|c| std::iter::repeat_n(shown(c), if shown(c) == c { 1 } else { c.len_utf8() })).collect()
 }
 
 impl fmt::Debug for Shown<'_> {
@@ -66,16 +87,17 @@ impl fmt::Debug for Shown<'_> {
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // the quoted text names file and line itself
+        let mut text = String::new();
         if self.source.is_none()
             && let Some(file) = &self.problem.file
         {
-            write!(f, "{}", file.display())?;
+            text = file.display().to_string();
             if let Some(line) = self.problem.line {
-                write!(f, ":{line}")?;
+                text.push_str(&format!(":{line}"));
             }
-            write!(f, ": ")?;
+            text.push_str(": ");
         }
-        f.write_str(&self.problem.message)
+        f.write_str(&printable(&(text + &self.problem.message), MESSAGE))
     }
 }
 
@@ -83,7 +105,8 @@ impl std::error::Error for Shown<'_> {}
 
 impl Diagnostic for Shown<'_> {
     fn help<'b>(&'b self) -> Option<Box<dyn fmt::Display + 'b>> {
-        self.problem.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        let help = self.problem.help.as_ref()?;
+        Some(Box::new(printable(help, HELP)))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {

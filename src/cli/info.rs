@@ -32,7 +32,7 @@ impl Info {
     }
 
     pub(super) fn execute(&self) -> Result<()> {
-        super::print(&describe(&self.file)?)
+        super::describe(&describe(&self.file)?)
     }
 }
 

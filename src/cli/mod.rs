@@ -30,7 +30,7 @@ use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, printable, printable_lines};
 
 /// Exit code of a run that stopped on request.
 const STOPPED: u8 = 3;
@@ -125,13 +125,19 @@ fn failed(error: &Error) -> ExitCode {
     ExitCode::from(error.exit_code())
 }
 
-/// A line on standard error; failures are ignored.
+/// Lines on standard error; failures are ignored.
 fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable_lines(text));
 }
 
-/// Writes to standard output. A closed pipe (`md help | head`) is no error.
+/// Writes a description of files to standard output, none of its lines longer than messages may be.
+fn describe(text: &str) -> Result<()> {
+    print(&printable_lines(text))
+}
+
+/// Writes to standard output, without control characters. A closed pipe (`md help | head`) is no error.
 fn print(text: &str) -> Result<()> {
+    let text = printable(text, usize::MAX);
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

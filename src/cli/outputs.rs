@@ -39,7 +39,7 @@ impl Repair {
                 let _ = writeln!(text, "lost frames (from 0): {}", list.join(" "));
             }
         }
-        super::print(&(text + &trajectory(&self.file, Format::of_file(&self.file)?)?))
+        super::describe(&(text + &trajectory(&self.file, Format::of_file(&self.file)?)?))
     }
 }
 

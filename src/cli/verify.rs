@@ -36,7 +36,7 @@ impl Verify {
             return super::print(&format!("{frames} frames {how}\n"));
         }
         let lines: String = bad.iter().map(|(frame, reason)| format!("frame {frame}: {reason}\n")).collect();
-        super::print(&lines)?;
+        super::describe(&lines)?;
         let help = "md repair saves the others";
         Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({help})", bad.len())))
     }

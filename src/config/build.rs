@@ -13,6 +13,7 @@ use crate::observe::trajectory::Format;
 use crate::run::{
     CheckpointOptions, Device, ElectrostaticsSpec, EnergyOptions, ForceOptions, LjPmeSpec, OutputOptions, Plan,
     PmeSpec, Precision, RESERVED, RestraintOptions, RunOptions, ScaledSolute, Setting, SystemFiles, TrajectoryOptions,
+    is_plain_name,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
 
@@ -318,8 +319,7 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
         let message = format!("output.trajectory.{key}: {}", problem.message);
         problems.push(table.place(key).problem(Problem { message, ..problem }));
     };
-    let is_plain = std::path::Path::new(&options.file).file_name().is_some_and(|name| name == options.file.as_str());
-    if !is_plain || options.file.starts_with('.') {
+    if !is_plain_name(&options.file) {
         let message = format!("\"{}\" is not the name of a file in the output folder", options.file);
         refuse("file", Problem::new(message).help("leave out folders: output.directory names the only one"));
         return None;

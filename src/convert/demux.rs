@@ -4,15 +4,18 @@
 //! attempt at or before n, as `exchange.csv` says; frames and rows of that step, of whichever replica, become those of the
 //! state. Replicas are read side by side, one frame of each at a time.
 
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 
 use super::Target;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::observe::exchange::{EXCHANGE, ExchangeRow, read};
+use crate::observe::replace::{Replacement, refuse_link};
 use crate::observe::trajectory::{FrameSource, StoredFrame, open};
-use crate::run::{Checkpoint, ENERGIES, OutputOptions};
+use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions};
+use crate::system::Topology;
 
 /// What was written of one kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +24,20 @@ pub struct Sorted {
     pub name: String,
     /// frames or rows of each state
     pub records: usize,
+    /// frames or rows of each replica
+    pub counts: Vec<usize>,
+}
+
+impl Sorted {
+    /// What replicas with more records than others have lost by that.
+    pub fn warning(&self) -> Option<String> {
+        let (shortest, longest) = (self.counts.iter().min()?, self.counts.iter().max()?);
+        let replica = 1 + self.counts.iter().position(|count| count == shortest)?;
+        (shortest < longest).then(|| {
+            let name = &self.name;
+            format!("replica-{replica}/{name} has {shortest} records, others up to {longest}: records after these are left out")
+        })
+    }
 }
 
 /// An exchange, in the folder of its replicas.
@@ -58,21 +75,40 @@ impl Demux {
         target.join(format!("state-{}", state + 1))
     }
 
-    /// Sorts trajectories and energies of all replicas into the folders of the states in `target`, which are created.
+    /// Sorts trajectories and energies of all replicas into the folders of the states in `target`, which are created. All files
+    /// of the replicas are opened before.
     pub fn sort_into(&self, target: &Path) -> Result<Vec<Sorted>> {
+        let trajectories = self.output.trajectories.iter();
+        let trajectories = trajectories.map(|options| Ok((options, self.sources(&options.file)?)));
+        let trajectories = trajectories.collect::<Result<Vec<(&TrajectoryOptions, Vec<Box<dyn FrameSource>>)>>>()?;
+        let tables = self.output.energies.map(|_| self.tables()).transpose()?;
         for state in 0..self.replicas {
             let folder = Self::folder(target, state);
+            refuse_link(&folder)?;
             std::fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
         }
         let mut sorted = vec![];
-        for options in &self.output.trajectories {
-            let records = self.frames(target, &options.file, options.precision)?;
-            sorted.push(Sorted { name: options.file.clone(), records });
+        for (options, sources) in trajectories {
+            sorted.push(self.frames(target, options, sources)?);
         }
-        if self.output.energies.is_some() {
-            sorted.push(Sorted { name: ENERGIES.to_owned(), records: self.rows(target)? });
+        if let Some(tables) = tables {
+            sorted.push(self.rows(target, tables)?);
         }
         Ok(sorted)
+    }
+
+    /// The trajectories of this name.
+    fn sources(&self, name: &str) -> Result<Vec<Box<dyn FrameSource>>> {
+        (0..self.replicas).map(|replica| open(&self.file(replica, name))).collect()
+    }
+
+    /// The energy tables.
+    fn tables(&self) -> Result<Vec<Lines<BufReader<File>>>> {
+        let open = |replica| {
+            let path = self.file(replica, ENERGIES);
+            file::open(&path).map(|file| BufReader::new(file).lines()).map_err(|error| Error::io(&path, error))
+        };
+        (0..self.replicas).map(open).collect()
     }
 
     fn file(&self, replica: usize, name: &str) -> PathBuf {
@@ -85,17 +121,24 @@ impl Demux {
         later.checked_sub(1).map_or(replica, |last| self.attempts[last].states[replica])
     }
 
-    fn frames(&self, target: &Path, name: &str, rounding: Option<f64>) -> Result<usize> {
-        let open = |replica| open(&self.file(replica, name));
-        let mut sources = (0..self.replicas).map(open).collect::<Result<Vec<Box<dyn FrameSource>>>>()?;
-        let new = |state| {
-            let (path, source) = (Self::folder(target, state).join(name), &sources[state]);
-            Target::new(&path, (source.topology(), source.atoms()), None, false, rounding)
+    fn frames(
+        &self,
+        target: &Path,
+        options: &TrajectoryOptions,
+        mut sources: Vec<Box<dyn FrameSource>>,
+    ) -> Result<Sorted> {
+        let (name, rounding) = (&options.file, options.precision);
+        let counts: Vec<usize> = sources.iter().map(|source| source.frames()).collect();
+        let topologies: Vec<(Option<Topology>, usize)> =
+            sources.iter().map(|source| (source.topology().cloned(), source.atoms())).collect();
+        let new = |state: usize| {
+            let (path, (topology, atoms)) = (Self::folder(target, state).join(name), &topologies[state]);
+            Target::new(&path, (topology.as_ref(), *atoms), None, false, rounding)
         };
         let mut targets = (0..self.replicas).map(new).collect::<Result<Vec<Target<'_>>>>()?;
-        let count = sources.iter().map(|source| source.frames()).min().unwrap_or(0);
         let mut frame = StoredFrame::default();
-        for index in 0..count {
+        let records = counts.iter().copied().min().unwrap_or(0);
+        for index in 0..records {
             let mut step = None;
             for (replica, source) in sources.iter_mut().enumerate() {
                 source.read(index, &mut frame)?;
@@ -104,46 +147,46 @@ impl Demux {
             }
         }
         targets.into_iter().try_for_each(|target| target.finish().map(|_| ()))?;
-        Ok(count)
+        Ok(Sorted { name: name.clone(), records, counts })
     }
 
-    fn rows(&self, target: &Path) -> Result<usize> {
-        let open = |replica| {
-            let path = self.file(replica, ENERGIES);
-            file::open(&path).map(|file| BufReader::new(file).lines()).map_err(|error| Error::io(&path, error))
-        };
-        let mut sources = (0..self.replicas).map(open).collect::<Result<Vec<_>>>()?;
+    fn rows(&self, target: &Path, mut sources: Vec<Lines<BufReader<File>>>) -> Result<Sorted> {
         let paths: Vec<PathBuf> = (0..self.replicas).map(|state| Self::folder(target, state).join(ENERGIES)).collect();
-        let temporary = |path: &Path| path.with_extension("csv.part");
-        let create =
-            |path: &PathBuf| file::create(&temporary(path)).map(BufWriter::new).map_err(|error| Error::io(path, error));
-        let mut targets = paths.iter().map(create).collect::<Result<Vec<_>>>()?;
-        let mut count = 0;
-        'rows: loop {
+        let mut targets = paths.iter().map(|path| Replacement::new(path)).collect::<Result<Vec<_>>>()?;
+        let mut counts = vec![0; self.replicas];
+        let mut records = 0;
+        loop {
             let mut lines = vec![];
             for (replica, source) in sources.iter_mut().enumerate() {
-                let Some(line) = source.next() else { break 'rows };
-                lines.push(line.map_err(|error| Error::io(&self.file(replica, ENERGIES), error))?);
+                let line =
+                    source.next().transpose().map_err(|error| Error::io(&self.file(replica, ENERGIES), error))?;
+                counts[replica] += usize::from(line.is_some());
+                lines.extend(line);
+            }
+            if lines.is_empty() {
+                break;
+            }
+            if lines.len() < self.replicas {
+                continue;
             }
             let mut first = None;
             for (replica, line) in lines.iter().enumerate() {
                 // the header goes to each as it is
-                let state = if count == 0 {
+                let state = if records == 0 {
                     replica
                 } else {
                     let step = line.split(',').next().and_then(|step| step.parse().ok()).unwrap_or(-1);
-                    self.same_step(ENERGIES, replica, count - 1, &mut first, step)?;
+                    self.same_step(ENERGIES, replica, records - 1, &mut first, step)?;
                     self.state(replica, step)
                 };
-                writeln!(targets[state], "{line}").map_err(|error| Error::io(&paths[state], error))?;
+                targets[state].line(line)?;
             }
-            count += 1;
+            records += 1;
         }
-        for (path, mut file) in paths.iter().zip(targets) {
-            let done = file.flush().and_then(|()| std::fs::rename(temporary(path), path));
-            done.map_err(|error| Error::io(path, error))?;
-        }
-        Ok(count.saturating_sub(1))
+        targets.into_iter().try_for_each(Replacement::finish)?;
+        let without_header = |count: usize| count.saturating_sub(1);
+        let counts = counts.into_iter().map(without_header).collect();
+        Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts })
     }
 
     /// Refuses records that are not of the step of those of the other replicas.
@@ -175,5 +218,35 @@ mod tests {
         let demux = Demux { folder: PathBuf::new(), replicas: 2, attempts, output };
         let states = [0, 9, 10, 29, 30, 99].map(|step| [demux.state(0, step), demux.state(1, step)]);
         assert_eq!(states, [[0, 1], [0, 1], [1, 0], [1, 0], [0, 1], [0, 1]]);
+    }
+
+    #[test]
+    fn nothing_is_made_for_replicas_that_are_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("replica-1")).unwrap();
+        std::fs::write(folder.path().join("replica-1/energies.csv"), "step\n1\n2\n").unwrap();
+        let mut output = crate::run::Plan::default().output;
+        output.energies = Some(crate::run::EnergyOptions { every: crate::run::Interval::Steps(1) });
+        let demux =
+            |replicas| Demux { folder: folder.path().to_owned(), replicas, attempts: vec![], output: output.clone() };
+        let error = demux(1000).sort_into(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("replica-2"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        // fewer rows than the others are said
+        std::fs::create_dir(folder.path().join("replica-2")).unwrap();
+        std::fs::write(folder.path().join("replica-2/energies.csv"), "step\n1\n2\n3\n4\n").unwrap();
+        let sorted = demux(2).sort_into(folder.path()).unwrap();
+        let [Sorted { records: 2, counts, .. }] = &sorted[..] else { panic!("{sorted:?}") };
+        assert_eq!(counts, &[2, 4]);
+        let warning = sorted[0].warning().unwrap();
+        assert!(warning.contains("replica-1/energies.csv has 2 records, others up to 4"), "{warning}");
+        assert_eq!(std::fs::read_to_string(folder.path().join("state-2/energies.csv")).unwrap(), "step\n1\n2\n");
+        // the folder of a state that leads elsewhere
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("state-3")).unwrap();
+        std::fs::create_dir(folder.path().join("replica-3")).unwrap();
+        std::fs::write(folder.path().join("replica-3/energies.csv"), "step\n1\n2\n").unwrap();
+        assert!(demux(3).sort_into(folder.path()).unwrap_err().to_string().contains("symbolic link"));
+        assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 }

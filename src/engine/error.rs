@@ -54,6 +54,35 @@ impl Problem {
     }
 }
 
+/// Bytes of the longest message.
+pub const LONGEST: usize = 2000;
+
+/// A text from a file as a terminal may show it: control characters and marks of the direction of writing are spelled as
+/// escapes, but for tabs and ends of lines; what exceeds `most` bytes is cut off, and its length said.
+pub fn printable(text: &str, most: usize) -> String {
+    let is_plain = |c: char| {
+        matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    };
+    let mut shown = String::new();
+    for (at, c) in text.char_indices() {
+        if shown.len() + c.len_utf8() > most {
+            shown.push_str(&format!("… ({} more bytes)", text.len() - at));
+            break;
+        }
+        if is_plain(c) {
+            shown.push(c);
+        } else {
+            shown.extend(c.escape_default());
+        }
+    }
+    shown
+}
+
+/// [`printable`] of every line by itself.
+pub fn printable_lines(text: &str) -> String {
+    text.split('\n').map(|line| printable(line, LONGEST)).collect::<Vec<String>>().join("\n")
+}
+
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(file) = &self.file {
@@ -157,4 +186,27 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> std::result::Result<S::Ok
 
 fn lossy_option<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_are_shown_no_control_characters() {
+        let hostile = "a\u{1b}]0;title\u{7}\r\u{9b}2J\u{202e}b\tc\nd é …";
+        let shown = printable(hostile, LONGEST);
+        assert_eq!(shown, "a\\u{1b}]0;title\\u{7}\\r\\u{9b}2J\\u{202e}b\tc\nd é …");
+        assert_eq!(printable(&shown, LONGEST), shown);
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        assert_eq!(printable("abcdef", 6), "abcdef");
+        assert_eq!(printable("abcdef", 4), "abcd… (2 more bytes)");
+        assert_eq!(printable("ééé", 3), "é… (4 more bytes)");
+        let long = format!("short\n{}\nend", "x".repeat(1 << 20));
+        let shown = printable_lines(&long);
+        assert!(shown.len() < LONGEST + 60 && shown.starts_with("short\nxx") && shown.ends_with("\nend"), "{shown}");
+    }
 }

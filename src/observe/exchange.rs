@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::log::{Level, RunLog};
+use super::replace::open_file;
+use crate::ensemble::exchange::neighbour;
 use crate::error::{Error, Problem, Result};
-use crate::format::file::{self, open_with};
+use crate::format::file;
 
 /// The file.
 pub const EXCHANGE: &str = "exchange.csv";
@@ -89,8 +91,8 @@ impl ExchangeTable {
     /// unfinished is cut off.
     pub fn open(path: &Path, replicas: usize, see: impl FnMut(ExchangeRow)) -> Result<Self> {
         let io = |error| Error::io(path, error);
-        let mut file =
-            open_with(path, OpenOptions::new().read(true).write(true).create(true).truncate(false)).map_err(io)?;
+        let mut options = OpenOptions::new();
+        let mut file = open_file(path, options.read(true).write(true).create(true).truncate(false))?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(io)?;
         let header = ExchangeRow::header(replicas);
@@ -129,11 +131,69 @@ fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRo
     if text.split_inclusive('\n').next() != Some(header.as_str()) {
         return Err(wrong(0, format!("these are not the columns of an exchange of {replicas} replicas")).into());
     }
+    let mut sequence = Sequence::new(replicas);
     for (index, line) in text.lines().enumerate().skip(1) {
         let row = ExchangeRow::parse(line, replicas).filter(|row| row.attempt == index as u64);
-        see(row.ok_or_else(|| wrong(index, format!("this is not the row of attempt {index}")))?);
+        let row = row.ok_or_else(|| wrong(index, format!("this is not the row of attempt {index}")))?;
+        sequence.check(&row).map_err(|what| wrong(index, format!("the row of attempt {index} {what}")))?;
+        see(row);
     }
     Ok(())
+}
+
+/// Checks that every row follows from the row before it.
+struct Sequence {
+    /// of each replica
+    states: Vec<usize>,
+    /// step and time of the last row
+    last: Option<(u64, f64)>,
+    /// steps between two attempts
+    every: Option<u64>,
+}
+
+impl Sequence {
+    fn new(replicas: usize) -> Self {
+        Sequence { states: (0..replicas).collect(), last: None, every: None }
+    }
+
+    /// Takes the next row; fails with the end of a sentence about it.
+    fn check(&mut self, row: &ExchangeRow) -> std::result::Result<(), String> {
+        let ExchangeRow { attempt, step, time, ref states, ref probabilities } = *row;
+        let count = states.len();
+        if let Some((before, time_before)) = self.last {
+            let every = step.checked_sub(before).filter(|&every| every > 0 && self.every.is_none_or(|e| e == every));
+            let expected =
+                self.every.map_or("a later one".to_owned(), |every| before.saturating_add(every).to_string());
+            self.every = Some(every.ok_or_else(|| format!("is of step {step}, expected {expected}"))?);
+            if time < time_before {
+                return Err(format!("is of {time} ps, which is before the {time_before} ps of the row above"));
+            }
+        }
+        if !time.is_finite() {
+            return Err(format!("has the time {time}"));
+        }
+        let tries = |low: usize| neighbour(attempt, low, count) == Some(low + 1);
+        for (low, probability) in probabilities.iter().enumerate() {
+            if probability.is_some() != tries(low) {
+                let what = if tries(low) { "lacks the" } else { "has a" };
+                return Err(format!("{what} probability of the states {} and {}", low + 1, low + 2));
+            }
+            if let Some(value) = probability.filter(|value| !(0.0..=1.0).contains(value)) {
+                return Err(format!("has the probability {value}, expected 0 to 1"));
+            }
+        }
+        for (replica, (&old, &new)) in self.states.iter().zip(states).enumerate() {
+            if new != old && neighbour(attempt, old, count) != Some(new) {
+                let [old, new, replica] = [old, new, replica].map(|index| index + 1);
+                return Err(format!(
+                    "brings replica-{replica} from state {old} to state {new}, which this attempt cannot"
+                ));
+            }
+        }
+        self.states.clone_from(states);
+        self.last = Some((step, time));
+        Ok(())
+    }
 }
 
 /// Reads the file of an exchange; gives the number of replicas with the rows.
@@ -142,6 +202,10 @@ pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     let complete = text.rfind('\n').map_or("", |end| &text[..=end]);
     let columns = complete.lines().next().unwrap_or_default().split(',');
     let replicas = columns.filter(|column| column.starts_with("state of ")).count();
+    if replicas == 0 {
+        let problem = Problem::new("no replicas in its columns").in_file(path).at_line(1);
+        return Err(problem.help("restore the file; its columns name the state of every replica").into());
+    }
     let mut found = vec![];
     rows(path, complete, replicas, |row| found.push(row))?;
     Ok((replicas, found))
@@ -293,6 +357,46 @@ mod tests {
         {
             std::fs::write(&path, good.replace("1,10,0.020000,2,1,3,0.500000,", wrong)).unwrap();
             assert!(open(3).contains("this is not the row of attempt 1"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rows_that_do_not_follow_from_those_before_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EXCHANGE);
+        let good = ["1,10,0.1,2,1,3,0.5,", "2,20,0.2,3,1,2,,1.0", "3,30,0.3,3,2,1,0.0,"];
+        let read = |rows: [&str; 3]| {
+            std::fs::write(&path, ExchangeRow::header(3) + &rows.map(|row| format!("{row}\n")).concat()).unwrap();
+            read(&path)
+        };
+        assert_eq!(read(good).unwrap().1.len(), 3);
+        for (wrong, reason) in [
+            ("3,18446744073709551615,0.3,3,2,1,0.5,", "step 18446744073709551615, expected 30"),
+            ("3,31,0.3,3,2,1,0.5,", "step 31, expected 30"),
+            ("3,10,0.3,3,2,1,0.5,", "step 10, expected 30"),
+            ("3,30,0.1,3,2,1,0.5,", "before the 0.2 ps"),
+            ("3,30,inf,3,2,1,0.5,", "the time inf"),
+            ("3,30,NaN,3,2,1,0.5,", "the time NaN"),
+            ("3,30,0.3,3,2,1,inf,", "probability inf, expected 0 to 1"),
+            ("3,30,0.3,3,2,1,-0.5,", "probability -0.5"),
+            ("3,30,0.3,3,2,1,NaN,", "probability NaN"),
+            ("3,30,0.3,3,2,1,,0.5", "lacks the probability of the states 1 and 2"),
+            ("3,30,0.3,3,2,1,0.5,0.5", "has a probability of the states 2 and 3"),
+            ("3,30,0.3,2,1,3,0.5,", "brings replica-1 from state 3 to state 2"),
+            ("2,20,0.2,3,1,2,,1.0", "not the row of attempt 3"),
+        ] {
+            let error = read([good[0], good[1], wrong]).unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().contains(reason), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_exchange_has_replicas() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EXCHANGE);
+        for text in ["attempt,step,time (ps)\n", "attempt,step,time (ps)\n1,10,0.1\n", "\n", ""] {
+            std::fs::write(&path, text).unwrap();
+            assert!(read(&path).unwrap_err().to_string().contains("no replicas in its columns"), "{text}");
         }
     }
 

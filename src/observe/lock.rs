@@ -9,8 +9,9 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::replace::{open_unfollowed, refusal};
 use crate::error::{Error, Problem, Result};
-use crate::format::file::{self, open_with};
+use crate::format::file;
 
 /// Name of the lock file; it stays behind, the lock on it does not.
 const FILE_NAME: &str = ".md.lock";
@@ -51,7 +52,8 @@ impl OutputLock {
         let path = directory.join(FILE_NAME);
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
         let lock = Self::on_directory(directory, held)?;
-        let file = open_with(&path, OpenOptions::new().read(true).write(true).create(true).truncate(false));
+        let mut options = OpenOptions::new();
+        let file = open_unfollowed(&path, options.read(true).write(true).create(true).truncate(false));
         let Some(file) = unless_missing(file, &path)? else { return Ok(None) };
         let lock = lock.with_file(file)?;
         if lock.check().is_err() {
@@ -66,7 +68,7 @@ impl OutputLock {
         let directory = super::replace::directory(file);
         let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
         let lock = Self::on_directory(directory, held)?;
-        match open_with(&directory.join(FILE_NAME), OpenOptions::new().read(true).write(true)) {
+        match open_unfollowed(&directory.join(FILE_NAME), OpenOptions::new().read(true).write(true)) {
             Ok(file) => lock.with_file(file),
             Err(_) => Ok(lock),
         }
@@ -130,7 +132,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
     match opened {
         Ok(file) => Ok(Some(file)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io(path, e)),
+        Err(e) => Err(refusal(path, e)),
     }
 }
 

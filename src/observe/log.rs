@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::progress::three_digits;
+use super::replace::open_file;
 use super::statistics::Average;
 use super::summary::Phase;
-use crate::error::{Error, Result};
-use crate::format::file::open_with;
+use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 
 /// Importance of a line, by which the caller decides what the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,18 +35,17 @@ pub struct RunLog {
 impl RunLog {
     /// Opens `path` for appending, creating it if need be.
     pub fn open(path: &Path, echo: Option<Echo>) -> Result<Self> {
-        let file = open_with(path, OpenOptions::new().append(true).create(true)).map_err(|e| Error::io(path, e))?;
+        let file = open_file(path, OpenOptions::new().append(true).create(true))?;
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 
-    /// One line, or several.
+    /// One line, or several, without control characters and none longer than [`LONGEST`].
     pub fn line(&mut self, level: Level, text: &str) -> Result<()> {
-        let mut whole = String::with_capacity(text.len() + 1);
-        whole.push_str(text);
+        let mut whole = printable_lines(text);
         whole.push('\n');
         self.file.write_all(whole.as_bytes()).map_err(|e| Error::io(&self.path, e))?;
         if let Some(echo) = &mut self.echo {
-            echo(level, text);
+            echo(level, &whole[..whole.len() - 1]);
         }
         Ok(())
     }
@@ -58,8 +57,10 @@ impl RunLog {
 
     /// A line that also goes into [`Self::warnings`].
     pub fn warning(&mut self, text: &str) -> Result<()> {
-        self.warnings.push(text.to_owned());
-        self.line(Level::Warning, &format!("Warning: {text}"))
+        let text = printable(text, LONGEST);
+        self.line(Level::Warning, &format!("Warning: {text}"))?;
+        self.warnings.push(text);
+        Ok(())
     }
 
     /// Every warning so far, for the summary.

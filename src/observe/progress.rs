@@ -5,6 +5,10 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::status::Status;
+use crate::error::printable;
+
+/// Bytes of the name of a stage beside the bar.
+const LONGEST_NAME: usize = 60;
 
 /// Recent speed: an exponential average with a half-life of 20 s, so that warm-up fades.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -77,7 +81,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_length(status.steps);
             bar.set_position(status.step);
-            bar.set_prefix(status.stage.clone());
+            bar.set_prefix(printable(&status.stage, LONGEST_NAME));
             bar.set_message(details(status));
             return None;
         }

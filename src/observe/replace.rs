@@ -1,23 +1,59 @@
-//! Atomic replacement of files: written under a temporary name in the same directory, then renamed.
+//! Files of an output folder: opened without following symbolic links, or replaced atomically, that is written under a
+//! temporary name in the same directory and renamed.
+//!
+//! A folder may come from someone else, with links that lead to files of the user; what is written to such a folder stays in it.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
+/// Opens or creates a regular file of an output folder; a symbolic link in its place is refused.
+pub(super) fn open_file(path: &Path, options: &mut OpenOptions) -> Result<File> {
+    open_unfollowed(path, options).map_err(|error| refusal(path, error))
+}
+
+/// [`open_file`] with the error of the operating system, for [`refusal`].
+pub(super) fn open_unfollowed(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+    file::open_unfollowed(path, options)
+}
+
+/// What an error of [`open_unfollowed`] says to the user.
+pub(super) fn refusal(path: &Path, error: std::io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::ELOOP) => is_link(path).into(),
+        _ => Error::io(path, error),
+    }
+}
+
+/// Refuses a symbolic link in the place of a file that a library is going to open.
+pub fn refuse_link(path: &Path) -> Result<()> {
+    if path.is_symlink() { Err(is_link(path).into()) } else { Ok(()) }
+}
+
+fn is_link(path: &Path) -> Problem {
+    let problem = Problem::new("a symbolic link is in the place of a file of the run").in_file(path);
+    problem.help("remove the link, or put the file itself there; the output folder as a whole may be a link")
+}
+
 /// An empty temporary file in the directory of `path`, removed unless it is renamed. Its name is fixed, so that the next
-/// run overwrites what a killed one leaves; only one process may write to the directory (it is locked).
+/// run replaces what a killed one leaves; only one process may write to the directory (it is locked).
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".tmp");
     let temporary = directory(path).join(name);
-    let file = file::create(&temporary).map_err(|e| Error::io(&temporary, e))?;
+    match std::fs::remove_file(&temporary) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
+        _ => {}
+    }
+    // with O_EXCL, which follows no link
+    let file = File::options().write(true).create_new(true).open(&temporary).map_err(|e| Error::io(path, e))?;
     let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
     Ok(NamedTempFile::from_parts(file, temporary))
 }
@@ -47,10 +83,75 @@ pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> 
     sync_directory(path)
 }
 
+/// A text that replaces a file once it is complete.
+pub struct Replacement {
+    path: PathBuf,
+    file: BufWriter<NamedTempFile>,
+}
+
+impl Replacement {
+    /// A new text for `path`, empty.
+    pub fn new(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(temporary_beside(path)?) })
+    }
+
+    /// Adds a line.
+    pub fn line(&mut self, line: &str) -> Result<()> {
+        writeln!(self.file, "{line}").map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Puts the text in its place.
+    pub fn finish(self) -> Result<()> {
+        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.error()))?;
+        file.persist(&self.path).map_err(|e| Error::io(&self.path, e.error)).map(drop)
+    }
+}
+
 /// The directory `path` is in.
 pub(super) fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_through_planted_links() {
+        let parent = tempfile::tempdir().unwrap();
+        let (victim, folder) = (parent.path().join("victim"), parent.path().join("out"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        let link = |name: &str| std::os::unix::fs::symlink(&victim, folder.join(name)).unwrap();
+        ["run.log", ".status.json.tmp", "status.json", ".md.lock", "exchange.csv"].into_iter().for_each(link);
+        replace(&folder.join("status.json"), b"new").unwrap();
+        assert_eq!(std::fs::read(folder.join("status.json")).unwrap(), b"new");
+        for (name, opened) in [
+            ("run.log", super::super::log::RunLog::open(&folder.join("run.log"), None).map(drop)),
+            (".md.lock", super::super::lock::OutputLock::acquire(&folder).map(drop)),
+            (
+                "exchange.csv",
+                super::super::exchange::ExchangeTable::open(&folder.join("exchange.csv"), 2, |_| ()).map(drop),
+            ),
+        ] {
+            let error = opened.unwrap_err();
+            assert!(error.exit_code() == 2 && error.to_string().contains("symbolic link"), "{name}: {error}");
+        }
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+    }
+
+    /// The user may keep the output on another disk.
+    #[test]
+    fn the_folder_itself_may_be_a_link() {
+        let parent = tempfile::tempdir().unwrap();
+        let [disk, folder] = ["disk", "out"].map(|name| parent.path().join(name));
+        std::fs::create_dir(&disk).unwrap();
+        std::os::unix::fs::symlink(&disk, &folder).unwrap();
+        drop(super::super::lock::OutputLock::acquire(&folder).unwrap());
+        replace_synced(&folder.join("summary.json"), |out| out.write_all(b"{}")).unwrap();
+        assert_eq!(std::fs::read(disk.join("summary.json")).unwrap(), b"{}");
     }
 }

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use crc32fast::Hasher;
 
 use super::extent::Extent;
+use super::replace::open_file;
 use crate::error::{Error, Problem, Result};
-use crate::format::file::{self, open_with};
+use crate::format::file;
 
 /// Writes a table. The rows of a step are written in one system call, so that readers see them at once.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl Table {
     pub fn append(path: &Path, header: &str, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let (length, rows) = checkpointed_rows(path, header, checkpointed)?;
-        let mut file = open_with(path, OpenOptions::new().write(true)).map_err(io)?;
+        let mut file = open_file(path, OpenOptions::new().write(true))?;
         file.set_len(length).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(Self::new(path, file, rows))

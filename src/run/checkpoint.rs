@@ -2,7 +2,7 @@
 
 use super::fingerprint::Fingerprint;
 use super::minimize::{Minimizer, Status};
-use super::plan::{Plan, StageKind};
+use super::plan::{Plan, StageKind, is_plain_name};
 use crate::context::ListOrigins;
 use crate::error::{Problem, Result};
 use crate::observe::checkpoint::{self, Restored};
@@ -121,9 +121,19 @@ impl Checkpoint {
         checkpoint::write(path, VERSION, self)
     }
 
-    /// Read, falling back to the previous one; `None` if there is none.
+    /// Read, falling back to the previous one; `None` if there is none. Files that it names are in its folder.
     pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
-        checkpoint::read(path, VERSION)
+        let found: Option<Restored<Self>> = checkpoint::read(path, VERSION)?;
+        let names = found.iter().flat_map(|Restored { body: Self { plan, written, .. }, .. }| {
+            let trajectories = plan.output.trajectories.iter().map(|options| &options.file);
+            trajectories.chain(written.keys())
+        });
+        if let Some(name) = { names }.find(|name| !is_plain_name(name)) {
+            let message = format!("the checkpoint names {name:?}, which is no file of an output folder");
+            let help = "it is not as md wrote it: take another checkpoint, or use --force to start anew";
+            return Err(Problem::new(message).in_file(path).help(help).into());
+        }
+        Ok(found)
     }
 
     /// The state in a checkpoint file, as the start of another run; never falls back to the previous file.
@@ -154,4 +164,49 @@ pub fn state_hash(state: &State) -> u32 {
         hasher.update(bytemuck::bytes_of(&row));
     }
     hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::plan::{Interval, TrajectoryOptions};
+
+    #[test]
+    fn files_that_a_checkpoint_names_are_in_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.md");
+        let options = |file: &str| TrajectoryOptions {
+            file: file.to_owned(),
+            every: Interval::Steps(1),
+            velocities: false,
+            forces: false,
+            images: false,
+            precision: None,
+            select: None,
+        };
+        for (name, is_plain) in [
+            ("t.trr", true),
+            ("../../ev.trr", false),
+            ("/tmp/ev.trr", false),
+            ("sub/ev.trr", false),
+            ("..", false),
+            (".md.lock", false),
+            ("", false),
+        ] {
+            let mut planned = Checkpoint::start("run".to_owned(), &Plan::default(), Fingerprint::default());
+            let mut written = planned.clone();
+            planned.plan.output.trajectories.push(options(name));
+            written.written.insert(name.to_owned(), Mark::default());
+            for checkpoint in [planned, written] {
+                checkpoint.write(&path).unwrap();
+                match Checkpoint::read(&path) {
+                    Ok(found) => assert!(is_plain && found.unwrap().body == checkpoint, "{name}"),
+                    Err(error) => {
+                        let message = error.to_string();
+                        assert!(!is_plain && message.contains("no file of an output folder"), "{name}: {message}");
+                    }
+                }
+            }
+        }
+    }
 }

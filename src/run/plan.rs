@@ -234,6 +234,11 @@ impl OutputOptions {
     }
 }
 
+/// Whether a name is that of a file in the output folder: no folders, and no hidden file, which may be one of md's own.
+pub fn is_plain_name(name: &str) -> bool {
+    !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
+}
+
 /// Names that trajectories cannot have: of the structures at the end, and where a run became unstable.
 pub const RESERVED: [&str; 2] = ["final.pdb", "unstable.pdb"];
 /// Name of the energy table.

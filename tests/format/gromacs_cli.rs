@@ -19,6 +19,34 @@ fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), lines.join(" "))
 }
 
+/// Titles and headings may hold anything, and be of any length.
+#[test]
+fn what_files_hold_reaches_the_terminal_without_control_characters_and_not_at_any_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let (escape, long) = ("\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}1m", "x".repeat(1 << 20));
+    let atom = "    1AR     AR    1   0.100   0.100   0.100\n";
+    let (title, heading) = (format!("{escape} {long}"), format!("[ {escape}{long} ]"));
+    for (name, text) in [
+        ("title.gro", format!("{title}\n    1\n{atom}   3.0 3.0 3.0\n")),
+        ("heading.top", format!("[ defaults ]\n1 2 yes 0.5 0.8333\n{heading}\n")),
+        ("word.top", format!("{title}\n[ defaults ]\n")),
+        ("include.top", format!("#include \"{title}\"\n[ defaults ]\n")),
+        ("input.toml", format!("[system]\ntopology = \"{long}\"\n[{long}]\n{escape}\n")),
+        ("x.mdp", format!("dt = 0.002\n{title}\n")),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let command = match name.rsplit('.').next() {
+            Some("toml") => "check",
+            Some("mdp") => "import",
+            _ => "info",
+        };
+        let output = md(folder.path()).args([command, name]).output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!said.is_empty() && said.chars().all(|c| c == '\n' || !c.is_control()), "{name}: {said:?}");
+        assert!(said.len() < 2048 + 512, "{name}: {} bytes", said.len());
+    }
+}
+
 #[test]
 fn gromacs_files_are_checked_computed_described_and_run() {
     let folder = tempfile::tempdir().unwrap();

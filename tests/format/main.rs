@@ -29,6 +29,7 @@ mod probe;
 mod restart;
 mod systems;
 mod traps;
+mod twice;
 mod writers;
 
 use std::path::{Path, PathBuf};

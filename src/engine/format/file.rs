@@ -32,8 +32,17 @@ pub fn open(path: &Path) -> Result<File> {
 
 /// Opens a regular file in a way of one's own, as for writing; anything else is an error before a byte is read or written.
 pub fn open_with(path: &Path, how: &mut OpenOptions) -> Result<File> {
+    open_regular(path, how, 0)
+}
+
+/// [`open_with`], where a symbolic link in the place of the file is an error (ELOOP), too.
+pub fn open_unfollowed(path: &Path, how: &mut OpenOptions) -> Result<File> {
+    open_regular(path, how, libc::O_NOFOLLOW)
+}
+
+fn open_regular(path: &Path, how: &mut OpenOptions, flags: i32) -> Result<File> {
     // O_NONBLOCK: opening a pipe would wait for its other end; no effect on regular files
-    let opened = how.custom_flags(libc::O_NONBLOCK).open(path);
+    let opened = how.custom_flags(flags | libc::O_NONBLOCK).open(path);
     // a pipe without a reader cannot be opened for writing
     let is_pipe = |error: &Error| error.raw_os_error() == Some(libc::ENXIO);
     let kind = match opened {

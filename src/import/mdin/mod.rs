@@ -30,8 +30,15 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     let found = namelist::read(text).map_err(|problem| problem.in_file(path))?;
     let mut entries = vec![];
     let mut others = vec![];
+    let mut begun: Vec<(String, usize)> = vec![];
     for list in found.lists {
         if TRANSLATED.contains(&list.name.as_str()) {
+            if let Some((name, first)) = begun.iter().find(|(name, _)| *name == list.name) {
+                let message = format!("a second namelist &{name}, the first begins in line {first}");
+                let problem = Problem::new(message).in_file(path).at_line(list.line);
+                return Err(problem.help("AMBER reads the first only: join them"));
+            }
+            begun.push((list.name, list.line));
             entries.extend(list.entries);
         } else {
             let contents: Vec<String> = list.entries.iter().map(|e| format!("{} = {}", e.name, e.value)).collect();

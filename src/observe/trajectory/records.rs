@@ -20,10 +20,9 @@ use super::{
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
-use crate::format::file::open_with;
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
-use crate::observe::replace::{sync_directory, temporary_beside};
+use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
 /// How one format lays out its bytes, with what is fixed for a file.
 pub(super) trait Layout: Sized + Send + 'static {
@@ -307,7 +306,7 @@ impl<L: Layout> Files for Records<L> {
             _ => io(e.error),
         })?;
         sync_directory(path)?;
-        let mut file = open_with(path, OpenOptions::new().write(true)).map_err(io)?;
+        let mut file = open_file(path, OpenOptions::new().write(true))?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(Box::new(RecordSink::new(path, file, layout, contents, Mark::default(), Hasher::new())))
     }
@@ -351,7 +350,7 @@ impl<L: Layout> Files for Records<L> {
             count => opened.layout.resume(contents, count),
         };
         let layout = layout.map_err(|reason| Problem::new(reason).in_file(path))?;
-        let mut file = open_with(path, OpenOptions::new().write(true)).map_err(io)?;
+        let mut file = open_file(path, OpenOptions::new().write(true))?;
         file.set_len(opened.index.frames(checkpointed.extent.count as usize).end).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         Ok(Box::new(RecordSink::new(path, file, layout, contents, checkpointed, checksum)))

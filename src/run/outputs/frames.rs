@@ -4,6 +4,7 @@ use super::check_present;
 use crate::error::{Error, Problem, Result};
 use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::host_name;
+use crate::observe::replace::refuse_link;
 use crate::observe::trajectory::{
     Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Placement, Precision, Provenance, Spacing,
 };
@@ -190,6 +191,7 @@ impl Reporter for TrajectoryReporter {
 
     fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
         let (path, files) = (run.file(&self.name), self.format.files);
+        refuse_link(&path)?;
         check_present(&path, checkpointed, "frames")?;
         files.check(&path, checkpointed)?;
         if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
@@ -213,7 +215,7 @@ impl Reporter for TrajectoryReporter {
             self.selection = selection_of(files.open(&path)?.atoms(), &run.system.topology);
         }
         self.sink = Some(self.with_contents(run, |contents| match checkpointed {
-            Some(checkpointed) => files.append(&path, contents, checkpointed),
+            Some(checkpointed) => refuse_link(&path).and_then(|()| files.append(&path, contents, checkpointed)),
             None => files.create(&path, contents),
         })?);
         Ok(())

@@ -1,13 +1,15 @@
 //! Cache of compiled kernels, in memory for further GPUs of the process and on disk for the next start.
 //!
 //! There is one file per program, named by a hash of all inputs of the compilation. The cache causes no errors: a file that
-//! is truncated, damaged or foreign is compiled anew, and without access to the disk programs are kept in memory only.
+//! is truncated, damaged or foreign is compiled anew, and without access to the disk programs are kept in memory only. The
+//! same holds for a folder that belongs to another user, or that others may write to: they could put programs there.
 
 use crate::error::Result;
 use crate::team::locked;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
@@ -16,6 +18,14 @@ use std::time::SystemTime;
 const MOST: usize = 16;
 /// Bytes of a hash.
 const HASH: usize = 32;
+/// What names of files end in.
+const ENDING: &str = ".cubin";
+/// What names of files begin with that are being written.
+const UNFINISHED: &str = ".unfinished-";
+/// Mode of the folder: for its user only.
+const PRIVATE: u32 = 0o700;
+/// Bits of a mode by which the group or all others may write.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// All inputs of the compilation.
 #[derive(Clone, Copy)]
@@ -74,8 +84,11 @@ impl Programs {
 /// The program in `folder`, or the result of `compile`, which is then stored there.
 fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
     let Some(folder) = folder else { return compile() };
+    if folder.exists() && !is_private(folder) {
+        return compile();
+    }
     let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = folder.join(name + ".cubin");
+    let path = folder.join(name + ENDING);
     if let Some(program) = fs::read(&path).ok().and_then(|bytes| checked(key, &bytes)) {
         return Ok(program);
     }
@@ -83,6 +96,13 @@ fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Res
     // a folder that cannot be written is ignored
     let _ = keep(folder, &path, key, &program);
     Ok(program)
+}
+
+/// Whether the folder belongs to this user, and nobody else may write to it.
+fn is_private(folder: &Path) -> bool {
+    // SAFETY: the call takes nothing, touches no memory and cannot fail
+    let user = unsafe { libc::geteuid() };
+    folder.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & WRITABLE_BY_OTHERS == 0)
 }
 
 /// The header of a file: the hash of its name and its program, which detects any change or truncation.
@@ -98,26 +118,38 @@ fn checked(key: &[u8; HASH], bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// Writes a file atomically, and removes old files.
 fn keep(folder: &Path, path: &Path, key: &[u8; HASH], program: &[u8]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
+    if !is_private(folder) {
+        return Ok(());
+    }
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).suffix(ENDING).tempfile_in(folder)?;
     file.write_all(&checksum(key, program))?;
     file.write_all(program)?;
     file.persist(path)?;
     prune(folder)
 }
 
-/// Removes the oldest files, including those left by killed processes. The folder holds nothing else.
+/// Removes the oldest of the cache's files, including those left by killed processes.
 fn prune(folder: &Path) -> io::Result<()> {
-    let mut files: Vec<_> = fs::read_dir(folder)?.flatten().collect();
+    let mut files: Vec<_> = fs::read_dir(folder)?.flatten().filter(is_own).collect();
     files.sort_by_key(|file| file.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH));
     let extra = files.len().saturating_sub(MOST);
     files[..extra].iter().try_for_each(|file| fs::remove_file(file.path()))
+}
+
+/// Whether a file has a name that the cache gives.
+fn is_own(file: &fs::DirEntry) -> bool {
+    let name = file.file_name();
+    let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(ENDING)) else { return false };
+    let is_hash = stem.len() == 2 * HASH && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_hash || stem.starts_with(UNFINISHED)) && file.file_type().is_ok_and(|kind| kind.is_file())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Error;
+    use std::os::unix::fs::PermissionsExt;
 
     const RECIPE: Recipe = Recipe { source: "kernel", options: &["--a", "sm_90"], compiler: [12, 9], version: "1.0.0" };
     const PROGRAM: &[u8] = b"\x7fELF and so on";
@@ -228,7 +260,12 @@ mod tests {
     #[test]
     fn the_oldest_go_first() {
         let folder = tempfile::tempdir().expect("a folder");
-        let name = |n: usize| folder.path().join(format!("{n}.tmp"));
+        let name = |n: usize| folder.path().join(format!("{UNFINISHED}{n}{ENDING}"));
+        let foreign = ["notes.txt", "other.cubin", "0.tmp"].map(|name| folder.path().join(name));
+        for path in &foreign {
+            let file = fs::File::create(path).expect("a file");
+            file.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+        }
         for n in 0..MOST + 3 {
             let file = fs::File::create(name(n)).expect("a file");
             // the highest number is the oldest
@@ -237,11 +274,30 @@ mod tests {
         }
         through(folder.path(), &RECIPE);
         let mut left = files(folder.path());
-        left.retain(|file| file.extension() == Some("tmp".as_ref()));
+        assert!(foreign.iter().all(|path| left.contains(path)), "{left:?}");
+        left.retain(|file| file.file_name().expect("a name").to_string_lossy().starts_with(UNFINISHED));
         left.sort();
         let mut expected: Vec<PathBuf> = (0..MOST - 1).map(name).collect();
         expected.sort();
         assert_eq!(left, expected);
         assert!(!through(folder.path(), &RECIPE).1);
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_not_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        through(folder.path(), &RECIPE);
+        let path = only_file(folder.path());
+        for (mode, compiled) in [(0o700, false), (0o755, false), (0o775, true), (0o757, true), (0o777, true)] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).expect("a mode");
+            assert_eq!(through(folder.path(), &RECIPE), (PROGRAM.to_vec(), compiled), "{mode:o}");
+        }
+        fs::remove_file(&path).expect("a file");
+        through(folder.path(), &RECIPE);
+        assert_eq!(files(folder.path()).len(), 0);
+        // one that it makes is for its user
+        let own = folder.path().join("own");
+        through(&own, &RECIPE);
+        assert_eq!(own.metadata().expect("a folder").mode() & 0o777, PRIVATE);
     }
 }

@@ -75,17 +75,18 @@ pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
 /// The type of each atom; files of CHARMM format give the number of a `MASS` line.
 fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     let of = |atom: &PsfAtom| match atom.type_name.parse::<i32>() {
-        Ok(number) => parameters.numbers.get(&number).copied(),
-        Err(_) => parameters.names.get(&atom.type_name),
+        Ok(number) => parameters.numbers.get(&number).map(|found| found.copied()),
+        Err(_) => Ok(parameters.names.get(&atom.type_name)),
     };
     let mut unknown = std::collections::BTreeSet::new();
     let types = psf.atoms.iter().map(|atom| {
-        of(atom).unwrap_or_else(|| {
+        let found = of(atom)?;
+        Ok(found.unwrap_or_else(|| {
             unknown.insert(atom.type_name.as_str());
             parameters::ANY
-        })
+        }))
     });
-    let types = types.collect();
+    let types = types.collect::<Parsed<Vec<Type>>>()?;
     if unknown.is_empty() {
         return Ok(types);
     }

@@ -60,7 +60,7 @@ pub(super) struct CmapParameters {
 pub(super) struct Parameters {
     pub(super) names: Names,
     /// types by the numbers that `MASS` lines give them
-    pub(super) numbers: HashMap<i32, Type>,
+    pub(super) numbers: Table<i32, Type>,
     /// k, b₀ of k (b − b₀)²
     pub(super) bonds: Table<[Type; 2], [f64; 2]>,
     pub(super) angles: Table<[Type; 3], AngleParameters>,

@@ -3,6 +3,7 @@
 //! A first line `PSF` with words on the form, then sections: a line with a count, `!` and a name, then the contents. All
 //! numbers are separated by blanks, also in the wide columns of `EXT`.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::{Parsed, lone_pairs};
@@ -13,6 +14,9 @@ use crate::system::VirtualSite;
 /// Columns of the segment, which may be blank: in the usual form, and in that of `EXT`.
 const SEGMENT: std::ops::Range<usize> = 9..13;
 const SEGMENT_EXT: std::ops::Range<usize> = 11..19;
+
+/// Atoms whose numbers are unique in files with columns of five digits.
+const COUNTED: usize = 99_999;
 
 /// An atom as written.
 #[derive(Debug)]
@@ -187,6 +191,7 @@ fn title(lines: &mut Lines<'_>, count: usize) -> Parsed<String> {
 
 fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -> Parsed<Vec<PsfAtom>> {
     let mut atoms = vec![];
+    let mut seen = HashMap::new();
     for index in 0..count {
         let line = lines.next().filter(|line| !line.is_empty());
         let line = line.ok_or_else(|| lines.cut(&format!("atom {} of {count}", index + 1)))?;
@@ -199,6 +204,12 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
             let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
             lines.problem(message).help("its number, segment, residue number and name, name, type, charge and mass")
         })?;
+        // beyond these columns of five digits overflow or begin anew
+        let number = number::integer(words[0].as_bytes()).filter(|_| index < COUNTED);
+        if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
+            let problem = lines.problem(format!("a second atom of the number {number}, the first is in line {first}"));
+            return Err(problem.help("remove one of them, and number the atoms anew"));
+        }
         if atom.mass < 0.0 {
             return Err(lines.problem(format!("atom {} ({}) has the mass {}", index + 1, atom.name, atom.mass)));
         }

@@ -48,7 +48,8 @@ impl<'a> Reader<'a> {
         let [named] = self.types(&words[2..]);
         // −1 leaves the number to CHARMM
         if number > 0 {
-            self.parameters.numbers.insert(number, named);
+            let entry = Entry::new(named, self.number, row);
+            self.parameters.numbers.insert(number, entry, row, || format!("MASS {number}"));
         }
         Ok(())
     }

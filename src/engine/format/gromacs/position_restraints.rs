@@ -45,7 +45,7 @@ pub enum RestraintShape {
 /// Position restraints of the topology at a path, in the order of its atoms.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Vec<AtomRestraint>> {
     let mut reader = Reader::default();
-    preprocessor::read(path, bytes, options, &mut |line, _| reader.line(line))?;
+    preprocessor::read(path, bytes, options, &mut |line| reader.line(line.text))?;
     Ok(reader.restraints)
 }
 

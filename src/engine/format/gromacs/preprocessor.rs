@@ -2,12 +2,14 @@
 //! continued by `\`, comments after `;`.
 //!
 //! Included files are looked for in the folder of the file that includes them, in those of the files that include that one,
-//! and then along the search path. A problem names file and line, and the files through which these were included.
+//! and then along the search path. A problem names file and line, and the files through which these were included. An
+//! `#include` may name any file of the user: what stands in an included file before its first heading is not quoted.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::directive::is_heading;
 use super::macros::{Macros, is_word};
 use super::{Parsed, TopologyOptions};
 use crate::error::{Error, Problem};
@@ -23,9 +25,18 @@ const REPEATED: usize = 8;
 /// Bytes that macros add to their lines: some ten in each of a few million.
 const MOST_REPLACED: usize = 1 << 26;
 
-/// Receives each line that has anything to say, without comment, macros replaced, blanks at the ends removed; and the macros
-/// that are defined there.
-pub(super) type Sink<'s> = dyn FnMut(&str, &Macros) -> Parsed<()> + 's;
+/// A line that has anything to say.
+pub(super) struct Line<'l> {
+    /// without comment, macros replaced, blanks at the ends removed
+    pub(super) text: &'l str,
+    /// the macros that are defined there
+    pub(super) macros: &'l Macros,
+    /// whether it may be quoted: it stands in the topology itself, or its file has headings of a topology
+    pub(super) quotable: bool,
+}
+
+/// Receives each line.
+pub(super) type Sink<'s> = dyn FnMut(&Line<'_>) -> Parsed<()> + 's;
 
 /// Reads a file with all that it includes; returns the macros that are defined in the end.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
@@ -47,14 +58,23 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &
 struct Preprocessor<'a> {
     search: &'a [PathBuf],
     macros: Macros,
-    /// files that are being read, outermost first, and the line that each has come to
-    open: Vec<(PathBuf, usize)>,
+    /// files that are being read, outermost first
+    open: Vec<Open>,
     files: usize,
     /// real paths of the files that have been read
     seen: HashSet<PathBuf>,
     bytes: usize,
     /// by which macros have made lines longer
     replaced: usize,
+}
+
+/// A file that is being read.
+struct Open {
+    path: PathBuf,
+    /// the line that it has come to
+    line: usize,
+    /// the topology itself, or a file that has had a heading
+    quotable: bool,
 }
 
 /// An `#ifdef` or `#ifndef` that has not ended.
@@ -69,7 +89,7 @@ struct Condition {
 
 impl Preprocessor<'_> {
     fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
-        self.open.push((path.to_owned(), 0));
+        self.open.push(Open { path: path.to_owned(), line: 0, quotable: self.open.is_empty() });
         let is_new = self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
         let weight = if is_new { 1 } else { REPEATED };
         self.count(weight * bytes.len()).map_err(|problem| self.located(problem))?;
@@ -109,7 +129,13 @@ impl Preprocessor<'_> {
         }
         match without_comment(&line) {
             "" => Ok(()),
-            line => sink(line, &self.macros),
+            text => {
+                let quotable = self.open.last_mut().is_some_and(|open| {
+                    open.quotable |= is_heading(text);
+                    open.quotable
+                });
+                sink(&Line { text, macros: &self.macros, quotable })
+            }
         }
     }
 
@@ -130,7 +156,7 @@ impl Preprocessor<'_> {
             }
             "ifdef" | "ifndef" => {
                 let taken = active && self.macros.ask(name) == (word == "ifdef");
-                let line = self.open.last().map_or(0, |(_, line)| *line);
+                let line = self.open.last().map_or(0, |open| open.line);
                 conditions.push(Condition { line, outside: active, active: taken, is_else: false });
             }
             "else" => {
@@ -147,7 +173,7 @@ impl Preprocessor<'_> {
                 return Err(problem.help("write #ifdef, #ifndef, #else and #endif"));
             }
             _ if !active => {}
-            "include" => return self.include(rest, sink),
+            "include" => return self.include(rest, sink).map_err(|problem| self.placed(problem)),
             "define" if !name.bytes().all(is_word) => {
                 let problem = Problem::new(format!("{name} is not the name of a macro"));
                 return Err(problem.help("letters, digits and _ make a name; macros have no arguments"));
@@ -171,7 +197,7 @@ impl Preprocessor<'_> {
         let same = |open: &Path| {
             open == path || open.canonicalize().is_ok_and(|open| Ok(open) == path.canonicalize().map_err(drop))
         };
-        if self.open.iter().any(|(open, _)| same(open)) {
+        if self.open.iter().any(|open| same(&open.path)) {
             let message = format!("#include {name:?}: this file includes itself");
             return Err(Problem::new(message).help("remove one of the two #include lines"));
         }
@@ -182,16 +208,21 @@ impl Preprocessor<'_> {
         if self.files > MOST_FILES {
             return Err(Problem::new(format!("more than {MOST_FILES} files are included")));
         }
+        // said of the line that includes it
         let bytes = crate::format::read(&path).map_err(|error| match error {
-            Error::Input(mut problems) if !problems.is_empty() => problems.swap_remove(0),
-            other => Problem::new(other.to_string()).in_file(&path),
+            Error::Input(mut problems) if !problems.is_empty() => {
+                let problem = problems.swap_remove(0);
+                let message = format!("{}: {}", path.display(), problem.message);
+                Problem { file: None, line: None, message, ..problem }
+            }
+            other => Problem::new(other.to_string()),
         })?;
         self.file(&path, &bytes, sink)
     }
 
     /// The file of this name, nearest first.
     fn find(&self, name: &str) -> Parsed<PathBuf> {
-        let open = self.open.iter().rev().map(|(path, _)| path.parent().unwrap_or(Path::new("")));
+        let open = self.open.iter().rev().map(|open| open.path.parent().unwrap_or(Path::new("")));
         let mut folders: Vec<&Path> = vec![];
         for folder in open.chain(self.search.iter().map(PathBuf::as_path)) {
             if !folders.contains(&folder) {
@@ -223,18 +254,33 @@ impl Preprocessor<'_> {
 
     fn at(&mut self, line: usize) {
         if let Some(last) = self.open.last_mut() {
-            last.1 = line;
+            last.line = line;
         }
     }
 
+    /// The problem with its place; without its words in a file that may be no topology.
+    fn located(&self, problem: Problem) -> Problem {
+        if problem.line.is_some() || self.open.last().is_none_or(|open| open.quotable) {
+            return self.placed(problem);
+        }
+        let unquoted = Problem::new("this line of an included file cannot be read");
+        self.placed(Problem {
+            file: problem.file,
+            help: Some(
+                "it is not quoted, since no heading of a topology stands before it; is this the right file?".into(),
+            ),
+            ..unquoted
+        })
+    }
+
     /// The problem with its place and the chain of includes that leads there.
-    fn located(&self, mut problem: Problem) -> Problem {
+    fn placed(&self, mut problem: Problem) -> Problem {
         if problem.line.is_some() {
             return problem;
         }
         let mut places = self.open.iter().rev();
-        let Some((file, line)) = places.next() else { return problem };
-        let chain: Vec<String> = places.map(|(path, line)| format!("{}:{line}", path.display())).collect();
+        let Some(Open { path: file, line, .. }) = places.next() else { return problem };
+        let chain: Vec<String> = places.map(|open| format!("{}:{}", open.path.display(), open.line)).collect();
         if !chain.is_empty() {
             problem.message = format!("{}; included from {}", problem.message, chain.join(", from "));
         }

@@ -7,10 +7,10 @@ use super::directive::{Directive, POSITION_RESTRAINTS, Part, directive, unsuppor
 use super::fields::Fields;
 use super::force_field::ForceField;
 use super::intermolecular::Intermolecular;
-use super::macros::Macros;
 use super::molecule::MoleculeType;
+use super::preprocessor::{self, Line};
 use super::whole::{Copies, expand};
-use super::{Parsed, TopologyOptions, leap_order, preprocessor};
+use super::{Parsed, TopologyOptions, leap_order};
 use crate::error::Problem;
 use crate::format::number;
 use crate::system::Description;
@@ -21,7 +21,7 @@ const CHARMM: &str = "_FF_CHARMM";
 /// Reads the topology at a path, and the files that it includes.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     let mut reader = Reader { held: options.atoms, ..Reader::default() };
-    let macros = preprocessor::read(path, bytes, options, &mut |line, macros| reader.line(line, macros))?;
+    let macros = preprocessor::read(path, bytes, options, &mut |line| reader.line(line))?;
     let between = reader.between.map(Intermolecular::into_terms).unwrap_or_default();
     let whole = expand(&reader.force_field, &reader.types, &reader.molecules, between, options.atoms);
     let (mut topology, nonbonded) = whole.map_err(|problem| problem.in_file(path))?;
@@ -47,7 +47,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn line(&mut self, line: &str, macros: &Macros) -> Parsed<()> {
+    fn line(&mut self, &Line { text: line, macros, quotable }: &Line<'_>) -> Parsed<()> {
         if let Some((directive, part)) = directive(line, self.part)? {
             (self.directive, self.part) = (Some(directive), part);
             if directive == Directive::Intermolecular && self.between.is_none() {
@@ -72,7 +72,7 @@ impl Reader {
             (Directive::PositionRestraints, _) => Err(unsupported("this directive", POSITION_RESTRAINTS)),
             (Directive::ImplicitSolvent, _) => Ok(()),
             (Directive::System, _) => {
-                if self.title.is_empty() {
+                if self.title.is_empty() && quotable {
                     line.clone_into(&mut self.title);
                 }
                 Ok(())

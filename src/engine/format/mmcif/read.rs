@@ -4,6 +4,7 @@
 //! (`auth_atom_id`), else `label_atom_id`. Of alternative locations in a residue the first that comes is taken. A cell that is
 //! not known, or whose edges are 1 Å or zero, stands for none. A title may hold the time: `t= 1.00000`.
 
+use std::collections::HashMap;
 use std::iter::Peekable;
 
 use super::token::{Value, Word, Words};
@@ -104,12 +105,26 @@ struct Block<'a> {
     pairs: Vec<(&'a [u8], Value<'a>)>,
 }
 
-/// The values of a loop, below its tags.
-fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Parsed<()> {
-    let mut tags: Vec<&[u8]> = vec![];
+fn twice(tag: &[u8], first: usize) -> Problem {
+    Problem::new(format!("a second {}, the first is in line {first}", number::quoted(tag))).help("remove one of them")
+}
+
+/// The tags of a loop, each once.
+fn loop_tags<'a>(words: &mut Peekable<Words<'a>>) -> Parsed<Vec<&'a [u8]>> {
+    let mut found: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut tags = vec![];
     while let Some(Ok(Word::Tag(tag))) = words.next_if(|word| matches!(word, Ok(Word::Tag(_)))) {
+        if let Some(first) = found.insert(tag.text.to_ascii_lowercase(), tag.line) {
+            return Err(twice(tag.text, first).at_line(tag.line));
+        }
         tags.push(tag.text);
     }
+    Ok(tags)
+}
+
+/// The values of a loop, below its tags.
+fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Parsed<()> {
+    let tags = loop_tags(words)?;
     let mut atoms = None;
     let (mut row, mut rows) = (Vec::with_capacity(tags.len()), 0);
     while let Some(word) = words.next_if(|word| !matches!(word, Ok(Word::Block | Word::Loop | Word::Tag(_)))) {
@@ -157,10 +172,14 @@ impl<'a> Block<'a> {
     /// A tag with its value, or of the first row of a loop.
     fn item(&mut self, tag: &'a [u8], value: Value<'a>) -> Parsed<()> {
         if item_of(tag, b"_atom_site").is_some() {
+            if let Some((_, first)) = self.pairs.iter().find(|(other, _)| other.eq_ignore_ascii_case(tag)) {
+                return Err(twice(tag, first.line).at_line(value.line));
+            }
             self.pairs.push((tag, value));
         } else if let Some(item) = item_of(tag, b"_cell") {
-            if let Some(index) = CELL.iter().position(|name| item.eq_ignore_ascii_case(name.as_bytes())) {
-                self.cell[index] = Some(value);
+            let place = CELL.iter().position(|name| item.eq_ignore_ascii_case(name.as_bytes()));
+            if let Some(first) = place.and_then(|index| self.cell[index].replace(value)) {
+                return Err(twice(tag, first.line).at_line(value.line));
             }
         } else if item_of(tag, b"_struct").is_some_and(|item| item.eq_ignore_ascii_case(b"title")) {
             let title = value.known().map(String::from_utf8_lossy).unwrap_or_default();

@@ -10,6 +10,9 @@ mod restart;
 
 pub(super) use restart::read_restart;
 
+use std::collections::HashMap;
+
+use super::number;
 use super::unit::Unit;
 use crate::error::Problem;
 
@@ -86,6 +89,13 @@ impl<'a> Header<'a> {
                 problem.help(format!("values come after the header of {} bytes; copy the file again", cursor.at))
             );
         }
+        once("dimension", dimensions.iter().map(|(name, _)| *name))?;
+        once("attribute", attributes.iter().map(|attribute| attribute.name))?;
+        once("variable", variables.iter().map(|variable| variable.name))?;
+        for variable in &variables {
+            once("attribute", variable.attributes.iter().map(|attribute| attribute.name))
+                .map_err(|problem| variable.problem(&problem.message))?;
+        }
         Ok(Self { dimensions, attributes, variables })
     }
 
@@ -110,6 +120,19 @@ impl<'a> Header<'a> {
             .try_fold(0u64, |sum, variable| sum.checked_add(variable.size.checked_next_multiple_of(padding)?))?;
         (size > 0).then_some((begin, size))
     }
+}
+
+/// Refuses a name that stands twice in a list of the header.
+fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
+    let mut places = HashMap::new();
+    for (place, name) in names.enumerate() {
+        if let Some(first) = places.insert(name, place) {
+            let [first, place] = [first + 1, place + 1];
+            let message = format!("the {what} {} stands twice: at place {first} and {place}", number::quoted(name));
+            return Err(Problem::new(message).help("copy the file again"));
+        }
+    }
+    Ok(())
 }
 
 /// Names of the dimensions of a file, by its first bytes; none if it is no NetCDF.

@@ -130,6 +130,10 @@ const WITHOUT_HALF: f64 = 2.0;
 fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
     let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
     let names = names.collect::<Parsed<Vec<&str>>>()?;
+    if let Some(twice) = names.iter().enumerate().find_map(|(k, name)| names[..k].contains(name).then_some(name)) {
+        let twice = number::quoted(twice.as_bytes());
+        return Err(force.problem(format!("names the parameter {twice} of its torsions twice")).help("name each once"));
+    }
     let place = |name| names.iter().position(|&known| known == name).map(|index| format!("param{}", index + 1));
     let (Some(k), Some(theta0)) = (place("k"), place("theta0")) else {
         return Err(force.problem("lacks the parameter k or theta0 of its torsions"));

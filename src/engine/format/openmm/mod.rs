@@ -22,7 +22,7 @@ use crate::error::Problem;
 use crate::system::{BoxKind, CellHint, Constraint, Description, Exclusions, Topology};
 use crate::vec3::vec3;
 
-use node::Node;
+use node::{Node, Pairs};
 use nonbonded::Nonbonded;
 
 /// Result of a reading step.
@@ -66,8 +66,10 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let mut topology = Topology { title: "OpenMM system".to_owned(), ..Topology::default() };
     let masses = particles(&root, &mut topology)?;
     let count = masses.len();
+    let mut constrained = Pairs::default();
     for node in root.list("Constraints")? {
         let (atoms, length) = (node.particles(["p1", "p2"], count)?, node.real("d")?);
+        constrained.add(atoms, node)?;
         topology.constraints.push(Constraint { atoms, length });
     }
     let (mut nonbonded, mut table, mut pairs14) = (None, None, vec![]);
@@ -108,7 +110,13 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
     let nodes: Vec<Node<'_>> = root.list("Particles")?.collect();
     let mut masses = Vec::with_capacity(nodes.len());
     for (index, node) in nodes.iter().enumerate() {
-        let (mass, site) = (node.real("mass")?, node.children().next());
+        let mut sites = node.children();
+        let (mass, site) = (node.real("mass")?, sites.next());
+        if let Some(second) = sites.next() {
+            return Err(second
+                .problem(format!("particle {index} is placed twice"))
+                .help("remove one of the two sites"));
+        }
         if mass < 0.0 || (site.is_some() != (mass == 0.0)) {
             let what = if site.is_some() { "a virtual site" } else { "a particle without a site" };
             let problem = node.problem(format!("particle {index}, {what}, has the mass {mass}"));
@@ -125,6 +133,10 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
 /// The periodic cell; that of the coordinates has precedence.
 fn cell(root: &Node<'_>) -> Parsed<PeriodicCell> {
     let mut rows = [vec3(0.0, 0.0, 0.0); 3];
+    let names = root.list("PeriodicBoxVectors")?.map(|node| node.name()).collect::<Vec<&str>>();
+    if names != ["A", "B", "C"] {
+        return Err(root.problem("expected the periodic box vectors A, B and C, once each"));
+    }
     for (row, node) in rows.iter_mut().zip(root.list("PeriodicBoxVectors")?) {
         let [x, y, z] = node.reals(["x", "y", "z"])?;
         *row = vec3(x, y, z);

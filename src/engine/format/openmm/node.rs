@@ -1,5 +1,6 @@
 //! Elements of the XML file with their attributes, checked.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::Parsed;
@@ -24,8 +25,12 @@ impl<'a> Node<'a> {
 
     /// A problem with this element.
     pub(super) fn problem(&self, message: impl std::fmt::Display) -> Problem {
-        let line = self.node.document().text_pos_at(self.node.range().start).row as usize;
-        Problem::new(format!("<{}>: {message}", self.name())).in_file(self.path).at_line(line)
+        Problem::new(format!("<{}>: {message}", self.name())).in_file(self.path).at_line(self.line())
+    }
+
+    /// Its 1-based line; the text is searched from its beginning for it.
+    pub(super) fn line(&self) -> usize {
+        self.node.document().text_pos_at(self.node.range().start).row as usize
     }
 
     /// The elements in it.
@@ -36,7 +41,12 @@ impl<'a> Node<'a> {
 
     /// The elements of its part of this name.
     pub(super) fn list(&self, name: &str) -> Parsed<impl Iterator<Item = Node<'a>> + use<'a>> {
-        let part = self.children().find(|child| child.name() == name);
+        let mut parts = self.children().filter(|child| child.name() == name);
+        let part = parts.next();
+        if let (Some(first), Some(second)) = (part, parts.next()) {
+            let message = format!("a second part <{name}>, the first is in line {}", first.line());
+            return Err(second.problem(message).help("join them"));
+        }
         Ok(part.ok_or_else(|| self.problem(format!("lacks its part <{name}>")))?.children())
     }
 
@@ -85,5 +95,23 @@ impl<'a> Node<'a> {
     pub(super) fn numbered<T>(&self, prefix: &str, value: impl Fn(&str) -> Parsed<T>) -> Parsed<Vec<T>> {
         let names = (1..).map(|k| format!("{prefix}{k}"));
         names.take_while(|name| self.node.has_attribute(name.as_str())).map(|name| value(&name)).collect()
+    }
+}
+
+/// Pairs of particles that stand once in their list.
+#[derive(Default)]
+pub(super) struct Pairs<'a>(HashMap<[u32; 2], Node<'a>>);
+
+impl<'a> Pairs<'a> {
+    /// Refuses a pair that has been added before.
+    pub(super) fn add(&mut self, [a, b]: [u32; 2], node: Node<'a>) -> Parsed<()> {
+        match self.0.insert([a.min(b), a.max(b)], node) {
+            Some(first) => {
+                let message =
+                    format!("a second one of the particles {a} and {b}, the first is in line {}", first.line());
+                Err(node.problem(message).help("remove one of them"))
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Parsed;
-use super::node::Node;
+use super::node::{Node, Pairs};
 use crate::system::{self, CombinationRule, LennardJones, Pair14};
 
 /// What it holds.
@@ -46,8 +46,10 @@ pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
         return Err(force.problem(format!("has {} particles, the system {count}", charges.len())));
     }
     let (mut excluded, mut pairs14) = (vec![], vec![]);
+    let mut pairs = Pairs::default();
     for node in force.list("Exceptions")? {
         let atoms = node.particles(["p1", "p2"], count)?;
+        pairs.add(atoms, node)?;
         let [charge_product, sigma, epsilon] = node.reals(["q", "sig", "eps"])?;
         excluded.push(atoms);
         if charge_product != 0.0 || epsilon != 0.0 {

@@ -103,6 +103,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
 pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
     let mut model = Model::default();
     let mut alternative = Alternative::default();
+    let mut cell_line: Option<usize> = None;
     for (index, line) in without_mark(bytes).split(|&byte| byte == b'\n').enumerate() {
         let (name, line) = record(line);
         let read = match &name {
@@ -114,8 +115,12 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
                 }
             }
             b"CRYST1" => {
-                let found = cell(line);
+                let found = cell(line).and_then(|cell| match cell_line {
+                    Some(first) if cell != model.cell => Err(second_cell(first)),
+                    _ => Ok(cell),
+                });
                 model.has_cell_record = true;
+                cell_line = cell_line.or(Some(index + 1));
                 found.map(|cell| model.cell = cell)
             }
             b"TITLE " => {
@@ -124,6 +129,11 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
             }
             b"ENDMDL" => break,
             b"END   " | b"MODEL " if !model.positions.is_empty() => break,
+            // the cell of a model replaces that of the file
+            b"MODEL " => {
+                cell_line = None;
+                Ok(())
+            }
             _ => Ok(()),
         };
         read.map_err(|problem| problem.at_line(index + 1))?;
@@ -167,6 +177,11 @@ impl Model {
         }
         self.title.push_str(line.trim());
     }
+}
+
+fn second_cell(first: usize) -> Problem {
+    let problem = Problem::new(format!("a second CRYST1 record with another cell, the first is in line {first}"));
+    problem.help("remove one of them; a model has one cell")
 }
 
 /// The cell of a CRYST1 record.
