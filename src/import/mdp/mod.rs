@@ -93,10 +93,8 @@ fn preprocessor(draft: &mut Draft<'_>) {
             None => draft.problem("define", format!("define: \"{}\"", shortened(word)), "expected words -DNAME"),
         }
     }
-    if draft.is_given("define") {
-        if !draft.plan.system.define.is_empty() {
-            draft.carried("system.define", &["define"]);
-        }
+    if !draft.plan.system.define.is_empty() {
+        draft.carried("system.define", &["define"]);
     }
     for word in draft.words("include") {
         match word.strip_prefix("-I").filter(|folder| !folder.is_empty()) {
