@@ -14,6 +14,7 @@ use crate::image::{Image, Parts};
 use crate::system::{Molecules, Topology};
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// How reference positions follow a cell that a barostat scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,8 +98,8 @@ impl PositionRestraints {
     ///
     /// References that move with their centre are put into their cell, molecule by molecule, and so are references that do not
     /// move where this is the cell of the start; elsewhere images of references make no difference, or are part of what the file
-    /// says. The centre is that of mass; of equal molecules in a row only the first counts, as in GROMACS. Atoms are taken in the image in which their molecule is nearest to its
-    /// references.
+    /// says. The centre is that of mass; of equal restrained molecules in a row only the first
+    /// counts, as in GROMACS. Atoms are taken in the image in which their molecule is nearest to its references.
     pub fn choose_images(
         &mut self,
         topology: &Topology,
@@ -120,9 +121,11 @@ impl PositionRestraints {
         if let Some(own) = self.cell.filter(|_| are_periodic) {
             parts.put_into_cell(&own, &mut references);
         }
-        let weight = |atom: u32| match molecules.repeats(topology, molecules.of_atom(atom as usize)) {
-            true => 0.0,
-            false => topology.atoms[atom as usize].mass,
+        let molecule = |atom: u32| molecules.of_atom(atom as usize);
+        let restrained: HashSet<usize> = atoms.iter().map(|&atom| molecule(atom)).collect();
+        let weight = |atom: u32| match molecule(atom) {
+            m if m > 0 && restrained.contains(&(m - 1)) && molecules.repeats(topology, m) => 0.0,
+            _ => topology.atoms[atom as usize].mass,
         };
         let weights: Vec<f64> = atoms.iter().map(|&atom| weight(atom)).collect();
         let total: f64 = weights.iter().sum();
@@ -214,6 +217,22 @@ mod tests {
             let slope = (at(STEP) - at(-STEP)) / (2.0 * STEP);
             assert!((slope + virial.trace()).abs() < 1e-6, "{scaling:?} {flat}: {slope} {}", virial.trace());
         }
+    }
+
+    #[test]
+    fn the_centre_is_that_of_the_first_of_equal_molecules_that_are_restrained() {
+        let name = crate::system::Name::new("X");
+        let atom =
+            crate::system::Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let topology = Topology { atoms: vec![atom; 4], ..Topology::default() };
+        let (mut restraints, positions, cell) = restraints(ReferenceScaling::CenterOfMass, 0.0);
+        restraints.held = vec![Held::new(1, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.4, 0.4, 0.4))];
+        restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
+        assert_eq!(restraints.center, vec3(0.1, 0.2, 0.3));
+        // the third and the first are not in a row
+        restraints.held = vec![Held::new(0, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.3, 0.4, 0.5))];
+        restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
+        assert!((restraints.center - vec3(0.2, 0.3, 0.4)).norm() < 1e-15);
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn preprocessor(draft: &mut Draft<'_>) {
             None => draft.problem("define", format!("define: \"{}\"", shortened(word)), "expected words -DNAME"),
         }
     }
-    if draft.is_given("define") && !draft.plan.system.define.is_empty() {
+    if !draft.plan.system.define.is_empty() {
         draft.carried("system.define", &["define"]);
     }
     for word in draft.words("include") {
