@@ -281,6 +281,7 @@ fn output(table: &Table, problems: &mut Vec<Problem>) -> Option<OutputOptions> {
             None => Some(RestraintOptions { every: table.table("restraints")?.interval("every")? }),
         },
         checkpoint: CheckpointOptions { every: Duration::from_secs_f64(checkpoint.number("every")?) },
+        final_gro: table.boolean("final_gro")?,
     })
 }
 

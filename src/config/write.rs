@@ -247,6 +247,7 @@ fn output(options: &OutputOptions, base: &Path) -> Vec<Member> {
         ("energies", energies.unwrap_or_else(|| quote("none"))),
         ("restraints", restraints.unwrap_or_else(|| quote("none"))),
         ("checkpoint", checkpoint(options.checkpoint)),
+        ("final_gro", options.final_gro.to_string()),
     ]
 }
 

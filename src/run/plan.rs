@@ -52,6 +52,7 @@ impl Default for Plan {
             forces: ForceOptions::default(),
             run: RunOptions::default(),
             output: OutputOptions {
+                final_gro: false,
                 directory: PathBuf::new(),
                 trajectories: vec![],
                 energies: None,
@@ -223,6 +224,8 @@ pub struct OutputOptions {
     pub restraints: Option<RestraintOptions>,
     /// restart points
     pub checkpoint: CheckpointOptions,
+    /// whether the final structure is written as `final.gro`, too
+    pub final_gro: bool,
 }
 
 impl OutputOptions {
@@ -240,7 +243,7 @@ pub fn is_plain_name(name: &str) -> bool {
 }
 
 /// Names that trajectories cannot have: of the structures at the end, and where a run became unstable.
-pub const RESERVED: [&str; 2] = ["final.pdb", "unstable.pdb"];
+pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
 /// Name of the energy table.
 pub const ENERGIES: &str = "energies.csv";
 /// Name of the table of collective restraints.

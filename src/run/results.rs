@@ -3,9 +3,10 @@
 use super::checkpoint::{Checkpoint, Written, state_hash};
 use super::directory::Directory;
 use super::outputs::Outputs;
+use super::plan::OutputOptions;
 use super::reporter::RunInfo;
 use crate::error::{Error, Problem, Result};
-use crate::format::{Coordinates, file, write_pdb, write_rst7};
+use crate::format::{Coordinates, file, write_gro, write_pdb, write_rst7};
 use crate::observe::extent::Extent;
 use crate::observe::replace::replace_synced;
 use crate::observe::status::{RunState, Status};
@@ -15,10 +16,15 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// Final structures.
-const STRUCTURES: [&str; 2] = [FINAL_STRUCTURE, "final.pdb"];
 /// Coordinates and velocities at the end of a run.
 pub const FINAL_STRUCTURE: &str = "final.rst7";
+const FINAL_PDB: &str = "final.pdb";
+const FINAL_GRO: &str = "final.gro";
+
+/// Final structures of a run.
+fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + use<> {
+    [FINAL_STRUCTURE, FINAL_PDB].into_iter().chain(output.final_gro.then_some(FINAL_GRO))
+}
 
 /// True if all output of the run of `checkpoint`, whose stages are done, is complete. False if something is missing or
 /// unfinished: then the run continues from its checkpoint, which writes it again or says what is wrong. Refuses a final
@@ -38,11 +44,11 @@ pub(super) fn are_complete(
     let is_of_this_end = how == RunState::Finished && &of == run_id && final_state_hash == Some(hash_text(state));
     let status = Status::read(&directory.file("status.json"));
     let is_said = status.is_ok_and(|status| status.state == RunState::Finished && &status.run_id == run_id);
-    if !is_of_this_end || !is_said || STRUCTURES.iter().any(|&name| !files.contains_key(name)) {
+    if !is_of_this_end || !is_said || structures(&run.plan.output).any(|name| !files.contains_key(name)) {
         return Ok(false);
     }
     let (structures, growing): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        files.into_iter().partition(|(name, _)| STRUCTURES.contains(&name.as_str()));
+        files.into_iter().partition(|(name, _)| structures(&run.plan.output).any(|structure| structure == name));
     for (name, extent) in structures {
         let path = directory.file(&name);
         match file_extent(&path) {
@@ -62,11 +68,12 @@ pub(super) fn hash_text(state: &State) -> String {
 /// Extents of all files for the summary; final structures only of a finished run.
 pub(super) fn closed_files(
     directory: &Directory,
+    output: &OutputOptions,
     written: Written,
     finished: bool,
 ) -> Result<BTreeMap<String, Extent>> {
     let mut files: BTreeMap<_, _> = written.into_iter().map(|(name, mark)| (name, mark.extent)).collect();
-    for name in STRUCTURES.into_iter().filter(|_| finished) {
+    for name in structures(output).filter(|_| finished) {
         files.insert(name.to_owned(), file_extent(&directory.file(name))?);
     }
     Ok(files)
@@ -95,9 +102,9 @@ fn changed(path: &Path) -> Error {
         .into()
 }
 
-/// `final.rst7` and `final.pdb`. Velocities are those of the state, half a step before the positions, as AMBER's own
+/// `final.rst7` and `final.pdb`, and `final.gro` where it is asked for. Velocities are those of the state, half a step before the positions, as AMBER's own
 /// restart files have them and as `velocities = "file"` takes them.
-pub(super) fn write_final(directory: &Directory, system: &System, state: &State) -> Result<()> {
+pub(super) fn write_final(directory: &Directory, output: &OutputOptions, system: &System, state: &State) -> Result<()> {
     let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
     let short: String = system.topology.title.trim().chars().take(30).collect();
     let coordinates = Coordinates {
@@ -109,7 +116,13 @@ pub(super) fn write_final(directory: &Directory, system: &System, state: &State)
         labels: vec![],
     };
     replace_synced(&directory.file(FINAL_STRUCTURE), |out| write_rst7(&coordinates, out))?;
-    replace_synced(&directory.file("final.pdb"), |out| {
-        write_pdb(&system.topology, &state.positions, state.cell.as_ref(), &title, out)
-    })
+    let (topology, cell) = (&system.topology, state.cell.as_ref());
+    replace_synced(&directory.file(FINAL_PDB), |out| write_pdb(topology, &state.positions, cell, &title, out))?;
+    if output.final_gro {
+        let vectors = (&state.positions[..], &state.velocities[..]);
+        replace_synced(&directory.file(FINAL_GRO), |out| {
+            write_gro(topology, 0..topology.atoms.len(), vectors, cell, &title, out)
+        })?;
+    }
+    Ok(())
 }

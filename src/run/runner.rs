@@ -321,7 +321,7 @@ impl<'a> Session<'a> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;
         if finished {
-            write_final(&self.directory, &self.job.system, state)?;
+            write_final(&self.directory, &self.job.plan.output, &self.job.system, state)?;
         }
         let written = self.outputs.close()?;
         self.monitor.status.state = if finished { RunState::Finished } else { RunState::Stopped };
@@ -333,7 +333,7 @@ impl<'a> Session<'a> {
             stages: std::mem::take(&mut self.history.stages),
             tuning: self.history.tuning.take(),
             final_state_hash: Some(hash_text(state)),
-            files: closed_files(&self.directory, written, finished)?,
+            files: closed_files(&self.directory, &self.job.plan.output, written, finished)?,
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
             ..super::account::summary(self.job.plan, &self.job.system, state, &self.engine, &self.timing)

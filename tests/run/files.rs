@@ -261,3 +261,23 @@ fn mdanalysis_reads_the_final_structure() {
         Command::new("python3").args(["-W", "ignore", "-c", script]).current_dir(case.path("")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn the_final_structure_may_be_a_gro_file_too() {
+    let case = Case::new(
+        "peptide-vacuum",
+        &(VACUUM.replace("[output]\n", "[output]\nfinal_gro = true\n") + &stage("a", "0.06 ps")),
+    );
+    case.ends_with(0, &[]);
+    let read = |name: &str| md::format::read_coordinates(&case.path("out").join(name), None, None).unwrap();
+    let (gro, rst7) = (read("final.gro"), read("final.rst7"));
+    assert_eq!(gro.positions.len(), rst7.positions.len());
+    let pairs = [(gro.positions, rst7.positions), (gro.velocities.unwrap(), rst7.velocities.unwrap())];
+    // three decimals of a position in nm, four of a velocity in nm/ps: half of the last, in each component
+    for ((a, b), rounding) in pairs.into_iter().zip([5.1e-4, 5.1e-5]) {
+        let near = |(a, b): (&md::vec3::Vec3, &md::vec3::Vec3)| (*a - *b).to_array().iter().all(|d| d.abs() < rounding);
+        assert!(a.iter().zip(&b).all(near), "{a:?}");
+    }
+    assert!(case.summary("out").files.contains_key("final.gro"));
+    assert!(case.ends_with(0, &[]).contains("finished already"));
+}

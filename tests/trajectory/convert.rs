@@ -56,14 +56,7 @@ fn refused(arguments: &[&str], input: &Path, output: &Path) -> String {
 }
 
 fn frames(path: &Path) -> Vec<StoredFrame> {
-    let mut trajectory = open(path).unwrap();
-    let count = trajectory.frames();
-    let read = |index| {
-        let mut frame = StoredFrame::default();
-        trajectory.read(index, &mut frame).unwrap();
-        frame
-    };
-    (0..count).map(read).collect()
+    sample::all_frames(open(path))
 }
 
 /// Largest component of the differences.

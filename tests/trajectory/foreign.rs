@@ -52,14 +52,7 @@ fn create(path: &Path, ids: [usize; ATOMS], length: Option<&str>) -> Group {
 }
 
 fn read(path: &Path) -> Vec<StoredFrame> {
-    let mut trajectory = open(path).unwrap_or_else(|error| panic!("{error}"));
-    let count = trajectory.frames();
-    let read = |index| {
-        let mut frame = StoredFrame::default();
-        trajectory.read(index, &mut frame).unwrap();
-        frame
-    };
-    (0..count).map(read).collect()
+    crate::sample::all_frames(open(path))
 }
 
 fn refused(path: &Path) -> String {

@@ -16,14 +16,7 @@ const SINGLE: f64 = 3e-6;
 
 #[track_caller]
 fn frames(path: &Path) -> Vec<StoredFrame> {
-    let mut trajectory = md::convert::open(path, None).unwrap_or_else(|error| panic!("{error}"));
-    let count = trajectory.frames();
-    let read = |index| {
-        let mut frame = StoredFrame::default();
-        trajectory.read(index, &mut frame).unwrap();
-        frame
-    };
-    (0..count).map(read).collect()
+    sample::all_frames(md::convert::open(path, None))
 }
 
 fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {

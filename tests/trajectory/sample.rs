@@ -1,12 +1,27 @@
 //! A small system whose frames have closed-form contents.
 
 use md::cell::PeriodicCell;
-use md::observe::trajectory::{Contents, Fields, Frame, Observable, Placement, Precision, Provenance, Spacing};
+use md::observe::trajectory::{
+    Contents, Fields, Frame, FrameSource, Observable, Placement, Precision, Provenance, Spacing, StoredFrame,
+};
 use md::system::{Atom, Name, Residue, Topology};
 use md::vec3::{Vec3, vec3};
 
 /// Kinds of cell the tests go through.
 pub(crate) const CELLS: [&str; 3] = ["orthorhombic", "triclinic", "none"];
+
+/// All frames of an open trajectory.
+#[track_caller]
+pub(crate) fn all_frames(trajectory: md::error::Result<Box<dyn FrameSource>>) -> Vec<StoredFrame> {
+    let mut trajectory = trajectory.unwrap_or_else(|error| panic!("{error}"));
+    let count = trajectory.frames();
+    let read = |index| {
+        let mut frame = StoredFrame::default();
+        trajectory.read(index, &mut frame).unwrap();
+        frame
+    };
+    (0..count).map(read).collect()
+}
 
 /// A dipeptide-like chain, waters and an ion, numbered so that molecules interleave with nothing.
 pub(crate) fn topology(waters: usize) -> Topology {

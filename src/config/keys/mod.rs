@@ -252,6 +252,14 @@ static OUTPUT: &[Key] = &[
         doc: "Checkpoints, from which a run continues.",
         ..KEY
     },
+    Key {
+        name: "final_gro",
+        kind: Boolean,
+        default: Is("false"),
+        example: "true",
+        doc: "Write the final structure as final.gro with its velocities, too, beside final.rst7 and final.pdb.",
+        ..KEY
+    },
 ];
 
 static TRAJECTORY: &[Key] = &[

@@ -97,7 +97,7 @@ thermostat = { kind = "v-rescale", temperature = "298.15 K", coupling_time = "0.
 barostat = { kind = "c-rescale", pressure = "1 atm", coupling_time = "12 ps", compressibility = "3e-5 1/bar", every = 7 }
 com_removal = "none"
 "#,
-    "[forces]\nelectrostatics = \"reaction-field\"\npermittivity = 61\n[output]\ntrajectory = \"none\"\nenergies = \"none\"\n\
+    "[forces]\nelectrostatics = \"reaction-field\"\npermittivity = 61\n[output]\nfinal_gro = true\ntrajectory = \"none\"\nenergies = \"none\"\n\
      [[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"0.5 fs\"\nthermostat = { kind = \"berendsen\", temperature = \"1 K\" }\n\
      barostat = { kind = \"berendsen\", pressure = \"-1000 bar\" }",
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\nthermostat = { temperature = \"1 K\" }\n\

@@ -298,6 +298,9 @@ fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Ra
     sections
 }
 
+/// Constraints of one atom, which are solved together: no atom has so many bonds.
+const MOST_PER_ATOM: usize = 64;
+
 /// Refuse constraints that cannot be satisfied in any geometry.
 fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     let check = |atoms: &[u32], lengths: &[f64]| {
@@ -320,7 +323,16 @@ fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     for water in &constraints.settles {
         check(&water.atoms, &[water.oh, water.hh])?;
     }
-    constraints.bonds.iter().try_for_each(|bond| check(&bond.atoms, &[bond.length]))
+    constraints.bonds.iter().try_for_each(|bond| check(&bond.atoms, &[bond.length]))?;
+    let mut counts = vec![0; masses.len()];
+    constraints.bonds.iter().flat_map(|bond| bond.atoms).for_each(|atom| counts[atom as usize] += 1);
+    match counts.iter().position(|&count| count > MOST_PER_ATOM) {
+        None => Ok(()),
+        Some(atom) => {
+            let message = format!("atom {} is in {} constraints, at most {MOST_PER_ATOM}", atom + 1, counts[atom]);
+            Err(Problem::new(message).help("set constraints = \"none\", or check the bonds of that atom"))
+        }
+    }
 }
 
 /// Waters fit for SETTLE, and all other constraints.

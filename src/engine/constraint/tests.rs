@@ -390,7 +390,11 @@ fn impossible_constraints_are_refused() {
     scene.constraints.bonds = good;
     scene.masses[1] = 0.0;
     assert!(refused(&scene).message.contains("without mass"));
-    scene.masses[1] = 1.0;
+    scene.masses = vec![1.0; 66];
+    scene.constraints.bonds = (1..66).map(|leaf| Constraint { atoms: [0, leaf], length: 0.1 }).collect();
+    assert!(refused(&scene).message.contains("atom 1 is in 65 constraints"), "{}", refused(&scene));
+    scene.constraints.bonds.pop();
+    scene.plan();
     scene.constraints.tolerance = f64::NAN;
     assert!(refused(&scene).message.contains("tolerance"));
 }
