@@ -48,8 +48,14 @@ fn a_finished_run_is_left_alone_and_moved_aside_when_forced() {
 /// A pipe or device in the place of a file that a run writes would be waited for, or filled, for ever.
 #[test]
 fn pipes_and_devices_in_the_output_folder_are_refused() {
+    // what stands in the place of a temporary file of the run is removed
     for name in ["run.log", ".md.lock", ".status.json.tmp", ".checkpoint.md.tmp", ".effective.toml.tmp"] {
         for device in [false, true] {
+            let (code, expected) = match (name.ends_with(".tmp"), device) {
+                (true, _) => (0, "finished"),
+                (false, true) => (2, "symbolic link"),
+                (false, false) => (5, "not a regular file"),
+            };
             let case = case();
             std::fs::create_dir(case.path("out")).unwrap();
             let path = case.path("out").join(name);
@@ -58,8 +64,8 @@ fn pipes_and_devices_in_the_output_folder_are_refused() {
             } else {
                 assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
             }
-            let messages = case.ends_with(5, &[]);
-            assert!(messages.contains(name) && messages.contains("not a regular file"), "{name}: {messages}");
+            let messages = case.ends_with(code, &[]);
+            assert!((code == 0 || messages.contains(name)) && messages.contains(expected), "{name}: {messages}");
         }
     }
 }

@@ -89,10 +89,14 @@ struct Condition {
 
 impl Preprocessor<'_> {
     fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
-        self.open.push(Open { path: path.to_owned(), line: 0, quotable: self.open.is_empty() });
         let is_new = self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
         let weight = if is_new { 1 } else { REPEATED };
-        self.count(weight * bytes.len()).map_err(|problem| self.located(problem))?;
+        // the place is that of the line which includes this file
+        self.count(weight * bytes.len()).map_err(|problem| match self.open.is_empty() {
+            true => problem.in_file(path),
+            false => self.located(problem),
+        })?;
+        self.open.push(Open { path: path.to_owned(), line: 0, quotable: self.open.is_empty() });
         let text = String::from_utf8_lossy(bytes);
         let mut conditions: Vec<Condition> = vec![];
         let mut lines = text.lines().zip(1..);
