@@ -141,6 +141,9 @@ impl Common {
             atoms.len(),
             memory * 1e-6
         ))?;
+        if let Some(words) = topology::left_out(trajectory.left_out()) {
+            super::print(&format!("warning      {words}\n"))?;
+        }
         let passed = pass(trajectory.as_mut(), &selector, stride, &mut observables)?;
         let [first, last] = [passed.times[0], passed.times[count - 1]].map(rounded);
         super::print(&format!("times        {first} to {last} ps\n"))?;

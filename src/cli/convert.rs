@@ -159,7 +159,8 @@ impl Convert {
         let target = target.without(self.no_velocities, self.no_forces);
         let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
         let atoms = atoms.map_or(count, |atoms| atoms.len());
-        let warning = warning.map(|warning| format!("warning      {warning}\n")).unwrap_or_default();
+        let warnings = warning.map(str::to_owned).into_iter().chain(topology::left_out(source.left_out()));
+        let warning: String = warnings.map(|warning| format!("warning      {warning}\n")).collect();
         super::print(&format!("written      {}: {written} frames of {atoms} atoms\n{warning}", self.output.display()))
     }
 

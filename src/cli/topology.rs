@@ -40,6 +40,12 @@ pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     problem.help("name a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
+/// What is said of atoms at alternative locations.
+pub(super) fn left_out(count: usize) -> Option<String> {
+    let words = "atoms at alternative locations are left out: of each residue the first location is taken";
+    (count > 0).then(|| format!("{count} {words}"))
+}
+
 /// Refuses a topology of other atoms, or atoms in another order, than those of `trajectory`, which was read from `path`.
 pub(super) fn check(topology: &Topology, trajectory: &dyn FrameSource, path: &Path) -> Result<()> {
     let (found, expected) = (topology.atoms.len(), trajectory.atoms());

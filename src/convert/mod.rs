@@ -67,6 +67,10 @@ impl FrameSource for Structures {
         &self.0[0].labels
     }
 
+    fn left_out(&self) -> usize {
+        self.0[0].left_out
+    }
+
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         let Coordinates { time, positions, velocities, cell, .. } = self.0[index].clone();
         // frames without a time are counted, as in PDB trajectories

@@ -244,7 +244,7 @@ impl<'a> Target<'a> {
                     positions: taken(positions),
                     velocities: (!velocities.is_empty()).then(|| taken(velocities)),
                     cell,
-                    labels: vec![],
+                    ..Coordinates::default()
                 };
                 write_rst7(&coordinates, out)
             }

@@ -69,12 +69,11 @@ fn read_coordinates_or_checkpoint(
         return Err(Problem::new(message).in_file(path).help("take the topology of the run that wrote it").into());
     }
     Ok(Coordinates {
-        title: String::new(),
         time: Some(state.time),
         positions: state.positions,
         velocities: (!state.velocities.is_empty()).then_some(state.velocities),
         cell: state.cell,
-        labels: vec![],
+        ..Coordinates::default()
     })
 }
 

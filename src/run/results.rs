@@ -113,7 +113,7 @@ pub(super) fn write_final(directory: &Directory, output: &OutputOptions, system:
         positions: state.positions.clone(),
         velocities: (!state.velocities.is_empty()).then(|| state.velocities.clone()),
         cell: state.cell,
-        labels: vec![],
+        ..Coordinates::default()
     };
     replace_synced(&directory.file(FINAL_STRUCTURE), |out| write_rst7(&coordinates, out))?;
     let (topology, cell) = (&system.topology, state.cell.as_ref());

@@ -79,7 +79,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(exchange::distant_states(plan, system, state));
     found.extend(rounded_positions(plan, state));
     found.extend(frames::undated(plan));
-    found.extend(frames::first_of_several_models(plan));
+    found.extend(frames::left_out(plan));
     found
 }
 

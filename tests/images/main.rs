@@ -301,5 +301,16 @@ fn a_start_of_several_models_is_told() {
             folder(&[("chains.top", topology(1)), ("start.pdb", cell.to_owned() + &models), ("input.toml", text)]);
         let told = md(folder.path(), &["check", "input.toml"]);
         assert_eq!(told.contains("holds 2 models"), count == 2, "{told}");
+        assert!(!told.contains("alternative locations"), "{told}");
+        // another place of the second bead
+        let start = std::fs::read_to_string(folder.path().join("start.pdb")).unwrap();
+        let second = start.lines().find(|line| line.contains("  C2  ")).unwrap();
+        let [first, other] = ["C2 A", "C2 B"].map(|name| second.replacen("C2  ", name, 1));
+        std::fs::write(folder.path().join("start.pdb"), start.replacen(second, &format!("{first}\n{other}"), 1))
+            .unwrap();
+        let told = md(folder.path(), &["check", "input.toml"]);
+        assert!(told.contains("holds 1 atoms at alternative locations"), "{told}");
+        let written = md(folder.path(), &["convert", "start.pdb", "all.trr"]);
+        assert!(written.contains("1 atoms at alternative locations are left out"), "{written}");
     }
 }

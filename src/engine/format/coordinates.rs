@@ -30,6 +30,8 @@ pub struct Coordinates {
     pub cell: Option<PeriodicCell>,
     /// of all atoms, or none where the format has no names; [`super::check_order`] compares them with a topology
     pub labels: Vec<Label>,
+    /// atoms at alternative locations that were left out: of each residue the first location is taken
+    pub left_out: usize,
 }
 
 /// What a coordinate file calls an atom.
@@ -92,12 +94,13 @@ pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coo
     Ok(models.map_err(|problem| problem.in_file(path))?)
 }
 
-/// Number of models of a coordinate file; 1 where its format holds no more.
-pub fn count_models(path: &Path) -> Result<usize> {
+/// Number of models of a coordinate file, and of atoms of the first that were left out ([`Coordinates::left_out`]).
+pub fn count_models(path: &Path) -> Result<(usize, usize)> {
     let bytes = super::read(path)?;
     let format = recognise(COORDINATES, "coordinate", &bytes).map_err(|problem| problem.in_file(path))?;
-    let Some((_, read)) = MODELS.into_iter().find(|(name, _)| *name == format.name) else { return Ok(1) };
-    Ok(read(&bytes).map_err(|problem| problem.in_file(path))?.len())
+    let Some((_, read)) = MODELS.into_iter().find(|(name, _)| *name == format.name) else { return Ok((1, 0)) };
+    let models = read(&bytes).map_err(|problem| problem.in_file(path))?;
+    Ok((models.len(), models[0].left_out))
 }
 
 /// Coordinates with as many atoms as the topology has, if it is known.

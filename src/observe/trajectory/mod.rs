@@ -189,6 +189,11 @@ pub trait FrameSource {
         &[]
     }
 
+    /// Atoms at alternative locations that are left out of the first frame: of each residue the first location is taken.
+    fn left_out(&self) -> usize {
+        0
+    }
+
     /// Reads frame `index`, from 0, into `frame`, which can be used again and again.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 }

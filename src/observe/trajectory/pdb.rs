@@ -44,6 +44,8 @@ struct Pdb {
     /// of the first frame
     cell: Option<PeriodicCell>,
     labels: Vec<Label>,
+    /// atoms of the first frame that are left out
+    left_out: usize,
     /// of a file that is written
     records: Option<AtomRecords>,
     title: String,
@@ -97,7 +99,7 @@ impl Layout for Pdb {
             None => AtomRecords::new(contents.topology, 0..atoms),
         };
         let title: String = contents.topology.title.trim().chars().filter(|c| !c.is_control()).take(30).collect();
-        let layout = Self { atoms, cell: None, labels: vec![], records: Some(records), title, models: 0 };
+        let layout = Self { atoms, cell: None, labels: vec![], left_out: 0, records: Some(records), title, models: 0 };
         Ok((layout, vec![]))
     }
 
@@ -107,8 +109,9 @@ impl Layout for Pdb {
             Some(&end) => Self::first(file, end)?,
             None => Model::default(),
         };
-        let Model { cell, labels, .. } = first;
-        Ok((Self { atoms: labels.len(), cell, labels, records: None, title: String::new(), models: 0 }, index))
+        let Model { cell, labels, left_out, .. } = first;
+        let (atoms, title) = (labels.len(), String::new());
+        Ok((Self { atoms, cell, labels, left_out, records: None, title, models: 0 }, index))
     }
 
     fn atoms(&self) -> usize {
@@ -121,6 +124,10 @@ impl Layout for Pdb {
 
     fn labels(&self) -> &[Label] {
         &self.labels
+    }
+
+    fn left_out(&self) -> usize {
+        self.left_out
     }
 
     fn resume(self, contents: &Contents<'_>, count: u64) -> Checked<Self> {

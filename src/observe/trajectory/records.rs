@@ -52,6 +52,11 @@ pub(super) trait Layout: Sized + Send + 'static {
         &[]
     }
 
+    /// Atoms at alternative locations that are left out of the first frame.
+    fn left_out(&self) -> usize {
+        0
+    }
+
     /// Identity of the run, if the format stores it.
     fn run_id(&self) -> Option<&str> {
         None
@@ -171,6 +176,10 @@ impl<L: Layout> FrameSource for RecordSource<L> {
 
     fn labels(&self) -> &[Label] {
         self.opened.layout.labels()
+    }
+
+    fn left_out(&self) -> usize {
+        self.opened.layout.left_out()
     }
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {

@@ -4,15 +4,24 @@ use crate::format::count_models;
 use crate::observe::trajectory::Format;
 use crate::run::plan::{Dynamics, Plan, StageKind};
 
-/// A start that is the first of several models.
-pub(super) fn first_of_several_models(plan: &Plan) -> Option<String> {
+/// Models and atoms that a start leaves out of its file.
+pub(super) fn left_out(plan: &Plan) -> Vec<String> {
     let path = &plan.system.coordinates;
-    let count = count_models(path).ok().filter(|&count| count > 1)?;
-    Some(format!(
-        "{} holds {count} models, of which the run starts from the first; for another one write it to a file of its own with \
-         md convert --frame",
-        path.display()
-    ))
+    let Ok((models, atoms)) = count_models(path) else { return vec![] };
+    let several = (models > 1).then(|| {
+        format!(
+            "{} holds {models} models, of which the run starts from the first; for another one write it to a file of its own \
+             with md convert --frame",
+            path.display()
+        )
+    });
+    let alternatives = (atoms > 0).then(|| {
+        format!(
+            "{} holds {atoms} atoms at alternative locations that are left out: of each residue the first location is taken",
+            path.display()
+        )
+    });
+    several.into_iter().chain(alternatives).collect()
 }
 
 /// Frames of stages with other time steps or intervals than the first of a file that stores one interval for all frames.

@@ -315,6 +315,7 @@ impl<'a> Atoms<'a> {
         let model = self.model(text(self.columns.model), block).map_err(|problem| problem.at_line(line))?;
         let Some(found) = model else { return Ok(()) };
         if !self.alternative.is_taken(self.columns.residue.map(text), text(self.columns.alternative)) {
+            found.left_out += 1;
             return Ok(());
         }
         let mut triple = [0.0; 3];

@@ -35,7 +35,7 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     };
     let time = file.values("time", "picosecond")?.and_then(|values| values.first().copied());
     let time = time.filter(|time| time.is_finite());
-    Ok(Coordinates { title: file.header.text("title"), time, positions, velocities, cell, labels: vec![] })
+    Ok(Coordinates { title: file.header.text("title"), time, positions, velocities, cell, ..Coordinates::default() })
 }
 
 /// A file without records.

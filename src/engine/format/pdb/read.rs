@@ -38,6 +38,8 @@ pub struct Model {
     pub positions: Vec<Vec3>,
     /// names and elements
     pub labels: Vec<Label>,
+    /// atoms at alternative locations that were left out
+    pub left_out: usize,
 }
 
 /// Whether a file with these first bytes is a PDB file: its first line is a record of the format, and the second is not the
@@ -111,7 +113,10 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
                 let atom = AtomLine::new(line);
                 match alternative.is_taken(atom.residue(), atom.location()) {
                     true => model.atom(&atom),
-                    false => Ok(()),
+                    false => {
+                        model.left_out += 1;
+                        Ok(())
+                    }
                 }
             }
             b"CRYST1" => {
@@ -147,8 +152,8 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
 impl Model {
     /// Without the step, which structures do not have.
     fn coordinates(self) -> Coordinates {
-        let Model { title, time, cell, positions, labels, .. } = self;
-        Coordinates { title, time, positions, velocities: None, cell, labels }
+        let Model { title, time, cell, positions, labels, left_out, .. } = self;
+        Coordinates { title, time, positions, velocities: None, cell, labels, left_out }
     }
 
     fn atom(&mut self, atom: &AtomLine<'_>) -> Parsed<()> {
