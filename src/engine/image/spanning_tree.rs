@@ -140,8 +140,13 @@ impl Search<'_> {
     /// The shortest link below `radius` between any two groups that are not joined yet.
     fn links(&self, radius: f64, joined: &mut Joined) -> Vec<Link> {
         let groups: Vec<usize> = self.blocks.iter().map(|block| joined.group(block.part)).collect();
+        // the others look for the largest, which need not look for them
+        let mut sizes: HashMap<usize, usize> = HashMap::new();
+        groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
+        let largest = sizes.into_iter().max_by_key(|&(group, size)| (size, group)).map(|(group, _)| group);
+        let looks = |i: usize| Some(groups[i]) != largest;
         let mut pairs = vec![];
-        self.near(radius, |i, j| {
+        self.near(radius, looks, |i, j| {
             if groups[i] != groups[j] {
                 let (a, b) = (&self.blocks[i], &self.blocks[j]);
                 let bound = self.cell.minimum_image(b.center - a.center).norm() - a.radius - b.radius;
@@ -187,8 +192,9 @@ impl Search<'_> {
         shortest
     }
 
-    /// Visits pairs of blocks i < j, among them all that have atoms within `radius` of each other, by a grid of centres.
-    fn near(&self, radius: f64, mut visit: impl FnMut(usize, usize)) {
+    /// Visits pairs of blocks of which at least one `looks`, each once, among them all that have atoms within `radius` of each
+    /// other, by a grid of centres.
+    fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();
         // more cells than blocks are of no use
@@ -209,11 +215,12 @@ impl Search<'_> {
             let wide = count.min(3);
             (0..wide).map(move |offset| (at + offset + count - usize::from(wide == 3)) % count)
         };
-        for (i, &[x, y, z]) in cells.iter().enumerate() {
+        for (i, &[x, y, z]) in cells.iter().enumerate().filter(|(i, _)| looks(*i)) {
             for z in around(z, counts[2]) {
                 for y in around(y, counts[1]) {
                     for x in around(x, counts[0]) {
-                        members[number([x, y, z])].iter().filter(|&&j| j > i).for_each(|&j| visit(i, j));
+                        let others = members[number([x, y, z])].iter().filter(|&&j| j > i || !looks(j));
+                        others.for_each(|&j| visit(i, j));
                     }
                 }
             }

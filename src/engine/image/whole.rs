@@ -14,28 +14,21 @@ pub struct WholeMolecules {
 }
 
 impl WholeMolecules {
-    /// Of the molecules of a topology.
+    /// Of the molecules of a topology. Atoms that only a virtual site joins come after all that bonds and constraints lead to, so
+    /// that far ends of a long molecule are not placed by a site between them.
     pub fn of(topology: &Topology) -> Self {
-        Self::new(topology.atoms.len(), &topology.links())
+        Self::walk(topology.atoms.len(), &topology.links(), &topology.site_joins())
     }
 
-    /// Breadth-first walks over the graph of links; molecules are its connected components, in the order of their first atoms.
+    /// Of molecules that these links join.
     pub fn new(atoms: usize, links: &[[u32; 2]]) -> Self {
-        let mut neighbour_starts = vec![0usize; atoms + 1];
-        for &atom in links.iter().flatten() {
-            neighbour_starts[atom as usize + 1] += 1;
-        }
-        for i in 0..atoms {
-            neighbour_starts[i + 1] += neighbour_starts[i];
-        }
-        let mut next = neighbour_starts.clone();
-        let mut neighbours = vec![0u32; 2 * links.len()];
-        for &[i, j] in links {
-            for (from, to) in [(i, j), (j, i)] {
-                neighbours[next[from as usize]] = to;
-                next[from as usize] += 1;
-            }
-        }
+        Self::walk(atoms, links, &[])
+    }
+
+    /// Breadth-first walks over the graph of links; molecules are its connected components, and those that `joins` connect, in
+    /// the order of their first atoms.
+    fn walk(atoms: usize, links: &[[u32; 2]], joins: &[[u32; 2]]) -> Self {
+        let [links, joins] = [links, joins].map(|pairs| Graph::new(atoms, pairs));
         let mut visited = vec![false; atoms];
         let mut walk: Vec<[u32; 2]> = Vec::with_capacity(atoms);
         let mut starts = vec![];
@@ -44,14 +37,27 @@ impl WholeMolecules {
                 continue;
             }
             starts.push(walk.len());
-            let mut head = walk.len();
+            // next atom to follow links from, and to follow joins from, with the number of those that were followed
+            let (mut head, mut joined, mut followed) = (walk.len(), walk.len(), 0);
             walk.push([first as u32; 2]);
-            while let Some(&[atom, _]) = walk.get(head) {
-                head += 1;
-                for &other in &neighbours[neighbour_starts[atom as usize]..neighbour_starts[atom as usize + 1]] {
-                    if !std::mem::replace(&mut visited[other as usize], true) {
-                        walk.push([other, atom]);
+            loop {
+                while let Some(&[atom, _]) = walk.get(head) {
+                    head += 1;
+                    for &other in links.neighbours(atom) {
+                        if !std::mem::replace(&mut visited[other as usize], true) {
+                            walk.push([other, atom]);
+                        }
                     }
+                }
+                let Some(&[atom, _]) = walk.get(joined) else { break };
+                match joins.neighbours(atom).get(followed) {
+                    Some(&other) => {
+                        followed += 1;
+                        if !std::mem::replace(&mut visited[other as usize], true) {
+                            walk.push([other, atom]);
+                        }
+                    }
+                    None => (joined, followed) = (joined + 1, 0),
                 }
             }
         }
@@ -86,6 +92,38 @@ impl WholeMolecules {
     }
 }
 
+/// Neighbours of each atom.
+struct Graph {
+    /// where those of an atom begin in `neighbours`, and the end
+    starts: Vec<usize>,
+    neighbours: Vec<u32>,
+}
+
+impl Graph {
+    fn new(atoms: usize, pairs: &[[u32; 2]]) -> Self {
+        let mut starts = vec![0usize; atoms + 1];
+        for &atom in pairs.iter().flatten() {
+            starts[atom as usize + 1] += 1;
+        }
+        for i in 0..atoms {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut neighbours = vec![0u32; 2 * pairs.len()];
+        for &[i, j] in pairs {
+            for (from, to) in [(i, j), (j, i)] {
+                neighbours[next[from as usize]] = to;
+                next[from as usize] += 1;
+            }
+        }
+        Graph { starts, neighbours }
+    }
+
+    fn neighbours(&self, atom: u32) -> &[u32] {
+        &self.neighbours[self.starts[atom as usize]..self.starts[atom as usize + 1]]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +151,20 @@ mod tests {
         WholeMolecules::new(4, &[[0, 1], [1, 3]]).make_whole(&cell, &mut positions);
         let expected = [vec3(1.9, 0.0, 0.0), vec3(2.1, -0.1, 0.0), vec3(5.0, 5.0, 5.0), vec3(2.2, 0.1, 0.0)];
         assert!(positions.iter().zip(expected).all(|(r, e)| (*r - e).norm() < 1e-15), "{positions:?}");
+    }
+
+    #[test]
+    fn what_only_a_site_joins_comes_last() {
+        // a chain longer than half the cell with a site of both ends, which also joins a lone atom
+        let cell = PeriodicCell::orthorhombic([2.0; 3]);
+        let walk = WholeMolecules::walk(6, &[[0, 1], [1, 2], [2, 3]], &[[0, 3], [0, 4], [0, 5]]);
+        let whole = [0.0, 0.4, 0.8, 1.2, 0.6, -0.3].map(|x| vec3(x, 0.0, 0.0));
+        let mut positions = whole;
+        positions[3].x -= 2.0;
+        positions[5].x += 4.0;
+        walk.make_whole(&cell, &mut positions);
+        assert!(whole.iter().zip(&positions).all(|(a, b)| (*a - *b).norm() < 2e-15), "{positions:?}");
+        assert_eq!(walk.starts, [0, 6]);
     }
 
     #[test]

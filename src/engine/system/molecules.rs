@@ -1,6 +1,6 @@
 //! Molecules: atoms that bonds, constraints and virtual sites join.
 
-use super::{Atom, System, Topology};
+use super::{Atom, System, Topology, VirtualSite};
 
 /// Connected components, numbered by their first atom; members listed in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,20 +84,29 @@ impl Molecules {
 }
 
 impl Topology {
-    /// Pairs of atoms that belong to one molecule: chemical bonds, constraints of the force field with a bond or without one
-    /// (GROMACS' types 1 and 2), and each virtual site with the atoms that it follows from. Rigid waters are bonded.
+    /// Pairs of atoms of one molecule that are near each other: chemical bonds, and constraints of the force field with a bond or
+    /// without one (GROMACS' types 1 and 2). Rigid waters are bonded.
     pub fn links(&self) -> Vec<[u32; 2]> {
         let constrained = self.constraints.iter().map(|constraint| constraint.atoms);
-        let sites = self.virtual_sites.iter().flat_map(|site| {
-            let link = move |&atom: &u32| [atom, site.site];
-            site.construction.atoms().iter().map(link).collect::<Vec<_>>()
-        });
-        self.connectivity.iter().copied().chain(constrained).chain(sites).collect()
+        self.connectivity.iter().copied().chain(constrained).collect()
     }
 
-    /// Molecules: what [`Self::links`] join, directly or over other atoms.
+    /// Pairs that virtual sites join to one molecule, near each other or not: the first of the atoms that a site follows from,
+    /// with the others and with the site.
+    pub fn site_joins(&self) -> Vec<[u32; 2]> {
+        let joins = |site: &VirtualSite| {
+            let atoms = site.construction.atoms();
+            let others = atoms.iter().skip(1).copied().chain([site.site]);
+            others.filter_map(|other| Some([*atoms.first()?, other])).collect::<Vec<_>>()
+        };
+        self.virtual_sites.iter().flat_map(joins).collect()
+    }
+
+    /// Molecules: what [`Self::links`] and [`Self::site_joins`] join, directly or over other atoms.
     pub fn molecules(&self) -> Molecules {
-        Molecules::from_bonds(self.atoms.len(), &self.links())
+        let mut pairs = self.links();
+        pairs.extend(self.site_joins());
+        Molecules::from_bonds(self.atoms.len(), &pairs)
     }
 }
 
