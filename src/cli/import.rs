@@ -25,7 +25,8 @@ pub(super) struct Import {
     /// Index file with the groups of a GROMACS mdp; unless given those that GROMACS makes itself
     #[arg(short = 'n', long, value_name = "FILE")]
     index: Option<PathBuf>,
-    /// Coordinates that the position restraints of a topology of GROMACS refer to, as grompp -r; unless given those that the run starts from
+    /// Coordinates that the position restraints of a topology of GROMACS refer to, as grompp -r; unless given those that the run
+    /// starts from
     #[arg(short, long, value_name = "FILE")]
     reference: Option<PathBuf>,
     /// Folder with the output of a finished run to go on from: its final.rst7 gives coordinates and velocities

@@ -1,9 +1,9 @@
 //! Inputs of other programs: GROMACS mdp or AMBER mdin files become the input file of `md` that does the same, one stage a file.
 //!
 //! A file is recognised by its content, read into settings, and translated to a [`Plan`]; those of several files are put together
-//! (`whole`). [`crate::config::write`] turns the plan into text. Nothing is dropped in silence: a setting stands as a comment beside the key that it
-//! became, or in a [`Remark`]; a key that its program does not know is an error. Defaults of absent keys are those of the
-//! program. A new program needs a table of its keys, a reader of its syntax, and its translation ([`PROGRAMS`]).
+//! (`whole`). [`crate::config::write`] turns the plan into text. Nothing is dropped in silence: a setting stands as a comment
+//! beside the key that it became, or in a [`Remark`]; a key that its program does not know is an error. Defaults of absent keys
+//! are those of the program. A new program needs a table of its keys, a reader of its syntax, and its translation ([`PROGRAMS`]).
 
 mod atoms;
 mod coupling;

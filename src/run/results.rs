@@ -102,8 +102,8 @@ fn changed(path: &Path) -> Error {
         .into()
 }
 
-/// `final.rst7` and `final.pdb`, and `final.gro` where it is asked for. Velocities are those of the state, half a step before the positions, as AMBER's own
-/// restart files have them and as `velocities = "file"` takes them.
+/// `final.rst7` and `final.pdb`, and `final.gro` where it is asked for. Velocities are those of the state, half a step before the
+/// positions, as AMBER's own restart files have them and as `velocities = "file"` takes them.
 pub(super) fn write_final(directory: &Directory, output: &OutputOptions, system: &System, state: &State) -> Result<()> {
     let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
     let short: String = system.topology.title.trim().chars().take(30).collect();

@@ -2,9 +2,9 @@
 //!
 //! Impulses every Δt excite a vibration of period T where Δt is T/2, a linear resonance, and T/3, a nonlinear one: Q. Ma, J. A.
 //! Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24, 1951 (2003), doi:10.1137/S1064827501399833. A third of the shortest period of
-//! a flexible system is refused, half of that warned of. Where water is rigid and bonds to hydrogen are constrained, librations of
-//! water and angles with hydrogen are the fastest motions on which reciprocal space acts strongly: water and a solvated peptide heat up by
-//! 35 kJ/mol/ps with impulses every 12 fs, by 0.2 with impulses every 8 fs.
+//! a flexible system is refused, half of that warned of. Where water is rigid and bonds to hydrogen are constrained, librations
+//! of water and angles with hydrogen are the fastest motions on which reciprocal space acts strongly: water and a solvated
+//! peptide heat up by 35 kJ/mol/ps with impulses every 12 fs, by 0.2 with impulses every 8 fs.
 
 use crate::error::Problem;
 use crate::run::plan::Plan;

@@ -30,8 +30,8 @@ pub(super) struct TrialScratch {
 }
 
 impl<F: ForceField> Host<F> {
-    /// Evaluates what `workload` says now and with cell and molecules stretched, and keeps what is accepted. A cell in which an atom
-    /// would meet two images of another is refused.
+    /// Evaluates what `workload` says now and with cell and molecules stretched, and keeps what is accepted. A cell in which an
+    /// atom would meet two images of another is refused.
     pub(super) fn try_stretch(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
         let Some(cell) = self.cell else { return self.forces(workload) };
         let change = trial.change_of(&mut self.coupling.trials[trial.extent], cell.volume());

@@ -2,9 +2,9 @@
 //!
 //! A topology goes through the preprocessor (`preprocessor`, `macros`), whose lines stand under headings (`directive`) in three
 //! parts: the force field (`force_field`, `bonded_types`, `cmap`), molecule types (`molecule`, `function`, `virtual_sites`), and
-//! the system (`whole`, `intermolecular`). Position restraints are read by themselves (`position_restraints`). Units are the engine's but for angles, which are degrees. What is not understood is refused with its
-//! file and line; nothing that carries energy is passed over. Formats are those of the GROMACS reference manual, chapters
-//! "Topologies" and "File formats".
+//! the system (`whole`, `intermolecular`). Position restraints are read by themselves (`position_restraints`). Units are the
+//! engine's but for angles, which are degrees. What is not understood is refused with its file and line; nothing that carries
+//! energy is passed over. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File formats".
 
 mod bonded_types;
 mod cmap;

@@ -16,7 +16,8 @@ const MOST_ATOMS: usize = 1 << 25;
 /// Copies that follow each other: index of the molecule type, and how many.
 pub(super) type Copies = (usize, usize);
 
-/// The system with its terms between molecules, of `held` atoms if their number is known. The problem of a molecule type has no place.
+/// The system with its terms between molecules, of `held` atoms if their number is known. The problem of a molecule type has no
+/// place.
 pub(super) fn expand(
     force_field: &ForceField,
     types: &[MoleculeType],
