@@ -54,12 +54,13 @@ pub(crate) fn run_with_distance(input: &Path, output: &Path, atoms: [usize; 2], 
         Override::option("steps", "", "run.max_steps", steps.to_string()),
     ];
     let config = Config::read(input, &overrides)?;
-    let Prepared { system, state: start, alternatives } = load(&config.plan, ConstrainedTerms::Drop)?;
+    let Prepared { system, state: start, alternatives, left_out } = load(&config.plan, ConstrainedTerms::Drop)?;
     let job = Job {
         plan: &config.plan,
         system: Arc::new(system),
         alternatives,
         start,
+        left_out,
         input: "",
         effective: &config.effective,
         compare: &|old| physics_diff(old, &config.plan),

@@ -9,7 +9,7 @@ use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::image::{Parts, WholeMolecules};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
-use crate::system::Topology;
+use crate::system::{Molecules, Topology};
 use crate::vec3::Vec3;
 
 /// A quantity computed from frames one at a time.
@@ -93,15 +93,24 @@ pub enum Images {
 pub struct Selector<'a> {
     selection: Selection<'a>,
     /// `None` where positions stay as they are stored
-    molecules: Option<(WholeMolecules, Parts)>,
+    molecules: Option<Gathering>,
+}
+
+/// Of the molecules of frames.
+struct Gathering {
+    molecules: Molecules,
+    whole: WholeMolecules,
+    /// of the selection
+    parts: Parts,
 }
 
 impl<'a> Selector<'a> {
     /// For frames of all atoms of the selection's topology.
     pub fn new(selection: Selection<'a>, images: Images) -> Self {
         let molecules = (images == Images::Gathered).then(|| {
-            let parts = Parts::new(&selection.topology.molecules(), selection.atoms);
-            (WholeMolecules::of(selection.topology), parts)
+            let molecules = selection.topology.molecules();
+            let parts = Parts::new(&molecules, selection.atoms);
+            Gathering { molecules, whole: WholeMolecules::of(selection.topology), parts }
         });
         Self { selection, molecules }
     }
@@ -111,16 +120,31 @@ impl<'a> Selector<'a> {
         &self.selection
     }
 
-    /// Whether positions stay as the file stores them.
-    pub fn is_as_stored(&self) -> bool {
-        self.molecules.is_none()
+    /// The molecules of frames; `None` where positions stay as the file stores them.
+    pub fn molecules(&self) -> Option<&Molecules> {
+        self.molecules.as_ref().map(|gathering| &gathering.molecules)
     }
 
     /// Positions (nm) of the selected atoms. Molecules of the frame are whole afterwards.
     pub fn positions(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
-        if let (Some((_, parts)), Some(cell)) = (&self.molecules, &frame.cell) {
+        if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
             parts.make_gathered(cell, &mut positions);
+        }
+        positions
+    }
+
+    /// As [`Self::positions`]; the molecules of the selected atoms move there in the frame, too, with all of their atoms.
+    pub fn gather(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
+        let mut positions = self.whole(frame);
+        if let (Some(Gathering { molecules, parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
+            let images = parts.gather(cell, &positions);
+            parts.shift(cell, &images, &mut positions);
+            for (part, image) in parts.iter().zip(images).filter(|(_, image)| *image != [0; 3]) {
+                let molecule = molecules.of_atom(self.selection.atoms[part[0] as usize] as usize);
+                let shift = cell.shift(image);
+                molecules.atoms(molecule).iter().for_each(|&atom| frame.positions[atom as usize] += shift);
+            }
         }
         positions
     }
@@ -128,7 +152,7 @@ impl<'a> Selector<'a> {
     /// Positions (nm) of the selected atoms of a reference, in the images in which they fit best to `target`.
     pub fn reference(&self, frame: &mut StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
-        if let (Some((_, parts)), Some(cell)) = (&self.molecules, &frame.cell) {
+        if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
             let images = parts.fit(cell, &positions, target);
             parts.shift(cell, &images, &mut positions);
         }
@@ -137,7 +161,7 @@ impl<'a> Selector<'a> {
 
     /// Positions (nm) of the selected atoms, molecules whole but not gathered.
     fn whole(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
-        if let (Some((whole, _)), Some(cell)) = (&self.molecules, &frame.cell) {
+        if let (Some(Gathering { whole, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
             whole.make_whole(cell, &mut frame.positions);
         }
         self.selection.atoms.iter().map(|&atom| frame.positions[atom as usize]).collect()

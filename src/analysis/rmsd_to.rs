@@ -7,7 +7,7 @@ use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use crate::error::{Problem, Result};
 use crate::format::{check_order, read_coordinates};
 use crate::observe::trajectory::{FrameSource, StoredFrame};
-use crate::superpose::{Correlation, overlap};
+use crate::superpose::{correlation, overlap};
 use crate::vec3::Vec3;
 
 /// The reference of an RMSD.
@@ -109,12 +109,8 @@ impl Observable for RmsdToReference {
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
         let mut positions = frame.positions.to_vec();
         let bound = 0.5 * (centre(&mut positions, &self.weights) + self.spread);
-        let mut m: Correlation = [[0.0; 3]; 3];
-        for ((a, b), weight) in positions.iter().zip(&self.reference).zip(&self.weights) {
-            for (row, a) in m.iter_mut().zip(a.to_array()) {
-                row.iter_mut().zip(b.to_array()).for_each(|(sum, b)| *sum += weight * a * b);
-            }
-        }
+        let weighted = positions.iter().zip(&self.weights).map(|(&r, &weight)| r * weight);
+        let m = correlation(weighted.zip(self.reference.iter().copied()));
         self.values.push((2.0 * (bound - overlap(&m, bound))).max(0.0).sqrt());
         self.times.push(frame.time);
         Ok(())

@@ -8,7 +8,7 @@ use super::pass::{Observable, SelectedFrame, Selection, Selector};
 use super::rmsd_to::Reference;
 use crate::error::Result;
 use crate::observe::trajectory::FrameSource;
-use crate::superpose::{Correlation, rotation};
+use crate::superpose::{correlation, rotation};
 use crate::vec3::Vec3;
 
 /// Å² in a nm²: the unit of B-factors in PDB files.
@@ -80,14 +80,8 @@ impl Observable for Fluctuation {
 
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
         let own = self.centre(frame.positions);
-        let mut m: Correlation = [[0.0; 3]; 3];
-        for ((a, b), weight) in frame.positions.iter().zip(&self.reference).zip(&self.weights) {
-            let b = (*b - self.centre).to_array();
-            for (row, a) in m.iter_mut().zip((*a - own).to_array()) {
-                row.iter_mut().zip(b).for_each(|(sum, b)| *sum += weight * a * b);
-            }
-        }
-        let r = rotation(&m);
+        let weighted = frame.positions.iter().zip(&self.weights).map(|(&a, &weight)| (a - own) * weight);
+        let r = rotation(&correlation(weighted.zip(self.reference.iter().map(|&b| b - self.centre))));
         let row = |i: usize| Vec3::from([r[(i, 0)], r[(i, 1)], r[(i, 2)]]);
         let rows = [row(0), row(1), row(2)];
         self.count += 1;

@@ -37,7 +37,7 @@ pub(super) struct Check {
 
 /// A run by itself, perhaps on several ranks.
 fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
-    let Prepared { system, state, .. } = load(plan, ConstrainedTerms::Drop)?;
+    let Prepared { system, state, left_out, .. } = load(plan, ConstrainedTerms::Drop)?;
     let (threads, level) = match engine {
         Some(engine) => (engine.threads, engine.level),
         None => processors(plan)?,
@@ -58,7 +58,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
         let _ = writeln!(text, "time         {}", estimate::time(plan, &system, &state, processors));
     }
     preflight(plan, &system, &state)?;
-    write_warnings(&mut text, warnings(plan, &system, &state));
+    write_warnings(&mut text, warnings(plan, &system, &state, left_out));
     Ok(text)
 }
 
@@ -66,7 +66,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
 fn described(replicas: &Replicas<'_>) -> Result<String> {
     let (plan, start) = replicas.first();
     let mut text = summary(plan, &start.system, &start.state)? + &replicas.describe()?;
-    write_warnings(&mut text, warnings(plan, &start.system, &start.state));
+    write_warnings(&mut text, warnings(plan, &start.system, &start.state, start.left_out));
     write_warnings(&mut text, replicas.further_warnings());
     Ok(text)
 }

@@ -160,7 +160,7 @@ fn coordinates(format: &str, coordinates: &Coordinates) -> String {
     let mut text = format!("{format}\n");
     let _ = writeln!(text, "title        {}", coordinates.title.trim());
     let _ = writeln!(text, "atoms        {}", coordinates.positions.len());
-    if let Some(words) = super::topology::left_out(coordinates.left_out) {
+    if let Some(words) = super::topology::left_out(coordinates.left_out.atoms) {
         let _ = writeln!(text, "warning      {words}");
     }
     if let Some(time) = coordinates.time {

@@ -151,8 +151,8 @@ impl<'a> Replicas<'a> {
     /// Warnings that the first replica has not, each once.
     pub(super) fn further_warnings(&self) -> Vec<String> {
         let of = |index: usize| {
-            let Start { system, state, .. } = &*self.starts[index];
-            warnings(&self.configs[index].plan, system, state)
+            let Start { system, state, left_out, .. } = &*self.starts[index];
+            warnings(&self.configs[index].plan, system, state, *left_out)
         };
         let (mut known, mut further) = (of(0), vec![]);
         for (index, replica) in self.ensemble.replicas.iter().enumerate().skip(1) {

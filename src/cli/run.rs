@@ -144,7 +144,7 @@ impl Run {
     /// A run by itself.
     fn one(&self, config: &Config, engine: Engine, requests: Requests, started: Instant) -> Result<Outcome> {
         let engine = engine.with_cache(cache_folder().as_deref());
-        let Prepared { system, state: start, alternatives } =
+        let Prepared { system, state: start, alternatives, left_out } =
             engine.pool.install(|| load(&config.plan, ConstrainedTerms::Drop))?;
         engine.division(&config.plan, &system, &start)?;
         let input = read_text(self.input.path())?;
@@ -153,6 +153,7 @@ impl Run {
             system: Arc::new(system),
             alternatives,
             start,
+            left_out,
             input: &input,
             effective: &config.effective,
             compare: &|old| physics_diff(old, &config.plan),

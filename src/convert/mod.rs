@@ -68,7 +68,7 @@ impl FrameSource for Structures {
     }
 
     fn left_out(&self) -> usize {
-        self.0[0].left_out
+        self.0[0].left_out.atoms
     }
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {

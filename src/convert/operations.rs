@@ -88,36 +88,10 @@ impl Operation for Unwrap {
     }
 }
 
-/// The selected atoms of frames, with all of their molecules gathered.
-struct Gathered<'a> {
-    selector: Selector<'a>,
-    molecules: Molecules,
-}
-
-impl<'a> Gathered<'a> {
-    fn new(selector: Selector<'a>) -> Self {
-        let molecules = selector.selection().topology.molecules();
-        Self { selector, molecules }
-    }
-
-    /// Their positions, after moving all of their molecules there.
-    fn positions(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
-        let positions = self.selector.positions(frame);
-        for (&atom, &position) in self.selector.selection().atoms.iter().zip(&positions) {
-            let by = position - frame.positions[atom as usize];
-            // those of a molecule move together
-            if by != Vec3::ZERO {
-                shift(self.molecules.atoms(self.molecules.of_atom(atom as usize)), by, &mut frame.positions);
-            }
-        }
-        positions
-    }
-}
-
 /// Moves the centre of a selection to the centre of the cell, and all other molecules into the cell around it; without a
 /// cell to the origin.
 pub struct Center<'a> {
-    gathered: Gathered<'a>,
+    selector: Selector<'a>,
     /// molecules of other atoms, which come into the cell around the selection
     others: Vec<usize>,
 }
@@ -125,24 +99,24 @@ pub struct Center<'a> {
 impl<'a> Center<'a> {
     /// For these atoms.
     pub fn new(selector: Selector<'a>) -> Self {
-        let gathered = Gathered::new(selector);
-        let Gathered { selector, molecules } = &gathered;
-        let mut is_other = vec![!selector.is_as_stored(); molecules.len()];
-        selector.selection().atoms.iter().for_each(|&atom| is_other[molecules.of_atom(atom as usize)] = false);
-        let others = (0..molecules.len()).filter(|&molecule| is_other[molecule]).collect();
-        Self { gathered, others }
+        let others = selector.molecules().map_or(vec![], |molecules| {
+            let mut is_other = vec![true; molecules.len()];
+            selector.selection().atoms.iter().for_each(|&atom| is_other[molecules.of_atom(atom as usize)] = false);
+            (0..molecules.len()).filter(|&molecule| is_other[molecule]).collect()
+        });
+        Self { selector, others }
     }
 }
 
 impl Operation for Center<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
         let middle = frame.cell.map_or(Vec3::ZERO, |cell| cell.to_cartesian(vec3(0.5, 0.5, 0.5)));
-        let positions = self.gathered.positions(frame);
+        let positions = self.selector.gather(frame);
         let by = middle - positions.iter().copied().sum::<Vec3>() / positions.len() as f64;
         frame.positions.iter_mut().for_each(|r| *r += by);
-        if let Some(cell) = &frame.cell {
+        if let (Some(cell), Some(molecules)) = (&frame.cell, self.selector.molecules()) {
             for &molecule in &self.others {
-                let atoms = self.gathered.molecules.atoms(molecule);
+                let atoms = molecules.atoms(molecule);
                 let (_, image) = cell.wrap(mean(atoms, &frame.positions));
                 shift(atoms, -cell.shift(image), &mut frame.positions);
             }
@@ -154,20 +128,20 @@ impl Operation for Center<'_> {
 /// Superposes a selection on its positions in a reference (nm, equal weights) by rotating and moving all atoms, their
 /// velocities and forces. The lattice is left out: it would not be turned.
 pub struct Align<'a> {
-    gathered: Gathered<'a>,
+    selector: Selector<'a>,
     reference: Vec<Vec3>,
 }
 
 impl<'a> Align<'a> {
     /// On these positions of the atoms of `selector`.
     pub fn new(selector: Selector<'a>, reference: Vec<Vec3>) -> Self {
-        Self { gathered: Gathered::new(selector), reference }
+        Self { selector, reference }
     }
 }
 
 impl Operation for Align<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
-        let motion = Superposition::new(&self.gathered.positions(frame), &self.reference);
+        let motion = Superposition::new(&self.selector.gather(frame), &self.reference);
         frame.positions.iter_mut().for_each(|r| *r = motion.apply(*r));
         frame.velocities.iter_mut().chain(&mut frame.forces).for_each(|v| *v = motion.turn(*v));
         frame.cell = None;

@@ -150,14 +150,19 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// Fields that are written of a frame.
+    fn taken(&self, format: &Format, frame: &StoredFrame) -> Fields {
+        Fields {
+            velocities: format.holds.velocities && self.wanted.velocities && !frame.velocities.is_empty(),
+            forces: format.holds.forces && self.wanted.forces && !frame.forces.is_empty(),
+            image: false,
+        }
+    }
+
     fn create(&mut self, format: &Format, precision: Precision, spacing: Spacing, first: &StoredFrame) -> Result<()> {
         self.discard();
         self.periodic = first.cell.is_some();
-        self.fields = Fields {
-            velocities: format.holds.velocities && self.wanted.velocities && !first.velocities.is_empty(),
-            forces: format.holds.forces && self.wanted.forces && !first.forces.is_empty(),
-            image: false,
-        };
+        self.fields = self.taken(format, first);
         let provenance = Provenance {
             version: env!("CARGO_PKG_VERSION").into(),
             commit: crate::COMMIT.into(),
@@ -178,12 +183,8 @@ impl<'a> Target<'a> {
     }
 
     fn put(&mut self, frame: &StoredFrame) -> Result<()> {
-        let holds = match self.kind {
-            Kind::Trajectory(format, _) => Fields {
-                velocities: format.holds.velocities && self.wanted.velocities,
-                forces: format.holds.forces && self.wanted.forces,
-                image: false,
-            },
+        let here = match self.kind {
+            Kind::Trajectory(format, _) => self.taken(format, frame),
             Kind::Structure(_) => Fields::default(),
         };
         for (what, is_first, is_here, help) in [
@@ -191,15 +192,10 @@ impl<'a> Target<'a> {
             (
                 "velocities",
                 self.fields.velocities,
-                holds.velocities && !frame.velocities.is_empty(),
+                here.velocities,
                 "leave out the velocities of all frames with --no-velocities",
             ),
-            (
-                "forces",
-                self.fields.forces,
-                holds.forces && !frame.forces.is_empty(),
-                "leave out the forces of all frames with --no-forces",
-            ),
+            ("forces", self.fields.forces, here.forces, "leave out the forces of all frames with --no-forces"),
         ] {
             if is_first != is_here {
                 let (has, lacks) = if is_first { ("the first frame", "this one") } else { ("this one", "the first") };

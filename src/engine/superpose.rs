@@ -11,6 +11,17 @@ use crate::vec3::Vec3;
 /// M_ij = Σ w a_i b_j by rows.
 pub type Correlation = [[f64; 3]; 3];
 
+/// That of pairs (w a, b), summed in their order.
+pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation {
+    let mut m = [[0.0; 3]; 3];
+    for (a, b) in pairs {
+        for (row, a) in m.iter_mut().zip(a.to_array()) {
+            row.iter_mut().zip(b.to_array()).for_each(|(sum, b)| *sum += a * b);
+        }
+    }
+    m
+}
+
 /// Newton's method needs 5 to 10 steps, and halves its error in each where two eigenvalues are equal: bits of an f64.
 const MOST_STEPS: usize = 60;
 /// Relative change at which it has arrived: some roundings.
@@ -77,13 +88,7 @@ impl Superposition {
     /// Of `points` onto as many others, at least one (nm).
     pub fn new(points: &[Vec3], onto: &[Vec3]) -> Self {
         let [from, center] = [points, onto].map(|points| points.iter().copied().sum::<Vec3>() / points.len() as f64);
-        let mut m: Correlation = [[0.0; 3]; 3];
-        for (a, b) in points.iter().zip(onto) {
-            let (a, b) = ((*a - from).to_array(), (*b - center).to_array());
-            for (row, a) in m.iter_mut().zip(a) {
-                row.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
-            }
-        }
+        let m = correlation(points.iter().zip(onto).map(|(&a, &b)| (a - from, b - center)));
         Self { rotation: rotation(&m), from, onto: center }
     }
 
@@ -109,7 +114,7 @@ mod tests {
     use super::*;
     use nalgebra::{Matrix4, Rotation3, SymmetricEigen};
 
-    fn correlation(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> (Correlation, f64) {
+    fn correlation_and_bound(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> (Correlation, f64) {
         let m = a.iter().zip(b).map(|(a, b)| a * b.transpose()).sum::<Matrix3<f64>>();
         let bound = 0.5 * a.iter().chain(b).map(|r| r.norm_squared()).sum::<f64>();
         ([0, 1, 2].map(|i| [0, 1, 2].map(|j| m[(i, j)])), bound)
@@ -147,7 +152,7 @@ mod tests {
     fn overlap_and_rotation_are_the_eigenvalue_and_its_rotation() {
         for seed in 0..50 {
             let (a, b) = (points(7, f64::from(seed)), points(7, 31.0 + f64::from(seed)));
-            let (m, bound) = correlation(&a, &b);
+            let (m, bound) = correlation_and_bound(&a, &b);
             let (expected, r) = (horn(&m), rotation(&m));
             assert!((overlap(&m, bound) - expected).abs() < ROUNDING * bound, "{seed}");
             let trace = (r * Matrix3::from_fn(|i, j| m[i][j])).trace();
@@ -161,7 +166,7 @@ mod tests {
         let turn = Rotation3::from_euler_angles(0.3, -1.1, 2.5);
         let a = points(5, 0.2);
         let b: Vec<_> = a.iter().map(|r| turn * r).collect();
-        let (m, bound) = correlation(&a, &b);
+        let (m, bound) = correlation_and_bound(&a, &b);
         assert!((overlap(&m, bound) / bound - 1.0).abs() < ROUNDING);
         assert!((rotation(&m) - turn.matrix()).norm() < ROUNDING);
     }
@@ -184,7 +189,7 @@ mod tests {
         let mirror = |points: &[Vector3<f64>]| points.iter().map(|r| -r).collect::<Vec<_>>();
         // a mirror image in space cannot be turned onto its original, in a plane or on a line it can
         for (points, same) in [(&a, false), (&flat, true), (&line, true)] {
-            let (m, bound) = correlation(points, &mirror(points));
+            let (m, bound) = correlation_and_bound(points, &mirror(points));
             assert!((overlap(&m, bound) - horn(&m)).abs() < MEETING * bound);
             assert_eq!((overlap(&m, bound) / bound - 1.0).abs() < MEETING, same);
             let r = rotation(&m);

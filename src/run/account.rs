@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, Placement};
 use super::freeze::frozen_system;
-use super::job::Outcome;
+use super::job::{Job, Outcome};
 use super::lj_end::{describe_conventions, describe_lj_end};
 use super::methods::describe_methods;
 use super::plan::{Device, Plan, Precision, RunOptions, StageKind};
@@ -54,13 +54,8 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
 }
 
 /// System, settings, machine and warnings.
-pub(super) fn write_header(
-    log: &mut RunLog,
-    plan: &Plan,
-    system: &System,
-    state: &State,
-    engine: &Engine,
-) -> Result<()> {
+pub(super) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Engine) -> Result<()> {
+    let Job { plan, system, start: state, left_out, .. } = job;
     let topology = &system.topology;
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
     let settings = &system.settings;
@@ -104,7 +99,7 @@ pub(super) fn write_header(
     rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
     rows.extend(describe_methods(system).map(|methods| ("not taken", methods)));
     log.pairs(&rows)?;
-    warnings(plan, system, state).iter().try_for_each(|warning| log.warning(warning))
+    warnings(plan, system, state, *left_out).iter().try_for_each(|warning| log.warning(warning))
 }
 
 /// A seed, and what follows from the default one.

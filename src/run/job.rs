@@ -4,6 +4,7 @@ use super::plan::Plan;
 use super::replicas::Member;
 use super::reporter::Reporter;
 use super::signals::Requests;
+use crate::format::LeftOut;
 use crate::prepare::Alternatives;
 use crate::system::{State, System};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub struct Job<'a> {
     pub alternatives: Alternatives,
     /// initial state
     pub start: State,
+    /// what the file of the coordinates holds beyond it
+    pub left_out: LeftOut,
     /// text of the input file, stored in trajectories
     pub input: &'a str,
     /// the configuration with all defaults, for `effective.toml`

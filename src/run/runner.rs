@@ -101,7 +101,7 @@ pub fn run(
     adopt(&mut job.system, history.tuning.as_ref());
     replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
-    super::account::write_header(&mut log, job.plan, &job.system, &job.start, &engine)?;
+    super::account::write_header(&mut log, &job, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
     let slow = engine.warnings.clone();
     for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut).chain(slow) {

@@ -8,6 +8,7 @@ use crate::backend::check_system;
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
+use crate::format::LeftOut;
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, System};
 
 mod couplings;
@@ -42,9 +43,8 @@ const SHRINKING: f64 = 0.05;
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step or an interval of impulses that is too long for
-/// the fastest vibration. Bonded terms that
-/// constraints hold fixed must have been dropped from the system.
+/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step or an interval of impulses that is
+/// too long for the fastest vibration. Bonded terms that constraints hold fixed must have been dropped from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
@@ -60,8 +60,9 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
 }
 
-/// All warnings. Bonded terms that constraints hold fixed must have been dropped from the system.
-pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
+/// All warnings. Bonded terms that constraints hold fixed must have been dropped from the system; `left_out` is what the file
+/// of the coordinates holds beyond the state.
+pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) -> Vec<String> {
     let mut found = vec![];
     found.extend(timestep(plan, system));
     found.extend(resonance::resonance(plan, system));
@@ -79,7 +80,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     found.extend(exchange::distant_states(plan, system, state));
     found.extend(rounded_positions(plan, state));
     found.extend(frames::undated(plan));
-    found.extend(frames::left_out(plan));
+    found.extend(frames::left_out(plan, left_out));
     found
 }
 

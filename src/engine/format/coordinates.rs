@@ -30,8 +30,17 @@ pub struct Coordinates {
     pub cell: Option<PeriodicCell>,
     /// of all atoms, or none where the format has no names; [`super::check_order`] compares them with a topology
     pub labels: Vec<Label>,
-    /// atoms at alternative locations that were left out: of each residue the first location is taken
-    pub left_out: usize,
+    /// of the file, and not here
+    pub left_out: LeftOut,
+}
+
+/// What a file holds beyond the structure that was read from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// models after the first, where one was asked for
+    pub models: usize,
+    /// atoms at alternative locations: of each residue the first location is taken
+    pub atoms: usize,
 }
 
 /// What a coordinate file calls an atom.
@@ -92,15 +101,6 @@ pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coo
     let models = models
         .and_then(|models| models.into_iter().map(|model| of_topology(model, expected_atoms)).collect::<Parsed<_>>());
     Ok(models.map_err(|problem| problem.in_file(path))?)
-}
-
-/// Number of models of a coordinate file, and of atoms of the first that were left out ([`Coordinates::left_out`]).
-pub fn count_models(path: &Path) -> Result<(usize, usize)> {
-    let bytes = super::read(path)?;
-    let format = recognise(COORDINATES, "coordinate", &bytes).map_err(|problem| problem.in_file(path))?;
-    let Some((_, read)) = MODELS.into_iter().find(|(name, _)| *name == format.name) else { return Ok((1, 0)) };
-    let models = read(&bytes).map_err(|problem| problem.in_file(path))?;
-    Ok((models.len(), models[0].left_out))
 }
 
 /// Coordinates with as many atoms as the topology has, if it is known.

@@ -30,7 +30,7 @@ mod text;
 pub mod unit;
 
 pub use compressed::read;
-pub use coordinates::{Coordinates, Label, count_models, read_coordinates, read_models};
+pub use coordinates::{Coordinates, Label, LeftOut, read_coordinates, read_models};
 pub use gromacs::{AtomRestraint, RestraintShape, write_gro};
 pub use known::{TopologyOptions, read_position_restraints, read_topology, read_topology_with};
 pub use mmcif::write_mmcif;

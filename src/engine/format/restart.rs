@@ -59,8 +59,6 @@ pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordina
         }
     };
     Ok(Coordinates {
-        labels: vec![],
-        left_out: 0,
         title: String::from_utf8_lossy(lines[0]).trim().to_owned(),
         time,
         positions,
@@ -69,6 +67,7 @@ pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordina
             Some(at) => numbers.cell(at, box_angle)?,
             None => None,
         },
+        ..Coordinates::default()
     })
 }
 

@@ -1,9 +1,8 @@
 //! From a description to the [`System`], which does not change, and its initial [`State`].
 //!
-//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole; places virtual
-//! sites;
-//! repartitions hydrogen mass; scales a solute; derives constraints, PME parameters and their alternatives for tuning; and drops the
-//! bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come from files
+//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole; places virtual sites;
+//! repartitions hydrogen mass; scales a solute; derives constraints, PME parameters and their alternatives for tuning; and drops
+//! the bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come from files
 //! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
 mod builder;
@@ -29,7 +28,7 @@ use options::Truncation;
 
 use crate::constraint::{derive, repartition_hydrogen_mass};
 use crate::error::{Error, Result};
-use crate::format::Coordinates;
+use crate::format::{Coordinates, LeftOut};
 use crate::image::WholeMolecules;
 use crate::pme;
 use crate::system::{Description, Electrostatics, ForceSettings, State, System};
@@ -67,6 +66,8 @@ pub struct Prepared {
     pub state: State,
     /// other PME parameters of the accuracy that the options ask for
     pub alternatives: Alternatives,
+    /// what the file of the coordinates holds beyond them
+    pub left_out: LeftOut,
 }
 
 /// Makes the system and its initial state. Fails with all [`crate::error::Problem`]s of description, coordinates and
@@ -78,6 +79,7 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
         return Err(Error::Input(problems));
     }
     let Description { mut topology, mut nonbonded, .. } = description;
+    let left_out = coordinates.left_out;
     let mut state = State {
         cell: coordinates.cell,
         positions: coordinates.positions,
@@ -117,5 +119,5 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
         dispersion_correction,
         list: forces.list,
     };
-    Ok(Prepared { system: System { topology, nonbonded, constraints, settings }, state, alternatives })
+    Ok(Prepared { system: System { topology, nonbonded, constraints, settings }, state, alternatives, left_out })
 }

@@ -8,7 +8,7 @@
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::image::{Image, Parts};
-use crate::superpose::{Correlation, rotation};
+use crate::superpose::{correlation, rotation};
 use crate::system::Molecules;
 use crate::term::{Dihedral, bend};
 use crate::vec3::{Mat3, Vec3};
@@ -193,15 +193,9 @@ impl Superposed {
         let (count, first) = (self.references.len() as f64, self.members.first(at));
         let offset: Vec3 = self.members.placed(at).map(|(_, r)| r - first).sum();
         let center = first + offset / count;
-        let mut correlation: Correlation = [[0.0; 3]; 3];
-        for (place, r) in self.members.placed(at) {
-            let (y, x) = (self.references[place].to_array(), (r - center).to_array());
-            for (row, y) in correlation.iter_mut().zip(y) {
-                row.iter_mut().zip(x).for_each(|(element, x)| *element += y * x);
-            }
-        }
         // of references onto atoms
-        let turn = rotation(&correlation);
+        let turn =
+            rotation(&correlation(self.members.placed(at).map(|(place, r)| (self.references[place], r - center))));
         let rows = [0, 1, 2].map(|i| Vec3::from([0, 1, 2].map(|j| turn[(i, j)])));
         let square = |(place, r): (usize, Vec3)| (r - center - turned(&rows, self.references[place])).norm_squared();
         let sum: f64 = self.members.placed(at).map(square).sum();

@@ -85,11 +85,12 @@ impl Placer {
         self.placed.clear();
         self.placed.extend_from_slice(positions);
         molecules.put_into_cell(cell, &mut self.placed);
-        for (out, r) in out.iter_mut().zip(self.written(&self.placed).iter()) {
-            *out = single(*r);
+        let atom = |index: usize| self.atoms.as_ref().map_or(index, |atoms| atoms[index] as usize);
+        for (index, out) in out.iter_mut().enumerate() {
+            *out = single(self.placed[atom(index)]);
         }
         for (index, image) in images.iter_mut().enumerate() {
-            let atom = self.atoms.as_ref().map_or(index, |atoms| atoms[index] as usize);
+            let atom = atom(index);
             *image = cell.to_fractional(positions[atom] - self.placed[atom]).map(|n| n.round() as i32).to_array();
         }
     }

@@ -16,6 +16,7 @@ use super::results::hash_text;
 use super::runner::run;
 use super::signals::Requests;
 use crate::error::{Error, Result};
+use crate::format::LeftOut;
 use crate::observe::lock::OutputLock;
 use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
@@ -45,6 +46,8 @@ pub struct Start {
     pub state: State,
     /// other PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
+    /// what the file of the coordinates holds beyond the initial state
+    pub left_out: LeftOut,
 }
 
 impl Start {
@@ -55,8 +58,8 @@ impl Start {
             if let Some((_, start)) = known.iter().find(|(other, _)| needs_the_same(other, plan)) {
                 return Ok(Arc::clone(start));
             }
-            let Prepared { system, state, alternatives } = load(plan, ConstrainedTerms::Drop)?;
-            let start = Arc::new(Start { system: Arc::new(system), state, alternatives });
+            let Prepared { system, state, alternatives, left_out } = load(plan, ConstrainedTerms::Drop)?;
+            let start = Arc::new(Start { system: Arc::new(system), state, alternatives, left_out });
             known.push((plan, Arc::clone(&start)));
             Ok(start)
         })
@@ -170,6 +173,7 @@ impl EnsembleJob<'_> {
             system: Arc::clone(&start.system),
             alternatives: start.alternatives.clone(),
             start: start.state.clone(),
+            left_out: start.left_out,
             input: self.input,
             effective,
             compare: &|old| (self.compare)(old, &plan),

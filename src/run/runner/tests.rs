@@ -82,12 +82,13 @@ impl Case {
         let most = steps.map(|steps| Override::option("--steps", "", "run.max_steps", steps.to_string()));
         let overrides: Vec<Override> = most.into_iter().chain([out]).collect();
         let config = Config::parse(&self.text, &self.path("input.toml"), &overrides).map_err(Error::Input)?;
-        let Prepared { system, state: start, alternatives } = load(&config.plan, ConstrainedTerms::Drop)?;
+        let Prepared { system, state: start, alternatives, left_out } = load(&config.plan, ConstrainedTerms::Drop)?;
         let job = Job {
             plan: &config.plan,
             system: Arc::new(system),
             alternatives,
             start,
+            left_out,
             input: &self.text,
             effective: &config.effective,
             compare: &|_| vec![],

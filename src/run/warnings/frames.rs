@@ -1,18 +1,18 @@
 //! Warnings about frames: those that a trajectory cannot date, and those of a start that are left out.
 
-use crate::format::count_models;
+use crate::format::LeftOut;
 use crate::observe::trajectory::Format;
 use crate::run::plan::{Dynamics, Plan, StageKind};
 
 /// Models and atoms that a start leaves out of its file.
-pub(super) fn left_out(plan: &Plan) -> Vec<String> {
+pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<String> {
     let path = &plan.system.coordinates;
-    let Ok((models, atoms)) = count_models(path) else { return vec![] };
-    let several = (models > 1).then(|| {
+    let several = (models > 0).then(|| {
         format!(
-            "{} holds {models} models, of which the run starts from the first; for another one write it to a file of its own \
+            "{} holds {} models, of which the run starts from the first; for another one write it to a file of its own \
              with md convert --frame",
-            path.display()
+            path.display(),
+            models + 1
         )
     });
     let alternatives = (atoms > 0).then(|| {

@@ -25,7 +25,7 @@ fn loaded(system: &str, forces: &str, stage: &str) -> (Plan, System, State) {
 
 fn found(system: &str, forces: &str, stage: &str) -> Vec<String> {
     let (plan, system, state) = loaded(system, forces, stage);
-    warnings(&plan, &system, &state)
+    warnings(&plan, &system, &state, LeftOut::default())
 }
 
 /// Exactly one warning, with all these parts.
@@ -42,7 +42,8 @@ fn impulses(system: &str, forces: &str, timestep: &str, every: u32) -> (Vec<Stri
             dynamics.multiple_time_steps = Some(MultipleTimeSteps { every });
         }
     }
-    let warned = warnings(&plan, &system, &state).into_iter().filter(|text| text.contains("impulses"));
+    let warned =
+        warnings(&plan, &system, &state, LeftOut::default()).into_iter().filter(|text| text.contains("impulses"));
     (warned.collect(), refuse(&plan, &system).err().map(|error| error.to_string()))
 }
 
@@ -197,14 +198,14 @@ fn dynamics_from_positions_of_three_decimals_are_warned_of() {
         let moved = if index % 3 == 0 { edges[0] } else { 0.0 };
         *position = position.map(|x| (x * 1e3).round() / 1e3 + moved);
     }
-    one(&warnings(&plan, &system, &state), &["rounded to 0.001 nm", "kind \"minimize\""]);
+    one(&warnings(&plan, &system, &state, LeftOut::default()), &["rounded to 0.001 nm", "kind \"minimize\""]);
     let minimize = Config::parse(
         "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[[stage]]\nkind = \"minimize\"\n",
         Path::new("input.toml"),
         &[],
     );
     plan.stages.insert(0, minimize.expect("a valid file").plan.stages.swap_remove(0));
-    assert_eq!(warnings(&plan, &system, &state), Vec::<String>::new());
+    assert_eq!(warnings(&plan, &system, &state, LeftOut::default()), Vec::<String>::new());
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn lengths_of_a_liquid_that_wander_are_told() {
     };
     let found = |barostat: &str, picoseconds: f64| {
         let (plan, system, state) = long(barostat, picoseconds);
-        warnings(&plan, &system, &state)
+        warnings(&plan, &system, &state, LeftOut::default())
     };
     // 7.8 nm³ and τ = 5 ps: 4.8e-5 per ps in the mean square
     one(&found("coupling = \"semi-isotropic\"", 200.0), &["x and y, and z are coupled", "by some 10 % in this stage"]);
@@ -235,7 +236,7 @@ fn lengths_of_a_liquid_that_wander_are_told() {
         let (plan, system, mut state) = long(barostat, 200.0);
         let cell = state.cell.expect("a cell");
         state.positions.iter_mut().for_each(|r| r.z = 0.5 * cell.wrap(*r).0.z);
-        warnings(&plan, &system, &state)
+        warnings(&plan, &system, &state, LeftOut::default())
     };
     assert_eq!(layered("coupling = \"semi-isotropic\""), Vec::<String>::new());
     one(&layered("coupling = \"anisotropic\""), &["wanders"]);

@@ -70,7 +70,15 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         Label { name, ..Label::default() }.in_residue(&row[RESIDUE], &row[NUMBER], &row[NUMBER])
     };
     let labels = rows.par_iter().map(label).collect();
-    Ok(Coordinates { time: time_of_title(&title), title, labels, positions, velocities, cell, left_out: 0 })
+    Ok(Coordinates {
+        time: time_of_title(&title),
+        title,
+        labels,
+        positions,
+        velocities,
+        cell,
+        ..Coordinates::default()
+    })
 }
 
 /// Where the numbers of an atom stand.

@@ -299,8 +299,10 @@ impl<'a> Atoms<'a> {
             }
             self.models.push(name);
             self.alternative = Alternative::default();
-            if self.models.len() > 1 && block.every {
-                block.others.push(Coordinates::default());
+            match (self.models.len(), block.every) {
+                (1, _) => {}
+                (_, true) => block.others.push(Coordinates::default()),
+                (_, false) => block.found.left_out.models += 1,
             }
         }
         Ok(match self.models.len() {
@@ -315,7 +317,7 @@ impl<'a> Atoms<'a> {
         let model = self.model(text(self.columns.model), block).map_err(|problem| problem.at_line(line))?;
         let Some(found) = model else { return Ok(()) };
         if !self.alternative.is_taken(self.columns.residue.map(text), text(self.columns.alternative)) {
-            found.left_out += 1;
+            found.left_out.atoms += 1;
             return Ok(());
         }
         let mut triple = [0.0; 3];

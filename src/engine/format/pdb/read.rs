@@ -9,7 +9,7 @@ use super::models::ModelEnds;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
 use crate::format::alternative::Alternative;
-use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, is_dummy, scaled, too_long};
+use crate::format::coordinates::{Coordinates, FARTHEST, Label, LeftOut, cell_of, is_dummy, scaled, too_long};
 use crate::format::element;
 use crate::format::text::without_mark;
 use crate::system::Name;
@@ -69,18 +69,25 @@ fn is_atom(line: &[u8]) -> bool {
 
 /// Reads the first model of a file.
 pub(in crate::format) fn read_structure(bytes: &[u8]) -> Parsed<Coordinates> {
-    read_model(bytes).map(Model::coordinates)
+    let mut first = read_model(bytes)?.coordinates();
+    first.left_out.models = model_ends(bytes).len().saturating_sub(1);
+    Ok(first)
 }
 
-/// Reads all models of a file, which have the same number of atoms.
-pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
+/// Bytes from the start of the file to the end of each of its models.
+fn model_ends(bytes: &[u8]) -> Vec<u64> {
     let (mut ends, mut start) = (ModelEnds::default(), 0);
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         ends.line(line, start);
         start += line.len() as u64;
     }
+    ends.finish(start)
+}
+
+/// Reads all models of a file, which have the same number of atoms.
+pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
     let (mut models, mut first, mut before): (Vec<Coordinates>, usize, usize) = (vec![], 0, 0);
-    for end in ends.finish(bytes.len() as u64) {
+    for end in model_ends(bytes) {
         let end = end as usize;
         let at_its_line = |problem: Problem| {
             let line = problem.line.map(|line| line + before);
@@ -153,6 +160,7 @@ impl Model {
     /// Without the step, which structures do not have.
     fn coordinates(self) -> Coordinates {
         let Model { title, time, cell, positions, labels, left_out, .. } = self;
+        let left_out = LeftOut { atoms: left_out, ..LeftOut::default() };
         Coordinates { title, time, positions, velocities: None, cell, labels, left_out }
     }
 
