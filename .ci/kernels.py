@@ -22,7 +22,8 @@ ALLOWED = [
     r"^(libm|exp|expf|sin|cos|acos|atan2|pow|erfc?|log|round|floor|ceil|trunc|fmod)[f]?(@|$)|libm::",
     r"std::time::|clock_gettime",  # time spent in constraints
     # pieces of work of their own, large or rare
-    r"constraint::plan::ConstraintPlan>::apply|backend::refresh::(Refresh>::apply|RefreshKernel)",  # kernels of their own, once for a section
+    # kernels of their own, called once for a section; where the function that starts one was inlined, `dispatch` is called
+    r"constraint::plan::(ConstraintPlan>::apply|SectionKernel)|backend::refresh::(Refresh>::apply|RefreshKernel)",
     r"constraint::shake::worst",  # where a constraint has failed
     r"constraint::coupled::Coupled>::shake",  # iterates over a whole molecule
     r"term::cmap::CmapTable>::patch",
