@@ -1,4 +1,6 @@
-"""Errors of means of correlated values, for the scripts beside this file."""
+"""Errors of means of correlated values and the bars for many of them, for the scripts beside this file."""
+
+from statistics import NormalDist
 
 import numpy as np
 
@@ -12,3 +14,8 @@ def standard_error(values):
         found.append(values.std(ddof=1) / np.sqrt(len(values)))
         values = values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1)
     return max(found)
+
+
+def bar(comparisons, chance=0.01):
+    """Standard errors that the largest of so many independent deviations exceeds with this probability if all is right."""
+    return NormalDist().inv_cdf(1 - chance / (2 * comparisons))

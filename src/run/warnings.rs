@@ -81,7 +81,21 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found.extend(rounded_positions(plan, state));
     found.extend(frames::undated(plan));
     found.extend(frames::left_out(plan, left_out));
+    found.extend(replaced_parameters(&system.topology.replaced));
     found
+}
+
+/// Parameters of the topology that hold in place of earlier ones.
+fn replaced_parameters(places: &[String]) -> Option<String> {
+    let first = places.first()?;
+    let others = match places.len() - 1 {
+        0 => String::new(),
+        count => format!(" and {count} more lines"),
+    };
+    Some(format!(
+        "{first}{others}: other parameters stood before for the same types of atoms; the later ones hold, as in GROMACS; remove \
+         those that are not meant"
+    ))
 }
 
 fn timestep(plan: &Plan, system: &System) -> Option<String> {

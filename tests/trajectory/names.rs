@@ -88,3 +88,27 @@ fn structures_give_names_and_say_that_bonds_are_not_known() {
         }
     }
 }
+
+/// CONECT records give bonds where they join all atoms of every residue.
+#[test]
+fn conect_records_are_bonds_where_none_is_missing() {
+    let folder = folder();
+    let pdb = std::fs::read_to_string(folder.path().join("a.pdb")).unwrap();
+    let atoms: String = pdb.lines().filter(|line| !line.starts_with("END")).map(|line| format!("{line}\n")).collect();
+    let rg = |name: &str, bonds: &str| {
+        std::fs::write(folder.path().join(name), format!("{atoms}END\n{bonds}")).unwrap();
+        md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", name, "--select", "resid 1"])
+    };
+    // one record for each direction, as programs write them, and an atom that is not there
+    let all = "CONECT    1    2\nCONECT    2    1\nCONECT    3    4    9\n";
+    let (code, text) = rg("all.pdb", all);
+    assert!(code == Some(0) && text.contains("0.075") && !text.contains("not known"), "{text}");
+    let (code, text) = rg("some.pdb", "CONECT    1    2\n");
+    assert!(code == Some(0) && text.contains("not known"), "{text}");
+    // a serial number of two atoms tells nothing
+    let twice = atoms.replace("    3  C1 ", "    1  C1 ");
+    assert_ne!(twice, atoms);
+    std::fs::write(folder.path().join("twice.pdb"), format!("{twice}END\n{all}")).unwrap();
+    let (code, text) = md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", "twice.pdb", "--select", "resid 1"]);
+    assert!(code == Some(0) && text.contains("not known"), "{text}");
+}

@@ -2,7 +2,8 @@
 """Water under every thermostat with every barostat: kinetic energies and the isothermal-isobaric ensemble at two states.
 
   ensembles.py MD FOLDER [NAME...]      runs the binary MD in FOLDER, one after the other, and checks; all without NAME,
-                                        which is THERMOSTAT_BAROSTAT, for example langevin_monte-carlo
+                                        which is THERMOSTAT_BAROSTAT[_METHOD], for example langevin_monte-carlo or
+                                        v-rescale_c-rescale_lj-pme
 
 Of each pair of runs `distributions.py` has the kinetic energies, and physical_validation the slopes of
 ln p₁(H, V)/p₂(H, V), which are β₂ − β₁ and β₂P₂ − β₁P₁ whatever the substance (M. R. Shirts, J. Chem. Theory Comput. 9, 909
@@ -40,15 +41,23 @@ BAROSTATS = {
     "monte-carlo": 'kind = "monte-carlo", every = 25',
     "berendsen": 'kind = "berendsen", coupling_time = "1 ps"',
 }
+# texts that replace others in the template
+METHODS = {
+    "impulses": {'"2 fs"\nthermostat = { THERMOSTAT': '"2 fs"\nmultiple_time_steps = { every = 2 }\nthermostat = { THERMOSTAT'},
+    "4fs": {'"2 fs"\nthermostat = { THERMOSTAT': '"4 fs"\nthermostat = { THERMOSTAT'},
+    "lj-pme": {"[forces]": '[forces]\ndispersion_correction = "pme"'},
+}
 NAMES = [f"{t}_{b}" for b in ("c-rescale", "monte-carlo") for t in THERMOSTATS] + ["v-rescale_berendsen"]
+NAMES += [f"{t}_c-rescale_{m}" for m in METHODS for t in ("v-rescale", "langevin")]
 
 
 def run(md, folder, name, number):
     """Output folder of the run, which is made or goes on."""
-    thermostat, barostat = name.split("_")
+    thermostat, barostat, *methods = name.split("_")
     temperature, pressure = STATES[number - 1]
     text = (HERE / "ensembles.toml").read_text().replace("../..", str(HERE.parent.parent))
     for key, value in (
+        *(pair for method in methods for pair in METHODS[method].items()),
         ("NAME", name),
         ("STATE", str(number)),
         ("TEMPERATURE", f"{temperature:g}"),

@@ -2,15 +2,16 @@
 //!
 //! A topology gives all of them, a PSF file also without the parameters of its force field. Structures (gro, PDB, mmCIF) give names
 //! and residues; masses are the standard atomic weights of the elements that they state, or that names of atoms and residues
-//! imply ([`element::of_names`]). Their bonds are not known.
+//! imply ([`element::of_names`]). Bonds are known from CONECT records of a PDB file if these join all atoms of every residue; other
+//! structures state none, or those of some residues only.
 
 use std::path::Path;
 
 use super::coordinates::Label;
 use super::known::{COORDINATES, TOPOLOGIES, TopologyOptions, recognise};
-use super::{charmm, element};
+use super::{charmm, element, pdb};
 use crate::error::{Problem, Result};
-use crate::system::{Atom, Exclusions, Residue, Topology};
+use crate::system::{Atom, Exclusions, Molecules, Residue, Topology};
 
 /// Atoms that a file names.
 #[derive(Clone, Debug)]
@@ -40,7 +41,19 @@ pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {
     }
     let mut topology = of_labels(&coordinates.labels);
     topology.title = coordinates.title;
-    Ok(Names { topology, has_bonds: false })
+    if pdb::is_pdb(&bytes) {
+        topology.connectivity = pdb::read_bonds(&bytes);
+    }
+    let has_bonds = joins_residues(&topology);
+    Ok(Names { topology, has_bonds })
+}
+
+/// Whether bonds join all atoms of every residue.
+fn joins_residues(topology: &Topology) -> bool {
+    let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
+    let mut pairs = topology.atoms.windows(2).zip(0..).filter(|(pair, _)| pair[0].residue == pair[1].residue);
+    !topology.connectivity.is_empty()
+        && pairs.all(|(_, first)| molecules.of_atom(first) == molecules.of_atom(first + 1))
 }
 
 /// Gives the atoms of a topology the names and residues of a structure, if it has labels of all of them.

@@ -152,6 +152,8 @@ pub struct Topology {
     pub charmm: bool,
     /// how the file would have non-bonded forces computed, where it says so: the input file decides, the log names both
     pub methods: Option<Methods>,
+    /// places (file:line) of parameters that replace other parameters of the same types, as GROMACS allows
+    pub replaced: Vec<String>,
     /// all atoms
     pub atoms: Vec<Atom>,
     /// all residues, ascending `first`

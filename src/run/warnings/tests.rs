@@ -56,6 +56,13 @@ fn refusal(system: &str, forces: &str, stage: &str) -> Option<String> {
 }
 
 #[test]
+fn replaced_parameters() {
+    let (plan, mut system, state) = loaded("water", PME, NVE);
+    system.topology.replaced = ["a.itp:3", "a.itp:7", "b.itp:1"].map(str::to_owned).to_vec();
+    one(&warnings(&plan, &system, &state, LeftOut::default()), &["a.itp:3 and 2 more lines", "the later ones hold"]);
+}
+
+#[test]
 fn sound_plans_pass_in_silence() {
     for (forces, stage) in [(PME, NVE), (PME, NPT), ("constraints = \"none\"\n", "timestep = \"0.5 fs\"")] {
         assert_eq!(found("water", forces, stage), Vec::<String>::new());

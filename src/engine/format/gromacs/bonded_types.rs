@@ -28,9 +28,10 @@ pub(super) struct TypeTable<const N: usize> {
 }
 
 impl<const N: usize> TypeTable<N> {
-    /// Adds a row. A later row of the same types replaces an earlier one. With `multiple`, rows that follow each other are
-    /// terms of one interaction, and a second such block is refused, unless it repeats a single row.
-    pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<()> {
+    /// Adds a row. A later row of the same types replaces an earlier one; returns whether that had other parameters. With
+    /// `multiple`, rows that follow each other are terms of one interaction, and a second such block is refused, unless it
+    /// repeats a single row.
+    pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
         let key = canonical(types);
         let Some(&index) = self.by_types.get(&key) else {
@@ -40,7 +41,7 @@ impl<const N: usize> TypeTable<N> {
             }
             self.blocks.push((types, self.parameters.len()..self.parameters.len() + 1));
             self.parameters.push(parameters);
-            return Ok(());
+            return Ok(false);
         };
         let last = index + 1 == self.blocks.len();
         let rows = &mut self.blocks[index].1;
@@ -48,12 +49,15 @@ impl<const N: usize> TypeTable<N> {
             rows.end += 1;
             self.parameters.push(parameters);
         } else if !multiple {
-            self.parameters[rows.clone()].fill(parameters);
+            let before = &mut self.parameters[rows.clone()];
+            let replaced = before.iter().any(|row| *row != parameters);
+            before.fill(parameters);
+            return Ok(replaced);
         } else if self.parameters[rows.clone()] != [parameters] {
             let message = "a second block of function type 9 for the same types of atoms, with other parameters";
             return Err(Problem::new(message).help("which of the two is meant? remove one, or join them"));
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The rows for these types: those with the fewest wildcards, the earliest of them. With the types that the rows name, in

@@ -58,7 +58,7 @@ struct Defaults {
 }
 
 /// A row of `[ atomtypes ]`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct AtomType {
     pub(super) name: String,
     /// the type by which bonded parameters are looked up
@@ -94,10 +94,10 @@ pub(super) struct ForceField {
 }
 
 impl ForceField {
-    /// A line below a heading of the force field.
-    pub(super) fn line(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<()> {
+    /// Reads a line below a heading of the force field. Returns whether it replaces other parameters of the same types.
+    pub(super) fn line(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         match directive {
-            Directive::Defaults => self.read_defaults(fields),
+            Directive::Defaults => self.read_defaults(fields).map(|()| false),
             Directive::AtomTypes => self.read_atom_type(fields),
             Directive::NonbondParameters | Directive::PairTypes => self.read_pair(directive, fields),
             Directive::BondTypes => {
@@ -115,7 +115,7 @@ impl ForceField {
             Directive::DihedralTypes => self.read_dihedral_type(fields),
             Directive::CmapTypes => {
                 let bonded = &self.bonded_names;
-                self.cmaps.read(fields, |name| bonded.get(name).copied())
+                self.cmaps.read(fields, |name| bonded.get(name).copied()).map(|()| false)
             }
             _ => Err(Problem::new("the line stands under a heading of another part")),
         }
@@ -154,7 +154,7 @@ impl ForceField {
     }
 
     /// The particle type, a letter, tells whether bonded type and atomic number stand before the mass.
-    fn read_atom_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
+    fn read_atom_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let rule = self.defaults()?.rule;
         let words = fields.rest();
         let is_letter =
@@ -187,14 +187,14 @@ impl ForceField {
         let bonded = *self.bonded_names.entry(bonded.to_owned()).or_insert(next);
         let element = element.filter(|&number| number > 0);
         let row = AtomType { name: name.to_owned(), bonded, element, mass, charge, parameters };
-        match self.by_name.get(name) {
-            Some(&index) => self.types[index as usize] = row,
-            None => {
-                self.by_name.insert(name.to_owned(), self.types.len() as u32);
-                self.types.push(row);
-            }
+        if let Some(&index) = self.by_name.get(name) {
+            let replaced = self.types[index as usize] != row;
+            self.types[index as usize] = row;
+            return Ok(replaced);
         }
-        Ok(())
+        self.by_name.insert(name.to_owned(), self.types.len() as u32);
+        self.types.push(row);
+        Ok(false)
     }
 
     /// The index of a type of atoms.
@@ -206,7 +206,7 @@ impl ForceField {
     }
 
     /// `[ nonbond_params ]` and `[ pairtypes ]`: two types, function type 1, C6 and C12 or σ and ε.
-    fn read_pair(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<()> {
+    fn read_pair(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let rule = self.defaults()?.rule;
         let types = [self.atom_type(fields.word("a type")?)?, self.atom_type(fields.word("a type")?)?];
         let number = fields.word("the function type")?;
@@ -215,8 +215,7 @@ impl ForceField {
         }
         let coefficients = self.pair_parameters(rule, &mut fields)?;
         let table = if directive == Directive::PairTypes { &mut self.pairs } else { &mut self.nonbonded };
-        table.insert(ascending(types), coefficients);
-        Ok(())
+        Ok(table.insert(ascending(types), coefficients).is_some_and(|before| before != coefficients))
     }
 
     /// The two parameters at the end of a line, perhaps with the same again for a perturbed state.
@@ -250,7 +249,7 @@ impl ForceField {
     }
 
     /// Four types, or two: the inner ones of a torsion, the outer ones of an improper (function type 2).
-    fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
+    fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let words = fields.rest();
         let is_function = |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());
         let types = if is_function(2) {
@@ -334,7 +333,7 @@ fn add<const N: usize>(
     directive: Directive,
     types: [u32; N],
     mut fields: Fields<'_, '_>,
-) -> Parsed<()> {
+) -> Parsed<bool> {
     let function = function(directive, fields.word("the function type")?)?;
     let parameters = function.read(fields.rest())?;
     let parameters = parameters.ok_or_else(|| Problem::new("the line ends where parameters are expected"))?;

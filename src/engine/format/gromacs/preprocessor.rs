@@ -33,6 +33,8 @@ pub(super) struct Line<'l> {
     pub(super) macros: &'l Macros,
     /// whether it may be quoted: it stands in the topology itself, or its file has headings of a topology
     pub(super) quotable: bool,
+    /// its file, and its number there
+    pub(super) place: (&'l Path, usize),
 }
 
 /// Receives each line.
@@ -134,11 +136,9 @@ impl Preprocessor<'_> {
         match without_comment(&line) {
             "" => Ok(()),
             text => {
-                let quotable = self.open.last_mut().is_some_and(|open| {
-                    open.quotable |= is_heading(text);
-                    open.quotable
-                });
-                sink(&Line { text, macros: &self.macros, quotable })
+                let Some(open) = self.open.last_mut() else { return Ok(()) };
+                open.quotable |= is_heading(text);
+                sink(&Line { text, macros: &self.macros, quotable: open.quotable, place: (&open.path, open.line) })
             }
         }
     }

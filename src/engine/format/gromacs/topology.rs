@@ -26,6 +26,7 @@ pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptio
     let whole = expand(&reader.force_field, &reader.types, &reader.molecules, between, options.atoms);
     let (mut topology, nonbonded) = whole.map_err(|problem| problem.in_file(path))?;
     topology.title = reader.title;
+    topology.replaced = reader.replaced;
     topology.charmm = macros.contains(CHARMM) || !topology.bonded.urey_bradleys.is_empty();
     Ok(Description { topology, nonbonded, ..Description::default() })
 }
@@ -44,10 +45,12 @@ struct Reader {
     held: Option<usize>,
     /// terms between molecules
     between: Option<Intermolecular>,
+    /// places of lines that replace parameters of earlier lines
+    replaced: Vec<String>,
 }
 
 impl Reader {
-    fn line(&mut self, &Line { text: line, macros, quotable }: &Line<'_>) -> Parsed<()> {
+    fn line(&mut self, &Line { text: line, macros, quotable, place: (path, number) }: &Line<'_>) -> Parsed<()> {
         if let Some((directive, part)) = directive(line, self.part)? {
             (self.directive, self.part) = (Some(directive), part);
             if directive == Directive::Intermolecular && self.between.is_none() {
@@ -80,7 +83,12 @@ impl Reader {
             (Directive::Molecules, _) => self.read_molecules(fields),
             (Directive::MoleculeType, _) => self.begin_molecule(fields),
             (Directive::MoleculeTypeRead, _) => Err(Problem::new("one line stands below [ moleculetype ], not two")),
-            (_, Part::ForceField) => self.force_field.line(directive, fields),
+            (_, Part::ForceField) => {
+                if self.force_field.line(directive, fields)? {
+                    self.replaced.push(format!("{}:{number}", path.display()));
+                }
+                Ok(())
+            }
             _ => {
                 self.force_field.leap_order = macros.contains(leap_order::MACRO);
                 match (&mut self.between, self.types.last_mut()) {

@@ -87,6 +87,11 @@ impl<'a> AtomLine<'a> {
         COORDINATES.map(|start| number(self.line, start + self.moved..start + self.moved + COORDINATE))
     }
 
+    /// Serial number as text.
+    pub(super) fn serial_number(&self) -> &'a str {
+        text(self.line, 6..11 + self.serial)
+    }
+
     /// Name of the atom.
     pub(super) fn name(&self) -> &'a str {
         text(self.line, 12 + self.serial..16 + self.serial)

@@ -1,0 +1,57 @@
+//! Bonds that a PDB file states: its CONECT records.
+
+use std::collections::HashMap;
+
+use super::lines::{AtomLine, record, text};
+use crate::format::alternative::Alternative;
+use crate::format::text::without_mark;
+
+/// Columns of a serial number.
+const SERIAL: usize = 5;
+/// First columns of the serial numbers in a CONECT record: an atom, and up to four that are bonded to it.
+const CONECT: [usize; 5] = [6, 11, 16, 21, 26];
+
+/// Pairs of atoms, in the order of the file's first model, that CONECT records join; each pair once, the smaller index first.
+///
+/// A serial number that no atom or several atoms have names none: the pair is left out. Most files state the bonds of some residues
+/// only.
+pub(in crate::format) fn read_bonds(bytes: &[u8]) -> Vec<[u32; 2]> {
+    let bytes = without_mark(bytes);
+    let serials = serials(bytes);
+    let mut bonds = vec![];
+    for line in bytes.split(|&byte| byte == b'\n') {
+        let (name, line) = record(line);
+        if &name != b"CONECT" {
+            continue;
+        }
+        let atoms = CONECT.map(|start| serials.get(text(line, start..start + SERIAL)).copied().flatten());
+        let [Some(atom), others @ ..] = atoms else { continue };
+        let others = others.into_iter().flatten().filter(|&other| other != atom);
+        bonds.extend(others.map(|other| [atom.min(other), atom.max(other)]));
+    }
+    bonds.sort_unstable();
+    bonds.dedup();
+    bonds
+}
+
+/// The atom of each serial number in the first model; `None` for a number of several atoms.
+fn serials(bytes: &[u8]) -> HashMap<&str, Option<u32>> {
+    let (mut found, mut alternative, mut count) = (HashMap::new(), Alternative::default(), 0);
+    for line in bytes.split(|&byte| byte == b'\n') {
+        let (name, line) = record(line);
+        match &name {
+            b"ATOM  " | b"HETATM" => {
+                let atom = AtomLine::new(line);
+                if alternative.is_taken(atom.residue(), atom.location()) {
+                    let place = found.entry(atom.serial_number()).or_insert(Some(count));
+                    *place = place.filter(|&first| first == count);
+                    count += 1;
+                }
+            }
+            b"ENDMDL" => break,
+            b"END   " | b"MODEL " if count > 0 => break,
+            _ => {}
+        }
+    }
+    found
+}
