@@ -1,4 +1,4 @@
-//! One leapfrog step with constraints, for one section of the atoms.
+//! Leapfrog step with constraints, for one section of the atoms.
 
 use super::refresh::Refresh;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
@@ -33,7 +33,7 @@ fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work:
     [kinetic, power]
 }
 
-/// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
+/// Section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,

@@ -102,7 +102,7 @@ impl Impulse {
     }
 }
 
-/// One step of the leapfrog integrator.
+/// Step of the leapfrog integrator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Leapfrog {
     /// time step in ps
@@ -214,7 +214,7 @@ pub trait Backend: Send {
     }
     /// Makes one leapfrog step with constraints.
     fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic>;
-    /// Same result, bit for bit, as [`Backend::integrate`] followed by [`Backend::change_velocities`] with a
+    /// Gives the same result, bit for bit, as [`Backend::integrate`] followed by [`Backend::change_velocities`] with a
     /// refreshment.
     fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
         let kinetic = self.integrate(step)?;

@@ -9,7 +9,7 @@ use crate::vec3::{Mat3, Vec3};
 
 /// Wave vectors of sixteen k_x at one k_y.
 struct Waves {
-    /// a*, and the sixteen k_x; zero beyond the grid
+    /// reciprocal vector a*, and the sixteen k_x; zero beyond the grid
     along_x: (Vec3, [f64; LANES]),
     /// k_y b*
     along_y: Vec3,

@@ -273,7 +273,7 @@ impl<S: Simd> Staged<S> {
     }
 }
 
-/// Same forces as [`unmasked`] for one vector without energies, in four short loops. On levels where a vector takes
+/// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector takes
 /// two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains let
 /// blocks overlap. The constants of each loop, above all the coefficients of the polynomial, also fit into sixteen
 /// registers.

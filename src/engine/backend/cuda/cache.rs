@@ -165,7 +165,7 @@ mod tests {
         (program.expect("a program"), compiled)
     }
 
-    /// Same as [`get`], in a fresh cache on `folder`, as another process would use it.
+    /// Result of [`get`] with a fresh cache on `folder`, as another process would use it.
     fn through(folder: &Path, recipe: &Recipe) -> (Vec<u8>, bool) {
         get(&Programs::new(Some(folder.to_owned())), recipe)
     }

@@ -10,13 +10,13 @@ use std::cell::Cell;
 /// Direction of a Fourier transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// from mesh to spectrum
+    /// mesh to spectrum
     Forward,
-    /// from spectrum to mesh, not normalised; the spectrum is overwritten
+    /// spectrum to mesh, not normalised; the spectrum is overwritten
     Inverse,
 }
 
-/// One launch of a kernel.
+/// Launch of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launch {
     pub(super) kernel: Kernel,

@@ -1,4 +1,4 @@
-//! One leapfrog step on the device, including forces that were requested but not launched yet.
+//! Leapfrog step on the device, including forces that were requested but not launched yet.
 
 use super::Cuda;
 use super::device::{Device, Timing};

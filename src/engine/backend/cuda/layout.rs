@@ -175,7 +175,7 @@ shared! {
         reciprocal: [f32; 6],
         /// C/(πV), kJ/mol/nm²/e²
         coulomb_over_pi_volume: f32,
-        /// 1 with a cell, 0 without
+        /// 1 if there is a cell, otherwise 0
         periodic: u32,
     }
 }

@@ -109,7 +109,7 @@ impl Reference {
         out
     }
 
-    /// Same as [`Self::evaluate`], but stores the results in the memory of `out`.
+    /// Stores the results of [`Self::evaluate`] in the memory of `out`.
     pub fn evaluate_into(
         &mut self,
         cell: Option<&PeriodicCell>,

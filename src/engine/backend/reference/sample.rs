@@ -97,7 +97,7 @@ pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_
     sampled
 }
 
-/// Same as [`sample`], but forces on virtual sites are not spread to their atoms.
+/// Result of [`sample`] without spreading the forces on virtual sites to their atoms.
 fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     let geometry = Geometry { cell, positions: &state.positions };
