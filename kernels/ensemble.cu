@@ -93,7 +93,7 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     if (status.pending_scaling != 0.0)
         status.barostat_work += half_potential_work(status.pending_scaling, virial_trace(a, volume_of(*a.cell)));
     const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
-    // with refreshments the work of constraint forces is already included
+    // the work of constraint forces is already included if velocities are refreshed
     const double change = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE));
     const double constraints = a.refreshed ? 0.0 : change - forces;
     status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));

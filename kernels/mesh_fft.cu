@@ -45,9 +45,8 @@ struct Plane {
     }
 };
 
-// This thread's element of a table that is copied to shared memory. It is loaded before the first stage and stored
-// after it, so that the thread waits once for both loads. A block has at least as many threads as any axis has
-// points.
+// Element, for this thread, of a table that is copied to shared memory. It is loaded before the first stage and stored
+// after it, so that the thread waits once for both loads. A block has at least as many threads as an axis has points.
 template <class T>
 struct TableEntry {
     T value;

@@ -116,7 +116,7 @@ __device__ inline void pair_forces(const Arguments& a) {
     pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
-// Both kernels of a rule: forces alone, and forces with energies and virial.
+// Kernels of a rule: forces alone, and forces with energies and virial.
 #define PAIR_KERNELS(NAME, RULE) \
     extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_##NAME(const Arguments a, const double) { \
         pair_forces<RULE, false>(a); \

@@ -259,7 +259,7 @@ pub trait ForceField: Send {
     fn description(&self) -> String;
     /// Builds a new outer pair list.
     fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
-    /// Builds a new inner pair list, with a cutoff that is larger than the schedule's by `margin` (nm).
+    /// Builds a new inner pair list, with a radius that exceeds the schedule's by `margin` (nm).
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64);
     /// Tells the force field that the cell has changed a little since the lists were built.
     fn cell_changed(&mut self, cell: Option<&PeriodicCell>);

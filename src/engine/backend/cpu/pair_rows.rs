@@ -9,7 +9,7 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets, including the rounding error of the shifted centre
+    /// offsets, including the part of the lattice shift below the quantum of centres
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],

@@ -241,7 +241,7 @@ impl Spectral {
                 let x = own.start + 2 * (portion * pairs + pair);
                 let (first, second) = inside.split_at_mut(plane);
                 for z in 0..z_blocks {
-                    // with an odd number of planes, the last one is paired with itself
+                    // the last plane is paired with itself if the number of planes is odd
                     let other = if second.is_empty() { x } else { x + 1 };
                     let planes = [x, other].map(|x| backward.lines(x * z_blocks + z, nx * z_blocks));
                     dispatch(level, Join { planes, points: ny, line });

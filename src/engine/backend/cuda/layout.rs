@@ -148,7 +148,7 @@ pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 11;
 /// Virial tensors: six components each, in the order xx xy xz yy yz zz.
 pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 12;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
-/// Total momentum and the following sum: three components each.
+/// Total momentum: three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
 /// Σ r×F of position restraints, kJ/mol. It is needed because their virial is not symmetric.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;

@@ -23,8 +23,7 @@ impl Division {
     pub(super) fn new(cell: &PeriodicCell, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
         let fits = |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= ROOM * halo);
-        // of equally good divisions the one with most domains along x comes first, because the mesh is divided along
-        // x
+        // divisions with more domains along x come first and win ties, because the mesh is divided along x
         let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
         let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
         let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);

@@ -73,8 +73,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Returns the largest present distance (nm) of atoms that are within the cutoff of each other after scaling. It
-    /// exceeds the cutoff because only molecule centres are scaled: atoms far from their centre move relative to
-    /// their surroundings.
+    /// allows for atoms far from the centre of their molecule, which move relative to the scaled surroundings.
     fn reach_after(&self, factors: Vec3) -> f64 {
         let atoms = self.trial.positions.par_iter().with_min_len(ATOMS).zip(&self.positions);
         let squared = atoms.map(|(then, now)| (*then - now.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);

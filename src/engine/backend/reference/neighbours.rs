@@ -100,7 +100,7 @@ impl Boxes {
         for neighbour in 0..27 {
             let (mut place, mut image) = ([0; 3], [0; 3]);
             for (d, offset) in [neighbour / 9, neighbour / 3 % 3, neighbour % 3].into_iter().enumerate() {
-                // one period is added, so that the lowest value is not negative
+                // a period is added, so that the lowest value is not negative
                 let shifted = self.of_atom[i][d] + self.size[d] + offset - 1;
                 place[d] = shifted % self.size[d];
                 image[d] = (shifted / self.size[d]) as i32 - 1;

@@ -8,8 +8,8 @@ use bytemuck::{Pod, Zeroable};
 pub(in crate::backend::cuda) const LINES: u32 = 16;
 /// Maximum number of threads per block for lines along x.
 pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
-/// Maximum number of threads per block for planes. In a plane of 100 × 100 points each thread then has one number of
-/// each stage.
+/// Maximum number of threads per block for planes. In a plane of 100 × 100 points each thread then has one
+/// short transform per stage.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
 /// Minimum number of blocks for planes per multiprocessor. It limits registers to 64, which suffice for the largest
 /// radix; with more registers, blocks would wait for blocks of the pair kernel to finish.

@@ -145,8 +145,7 @@ fn the_device_goes_on_by_itself() {
         cuda.integrate_and_refresh(leapfrog(), &refreshed(step)).unwrap();
         kernels.push(cuda.device().tally().kernels - before);
     }
-    // in the first step separate kernels set the refreshment and pack positions; later the integrating kernel packs
-    // them
+    // separate kernels of the first step set the refreshment and pack positions; later the integration packs them
     assert_eq!(kernels, [9, 7, 7, 7]);
 }
 
