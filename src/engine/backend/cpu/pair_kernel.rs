@@ -249,8 +249,7 @@ fn unmasked<
     rows.add(&total);
 }
 
-/// Blocks per batch of [`staged`]. Most ranges are one or two batches, and intermediate results (5 kB) stay in the
-/// first-level cache.
+/// Blocks per batch of [`staged`]. Most ranges are one or two batches, and results (5 kB) stay in the L1 cache.
 const BATCH: usize = 16;
 
 /// Intermediate results of [`staged`] for one block.
@@ -273,10 +272,9 @@ impl<S: Simd> Staged<S> {
     }
 }
 
-/// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector takes
-/// two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains let
-/// blocks overlap. The constants of each loop, above all the coefficients of the polynomial, also fit into sixteen
-/// registers.
+/// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector
+/// takes two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains
+/// let blocks overlap. The constants of each loop, above all the polynomial's, also fit into sixteen registers.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,

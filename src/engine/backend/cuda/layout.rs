@@ -51,8 +51,7 @@ const PAIR_BLOCKS: u32 = 8;
 pub(super) const SPREAD_ATOMS: u32 = 64;
 /// Threads per atom in that kernel. They take turns at the atom's planes of grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
-/// Grid points that a block of the spreading kernel keeps in shared memory, 16 KiB: enough for two blocks of atoms of
-/// a liquid at a spacing of 0.07 nm.
+/// Grid points of that kernel's block in shared memory, 16 KiB: two atom blocks of a liquid at a spacing of 0.07 nm.
 const SPREAD_POINTS: u32 = 4096;
 
 /// Forces are summed as integer multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
@@ -62,8 +61,7 @@ pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
 pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
 /// Energies, virials and momenta are summed as integer multiples of 2⁻²⁴ (kJ/mol, amu nm/ps), up to 5·10¹¹.
 pub(super) const SUM_SCALE: f64 = 16_777_216.0;
-/// Charges on the mesh are summed as integer multiples of 2⁻²⁶ e, up to 32 e at a grid point. The rounding error is
-/// 10⁻⁷ of a typical charge.
+/// Charges on the mesh are summed as integer multiples of 2⁻²⁶ e (10⁻⁷ of a typical one), up to 32 e at a grid point.
 pub(super) const GRID_SCALE: f32 = 67_108_864.0;
 /// Origins of blocks are multiples of this length (nm), so that their differences are exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
@@ -90,11 +88,9 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lennard-Jones parameters per atom are σ/2 and √(24 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters come from a table. The two parameters of an atom are the start of its type's row and the
-/// column, stored as the bits of floats.
+/// Lennard-Jones parameters come from a table. An atom has the start of its type's row and the column, as float bits.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
-/// Lennard-Jones parameters come from a table as in [`RULE_TYPE_TABLE`], with switched interactions. All combination
-/// rules use the table then, so that there are few kernels to compile.
+/// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, to keep kernels few.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
 pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
@@ -122,8 +118,7 @@ numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
 }
-/// Reasons why a run has halted: a force or constraint failure, too high velocities, a barostat's scaling factor, a
-/// cell that is too small.
+/// Reasons why a run has halted: force or constraint failure, velocities, barostat's scaling factor, too small cell.
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;

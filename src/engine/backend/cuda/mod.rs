@@ -18,8 +18,8 @@
 //! - +1 for coupled constraints
 //! - +2 for virtual sites
 //! - +1 for a rescaling of velocities; a refreshment adds none
-//! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after it adds as
-//!   many less one
+//! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after it adds
+//!   one less than the barostat
 //! - +1 in the step after a rescaling or a barostat's step
 //! - +2 for the removal of centre-of-mass motion (1 without a cell)
 //!

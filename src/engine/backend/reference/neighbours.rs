@@ -26,8 +26,7 @@ pub(super) struct Boxes {
     wrapped: Vec<Vec3>,
 }
 
-/// Maximum number of boxes per direction. It keeps the number of boxes near that of the atoms for any box size of a
-/// liquid.
+/// Maximum number of boxes per direction. It keeps the number of boxes near that of the atoms for any cell of a liquid.
 const MOST_BOXES: f64 = 128.0;
 /// Atoms per parallel task.
 const ATOMS: usize = 4096;

@@ -15,8 +15,8 @@ use crate::vec3::Mat3;
 use bytemuck::Zeroable;
 use num_complex::Complex;
 
-/// Meshes that test every radix on every axis on which it is possible. Some sizes are odd: with an even number of points
-/// the middle element of a row is its own mirror image, with an odd number it is not.
+/// Meshes that test every radix on every axis on which it is possible. Some sizes are odd: with an even number of
+/// points the middle element of a row is its own mirror image, with an odd number it is not.
 const GRIDS: [[usize; 3]; 12] = [
     [12, 20, 27],
     [9, 24, 25],
