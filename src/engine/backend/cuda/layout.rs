@@ -86,7 +86,7 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 
 /// Lennard-Jones parameters per atom are √(6 c6), √(12 c12).
 pub(super) const RULE_GEOMETRIC: u32 = 0;
-/// Lennard-Jones parameters per atom are σ/2 and √(24 ε).
+/// Lennard-Jones parameters per atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
 /// Lennard-Jones parameters come from a table. An atom has the start of its type's row and the column, as float bits.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;

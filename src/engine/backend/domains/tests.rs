@@ -60,7 +60,7 @@ fn forces_are_those_of_one_rank() {
     for count in [1, 2, 4, 8] {
         ["octahedron", "tip5p", "tip4pew"].into_iter().for_each(|name| compare(name, count));
     }
-    // these cells are wide enough for three domains along a direction
+    // cells of these samples are wide enough for three domains along a direction
     for count in [2, 3, 6, 8, 12] {
         ["peptide-ff19sb", "peptide-charmm36"].into_iter().for_each(|name| compare(name, count));
     }
