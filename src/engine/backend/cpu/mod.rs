@@ -1,7 +1,7 @@
 //! CPU backend: pair interactions, PME and bonded terms in `f32` on sixteen SIMD lanes, sums in `f64`.
 //!
-//! The work partition is fixed, by default one part per thread. Sums are taken in the order of the parts, so results
-//! are bitwise reproducible for a given number of parts. [`Cpu`] is the place to start reading.
+//! The work partition is fixed, by default one part per thread. Sums are taken in the order of the parts, so the bits
+//! of the results depend on the number of parts only. [`Cpu`] is the place to start reading.
 
 mod apart;
 mod bonded;

@@ -27,7 +27,7 @@ const WORK: f64 = 1e-4;
 fn restraints(sample: &Sample, scaling: ReferenceScaling, flat_radius: f64, k: impl Into<Schedule>) -> Restraints {
     let offset = |atom: u32| vec3(0.05, -0.03 * f64::from(atom % 2), 0.01 * f64::from(atom % 5));
     let atoms = (0..sample.state.positions.len() as u32).step_by(3);
-    // references of a periodic sample are for some atoms in another image
+    // periodic samples have references of some atoms in another image
     let own = |atom: u32| {
         sample.state.cell.map_or(([0; 3], Vec3::ZERO), |cell| {
             let image = [i32::from(atom.is_multiple_of(2)), -2, 0];
