@@ -1,13 +1,14 @@
-// Integration: leapfrog and constraints, one thread per update group; and the scaling of the groups' centres of mass.
+// Integration: leapfrog and constraints, one thread per update group, and the scaling of the groups' centres of mass.
 
-// v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints. REFRESHED where a thermostat renews velocities:
-// the work of constraint forces is its, and where `renews` says so the velocities are renewed in the middle of the move.
+// v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints. REFRESHED: a thermostat renews
+// velocities in this stage. The work of constraint forces then counts as the thermostat's, and if `renews` is set the
+// velocities are renewed in the middle of the step.
 template <bool REFRESHED>
 struct Leapfrog {
     const Arguments& a;
     double timestep;
     StepSums sums;
-    // kJ/mol
+    // work in kJ/mol
     double constraint_work, refreshment_work;
 
     template <class Kind>
@@ -79,8 +80,8 @@ extern "C" __global__ void advance_refreshed_sums(const Arguments a, const doubl
     leapfrog<true, true>(a, timestep);
 }
 
-// The barostat's last step: scales position and velocity of the centre of mass of each update group, see
-// `src/engine/ensemble/barostat.rs`.
+// Scales position and velocity of the centre of mass of each update group by the factors of the barostat's last step,
+// see `src/engine/ensemble/barostat.rs`.
 struct Scale {
     const Arguments& a;
     double length, speed;

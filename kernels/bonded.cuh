@@ -1,22 +1,22 @@
-// Bonded terms, 1-4 pairs, the correction of excluded pairs and position restraints: a thread per term, warps of one kind. The
-// lists of `BONDED_LISTS_TABLE` are those of the table in `src/engine/system/bonded.rs`.
+// Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints: one thread per term, one kind
+// of terms per warp. `BONDED_LISTS_TABLE` has the lists of the table in `src/engine/system/bonded.rs`.
 //
-// Displacements are formed in double precision. Bonds, stiff enough to be sensitive to rounding, and the few correction
-// maps are computed in it, as in `src/engine/backend/cpu/bonded.rs`.
+// Displacements are computed in double precision. So are bonds, whose stiff force constants amplify rounding errors,
+// and the few correction maps, as in `src/engine/backend/cpu/bonded.rs`.
 
-// r_i − r_j, nearest image.
+// Displacement r_i − r_j to the nearest image.
 __device__ inline Vec3<double> between(const Arguments& a, const Lattice& cell, u32 i, u32 j) {
     return minimum_image(cell, a.positions[i] - a.positions[j]);
 }
 
-// A lane's contribution to the energies and the virial.
+// Contribution of a lane to the energies and the virial.
 struct BondedSums {
     double energy, second_energy;
     Tensor virial;
-    Vec3<double> torque;  // of position restraints
+    Vec3<double> torque;  // Σ r×F of position restraints
 };
 
-// A force on i and its opposite on j, with d = r_i − r_j.
+// Adds a force on i and its opposite on j, and the virial, with d = r_i − r_j.
 __device__ inline void add_pair(const Arguments& a, const u32* atoms, Vec3<double> d, Vec3<double> force,
                                 BondedSums& sums) {
     add_force(a, a.atom_slot[atoms[0]], force);
@@ -24,7 +24,7 @@ __device__ inline void add_pair(const Arguments& a, const u32* atoms, Vec3<doubl
     add_outer(sums.virial, d, force);
 }
 
-// The displacements of a term of N atoms: i − j, k − j, l − k.
+// Computes the displacements of a term of N atoms: i − j, k − j, l − k.
 template <int N>
 __device__ inline void displacements(const Arguments& a, const Lattice& cell, const u32* atoms, Vec3<double> (&d)[N - 1]) {
     d[0] = between(a, cell, atoms[0], atoms[1]);
@@ -32,7 +32,7 @@ __device__ inline void displacements(const Arguments& a, const Lattice& cell, co
     if constexpr (N > 3) d[2] = between(a, cell, atoms[3], atoms[2]);
 }
 
-// Forces of a term, and its virial with the positions relative to the second atom.
+// Adds the forces of a term, and its virial with positions relative to the second atom.
 template <class T, int N>
 __device__ inline void add_forces(const Arguments& a, const u32* atoms, const Vec3<double> (&d)[N - 1],
                                   const Term<T, N>& term, BondedSums& sums) {
@@ -42,7 +42,7 @@ __device__ inline void add_forces(const Arguments& a, const u32* atoms, const Ve
     if constexpr (N > 3) add_outer(sums.virial, d[1] + d[2], converted<double>(term.force[3]));
 }
 
-// A term of the table.
+// Computes and adds a term of the table.
 template <class T, int N, int P, class Formula>
 __device__ inline void add_term(const Arguments& a, const Lattice& cell, const Bonded<T, N, P>& t, Formula formula,
                                 BondedSums& sums) {
@@ -55,7 +55,7 @@ __device__ inline void add_term(const Arguments& a, const Lattice& cell, const B
     add_forces<T, N>(a, t.atoms, exact, term, sums);
 }
 
-// The grid interval of a map that holds an angle, and the position in it, as in `CmapTable::patch`.
+// Returns the grid interval of a map that contains an angle, and the position in it, as in `CmapTable::patch`.
 __device__ inline u32 map_step(double angle, u32 size, double& place) {
     const double pi = 3.141592653589793;
     place = (angle + pi) * (size / (2.0 * pi));
@@ -86,8 +86,9 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
     add_pair(a, t.atoms, d, widened(term.force), sums);
 }
 
-// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum. The energies of excluded pairs are
-// many at few distances, as those of rigid water: their roundings in `f32` would all be the same.
+// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum. Many excluded pairs have
+// one of a few distances, as in rigid water. In `f32` they would all have the same rounding error, so energies are in
+// double precision.
 template <bool SUMS>
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
@@ -110,11 +111,11 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
     sums.energy += set.force_constant * at.half_square;
     add_outer(sums.virial, at.arm, at.force);
     sums.torque = sums.torque + cross(at.arm, at.force);
-    // its force constant changes
+    // only time-dependent force constants, which have several points, need the slope
     if (set.points > 1) add_fixed(&a.restraint_slopes[t.set], at.half_square, FORCE_SCALE);
 }
 
-// The formulas of the table as types.
+// Formulas of the table, as types.
 #define DEFINE(KIND, LIST, FORMULA) \
     struct Formula##KIND { \
         template <class D, class P> \
@@ -125,19 +126,19 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
 BONDED_LISTS_TABLE(DEFINE)
 #undef DEFINE
 
-// The kind of terms that a warp works on. Kinds begin at whole warps.
+// Kind of terms that a warp computes. Each kind begins at a whole warp.
 __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
     u32 kind = 0;
     while (kind + 1 < BONDED_KINDS && thread >= a.bonded_starts[kind + 1]) ++kind;
     return kind;
 }
 
-// How many blocks of threads the terms need.
+// Number of blocks of threads for all terms.
 __device__ inline u32 bonded_blocks(const Arguments& a) {
     return (a.bonded_starts[BONDED_KINDS] + blockDim.x - 1) / blockDim.x;
 }
 
-// The terms of one of these blocks.
+// Computes the terms of one of these blocks.
 template <bool SUMS>
 __device__ inline void bonded_forces(const Arguments& a, u32 block) {
     const u32 thread = block * blockDim.x + threadIdx.x;

@@ -1,6 +1,6 @@
-// The periodic cell: rows a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz); the counterpart of `src/engine/cell.rs`.
+// Periodic cell with rows a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz); the counterpart of `src/engine/cell.rs`.
 
-// The lattice vector na a + nb b + nc c, nm.
+// Lattice vector na a + nb b + nc c, nm.
 __device__ inline Vec3<double> lattice_shift(const Lattice& cell, double na, double nb, double nc) {
     return vec3(na * cell.ax + nb * cell.bx + nc * cell.cx, nb * cell.by + nc * cell.cy, nc * cell.cz);
 }
@@ -12,10 +12,10 @@ __device__ inline Vec3<double> to_fractional(const Lattice& cell, Vec3<double> r
     return vec3((r.x - sy * cell.bx - sz * cell.cx) / cell.ax, sy, sz);
 }
 
-// The shortest image of a displacement for all lengths up to the largest cutoff of the cell.
+// Shortest image of a displacement, for all lengths up to the largest cutoff of the cell.
 __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d) {
     if (!cell.periodic) return d;
-    // nearly always true, and then all three roundings below give zero
+    // nearly always true, and all three roundings below would then give zero
     if (fabs(d.z) < 0.5 * cell.cz && fabs(d.y) < 0.5 * cell.by && fabs(d.x) < 0.5 * cell.ax) return d;
     const double nc = rint(d.z / cell.cz);
     d = d - vec3(nc * cell.cx, nc * cell.cy, nc * cell.cz);
@@ -25,7 +25,7 @@ __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d
     return d;
 }
 
-// The image (na, nb, nc) in which a position lies, and the position moved into the cell.
+// Wraps a position into the cell, and returns in `image` the image (na, nb, nc) in which it was.
 __device__ inline Vec3<double> wrap(const Lattice& cell, Vec3<double> r, int4& image) {
     image = make_int4(0, 0, 0, 0);
     if (!cell.periodic) return r;
@@ -41,7 +41,7 @@ __device__ inline Vec3<double> wrap(const Lattice& cell, Vec3<double> r, int4& i
     return r;
 }
 
-// Lattice shifts are numbered as in `src/engine/pair/list.rs`: (na, nb, nc), each −2 … 2.
+// Number of a lattice shift (na, nb, nc), each −2 … 2, as in `src/engine/pair/list.rs`.
 __device__ inline u32 shift_number(int na, int nb, int nc) {
     return u32(((na + 2) * 5 + nb + 2) * 5 + nc + 2);
 }

@@ -1,16 +1,16 @@
-// Coupled constraints, the counterpart of `src/engine/constraint/coupled.rs`: a block of threads for each cluster of constraints
-// connected by shared atoms. All arithmetic is in double precision.
+// Coupled constraints, the counterpart of `src/engine/constraint/coupled.rs`: one block of threads per cluster of
+// constraints connected by shared atoms. All arithmetic is in double precision.
 //
-// The iteration is that of the CPU: Newton's method with the matrix A = D M⁻¹ Dᵀ of the old bond vectors, for all
-// iterations. The CPU factors A, which is serial along a chain; here conjugate gradients with diagonal preconditioning
-// solve for the change of the multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952),
-// doi:10.6028/jres.049.044). They converge because A is positive definite. Its condition number depends on the angles
-// between neighbouring bonds and not on their number (6.2 for the 73 bonds of a peptide, 6.4 for the 2523 of DHFR), so
-// that long chains need no more steps than short ones. A is never formed: its product with a vector of multipliers is
-// computed as displacements M⁻¹ Dᵀ λ of the atoms, then D times these.
+// The iteration is the same as on the CPU: Newton's method with the matrix A = D M⁻¹ Dᵀ of the old bond vectors in
+// all iterations. The CPU factors A, which is serial along a chain. Here conjugate gradients with diagonal
+// preconditioning solve for the change of the multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49,
+// 409 (1952), doi:10.6028/jres.049.044). They converge because A is positive definite. Its condition number depends
+// on the angles between neighbouring bonds and not on their number (6.2 for the 73 bonds of a peptide, 6.4 for the
+// 2523 of DHFR), so long chains need no more steps than short ones. A is never formed: its product with a vector λ of
+// multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
 
-// A cluster of coupled constraints, solved by one block of threads. Constraints and atoms are numbered over all clusters. `old`
-// are the positions at the start of the step.
+// Solver for a cluster of coupled constraints, run by one block of threads. Constraints and atoms are numbered over
+// all clusters. `old` are the positions at the start of the step.
 struct CoupledSolver {
     const Arguments& a;
     const Vec3<double>* old;
@@ -23,14 +23,14 @@ struct CoupledSolver {
         __syncthreads();
     }
 
-    // The same with atoms.
+    // Calls `work` with the atoms of this thread, then waits for all threads.
     template <class Work>
     __device__ void for_atoms(Work work) const {
         for (u32 k = threadIdx.x; k < cluster.atoms; k += blockDim.x) work(cluster.first_atom + k);
         __syncthreads();
     }
 
-    // Displacements of the atoms by the multipliers: M⁻¹ Dᵀ λ, nm.
+    // Computes the displacements of the atoms by the multipliers: M⁻¹ Dᵀ λ, nm.
     __device__ void displace(const double* multipliers) const {
         for_atoms([&](u32 i) {
             Vec3<double> sum = vec3(0.0, 0.0, 0.0);
@@ -43,7 +43,7 @@ struct CoupledSolver {
         });
     }
 
-    // Change of a bond vector by these displacements.
+    // Change of a bond vector by the displacements of `displace`.
     __device__ Vec3<double> stretch(const CoupledConstraint& constraint) const {
         return a.coupled_displacements[constraint.ends[1]] - a.coupled_displacements[constraint.ends[0]];
     }
@@ -52,7 +52,7 @@ struct CoupledSolver {
         return old[a.coupled_atoms[i].atom];
     }
 
-    // The old bond vectors, the diagonal of A, and zero multipliers.
+    // Computes the old bond vectors and the diagonal of A, and sets the multipliers to zero.
     __device__ void begin() const {
         for_constraints([&](u32 k) {
             const CoupledConstraint constraint = a.coupled_constraints[k];
@@ -74,7 +74,7 @@ struct CoupledSolver {
         });
         double size = block_sum(of_thread);
         const double enough = COUPLED_REDUCTION * COUPLED_REDUCTION * size;
-        // false for NaN
+        // the condition is false for NaN
         for (u32 step = 0; step < COUPLED_STEPS && size > enough; ++step) {
             displace(a.coupled_directions);
             double curvature = 0.0, fresh = 0.0;
@@ -97,8 +97,9 @@ struct CoupledSolver {
         }
     }
 
-    // From the old and the unconstrained positions (`coupled_positions`) to the corrections (`coupled_displacements`).
-    // Returns false if it does not converge, and reports the constraint with the largest initial error.
+    // Computes the corrections (`coupled_displacements`) from the old and the unconstrained positions
+    // (`coupled_positions`). Returns false if it does not converge, and reports the constraint with the largest
+    // initial error.
     __device__ bool shake() const {
         begin();
         double worst = 0.0;
@@ -111,7 +112,7 @@ struct CoupledSolver {
                 const Vec3<double> moved = a.coupled_positions[constraint.ends[1]] - a.coupled_positions[constraint.ends[0]];
                 const double square = constraint.length * constraint.length;
                 const double residual = 0.5 * (square - norm_squared(moved + stretch(constraint)));
-                // NaN counts as the largest error
+                // an error of NaN counts as the largest
                 const double error = fabs(residual) <= 1e300 ? fabs(residual) / square : 1e300;
                 a.coupled_residuals[k] = residual;
                 if (!(error <= a.constraint_tolerance)) wrong += 1.0;
@@ -127,7 +128,8 @@ struct CoupledSolver {
         return false;
     }
 
-    // Reports the atoms of the worst constraint over all threads, the same whatever the order; atoms keep their positions.
+    // Reports the atoms of the worst constraint of all threads, independently of their order. Atoms keep their
+    // positions.
     __device__ void note_worst(double worst, u32 worst_constraint) const {
         __shared__ double errors[COUPLED_THREADS];
         __shared__ u32 constraints[COUPLED_THREADS];
@@ -158,7 +160,7 @@ __device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, c
     sums.store(a);
 }
 
-// A refreshment, as of the other update groups, see `renew`. The positions are those after the whole move.
+// Velocity refreshment as for the other update groups, see `renew`. The positions are those after the whole step.
 __device__ inline void refresh_coupled_cluster(const Arguments& a, double timestep) {
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};
     const Refreshment refreshment = a.status->refreshment;
@@ -182,7 +184,7 @@ __device__ inline void refresh_coupled_cluster(const Arguments& a, double timest
     add_refreshment_work(a, work);
 }
 
-// Leapfrog as for the other update groups, see `Leapfrog`.
+// Leapfrog step as for the other update groups, see `Leapfrog`.
 template <bool SUMS, bool REFRESHED>
 __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
     if (halted(a) || forces_overflowed(a)) return;
@@ -242,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) refresh_coupled
     if (!halted(a)) refresh_coupled_cluster(a, timestep);
 }
 
-// Scales the cluster's centre of mass by the last step of the barostat, see `Scale`.
+// Scales the cluster's centre of mass by the factors of the barostat's last step, see `Scale`.
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_coupled(const Arguments a, const double) {
     if (halted(a)) return;
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};

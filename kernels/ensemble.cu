@@ -1,14 +1,14 @@
-// Thermostat, barostat, and removal of centre-of-mass motion; the counterpart of `src/engine/ensemble`. The host draws all random
-// numbers, and reads none of the results.
+// Thermostat, barostat, and removal of centre-of-mass motion; the counterpart of `src/engine/ensemble`. The host
+// draws the random numbers of these kernels and reads none of the results.
 
-// The factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of `Rescaling::factor`.
+// Velocity scaling factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of `Rescaling::factor`.
 __device__ inline double rescaling_factor(const Rescaling& rescaling, double kinetic) {
     if (kinetic == 0.0) return 1.0;
     const double root = rescaling.kept + rescaling.along / sqrt(kinetic);
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// The length factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of
+// Length scaling factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of
 // `Relaxation::length_factor`.
 __device__ inline double box_scaling_factor(const BoxScaling& box_scaling, double measured, double volume) {
     const double x = 1.0 - box_scaling.rate * (box_scaling.pressure - measured - box_scaling.thermal / volume) +
@@ -16,14 +16,15 @@ __device__ inline double box_scaling_factor(const BoxScaling& box_scaling, doubl
     return cbrt(box_scaling.stochastic ? x * x : x);
 }
 
-// Half of the work (kJ/mol) against forces of this virial trace; the counterpart of
+// Half of the work (kJ/mol) of a length change against forces with virial trace `trace`; the counterpart of
 // `ScaleFactors::half_potential_work`.
 __device__ inline double half_potential_work(double length_factor_ln, double trace) {
     return -0.5 * trace * length_factor_ln;
 }
 
-// Rescales all velocities by the thermostat's factor at the kinetic energy after the last step, which includes the change
-// by a barostat since. Halts the run if the sum of both half steps is negative, NaN or above `limit` (kJ/mol).
+// Rescales all velocities by the thermostat's factor at the kinetic energy after the last step, which includes the
+// change by a barostat since then. Halts the run if the sum of both half steps is negative, NaN or above `limit`
+// (kJ/mol).
 extern "C" __global__ void rescale_velocities(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
@@ -45,7 +46,8 @@ __device__ inline double trace_of(const Arguments& a, u32 first) {
     return sum_of(a, first) + sum_of(a, first + 3) + sum_of(a, first + 5);
 }
 
-// Trace of the group virial (centres of mass) of the last forces, with the terms that depend on the volume only, kJ/mol.
+// Trace of the virial of group centres of mass for the last forces, including the terms that depend on the volume
+// only, kJ/mol.
 __device__ inline double virial_trace(const Arguments& a, double volume) {
     return trace_of(a, SUM_VIRIAL) - sum_of(a, SUM_INTERNAL_VIRIAL) + a.trace_times_volume / volume;
 }
@@ -54,7 +56,7 @@ __device__ inline double volume_of(const Lattice& cell) {
     return cell.ax * cell.by * cell.cz;
 }
 
-// A barostat's step for the cell, and its work; `scale` follows for the atoms. One thread.
+// Barostat's step for the cell, and its work; the kernels that scale atoms follow. For one thread.
 __device__ inline void scale_box(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
@@ -66,7 +68,7 @@ __device__ inline void scale_box(const Arguments& a) {
     status.pressure = measured;
     status.length_factor = length;
     status.velocity_factor = speed;
-    // false for NaN
+    // the comparison is false for NaN
     if (!(fabs(length - 1.0) <= LARGEST_CHANGE)) {
         status.stopped = STOPPED_BY_PRESSURE;
         return;
@@ -91,14 +93,15 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     if (status.pending_scaling != 0.0)
         status.barostat_work += half_potential_work(status.pending_scaling, virial_trace(a, volume_of(*a.cell)));
     const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
-    // that of constraint forces on velocities that are refreshed is booked already
+    // the work of constraint forces is already included if velocities are refreshed
     const double change = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE));
     const double constraints = a.refreshed ? 0.0 : change - forces;
     status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));
     status.pending_scaling = status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
-// Quantities derived from the rows of a cell: the reciprocal rows, whose lengths are one over the distances of faces.
+// Computes the quantities derived from the rows of a cell: the reciprocal rows, whose lengths are the inverse
+// distances of opposite faces.
 __device__ inline void derive(Lattice& cell) {
     if (!cell.periodic) return;
     const Vec3<double> a = vec3(1.0 / cell.ax, -cell.bx / (cell.ax * cell.by),
@@ -112,18 +115,19 @@ __device__ inline void derive(Lattice& cell) {
     cell.coulomb_over_pi_volume = float(COULOMB / (3.141592653589793 * volume_of(cell)));
 }
 
-// A component of a lattice shift as a multiple of ORIGIN_QUANTUM and the rest.
+// Splits a component of a lattice shift into a multiple of ORIGIN_QUANTUM and the rest.
 __device__ inline void split(double shift, float& high, float& low) {
     const double multiple = rint(shift / ORIGIN_QUANTUM) * ORIGIN_QUANTUM;
     high = float(multiple);
     low = float(shift - multiple);
 }
 
-// All derived quantities of the cell, by one block of threads; where `scaled` is not zero, after a barostat's step.
+// Computes all derived quantities of the cell, by one block of threads. If `scaled` is not zero, the barostat scales
+// the cell first.
 extern "C" __global__ void change_cell(const Arguments a, const double scaled) {
     if (threadIdx.x == 0) {
         if (scaled != 0.0) {
-            // a failed step must not be followed by a scaling: the state before it is reported
+            // no scaling may follow a failed step, because the state before that step is reported
             stop_after_fault(a);
             if (!halted(a)) scale_box(a);
         }
@@ -143,7 +147,7 @@ extern "C" __global__ void change_cell(const Arguments a, const double scaled) {
     }
 }
 
-// Total momentum, amu nm/ps.
+// Computes the total momentum, amu nm/ps.
 extern "C" __global__ void momentum(const Arguments a, const double) {
     const u32 atom = thread_number();
     const bool used = atom < a.atoms;
@@ -153,7 +157,7 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
     add_sum(a, SUM_MOMENTUM + 2, p.z);
 }
 
-// Removes the motion of the centre of mass; `inverse_mass` is that of the whole system, 1/amu.
+// Removes the motion of the centre of mass; `inverse_mass` is one over the mass of the whole system, 1/amu.
 extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
     const u32 atom = thread_number();
     // virtual sites have no velocity of their own
@@ -162,9 +166,9 @@ extern "C" __global__ void remove_momentum(const Arguments a, const double inver
     a.velocities[atom] = a.velocities[atom] - p * inverse_mass;
 }
 
-// The angular velocity ω (rad/ps) of an angular momentum (amu nm²/ps) and a tensor of inertia (amu nm²): I ω = L, by
-// cofactors. Where all atoms are on a line, I has no inverse, and ω is perpendicular to the line: both other moments are
-// half the trace. The counterpart of `angular_velocity` in `src/engine/ensemble/motion.rs`.
+// Returns the angular velocity ω (rad/ps) for an angular momentum L (amu nm²/ps) and an inertia tensor I (amu nm²): I
+// ω = L, solved by cofactors. If all atoms are on a line, I has no inverse, and ω is perpendicular to the line: both
+// other moments are half the trace. The counterpart of `angular_velocity` in `src/engine/ensemble/motion.rs`.
 __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
     const Tensor& i = inertia;
     const double moment = 0.5 * (i.xx + i.yy + i.zz);
@@ -180,15 +184,16 @@ __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<doub
            (1.0 / determinant);
 }
 
-// Calls `work` with mass, position and velocity of this thread's atoms, where one block of threads handles all atoms.
+// Calls `work` with mass, position and velocity of this thread's atoms, for kernels in which one block handles all
+// atoms.
 template <class Work>
 __device__ inline void for_all_atoms(const Arguments& a, Work work) {
     for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
         work(a.masses[atom], a.positions[atom], a.velocities[atom]);
 }
 
-// Removes the motion of the centre of mass and the rotation about it, by one block of threads: systems without a cell are
-// small. Sums are in double precision, in a fixed order.
+// Removes the motion of the centre of mass and the rotation about it. One block of threads suffices, because systems
+// without a cell are small. Sums are in double precision, in a fixed order.
 extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(const Arguments a, const double) {
     if (halted(a)) return;
     double mass = 0.0;

@@ -1,8 +1,8 @@
-// Discrete Fourier transforms X_k = Σ x_n e^{−2πi nk/N} of a few numbers in the registers of one thread. The transform of a
-// line of F·G numbers takes two of them, F then G, and is the same in place: element n = G n₁ + n₂ becomes k = k₁ + F k₂.
-// For the inverse, real and imaginary parts are swapped before and after.
+// Discrete Fourier transforms X_k = Σ x_n e^{−2πi nk/N} of a few numbers in the registers of one thread. The
+// transform of a line of F·G numbers consists of two such stages, F then G, and works in place: element n = G n₁ + n₂
+// becomes k = k₁ + F k₂. For the inverse, real and imaginary parts are swapped before and after.
 
-// Series of the cosine (first = 0) or the sine (first = 1), for |x| ≤ π.
+// Power series of the cosine (first = 0) or the sine (first = 1), for |x| ≤ π.
 __device__ constexpr double circular_series(double x, int first) {
     double term = first == 0 ? 1.0 : x, sum = term;
     // the last term is below 10⁻¹⁶
@@ -13,7 +13,7 @@ __device__ constexpr double circular_series(double x, int first) {
     return sum;
 }
 
-// Cosines and sines of the multiples of a circle's N-th part.
+// Cosines and sines of the multiples of 2π/N.
 template <int N>
 struct Circle {
     float cosine[N], sine[N];
@@ -36,12 +36,12 @@ __device__ inline float2 operator-(float2 a, float2 b) {
 __device__ inline float2 swapped(float2 a) {
     return make_float2(a.y, a.x);
 }
-// The product of complex numbers.
+// Product of complex numbers.
 __device__ inline float2 operator*(float2 a, float2 b) {
     return make_float2(fused(a.x, b.x, -(a.y * b.y)), fused(a.x, b.y, a.y * b.x));
 }
 
-// An odd number of values, in pairs n and N − n.
+// Transform of an odd number N of values, which are combined in pairs n and N − n.
 template <int N>
 struct Dft {
     static __device__ inline void apply(float2* v) {
@@ -115,7 +115,7 @@ struct Dft<8> {
     }
 };
 
-// P² values, with factors between the two transforms.
+// Transform of P² values, with twiddle factors between two transforms of P values.
 template <int P>
 struct Square {
     static __device__ inline void apply(float2* v) {
@@ -142,8 +142,8 @@ struct Square {
     }
 };
 
-// P·Q values, where P and Q have no common factor: no factors between the two transforms (I. J. Good, J. R. Stat. Soc. B
-// 20, 361 (1958)).
+// Transform of P·Q values, where P and Q have no common factor, without twiddle factors between the two transforms
+// (I. J. Good, J. R. Stat. Soc. B 20, 361 (1958)).
 template <int P, int Q>
 struct PrimeFactors {
     static __device__ inline void apply(float2* v) {
@@ -186,7 +186,8 @@ struct Radix {
     }
 };
 
-// The radices of the factors F, those even, and those of G, as `RADICES` of the host has them: `work` with the type of one.
+// Calls `work` with the type of a radix: even first radices, all first radices, second radices. The host's lists are
+// `FIRST_RADICES` and `SECOND_RADICES`.
 template <class Work>
 __device__ inline void with_even(u32 radix, Work work) {
     switch (radix) {

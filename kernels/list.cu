@@ -1,21 +1,22 @@
-// The pair search: one warp finds the atoms within the list radius of a block of 32.
+// Pair search: one warp finds the atoms within the list radius of a block of 32 atoms.
 //
-// A list entry is an atom j in a lattice image, and a mask of the block's i-atoms it interacts with. Entries form groups
-// of 32, groups form chunks of CHUNK_GROUPS, the work of one warp in the force kernel. The position of a chunk in memory
-// depends on timing, its contents do not. Of two blocks, exactly one lists atoms of the other: see `lists`.
+// A list entry is an atom j in a lattice image, and a mask of the block's i-atoms with which it interacts. Entries
+// form groups of 32. Groups form chunks of CHUNK_GROUPS, the work of one warp in the force kernel. The position of a
+// chunk in memory depends on timing, its contents do not. Of two blocks, exactly one lists atoms of the other: see
+// `lists`.
 
-// Entries that a warp has found and not yet written, in shared memory.
+// Entries that a warp has found but not written yet, in shared memory.
 struct EntryBuffer {
     u32 entry[2 * WARP], mask[2 * WARP];
 };
 
-// State of a searching warp: its i-block, and the chunk it fills. The same in every lane.
+// State of a searching warp: its i-block, and the chunk that it fills. All lanes hold the same values.
 struct Searcher {
     u32 block, chunk, groups, found;
 };
 
-// True when the pairs of two different blocks are listed by `block`: about half of its partners. A block in another
-// image of its own is listed from one of the two sides.
+// True if `block` lists its pairs with `other` in the given image. Of two different blocks each lists about half of
+// its partners. Pairs of a block with its own image are listed from one of the two sides.
 __device__ inline bool lists(u32 block, u32 other, int na, int nb, int nc) {
     if (block == other) return na != 0 ? na > 0 : nb != 0 ? nb > 0 : nc >= 0;
     return (block + other) % 2 == 1 ? block < other : block > other;
@@ -29,7 +30,7 @@ __device__ inline float gap_squared(Vec3<float> low, Vec3<float> high, Vec3<floa
     return x * x + y * y + z * z;
 }
 
-// True when an atom is within the radius of any of N others, whose offsets are in `atoms`.
+// True if an atom is within the radius of any of N others, whose offsets are in `atoms`.
 template <u32 N>
 __device__ inline bool near_any(const float4* atoms, Vec3<float> at, float radius2) {
     for (u32 i = 0; i < N; ++i)
@@ -37,9 +38,9 @@ __device__ inline bool near_any(const float4* atoms, Vec3<float> at, float radiu
     return false;
 }
 
-// The atoms of a block that an atom j interacts with.
+// Mask of the atoms of a block with which atom j interacts.
 __device__ inline u32 interacting(const Arguments& a, u32 block, u32 slot_j, bool home) {
-    // inside a block only i < j
+    // only pairs i < j within a block
     u32 mask = home && slot_j / WARP == block ? (1u << slot_j % WARP) - 1 : ALL_LANES;
     const u32 atom = a.slot_atom[slot_j];
     for (u32 k = a.exclusion_starts[atom]; k < a.exclusion_starts[atom + 1]; ++k) {
@@ -49,7 +50,7 @@ __device__ inline u32 interacting(const Arguments& a, u32 block, u32 slot_j, boo
     return mask;
 }
 
-// Write one group; lanes beyond `count` get an empty entry, one without pairs.
+// Writes one group. Lanes beyond `count` write an empty entry, one without pairs.
 __device__ inline void write_group(const Arguments& a, Searcher& searcher, const EntryBuffer& buffer, u32 count) {
     const u32 lane = lane_number();
     if (searcher.groups % CHUNK_GROUPS == 0) {
@@ -71,7 +72,7 @@ __device__ inline void write_group(const Arguments& a, Searcher& searcher, const
     ++searcher.groups;
 }
 
-// Append the entries of those lanes that hit, and write a group as soon as one is full.
+// Appends the entries of those lanes that have a hit, and writes a group as soon as one is full.
 __device__ inline void append(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, bool hit, u32 entry,
                               u32 mask) {
     const u32 lane = lane_number(), hits = __ballot_sync(ALL_LANES, hit);
@@ -105,12 +106,12 @@ struct Image {
     float reach2;
 };
 
-// Whether it is within reach of a box, the first or a later one of `boxes`.
+// Whether the image is within reach of box `number` of `boxes`.
 __device__ inline bool reaches(const Image& image, const float4* boxes, u32 number) {
     return gap_squared(image.low, image.high, xyz(boxes[2 * number]), xyz(boxes[2 * number + 1])) < image.reach2;
 }
 
-// All atoms within reach of those of the 32 blocks that begin at `base`.
+// Finds all atoms within reach in the 32 blocks that begin at `base`.
 __device__ inline void search_region(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                      const Image& image, u32 base) {
     const u32 lane = lane_number(), block = searcher.block, candidate = base + lane;
@@ -127,12 +128,13 @@ __device__ inline void search_region(const Arguments& a, Searcher& searcher, Ent
     }
 }
 
-// All atoms within reach in one lattice image, region by region: of thousands of blocks nearly all are out of reach.
+// Finds all atoms within reach in one lattice image, region by region, because nearly all of thousands of blocks are
+// out of reach.
 __device__ inline void search_image(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                     int na, int nb, int nc) {
     const u32 block = searcher.block, shift = shift_number(na, nb, nc), regions = (a.blocks + WARP - 1) / WARP;
     const Vec3<float> moved = xyz(a.shifts[2 * shift]) + xyz(a.shifts[2 * shift + 1]);
-    // corners are rounded to f32
+    // the margin covers the rounding of corners to f32
     const float reach = a.outer_radius + BOUNDS_ROUNDING;
     const Image image = {na, nb, nc, shift, na == 0 && nb == 0 && nc == 0, xyz(a.bounds[2 * block]) - moved,
                          xyz(a.bounds[2 * block + 1]) - moved, reach * reach};
@@ -144,7 +146,7 @@ __device__ inline void search_image(const Arguments& a, Searcher& searcher, Entr
     }
 }
 
-// The images (first and last along each lattice vector) that a box reaches into.
+// Lattice images (first and last along each lattice vector) that a box overlaps.
 struct Images {
     int first[3], last[3];
 };
@@ -189,7 +191,8 @@ extern "C" __global__ void search(const Arguments a, const double) {
     if (searcher.found > 0) write_group(a, searcher, buffers[warp], searcher.found);
 }
 
-// After the search: the number of chunks. If there are more than fit, the host allocates larger lists and searches again.
+// Sets the number of chunks after the search. If there are more than fit, the host allocates larger lists and
+// searches again.
 extern "C" __global__ void close_search(const Arguments a, const double) {
     const u32 found = a.counts->chunks_found;
     a.counts->chunks = found < a.chunk_capacity ? found : a.chunk_capacity;

@@ -1,8 +1,8 @@
-// Particle-mesh Ewald: spread charges, solve with the influence function, gather forces. Between spreading and gathering are
-// the kernels of `mesh_fft.cu`, or for meshes that these do not take, cuFFT's transforms around `solve`. Grid points are
-// numbered (x · grid_y + y) · grid_z + z, the spectrum likewise with grid_z/2 + 1.
+// Particle-mesh Ewald: spreads charges, solves with the influence function, gathers forces. The kernels between
+// spreading and gathering are those of `mesh_fft.cu`; for meshes that do not fit them, cuFFT's transforms around
+// `solve`. Grid points are numbered (x · grid_y + y) · grid_z + z, the spectrum in the same way with grid_z/2 + 1.
 
-// The splines of one atom, and its first grid point.
+// Splines of one atom, and its first grid point.
 template <int N>
 struct Support {
     u32 first[3];
@@ -22,7 +22,7 @@ __device__ inline Support<N> support(float4 place) {
     return s;
 }
 
-// Element k of a register array; indexing by a variable would move it to local memory.
+// Element k of a register array. Indexing with a variable would move the array to local memory.
 template <int N>
 __device__ inline float element(const float* values, u32 k) {
     float found = values[0];
@@ -35,8 +35,8 @@ __device__ inline u32 wrapped(u32 point, u32 points) {
     return point < points ? point : point - points;
 }
 
-// The work of a lane: N lanes share an atom, each with its own z; a warp has as many atoms as fit. Lanes without work have
-// `active` false.
+// Work of a lane: N lanes share an atom, each with its own z. A warp has as many atoms as fit. Lanes without work
+// have `active` false.
 struct SplineLane {
     u32 slot, z;
     bool active;
@@ -50,17 +50,18 @@ __device__ inline SplineLane spline_lane(const Arguments& a) {
     return {active ? slot : 0, lane % N, active};
 }
 
-// Spreading: charges to the grid, in fixed point, so that the order of additions does not matter. Additions to global memory
-// are what limits it. A block of threads therefore adds the charges of SPREAD_ATOMS neighbours to a box of grid points in shared
-// memory first; these atoms have 64 additions each at order 4, their box some 1600 points.
+// Spreading of charges onto the mesh, in fixed point, so that the order of additions does not matter. Additions to
+// global memory limit its speed. A block of threads therefore first adds the charges of SPREAD_ATOMS neighbours to a
+// box of grid points in shared memory. At order 4 each atom has 64 additions, and the box of these atoms has about
+// 1600 points.
 
-// The grid points of an atom relative to those of the first atom of its block, nearest image.
+// Grid point of an atom relative to that of the first atom of its block, nearest image.
 __device__ inline int nearest(int point, int first, int points) {
     const int d = point - first;
     return 2 * d > points ? d - points : 2 * d < -points ? d + points : d;
 }
 
-// The lowest number of all lanes of a warp.
+// Lowest number of all lanes of a warp.
 __device__ inline int warp_lowest(int value) {
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
         const int other = __shfl_xor_sync(ALL_LANES, value, distance);
@@ -69,7 +70,7 @@ __device__ inline int warp_lowest(int value) {
     return value;
 }
 
-// Calls `add` with the support points of every second plane and the charges there.
+// Calls `add` with the support points in every SPREAD_PLANES-th plane (from `first_plane` on) and the charges there.
 template <int N, class Add>
 __device__ inline void add_charges(const Support<N>& at, float charge, u32 first_plane, Add add) {
 #pragma unroll
@@ -86,7 +87,7 @@ __device__ inline void add_charges(const Support<N>& at, float charge, u32 first
     }
 }
 
-// The box of grid points of the atoms of a block of threads, relative to the points of the first atom.
+// Box of grid points of the atoms of a block of threads, relative to the points of the first atom.
 struct SpreadBox {
     int low[3], size[3];
 };
@@ -119,8 +120,8 @@ __device__ inline SpreadBox spread_box(const int (&at)[3], bool active) {
     return box;
 }
 
-// A point of the grid from one that is up to half a grid below the first or, by a support that may be as wide as the grid, one and a
-// half beyond the last.
+// Wraps a grid point that is up to half a mesh below the first, or up to one and a half meshes beyond the last
+// (because a spline support may be as wide as the mesh).
 __device__ inline u32 absolute(int point, u32 points) {
     return point < 0 ? u32(point + int(points)) : wrapped(wrapped(u32(point), points), points);
 }
@@ -128,23 +129,23 @@ __device__ inline u32 absolute(int point, u32 points) {
 template <int N>
 __device__ inline void spread(const Arguments& a) {
     __shared__ int tile[SPREAD_POINTS];
-    // also where the run has halted: the kernels that follow take the charges from the grid
+    // also runs after a halt, because the kernels that follow take the charges from the mesh
     const u32 first_slot = blockIdx.x * SPREAD_ATOMS, slot = first_slot + threadIdx.x % SPREAD_ATOMS;
     const bool active = slot < a.slots && a.slot_atom[slot] != NO_ATOM;
     const int points[3] = {int(a.grid_x), int(a.grid_y), int(a.grid_z)};
     const Support<N> at = support<N>(a.places[active ? slot : first_slot]);
-    // the first slot of a block has an atom
+    // the first slot of a block always has an atom
     const u32 packed = __float_as_uint(a.places[first_slot].w), mask = (1u << GRID_BITS) - 1;
     const int first[3] = {int(packed & mask), int(packed >> GRID_BITS & mask), int(packed >> (2 * GRID_BITS))};
     int near[3];
 #pragma unroll
     for (u32 d = 0; d < 3; ++d) near[d] = nearest(int(at.first[d]), first[d], points[d]);
     const SpreadBox box = spread_box<N>(near, active);
-    // charges are multiplied by the root of Coulomb's constant
+    // packed charges include the square root of Coulomb's constant, which is removed here
     const float charge = active ? a.packed[slot].w * a.inverse_root_coulomb * GRID_SCALE : 0.0f;
     const u32 plane = threadIdx.x / SPREAD_ATOMS, all = box.size[0] * box.size[1] * box.size[2];
     if (all > SPREAD_POINTS) {
-        // atoms far from each other, at the end of the traversal or where there are few
+        // without the box: atoms are far from each other at the end of the traversal, or in a sparse system
         if (active)
             add_charges<N>(at, charge, plane, [&](u32 i, u32 j, u32 k, int part) {
                 const u32 x = wrapped(at.first[0] + i, a.grid_x), y = wrapped(at.first[1] + j, a.grid_y);
@@ -171,7 +172,7 @@ __device__ inline void spread(const Arguments& a) {
     }
 }
 
-// Fixed point to `f32`, and zeros for the next step.
+// Converts the mesh from fixed point to `f32`, and sets it to zero for the next step.
 extern "C" __global__ void convert_grid(const Arguments a, const double) {
     const u32 point = thread_number();
     if (point >= a.grid_x * a.grid_y * a.grid_z) return;
@@ -179,7 +180,7 @@ extern "C" __global__ void convert_grid(const Arguments a, const double) {
     a.charge_grid[point] = 0;
 }
 
-// The influence function at one wave vector; the counterpart of `Influence::element`.
+// Influence function at one wave vector; the counterpart of `Influence::element`.
 struct Influence {
     Vec3<float> wave;  // 1/nm
     float green;       // kJ/mol/e²
@@ -190,7 +191,7 @@ __device__ inline float signed_index(u32 k, u32 points) {
     return 2 * k < points ? float(k) : float(k) - float(points);
 }
 
-// `moduli`: the product of those of x, y and z.
+// Computes the influence function; `moduli` is the product of the moduli of x, y and z.
 __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z, float moduli) {
     const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
     const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
@@ -198,7 +199,7 @@ __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u
     const Vec3<float> wave = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
                              row_c * signed_index(z, a.grid_z);
     const float squared = norm_squared(wave);
-    // without a division, which branches
+    // avoids a division, which would branch
     const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
     const float exponent = a.transforms.gaussian * squared;
     return {wave, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
@@ -209,9 +210,10 @@ struct MeshSums {
     double energy;
     Tensor virial;
 
-    // Adds those of the transform of the charges at one wave vector.
+    // Adds energy and virial at one wave vector, where the transform of the charges is `value`.
     __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
-        // the half that is not stored equals this one, except for the planes that are their own image
+        // the half of the spectrum that is not stored equals this half, except for planes that are their own mirror
+        // image
         const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
                             (double(value.x) * value.x + double(value.y) * value.y);
         const Vec3<double> wave = widened(factor.wave);
@@ -222,14 +224,14 @@ struct MeshSums {
         add_outer(virial, wave, wave * (-part * factor.virial));
     }
 
-    // All lanes of a warp must call it.
+    // Adds to the device's sums. All lanes of a warp must call this.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_RECIPROCAL, energy);
         add_tensor(a, SUM_VIRIAL, virial);
     }
 };
 
-// Solve: the transform of the charges becomes that of the potential.
+// Multiplies the transform of the charges by the influence function, which gives the transform of the potential.
 template <bool SUMS>
 __device__ inline void solve_mesh(const Arguments& a) {
     const u32 point = thread_number(), depth = a.grid_z / 2 + 1, all = a.grid_x * a.grid_y * depth;
@@ -253,7 +255,7 @@ extern "C" __global__ void solve_sums(const Arguments a, const double) {
     solve_mesh<true>(a);
 }
 
-// Gathering: forces from the potential on the grid, F = −q Σ φ ∇(weights).
+// Gathers forces from the potential on the mesh, F = −q Σ φ ∇(weights).
 template <int N>
 __device__ inline void gather(const Arguments& a) {
     if (halted(a)) return;
@@ -279,7 +281,7 @@ __device__ inline void gather(const Arguments& a) {
                          fused(row.z, at.value[0][i] * slope_z, slope.z));
         }
     }
-    // the first lane of each atom sums over the N lanes
+    // the first lane of each atom sums over the atom's N lanes
     Vec3<float> sum = slope;
     for (u32 k = 1; k < N; ++k) {
         const u32 from = (lane_number() + k) % WARP;

@@ -1,35 +1,37 @@
-// The reciprocal sum of meshes that fit, in three kernels with the transforms in them, where cuFFT needs eight. The planes of
-// constant x are transformed along z and y (`transform_planes`), lines along x are transformed, multiplied with the influence
-// function and transformed back (`solve_lines`), and the planes likewise (`restore_planes`). All is latency: the fewer
-// kernels, barriers and dependent loads, the faster.
+// Reciprocal sum for meshes that fit, in three kernels that include the Fourier transforms; cuFFT needs eight.
+// `transform_planes` transforms the planes of constant x along z and y. `solve_lines` transforms lines along x,
+// multiplies by the influence function and transforms back. `restore_planes` transforms the planes back. Latency
+// limits the speed, so kernels, barriers and dependent loads are kept few.
 //
-// A line of F·G numbers is transformed in place, in two stages with a barrier between them; a thread has the F or G numbers
-// of a stage in registers, and multiplies with the factors between the stages where it reads the second. The rows y and
-// y + grid_y/2 of a plane are the real and imaginary part of one row, whose transforms along z are told apart by their
-// symmetry when the next stage reads them. F of y is even, so that one thread reads both rows.
+// A line of F·G numbers is transformed in place, in two stages with a barrier between them. A thread has the F or G
+// numbers of a stage in registers, and applies the twiddle factors when it reads the numbers of the second stage. The
+// rows y and y + grid_y/2 of a plane are the real and imaginary parts of one complex row. The next stage separates
+// their transforms along z by symmetry when it reads them. F of y is even, so that one thread reads both rows.
 
-// A plane in the making: grid_y/2 rows of grid_z complex numbers in shared memory. The transforms of both real rows at k
-// take the places of k and −k, which had the two together. Where k is −k, the second has a place at the end of the row.
+// A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k hold
+// the joint transform of two real rows, and later the separate transforms of both rows at k. If k equals −k, the
+// second transform is stored at the end of the row.
 struct Plane {
     const Arguments& a;
     const Transforms& t;
     u32 pitch, stride, x;
     float2 *rows, *roots_y, *roots_z;
 
-    // A row has `first` parts of `second` numbers. Parts and rows are an odd number of places apart, so that neighbouring
-    // threads use different banks.
+    // A row has `first` parts of `second` numbers. The distances between parts and between rows are odd, so that
+    // neighbouring threads use different banks.
     __device__ Plane(const Arguments& a, u32 first, u32 second)
         : a(a), t(a.transforms), pitch((first * (second | 1) + 2) | 1), stride(second | 1), x(blockIdx.x),
           rows(launched_memory()), roots_y(rows + t.half_y.value * pitch), roots_z(roots_y + a.grid_y) {}
 
-    // Places of k and −k in a row.
+    // Positions of k and −k in a row.
     struct Places {
         u32 at, mirror;
-        // k is −k
+        // whether k equals −k
         bool same;
     };
 
-    // Calls `work` with the numbers of this thread below `count` times `divisor`, in two parts.
+    // Calls `work` for the numbers of this thread below `count` times `divisor`, with quotient and remainder by
+    // `divisor`.
     template <class Work>
     __device__ void each(u32 count, const Divisor& divisor, Work work) const {
         for (u32 item = threadIdx.x; item < count * divisor.value; item += blockDim.x) {
@@ -43,8 +45,8 @@ struct Plane {
     }
 };
 
-// A number of this thread from a table for shared memory. It is stored where the first stage is done, so that both wait for
-// the memory together; a block has as many threads as any axis has points.
+// Element, for this thread, of a table that is copied to shared memory. It is loaded before the first stage and stored
+// after it, so that the thread waits once for both loads. A block has at least as many threads as an axis has points.
 template <class T>
 struct TableEntry {
     T value;
@@ -58,8 +60,8 @@ struct TableEntry {
     }
 };
 
-// Reads the numbers of a second stage, `step` apart, and multiplies with the factors between the stages; `part`: that of the
-// first stage which they come from.
+// Reads the numbers of a second stage, `step` apart, and multiplies them by the twiddle factors; `part` is the index
+// of the part from the first stage.
 template <class R>
 __device__ inline void read_twiddled(R, float2* values, const float2* from, u32 step, const float2* roots, u32 part) {
     values[0] = from[0];
@@ -67,7 +69,7 @@ __device__ inline void read_twiddled(R, float2* values, const float2* from, u32 
     for (u32 n = 1; n < R::VALUE; ++n) values[n] = from[n * step] * roots[n * part];
 }
 
-// From charges to planes of the spectrum.
+// Transform of a plane from charges to the spectrum.
 struct ForwardPlane : Plane {
     __device__ explicit ForwardPlane(const Arguments& a) : Plane(a, a.transforms.z.first, a.transforms.z.second) {}
 
@@ -80,7 +82,7 @@ struct ForwardPlane : Plane {
         return {place(k), same ? stride * t.z.first + (k != 0) : place(a.grid_z - k), same};
     }
 
-    // Zeros for the next step, four at once where planes are aligned.
+    // Sets the charges to zero for the next step, four at once if planes are aligned.
     __device__ void clear_charges() const {
         const u32 points = a.grid_y * a.grid_z;
         int* charges = a.charge_grid + x * points;
@@ -93,14 +95,14 @@ struct ForwardPlane : Plane {
     }
 };
 
-// Charges, from fixed point to `f32`, in the first stage along z.
+// First stage along z, which reads the charges and converts them from fixed point to `f32`.
 struct ForwardZFirst : ForwardPlane {
     template <class R>
     __device__ void operator()(R radix) const {
         each(t.half_y.value, t.second_z, [&](u32 y, u32 n) {
             const int* charges = a.charge_grid + (x * a.grid_y + y) * a.grid_z + n;
             const u32 half = t.half_y.value * a.grid_z;
-            // one half, as sums and differences tell the rows apart
+            // the factor ½ belongs to the sums and differences that separate the rows
             const float scale = 0.5f / GRID_SCALE;
             float2 v[R::VALUE];
 #pragma unroll
@@ -128,7 +130,7 @@ struct ForwardZSecond : ForwardPlane {
     }
 };
 
-// Tells the rows apart.
+// First stage along y, which separates the two real rows.
 struct ForwardYFirst : ForwardPlane {
     template <class R>
     __device__ void operator()(R radix) const {
@@ -188,7 +190,8 @@ extern "C" __global__ void __launch_bounds__(PLANE_THREADS, PLANE_BLOCKS) transf
     with_second(plane.t.y.second, ForwardYSecond{plane});
 }
 
-// From planes of the spectrum to the potential: the stages in reverse order, real and imaginary parts swapped.
+// Transform of a plane from the spectrum to the potential: the stages in reverse order, with real and imaginary parts
+// swapped.
 struct InversePlane : Plane {
     __device__ explicit InversePlane(const Arguments& a) : Plane(a, a.transforms.z.second, a.transforms.z.first) {}
 
@@ -202,7 +205,7 @@ struct InversePlane : Plane {
     }
 };
 
-// The spectrum, in the first stage along y.
+// First stage along y of the inverse transform, which reads the spectrum.
 struct InverseYFirst : InversePlane {
     template <class R>
     __device__ void operator()(R radix) const {
@@ -222,7 +225,7 @@ struct InverseYFirst : InversePlane {
     }
 };
 
-// Joins the rows again.
+// Second stage along y of the inverse transform, which joins the two real rows again.
 struct InverseYSecond : InversePlane {
     template <class R>
     __device__ void operator()(R radix) const {
@@ -239,7 +242,7 @@ struct InverseYSecond : InversePlane {
             radix.transform(v);
 #pragma unroll
             for (u32 n = 0; n < HALF; ++n) {
-                // swapped transforms of two real rows; at k = −k they are real, but for rounding
+                // swapped transforms of two real rows; at k = −k they are real except for rounding errors
                 const float2 one = v[n], other = v[n + HALF];
                 float2* both = row(t.y.second * n + k);
                 both[places.at] = places.same ? make_float2(other.y, one.y) : make_float2(one.x + other.y, one.y - other.x);
@@ -295,7 +298,7 @@ extern "C" __global__ void __launch_bounds__(PLANE_THREADS, PLANE_BLOCKS) restor
     with_first(plane.t.z.first, InverseZSecond{plane});
 }
 
-// Lines along x, LINES to a block of threads: a thread has one number of a line and of a stage.
+// Lines along x, LINES per block of threads. A thread handles one part of a line in each stage.
 struct Lines {
     const Arguments& a;
     const Transforms& t;
@@ -323,7 +326,7 @@ struct ForwardLines : Lines {
     }
 };
 
-// The second stage, the multiplication, and the first stage of the inverse.
+// Second stage along x, multiplication by the influence function, and first stage of the inverse.
 template <bool SUMS>
 struct SolveStage : Lines {
     const Lattice& cell;
@@ -368,7 +371,7 @@ struct InverseLines : Lines {
 template <bool SUMS>
 __device__ inline void solve_on_lines(const Arguments& a) {
     const Lines lines(a);
-    // loads that wait together with those of the lines
+    // loaded here, so that the thread waits once for these loads and for those of the lines
     const TableEntry<float2> root(lines.t.x.roots, a.grid_x);
     const TableEntry<float> modulus(a.moduli, a.grid_x);
     const Lattice cell = *a.cell;

@@ -1,19 +1,19 @@
-// What forces begin with: positions as offsets, each atom's mesh point, cleared forces. The kernel that integrates leaves
-// all this behind (`packs_ahead`); where positions have changed otherwise, or sums are to be cleared and displacements
-// checked against the list buffer, `pack` comes first.
+// Preparation of a force evaluation: packs positions as offsets, computes each atom's grid point, and clears forces.
+// The kernel that integrates does this too (`packs_ahead`). `pack` runs if positions have changed otherwise, if sums
+// must be cleared, or if displacements must be checked against the list buffer.
 
-// The grid point below an atom along one axis, and how far beyond it the atom is (in grid steps), from a fractional
-// coordinate.
+// Returns the grid point below an atom along one axis, and the atom's distance from it in grid spacings, from a
+// fractional coordinate.
 __device__ inline u32 grid_point(double s, u32 points, float& fraction) {
     const double place = (s - floor(s)) * points;
     const double point = floor(place);
     fraction = float(place - point);
-    // rounding can leave the point one beyond the last
+    // rounding can give the point after the last
     return u32(point) % points;
 }
 
-// Whether a pair may be missing from the lists after an atom's displacement (squared, nm²) and a scaling of the whole
-// configuration; the counterpart of `ListSchedule::may_miss`.
+// Whether a pair may be missing from the lists after a displacement of an atom (squared, nm²) and a scaling of the
+// whole configuration; the counterpart of `ListSchedule::may_miss`.
 __device__ inline bool may_miss(double radius, double cutoff, double scale, double squared) {
     const double slack = scale * radius - cutoff;
     return slack < 0.0 || 4.0 * squared > slack * slack;
@@ -54,7 +54,7 @@ extern "C" __global__ void pack(const Arguments a, const double) {
     const u32 atom = a.slot_atom[slot];
     if (atom == NO_ATOM) {
         a.packed[slot] = make_float4(NOWHERE, NOWHERE, NOWHERE, 0.0f);
-        // nothing adds to it, but the host reads the whole array
+        // no kernel adds to an empty slot, but the host reads the whole array
         clear_force(a, slot);
         return;
     }

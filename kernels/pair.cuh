@@ -1,13 +1,13 @@
 // Nonbonded interaction of one pair of atoms. Coulomb functions are 1/r or 1/r³ plus a polynomial in r², as in
-// `src/engine/pair/polynomial.rs`; Lennard-Jones parameters follow a combination rule, as in `src/engine/backend/cpu/pair_lj.rs`; switches are those of
-// `src/engine/term/lj_switch.rs`.
+// `src/engine/pair/polynomial.rs`. Lennard-Jones parameters follow a combination rule, as in
+// `src/engine/backend/cpu/pair_lj.rs`. Switches are those of `src/engine/term/lj_switch.rs`.
 
-// f/r in kJ/mol/nm², and energies in kJ/mol.
+// Force over distance f/r in kJ/mol/nm², and energies in kJ/mol.
 struct PairTerm {
     float force, coulomb, lj;
 };
 
-// Σ c_k u^k with u = centre − r²; MORE where there are coefficients beyond the first.
+// Σ c_k u^k with u = centre − r². MORE: there are coefficients in addition to the first ones.
 template <bool MORE>
 __device__ inline float polynomial(const Smooth& p, float r2) {
     const float u = p.centre - r2;
@@ -22,7 +22,8 @@ __device__ inline float polynomial(const Smooth& p, float r2) {
     return sum;
 }
 
-// f r and the energy of a pair of 6 c6 and 12 c12 with the force switched off, given r and r⁻⁶, and f r without the switch.
+// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a force switch, given r, r⁻⁶, and f r
+// without the switch.
 template <bool SUMS>
 __device__ inline PairTerm force_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
                                           float force) {
@@ -39,18 +40,20 @@ __device__ inline PairTerm force_switched(const LjSwitch& s, float r, float six_
     return term;
 }
 
-// The same with the potential switched off.
+// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a potential switch, given r, r⁻⁶, and f r
+// without the switch.
 __device__ inline PairTerm potential_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
                                               float force) {
     const float x = fmaxf((r - s.from) * s.inverse_width, 0.0f), y = 1.0f - x, y2 = y * y;
-    // in powers of 1 − x: without cancellation near the cutoff
+    // powers of 1 − x avoid cancellation near the cutoff
     const float factor = y2 * y * fused(fused(6.0f, y, -15.0f), y, 10.0f);
     const float slope = s.slope * r * (x * x) * y2;
     const float energy = power6 * fused(twelve_c12 * (1.0f / 12.0f), power6, six_c6 * (-1.0f / 6.0f));
     return {fused(factor, force, slope * energy), 0.0f, factor * energy};
 }
 
-// Lennard-Jones: f r and the energy less that at the cutoff. `i` and `j` are the atoms' parameters for the rule.
+// Lennard-Jones: returns f r, and the energy minus that at the cutoff. `i` and `j` are the atoms' parameters for the
+// rule.
 template <int RULE, bool SUMS>
 __device__ inline PairTerm lj_pair(const Arguments& a, float r, float inverse_r2, float2 i, float2 j) {
     if (RULE == RULE_LORENTZ_BERTHELOT) {
@@ -77,13 +80,14 @@ __device__ inline PairTerm lj_pair(const Arguments& a, float r, float inverse_r2
             twelve_c12 * (1.0f / 12.0f) * (power6 * power6 - end6 * end6) - six_c6 * (1.0f / 6.0f) * (power6 - end6)};
 }
 
-// Force and energies of two atoms at a squared distance r2 (nm²), zeros unless they interact; `charge_product` in
-// kJ nm/mol. Branchless: of the 32 pairs of a warp some are nearly always within a cutoff.
+// Returns force and energies of two atoms at a squared distance r2 (nm²), zeros unless they interact;
+// `charge_product` in kJ nm/mol. The code is branchless, because some of the 32 pairs of a warp are nearly always
+// within a cutoff.
 template <int RULE, bool SUMS, bool MORE>
 __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_product, float2 lj_i, float2 lj_j,
                                      bool interact) {
     const bool electric = interact && r2 < a.coulomb_cutoff2, dispersive = interact && r2 < a.lj_cutoff2;
-    // only overlapping atoms are nearer
+    // clamps the distance of overlapping atoms
     const float raised = fmaxf(r2, a.lowest_r2);
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
     const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));

@@ -1,14 +1,15 @@
-// Pruning: copies the entries of the outer list within the inner radius to the inner list, chunk by chunk, compacted. Each chunk becomes
-// two lists, of the entries near either half of its block of 32: of pairs with 16 neighbours more are within the cutoff.
+// Pruning: copies the entries of the outer list within the inner radius to the inner list, chunk by chunk, compacted.
+// Each chunk becomes two lists, one for each half of its block of 32, with the entries near that half. With 16
+// instead of 32 i-atoms a larger share of the pairs is within the cutoff.
 
-// Positions predicted from the velocities, r + v t.
+// Predicts positions from the velocities, r + v t.
 extern "C" __global__ void predict_positions(const Arguments a, const double time) {
     const u32 atom = thread_number();
     if (atom < a.atoms) a.positions[atom] = a.positions[atom] + a.velocities[atom] * time;
 }
 
-// The entries of a chunk that are within the radius of one half of its block, those with excluded pairs first: few groups then need
-// masks.
+// Writes the entries of a chunk that are within the radius of one half of its block. Entries with excluded pairs come
+// first, so that few groups need masks.
 __device__ inline void write_half(const Arguments& a, u32 chunk, u32 half, const uint2 (&entries)[CHUNK_GROUPS],
                                   const u32 (&near)[CHUNK_GROUPS]) {
     const u32 lane = lane_number(), list = 2 * chunk + half, first = list * CHUNK_GROUPS * WARP, below = (1u << lane) - 1;
@@ -31,7 +32,7 @@ __device__ inline void write_half(const Arguments& a, u32 chunk, u32 half, const
         next_whole += __popc(unmasked);
     }
     const u32 groups = (kept + WARP - 1) / WARP;
-    // fill up the last group with entries without pairs
+    // fills the last group with entries without pairs
     const u32 empty = CENTRAL_SHIFT << SLOT_BITS | (a.chunk_block[chunk] * WARP + lane);
     if (kept + lane < groups * WARP) a.inner[first + kept + lane] = make_uint2(empty, 0u);
     if (lane == 0) a.inner_groups[list] = groups;

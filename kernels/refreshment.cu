@@ -1,5 +1,5 @@
-// A refreshment of velocities by itself, after a step that was integrated without it: where a barostat or the host comes
-// between. `advance_refreshed` does the same to the bit within the step.
+// Velocity refreshment as a separate kernel, after a step that was integrated without it because a barostat or the
+// host comes in between. `advance_refreshed` gives the same bits within the step.
 
 struct Refresh {
     const Arguments& a;
@@ -33,7 +33,7 @@ extern "C" __global__ void refresh(const Arguments a, const double timestep) {
     add_refreshment_work(a, work.work);
 }
 
-// Sets what the next refreshment is.
+// Sets the parameters of the next refreshment.
 extern "C" __global__ void set_refreshment(const Arguments a, const double) {
     if (thread_number() == 0) a.status->refreshment = a.refreshment;
 }

@@ -1,7 +1,8 @@
-// Velocities that a thermostat renews in part, the counterpart of `src/engine/ensemble/refreshment.rs` and `src/engine/backend/refresh.rs`;
-// and their random numbers, those of `src/engine/rng` to the bit: only sums, products, quotients and square roots.
+// Partial velocity refreshment by a thermostat, the counterpart of `src/engine/ensemble/refreshment.rs` and
+// `src/engine/backend/refresh.rs`. Its random numbers equal those of `src/engine/rng` bit for bit, because only sums,
+// products, quotients and square roots are used.
 
-// Philox4x32 with ten rounds.
+// Random number generator Philox4x32 with ten rounds.
 __device__ inline void philox(u32 (&counter)[4], u32 key_low, u32 key_high) {
     for (int round = 0; round < 10; ++round) {
         const u64 a = u64(0xD2511F53u) * counter[0], b = u64(0xCD9E8D57u) * counter[2];
@@ -35,18 +36,18 @@ __device__ inline float noise_cos(float x) {
     return 1.0f + square * series;
 }
 
-// Two independent normal numbers from two random words, by Box and Muller's transformation.
+// Two independent normal numbers from two random words, by the Box–Muller transformation.
 __device__ inline float2 box_muller(u32 radius, u32 angle) {
     const float uniform = (float(radius) + 0.5f) * (1.0f / 4294967296.0f);
     const float length = sqrtf(-2.0f * noise_ln(uniform));
-    // two bits choose the quarter of the circle, thirty the angle in it
+    // two bits choose the quadrant, thirty bits the angle in it
     const float within = float(int(angle & 0x3fffffffu) - 0x20000000) * (1.57079632679489661923f / 1073741824.0f);
     const float sine = noise_sin(within), cosine = noise_cos(within), sign = angle >> 31 == 0 ? length : -length;
     const bool turned = (angle & 0x40000000u) != 0;
     return make_float2(sign * (turned ? -sine : cosine), sign * (turned ? cosine : sine));
 }
 
-// Three independent normal numbers of an atom.
+// Three independent normal numbers for an atom.
 __device__ inline Vec3<double> normals(const Refreshment& refreshment, u32 atom) {
     u32 words[4] = {atom, refreshment.step[0], refreshment.step[1], PURPOSE_NOISE << 24};
     philox(words, refreshment.seed[0], refreshment.seed[1]);
@@ -54,7 +55,7 @@ __device__ inline Vec3<double> normals(const Refreshment& refreshment, u32 atom)
     return vec3(double(xy.x), double(xy.y), double(box_muller(words[2], words[3]).x));
 }
 
-// The change of a velocity: −(1−α) v + √((1−α²) kT/m) R.
+// Change of a velocity: −(1−α) v + √((1−α²) kT/m) R.
 __device__ inline Vec3<double> renewal(const Refreshment& refreshment, u32 atom, double mass, Vec3<double> velocity) {
     return velocity * refreshment.lost + normals(refreshment, atom) * sqrt(refreshment.variance * (1.0 / mass));
 }
@@ -65,15 +66,15 @@ __device__ inline void add_refreshment_work(const Arguments& a, double of_lane) 
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
 }
 
-// The work of constraint forces on an atom in a step: what its kinetic energy changes by beyond the work of the other forces,
-// ½ dt F·(v(t−½) + v(t+½)). Before its velocity in memory, v(t−½), is replaced.
+// Work of the constraint forces on an atom in a step: the change of its kinetic energy minus the work of the other
+// forces, ½ dt F·(v(t−½) + v(t+½)). It must be called before the velocity in memory, v(t−½), is replaced.
 __device__ inline double work_beyond_forces(const Arguments& a, u32 atom, Vec3<double> velocity, double timestep) {
     const Vec3<double> before = a.velocities[atom];
     return 0.5 * a.masses[atom] * (norm_squared(velocity) - norm_squared(before)) -
            0.5 * timestep * dot(force_on(a, a.atom_slot[atom]), before + velocity);
 }
 
-// Books both kinds of work of a step, one after the other: rounded alike whether or not they are done in one kernel.
+// Adds both kinds of work of a step separately, so that rounding does not depend on whether one kernel adds both.
 template <bool SUMS>
 __device__ inline void book_works(const Arguments& a, double of_constraints, double of_refreshment) {
     add_refreshment_work(a, of_constraints);
@@ -81,8 +82,9 @@ __device__ inline void book_works(const Arguments& a, double of_constraints, dou
     if (SUMS) add_sum(a, SUM_CONSTRAINT_WORK, of_constraints);
 }
 
-// Between the integration of two steps, by one thread; any number of times. Kernels that renew velocities read `step` and set
-// `next_step`, as their blocks start at different times.
+// Prepares the refreshment between the integration of two steps. For one thread; it may be called any number of
+// times. Kernels that renew velocities read `step` and set `next_step`, because their blocks start at different
+// times.
 __device__ inline void begin_refreshment(const Arguments& a) {
     Status& status = *a.status;
     status.refreshment.step[0] = status.refreshment.next_step[0];
@@ -91,15 +93,16 @@ __device__ inline void begin_refreshment(const Arguments& a) {
     status.refreshment_work = 0;
 }
 
-// The next refreshment, unless the host sets another, is that of the next step. One thread.
+// Sets the next refreshment to that of the next step, unless the host sets another one later. For one thread.
 __device__ inline void end_refreshment(const Arguments& a) {
     Refreshment& refreshment = a.status->refreshment;
     refreshment.next_step[0] = refreshment.step[0] + 1;
     refreshment.next_step[1] = refreshment.step[1] + (refreshment.step[0] + 1 == 0 ? 1 : 0);
 }
 
-// Renews the velocities of an update group, whose `unconstrained` positions are those after the whole move, and mends the
-// second half of the move; with constraints. Adds the work, and returns −1, or the leaf whose constraint failed.
+// Renews the velocities of an update group, whose `unconstrained` positions are those after the whole step, and
+// corrects the second half of the step, with constraints. Adds the work. Returns −1 on success, otherwise the leaf
+// whose constraint failed.
 template <class Kind>
 __device__ inline int renew(const Arguments& a, const Kind& kind, double timestep, UpdateGroup<Kind::SIZE>& group,
                             Vec3<double> (&velocity)[Kind::SIZE], double& work) {

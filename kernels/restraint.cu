@@ -1,7 +1,7 @@
-// Position restraints: a harmonic well with a flat bottom about a reference that may follow the cell; the counterpart of
-// `src/engine/restraint`. The kernel of bonded terms computes them.
+// Position restraints: a harmonic potential with a flat bottom around a reference that may follow the cell; the
+// counterpart of `src/engine/restraint`. The kernel of bonded terms computes them.
 
-// Where a point (nm) of the cell that references belong to is in the present one.
+// Maps a point (nm) of the references' cell to the present cell.
 __device__ inline Vec3<double> moved(const Lattice& then, const Lattice& now, Vec3<double> r) {
     if (!then.periodic || !now.periodic) return r;
     const Vec3<double> s = to_fractional(then, r);
@@ -28,7 +28,7 @@ __device__ inline Held held(const RestraintSet& set, const Lattice& cell, Vec3<d
     return {d * (-set.force_constant * beyond / distance), position - origin, 0.5 * beyond * beyond};
 }
 
-// A force constant (kJ/mol/nm²) at a time (ps); the counterpart of `Schedule::at`.
+// Returns a force constant (kJ/mol/nm²) at a time (ps); the counterpart of `Schedule::at`.
 __device__ inline double force_constant_at(const Arguments& a, const RestraintSet& set, double time) {
     const double* points = a.restraint_points + 2 * set.first_point;
     u32 later = 0;
@@ -39,7 +39,8 @@ __device__ inline double force_constant_at(const Arguments& a, const RestraintSe
     return before[1] + (before[3] - before[1]) * ((time - before[0]) / (before[2] - before[0]));
 }
 
-// The force constants of a time (ps since the start of the stage), for the forces that follow; a thread per set.
+// Sets the force constants at `time` (ps since the start of the stage) for the forces that follow; one thread per
+// set.
 extern "C" __global__ void set_force_constants(const Arguments a, const double time) {
     const u32 number = thread_number();
     if (number >= a.restraint_work->sets) return;
@@ -49,8 +50,8 @@ extern "C" __global__ void set_force_constants(const Arguments a, const double t
     a.restraint_slopes[number] = 0;
 }
 
-// The work of force constants that change, after a step of `timestep` (ps), as `Restraining::book_work` counts it. One
-// thread, so that the sum has one order.
+// Adds the work of time-dependent force constants after a step of `timestep` (ps), as `Restraining::book_work` does.
+// For one thread, so that the order of the sum is fixed.
 extern "C" __global__ void book_restraint_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     RestraintWork& work = *a.restraint_work;

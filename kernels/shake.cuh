@@ -1,13 +1,13 @@
 // SHAKE cluster: constraints from one centre to N leaves, in double precision, the counterpart of
-// `src/engine/constraint/shake.rs`: SHAKE in matrix form with the matrix of the old bonds, factored once.
+// `src/engine/constraint/shake.rs`: SHAKE in matrix form. The matrix of the old bonds is factored once.
 
-// Masses (1/amu) and squared lengths (nm²).
+// Inverse masses (1/amu) and squared lengths (nm²).
 template <int N>
 struct ShakeShape {
     double inverse_center, inverse_leaf[N], length_squared[N];
 };
 
-// A_ij = d_i·d_j (w_c + δ_ij w_i) as L D Lᵀ: the unit lower triangle and 1/D.
+// Matrix A_ij = d_i·d_j (w_c + δ_ij w_i), factored as L D Lᵀ: the unit lower triangle and 1/D.
 template <int N>
 struct Factored {
     double lower[N][N], inverse_diagonal[N];
@@ -46,7 +46,7 @@ __device__ inline void solve(const Factored<N>& factored, double* b) {
     }
 }
 
-// Displacements (nm) of the centre, change[0], and the leaves, for given multipliers.
+// Computes the displacements (nm) of the centre, change[0], and of the leaves, for given multipliers.
 template <int N>
 __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bonds, const double* multipliers,
                             Vec3<double>* change) {
@@ -59,8 +59,8 @@ __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bond
     }
 }
 
-// Corrections to the new positions. Returns −1 on success, else the leaf with the largest initial error. Positions are
-// those of the centre, then the leaves; `tolerance` is relative.
+// Computes corrections to the new positions. Returns −1 on success, otherwise the leaf with the largest initial
+// error. Positions are those of the centre, then of the leaves; `tolerance` is relative.
 template <int N>
 __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
                             double tolerance, Vec3<double>* change) {
@@ -83,7 +83,7 @@ __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old,
         for (int i = 0; i < N; ++i) {
             const Vec3<double> current = fresh[i] + (change[1 + i] - change[0]);
             residual[i] = 0.5 * (shape.length_squared[i] - norm_squared(current));
-            // false for NaN
+            // the comparison is false for NaN
             converged = converged && fabs(residual[i]) <= tolerance * shape.length_squared[i];
             if (iteration == 0 && !(fabs(residual[i]) <= largest)) {
                 largest = fabs(residual[i]);

@@ -1,14 +1,14 @@
-// Spatial sorting of atoms into slots, 32 neighbours per block: columns along the third lattice vector, traversed up and
-// down in turn, cut into thin slices. A counting sort fills the slices; atoms in a slice are ordered by index, so that the
-// result never depends on timing.
+// Spatial sorting of atoms into slots, 32 neighbours per block. Columns along the third lattice vector, traversed
+// alternately up and down, are cut into thin slices. A counting sort fills the slices. Atoms in a slice are ordered
+// by index, so that the result never depends on timing.
 
-// The one of `bins` equal bins that holds a fractional coordinate.
+// Returns the bin, of `bins` equal ones, that contains a fractional coordinate.
 __device__ inline u32 bin_of(double s, u32 bins) {
     const int bin = int(floor(s * bins));
     return u32(bin < 0 ? 0 : bin >= int(bins) ? int(bins) - 1 : bin);
 }
 
-// The slice that holds a position, numbered along the traversal.
+// Returns the slice that contains a position. Slices are numbered along the traversal.
 __device__ inline u32 slice_number(const Arguments& a, const Lattice& cell, Vec3<double> wrapped) {
     const Vec3<double> s = cell.periodic
                                ? to_fractional(cell, wrapped)
@@ -20,7 +20,7 @@ __device__ inline u32 slice_number(const Arguments& a, const Lattice& cell, Vec3
     return column * a.slices + (column % 2 == 0 ? z : a.slices - 1 - z);
 }
 
-// Count the atoms of each slice; the counts are zero before.
+// Counts the atoms of each slice. The counts must be zero before.
 extern "C" __global__ void sort_count(const Arguments a, const double) {
     const u32 atom = thread_number();
     if (atom >= a.atoms) return;
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS) sort_scan(const Argum
     if (threadIdx.x == 0) a.slice_starts[all] = before_tile;
 }
 
-// Put atoms into the slots of their slice, in any order; `slice_filled` is zero before.
+// Puts atoms into the slots of their slice, in any order. `slice_filled` must be zero before.
 extern "C" __global__ void sort_fill(const Arguments a, const double) {
     const u32 atom = thread_number();
     if (atom >= a.atoms) return;
@@ -68,7 +68,7 @@ extern "C" __global__ void sort_fill(const Arguments a, const double) {
     a.slot_atom[a.slice_starts[slice] + atomicAdd(&a.slice_filled[slice], 1u)] = atom;
 }
 
-// Insertion sort of the few atoms of each slice.
+// Sorts the few atoms of each slice by insertion.
 extern "C" __global__ void sort_order(const Arguments a, const double) {
     const u32 slice = thread_number();
     if (slice >= a.columns_x * a.columns_y * a.slices) return;
@@ -87,12 +87,12 @@ __device__ inline double warp_min(double value) {
     return value;
 }
 
-// The middle of a range, as a multiple of ORIGIN_QUANTUM.
+// Middle of a range, as a multiple of ORIGIN_QUANTUM.
 __device__ inline float quantised_middle(double low, double high) {
     return float(rint(0.5 * (low + high) / ORIGIN_QUANTUM) * ORIGIN_QUANTUM);
 }
 
-// A box by its lowest and its highest corner.
+// A box, given by its lowest and its highest corner.
 struct Box {
     Vec3<double> low, high;
 };
@@ -108,8 +108,8 @@ __device__ inline void store_box(float4* boxes, u32 number, const Box& box) {
     boxes[2 * number + 1] = make_float4(float(box.high.x), float(box.high.y), float(box.high.z), 0.0f);
 }
 
-// Per-slot data, and bounding boxes of blocks and regions: one block of threads for each region of 32 blocks of atoms, one
-// warp for each of these.
+// Computes per-slot data, and bounding boxes of blocks and regions: one block of threads per region of 32 blocks of
+// atoms, one warp per block of atoms.
 extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Arguments a, const double) {
     __shared__ float4 boxes[2 * WARP];
     const u32 slot = thread_number(), block = warp_number(), warp = threadIdx.x / WARP, lane = lane_number();
@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Argu
     }
     __syncthreads();
     if (warp > 0) return;
-    // from the rounded corners, so that every block is inside its region
+    // the rounded corners are used, so that every block is inside its region
     box = warp_box({widened(xyz(boxes[2 * lane])), widened(xyz(boxes[2 * lane + 1]))});
     if (lane == 0) store_box(a.regions, blockIdx.x, box);
 }

@@ -1,8 +1,8 @@
-// Potential functions: forces and energy of one term. Each function is the counterpart of that in `src/engine/term/` with its
-// name.
+// Potential functions: forces and energy of one term. Each function is the counterpart of the function of the same
+// name in `src/engine/term/`.
 //
-// Forces are those on the named atoms in kJ/mol/nm. Displacements are minimum images and, where T is float, were formed in
-// double precision.
+// Forces are those on the named atoms in kJ/mol/nm. Displacements are minimum images. If T is float, they were
+// computed in double precision and rounded.
 
 // Forces on N atoms and the energy.
 template <class T, int N>
@@ -59,10 +59,10 @@ struct Dihedral {
     Vec3<T> gradient[4];
 };
 
-// Below this |u × g|² (nm⁴) three atoms are collinear and φ is undefined.
+// Lower limit of |u × g|² (nm⁴), below which three atoms are collinear and φ is undefined.
 constexpr double COLLINEAR = 1e-18;
 
-// From ij = r_i − r_j, kj = r_k − r_j and lk = r_l − r_k (Blondel & Karplus 1996).
+// Computes φ and its gradient from ij = r_i − r_j, kj = r_k − r_j and lk = r_l − r_k (Blondel & Karplus 1996).
 template <class T>
 __device__ inline Dihedral<T> dihedral(const Vec3<T> (&displacements)[3]) {
     const Vec3<T> ij = displacements[0], kj = displacements[1], lk = displacements[2];
@@ -91,7 +91,7 @@ __device__ inline Term<T, 4> torsion(const Vec3<T> (&displacements)[3], const T 
     const Dihedral<T> d = dihedral(displacements);
     const T periodicity = parameters[0], cosine_phase = parameters[1], sine_phase = parameters[2];
     const T force_constant = parameters[3];
-    // (cos φ + i sin φ)ⁿ: square, and multiply where the next binary digit of n is set
+    // (cos φ + i sin φ)ⁿ by squaring, and multiplying if the next binary digit of n is set
     T re = T(1), im = T(0);
     const int n = int(periodicity);
     for (int digit = 4; digit > 0; digit /= 2) {
@@ -168,15 +168,16 @@ __device__ inline Radial<T> lennard_jones(T inverse_r2, T c6, T c12) {
     return {(T(12) * repulsion - T(6) * attraction) * inverse_r2, repulsion - attraction};
 }
 
-// (αr)² below which erf(αr)/(αr) is a power series. Above it, cancellation in the force loses a factor 1/(αr)² in accuracy.
-// The first term left out, the range to the power of SERIES_TERMS over 7!, is below the rounding of either type.
+// Limit of (αr)² below which erf(αr)/(αr) is a power series. Above it, cancellation in the force loses a factor
+// 1/(αr)² in accuracy. The first term that is left out, range^SERIES_TERMS/7!, is below the rounding error of either
+// type.
 template <class T>
 struct Series {
     static constexpr double RANGE = sizeof(T) == sizeof(float) ? 0.25 : 1e-2;
 };
 constexpr int SERIES_TERMS = 7;
 
-// E = −q_i q_j erf(αr)/r: takes an excluded pair out of the reciprocal sum.
+// E = −q_i q_j erf(αr)/r: removes an excluded pair from the reciprocal sum.
 template <class T>
 __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, T alpha) {
     const T two_over_root_pi = T(1.1283791670955126);
@@ -199,7 +200,7 @@ __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, 
     return {charge_product * field, -(charge_product * potential)};
 }
 
-// A scaled 1-4 pair: plain Coulomb and Lennard-Jones, never cut off; the force is that on i.
+// Scaled 1-4 pair: plain Coulomb and Lennard-Jones without a cutoff. The force is that on i.
 template <class T>
 struct Pair14 {
     Vec3<T> force;

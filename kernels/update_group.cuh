@@ -1,7 +1,7 @@
-// Update groups: atoms joined by constraints, integrated by one thread: a free atom, a rigid water, or a SHAKE cluster of
-// one centre and up to four leaves. All arithmetic is in double precision.
+// Update groups: atoms connected by constraints, which one thread integrates. A group is a free atom, a rigid water,
+// or a SHAKE cluster of one centre and up to four leaves. All arithmetic is in double precision.
 
-// The atoms of an update group, the constraint's centre first.
+// Atoms of an update group, the centre of the constraints first.
 template <int N>
 struct UpdateGroup {
     u32 atoms[N];
@@ -28,17 +28,17 @@ struct Rigid {
     __device__ u32 operator[](u32 k) const {
         return water.atoms[k];
     }
-    // The corrections; returns −1, or the leaf whose constraint failed.
+    // Computes the corrections. Returns −1 on success, otherwise the leaf whose constraint failed.
     __device__ int constrain(const Arguments& a, const UpdateGroup<3>& group, Vec3<double>* change) const {
         const SettleShape shape =
             settle_shape(a.masses[water.atoms[0]], a.masses[water.atoms[1]], water.oh, water.hh);
         settle(shape, group.old, group.unconstrained, change);
-        // a NaN spreads to all components of the oxygen
+        // a NaN in any atom spreads to all components of the oxygen
         return fabs(change[0].x) < 1e300 ? -1 : 0;
     }
 };
 
-// A SHAKE cluster of N leaves.
+// A SHAKE cluster with N leaves.
 template <int N>
 struct Shake {
     static constexpr int SIZE = N + 1;
@@ -58,7 +58,7 @@ struct Shake {
     }
 };
 
-// Calls `work` with the update group of this thread, if it has one. Kinds begin at whole warps.
+// Calls `work` with the update group of this thread, if it has one. Each kind begins at a whole warp.
 template <class Work>
 __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     const u32 thread = thread_number();
@@ -74,13 +74,13 @@ __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     if (kind == GROUP_SHAKE4) work(Shake<4>{a.shakes4[index]});
 }
 
-// Reports a failed constraint, of several the one with the lowest atoms; the group keeps its positions.
+// Reports a failed constraint; of several failures, the one with the lowest atoms. The group keeps its positions.
 template <int N>
 __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& group, int failed) {
     atomicMin(&a.status->failed[0], group.atoms[0]);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-        // branchless: indexing by a variable would move the whole group from registers to local memory
+        // branchless, because indexing with a variable would move the whole group from registers to local memory
         atomicMin(&a.status->failed[1], group.atoms[k] | (k == 1 + failed ? 0u : NO_ATOM));
         a.old[group.atoms[k]] = group.old[k];
     }
@@ -89,11 +89,11 @@ __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& gr
 // Contribution of one update group to the sums over centres of mass.
 struct CentreSums {
     double mass, power;                 // amu, Σ v·F before the step in kJ/mol/ps
-    double moment;                      // Σ r·F about any point of the group, kJ/mol
-    Vec3<double> lever, force;          // Σ m r about that point; Σ F
-    Vec3<double> before, after;         // momentum
+    double moment;                      // Σ r·F relative to a reference point of the group, kJ/mol
+    Vec3<double> lever, force;          // Σ m r relative to the reference point; Σ F
+    Vec3<double> before, after;         // momentum before and after the step
 
-    // Adds an atom before the step, at `r` from that point.
+    // Adds an atom before the step, at `r` from the reference point.
     __device__ void start(Vec3<double> r, Vec3<double> velocity, Vec3<double> on_atom, double m) {
         mass += m;
         power += dot(velocity, on_atom);
@@ -102,7 +102,7 @@ struct CentreSums {
         force = force + on_atom;
         before = before + velocity * m;
     }
-    // The same after it.
+    // Adds an atom after the step.
     __device__ void end(Vec3<double> velocity, double m) {
         after = after + velocity * m;
     }
@@ -110,10 +110,10 @@ struct CentreSums {
 
 // Sums over an integration step, kJ/mol.
 struct StepSums {
-    double before, after, cross;                        // kinetic energy of both half steps, and ½ m v·v with both
-    double centre_before, centre_after, centre_cross;   // ½ P²/M of groups, and ½ P·P/M with both
-    double internal_virial, power;                      // Σ (r−R)·F; Σ v·F before, kJ/mol/ps
-    Tensor virial;                                      // of the constraint forces
+    double before, after, cross;                        // kinetic energy of both half steps, and ½ m v(t−½)·v(t+½)
+    double centre_before, centre_after, centre_cross;   // ½ P²/M of groups at both half steps, and ½ P(t−½)·P(t+½)/M
+    double internal_virial, power;                      // Σ (r−R)·F; Σ v·F before the step, kJ/mol/ps
+    Tensor virial;                                      // virial of the constraint forces
 
     __device__ void add(const CentreSums& c) {
         const double half = 0.5 / c.mass;
@@ -123,7 +123,7 @@ struct StepSums {
         internal_virial += c.moment - dot(c.lever, c.force) * (1.0 / c.mass);
         power += c.power;
     }
-    // All lanes of a warp must call it.
+    // Adds to the device's sums. All lanes of a warp must call this.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);
@@ -137,7 +137,8 @@ struct StepSums {
     }
 };
 
-// The centre of mass of an update group before the last step, and its displacement since, both times the group's mass.
+// Centre of mass of an update group before the last step, and its displacement since then, both multiplied by the
+// group's mass.
 struct CentreMotion {
     double mass;
     Vec3<double> old, moved, momentum;
@@ -149,7 +150,7 @@ struct CentreMotion {
         moved = moved + (a.positions[atom] - a.old[atom]) * m;
         momentum = momentum + a.velocities[atom] * m;
     }
-    // R(t) times `length` and V times `speed`, with what follows for an atom at t+dt.
+    // Scales R(t) by `length` and V by `speed`, and changes the position of an atom at t+dt accordingly.
     __device__ void scale(const Arguments& a, u32 atom, double length, double speed) const {
         const double further = (length - 1.0) / mass, faster = (speed - 1.0) / mass;
         a.positions[atom] = a.positions[atom] + old * further + moved * faster;

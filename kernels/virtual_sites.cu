@@ -1,19 +1,20 @@
-// Virtual sites, the counterpart of `src/engine/virtual_sites`: positions from those of atoms, and forces back onto these. One
-// thread per cluster of sites that follow from each other. All arithmetic is in double precision.
+// Virtual sites, the counterpart of `src/engine/virtual_sites`: positions from those of atoms, and spreading of
+// forces to these atoms. One thread handles a cluster of sites that depend on each other. All arithmetic is in double
+// precision.
 
-// u/|u|
+// Unit vector u/|u|.
 __device__ inline Vec3<double> direction(Vec3<double> u) {
     return u * inverse_norm(norm_squared(u));
 }
 
-// The factor of u that `factor` of u/|u| amounts to.
+// Converts a derivative with respect to u/|u| to a derivative with respect to u.
 __device__ inline Vec3<double> through_direction(Vec3<double> u, Vec3<double> factor) {
     const double inverse = inverse_norm(norm_squared(u));
     const Vec3<double> along = u * inverse;
     return (factor - along * dot(along, factor)) * inverse;
 }
 
-// The two vectors that a local frame is made from, and its origin.
+// Origin of a local frame, and the two vectors that define its axes.
 struct LocalFrame {
     Vec3<double> origin, u, v;
 
@@ -24,7 +25,7 @@ struct LocalFrame {
     }
 };
 
-// A site with what it follows from. Its parameters are listed in `src/engine/backend/cuda/layout/sites.rs`.
+// A site and the atoms from which it is constructed. `src/engine/backend/cuda/layout/sites.rs` lists its parameters.
 struct Site {
     const Arguments& a;
     VirtualSite site;
@@ -35,14 +36,15 @@ struct Site {
     __device__ Vec3<double> at(u32 k) const {
         return a.positions[atom(k)];
     }
-    // r_k − r_j
+    // Displacement r_k − r_j.
     __device__ Vec3<double> from(u32 j, u32 k) const {
         return at(k) - at(j);
     }
     __device__ double parameter(u32 k) const {
         return a.site_parameters[site.first_parameter + k];
     }
-    // Component `which` of the weights of atom k in a local frame, behind the place of the site in it.
+    // Component `which` of the weights of atom k in a local frame. Weights follow the position of the site in the
+    // frame.
     __device__ double frame_weight(u32 k, u32 which) const {
         return parameter(3 + 3 * k + which);
     }
@@ -64,12 +66,12 @@ struct Site {
         return sum;
     }
 
-    // The part of r_jk across r_ij, in the plane of the three.
+    // Component of r_jk perpendicular to r_ij, in the plane of the three atoms.
     __device__ Vec3<double> across(Vec3<double> along, Vec3<double> jk) const {
         return jk - along * dot(along, jk);
     }
 
-    // The normal of a plane through a r_ik − r_ij and b r_il − r_ij.
+    // Computes the two vectors a r_ik − r_ij and b r_il − r_ij, whose cross product is the normal of a plane.
     __device__ void sides(Vec3<double>& ja, Vec3<double>& jb) const {
         ja = from(0, 2) * parameter(0) - from(0, 1);
         jb = from(0, 3) * parameter(1) - from(0, 1);
@@ -102,7 +104,7 @@ struct Site {
         }
     }
 
-    // Calls `add` with the number of an atom and the force on it (kJ/mol/nm), for all that `force` on the site amounts to.
+    // Spreads `force` on the site: calls `add` with the index of each atom and the force on it (kJ/mol/nm).
     template <class Add>
     __device__ void spread(Vec3<double> force, Add add) const {
         switch (site.kind) {
@@ -177,7 +179,7 @@ struct Site {
     }
 };
 
-// Places all sites; where `moved` is not zero, after a step, whose old positions of sites are kept.
+// Places all sites. If `moved` is not zero, a step has moved the atoms, and the old positions of sites are kept.
 extern "C" __global__ void place_sites(const Arguments a, const double moved) {
     const u32 cluster = thread_number();
     if (cluster >= a.site_clusters || halted(a)) return;
@@ -189,8 +191,8 @@ extern "C" __global__ void place_sites(const Arguments a, const double moved) {
     }
 }
 
-// Takes the force (kJ/mol/nm) from the atom in a slot. An exchange is done where additions are, so that it comes after
-// those of this thread.
+// Takes the force (kJ/mol/nm) from the atom in a slot and clears it. An atomic exchange acts at the same place as
+// atomic additions, so it comes after the additions of this thread.
 __device__ inline Vec3<double> take_force(const Arguments& a, u32 slot) {
     double components[3];
     for (u32 axis = 0; axis < 3; ++axis) {
@@ -200,7 +202,7 @@ __device__ inline Vec3<double> take_force(const Arguments& a, u32 slot) {
     return vec3(components[0], components[1], components[2]);
 }
 
-// Moves the forces on sites to their atoms, and adds what this changes of the virial W = Σ r⊗F.
+// Spreads the forces on sites to their atoms, and adds the resulting change of the virial W = Σ r⊗F.
 template <bool SUMS>
 __device__ inline void spread_sites_of(const Arguments& a) {
     if (halted(a)) return;
@@ -208,7 +210,7 @@ __device__ inline void spread_sites_of(const Arguments& a) {
     Tensor virial = {};
     if (cluster < a.site_clusters) {
         const u32 first = a.site_starts[cluster];
-        // a site after those that follow from it
+        // reverse order: a site comes after the sites that depend on it
         for (u32 k = a.site_starts[cluster + 1]; k > first; --k) {
             const Site site = {a, a.virtual_sites[k - 1]};
             const Vec3<double> origin = a.positions[site.site.site];

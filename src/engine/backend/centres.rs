@@ -1,16 +1,17 @@
-//! Groups of atoms that constraints hold together, as barostats see them: [`crate::ensemble::barostat`].
+//! Sums over constraint groups (atoms connected by constraints) for barostats: see [`crate::ensemble::barostat`].
 
 use crate::vec3::Vec3;
 
-/// Sums over all groups of atoms that constraints hold together, along x, y, z, kJ/mol.
+/// Sums over all constraint groups, along x, y and z, in kJ/mol. M, R and V are mass, centre of mass and velocity of
+/// a group.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupSums {
-    /// kinetic energies of the centres, half a step before and after the time of the forces
+    /// kinetic energies of the group centres, half a step before and after the time of the forces
     pub(super) before: Vec3,
     pub(super) after: Vec3,
     /// ½ Σ M V(t−½) V(t+½)
     pub(super) cross: Vec3,
-    /// Σ (r−R) F
+    /// Σ (r−R) F over the atoms of each group
     pub(super) internal_virial: Vec3,
 }
 
@@ -27,14 +28,14 @@ impl std::ops::Add for GroupSums {
     }
 }
 
-/// Mass, momentum, and force of some atoms.
+/// Returns the total mass, momentum and force of `atoms`.
 pub(super) fn totals(atoms: &[u32], masses: &[f64], velocities: &[Vec3], forces: &[Vec3]) -> (f64, Vec3, Vec3) {
     atoms.iter().map(|&atom| atom as usize).fold((0.0, Vec3::ZERO, Vec3::ZERO), |(mass, momentum, force), atom| {
         (mass + masses[atom], momentum + velocities[atom] * masses[atom], force + forces[atom])
     })
 }
 
-/// Their centre of mass.
+/// Returns the centre of mass of `atoms`.
 pub(super) fn centre_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Vec3 {
     if let &[atom] = atoms {
         return positions[atom as usize];
@@ -43,7 +44,7 @@ pub(super) fn centre_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Ve
     atoms.iter().map(|&atom| positions[atom as usize] * masses[atom as usize]).sum::<Vec3>() / mass
 }
 
-/// Σ (r−R) F of some atoms about their centre R, along x, y, z.
+/// Returns Σ (r−R) F of `atoms` about the centre R, along x, y and z.
 pub(super) fn internal_virial(atoms: &[u32], centre: Vec3, positions: &[Vec3], forces: &[Vec3]) -> Vec3 {
     if atoms.len() == 1 {
         return Vec3::ZERO;

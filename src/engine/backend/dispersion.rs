@@ -1,34 +1,39 @@
-//! Long-range dispersion: the Lennard-Jones energy and virial beyond the cutoff, for a uniform density.
+//! Long-range dispersion correction: Lennard-Jones energy and virial beyond the cutoff, for a uniform density.
 
 use std::f64::consts::PI;
 
 use crate::system::{DispersionCorrection, LjModifier, System};
 use crate::term::LjSwitch;
 
-/// The correction of a frozen system; only the volume is left open.
+/// The dispersion correction of a system as a function of the volume.
 ///
 /// With ⟨c⟩ averaged over pairs of N atoms and g(r) = 1 beyond the cutoff r_c, the tails are
-/// E₆ = −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids, §2.8).
-/// A potential-shift has also lifted every pair inside the cutoff; giving that back for 4πr_c³N/(3V) − 1 neighbours each (the atom
-/// itself is none) makes the totals 2E₆ + N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
-/// The r⁻⁴ term of 12-6-4 ions has E₄ = −2πN²⟨c4⟩/(V r_c), with a shift 4/3 E₄ + N⟨c4⟩/(2r_c⁴), and the trace 4E₄.
-/// The virial is that of the missing forces, tr W = 6E₆ + 12E₁₂, whatever the shift; with the potential-shift it is −3V dE/dV.
+/// E₆ = −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids,
+/// §2.8).
+/// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts that for
+/// 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so the totals are 2E₆ +
+/// N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
+/// The r⁻⁴ term of 12-6-4 ions has E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift it is 4/3 E₄ + N⟨c4⟩/(2r_c⁴), and
+/// its virial has the trace 4E₄.
+/// The virial is that of the missing forces, tr W = 6E₆ + 12E₁₂, with or without a shift. With a potential shift it
+/// equals −3V dE/dV.
 ///
-/// A switch adds what it has taken, 2πN²/V ∫ (V − V_switched) r² dr up to r_c with g(r) = 1. A force switch has lifted all
-/// pairs closer than r₁ by the same, which again is not given back for the atom itself. Both leave no step at the cutoff, so that
-/// tr W = −3V dE/dV.
+/// With a switch the correction also contains the energy that the switch removes, 2πN²/V ∫ (V − V_switched) r² dr up
+/// to r_c with g(r) = 1. A force switch shifts all pairs closer than r₁ by the same energy; again the correction
+/// excludes an atom's pair with itself. Neither switch leaves a step at the cutoff, so tr W = −3V dE/dV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DispersionTail {
     /// energy times volume, kJ/mol nm³
     energy: f64,
     /// each diagonal element of the virial times volume, kJ/mol nm³
     virial: f64,
-    /// energy whatever the volume, kJ/mol
+    /// energy that does not depend on the volume, kJ/mol
     constant: f64,
 }
 
 impl DispersionTail {
-    /// For the mode and the cutoff of the system's settings; zero where there is no cutoff, or a mesh.
+    /// Computes the correction for the mode and the cutoff in the settings of the system. It is zero without a
+    /// cutoff, and with LJ-PME.
     pub fn new(system: &System) -> Self {
         let settings = &system.settings;
         let Some(cutoff) = settings.cutoff_lj else { return Self::default() };
@@ -59,14 +64,14 @@ impl DispersionTail {
         }
     }
 
-    /// Energy (kJ/mol) and each diagonal element of the virial (kJ/mol) at a volume in nm³.
+    /// Returns the energy (kJ/mol) and each diagonal element of the virial (kJ/mol) at `volume` (nm³).
     pub fn at(&self, volume: f64) -> (f64, f64) {
         (self.energy / volume + self.constant, self.virial / volume)
     }
 }
 
-/// What a switch takes from r⁻ᵅ/α up to the cutoff, for α = 6 and 12: ∫ ΔV r² dr (nm³⁻ᵅ), and ΔV (nm⁻ᵅ) before the switch,
-/// where it is constant.
+/// Returns the energy that a switch removes from r⁻ᵅ/α up to the cutoff, for α = 6 and 12: the integral ∫ ΔV r² dr
+/// (nm³⁻ᵅ), and the constant ΔV (nm⁻ᵅ) below the switching distance.
 fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
     let missing = |r: f64| {
         let [sixth, twelfth] = switch.radial(r * r, 1.0 / r).energy;
@@ -86,10 +91,11 @@ fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
     [0, 1].map(|k| [taken[k], shift[k]])
 }
 
-/// Intervals between both ends of a switch: Simpson's rule is off by 10⁻¹¹ of the integral for switches over half the cutoff.
+/// Intervals of Simpson's rule between both ends of a switch. The error is 10⁻¹¹ of the integral for a switch over
+/// half the cutoff.
 const INTERVALS: u32 = 1000;
 
-/// Σ over ordered pairs of atoms (with themselves) and over atoms, of c4, c6 and c12.
+/// Sums of c4, c6 and c12: over ordered pairs of atoms (self pairs included), and over self pairs alone.
 fn sums(system: &System) -> ([f64; 3], [f64; 3]) {
     let mut count = vec![0.0; system.nonbonded.types];
     for atom in &system.topology.atoms {
@@ -111,14 +117,14 @@ fn sums(system: &System) -> ([f64; 3], [f64; 3]) {
     (pairs, own)
 }
 
-/// ⟨c4⟩, ⟨c6⟩ and ⟨c12⟩ over the N(N + 1)/2 unordered pairs that count each atom with itself, as OpenMM does.
+/// Returns ⟨c4⟩, ⟨c6⟩ and ⟨c12⟩ over the N(N + 1)/2 unordered pairs, self pairs included, as OpenMM does.
 fn average_over_all_pairs(system: &System) -> [f64; 3] {
     let atoms = system.topology.atoms.len() as f64;
     let (pairs, own) = sums(system);
     [0, 1, 2].map(|power| (pairs[power] + own[power]) / (atoms * (atoms + 1.0)).max(1.0))
 }
 
-/// ⟨c6⟩ over the pairs of different atoms that are not excluded, as GROMACS does.
+/// Returns ⟨c6⟩ over the pairs of different atoms that are not excluded, as GROMACS does.
 fn average_over_interacting_pairs(system: &System) -> f64 {
     let topology = &system.topology;
     let atoms = topology.atoms.len() as f64;

@@ -4,23 +4,23 @@ use crate::system::bonded_terms;
 
 macro_rules! define_energies {
     ($($(#[$doc:meta])* $energy:ident { $($rest:tt)* })*) => {
-        /// Energies in kJ/mol. `lj` and `coulomb` are totals that contain their parts named after them.
+        /// Energies in kJ/mol. `lj` and `coulomb` are totals that include the fields documented as their parts.
         #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct Energies {
             $($(#[$doc])* pub $energy: f64,)*
-            /// torsion–torsion maps
+            /// torsion–torsion maps (CMAP)
             pub cmap: f64,
-            /// forces of the user's own ([`ExternalForce`](super::ExternalForce))
+            /// user-defined forces ([`ExternalForce`](super::ExternalForce))
             pub external: f64,
-            /// restraints of positions ([`crate::restraint`])
+            /// position restraints ([`crate::restraint`])
             pub position_restraint: f64,
             /// restraints of collective variables ([`crate::restraint`])
             pub restraint: f64,
-            /// Lennard-Jones: pairs + 1-4 + dispersion correction or mesh
+            /// Lennard-Jones: pairs + 1-4 + dispersion correction or LJ-PME mesh
             pub lj: f64,
             /// the 1-4 part of `lj`
             pub lj_14: f64,
-            /// the long-range part of `lj`; with LJ-PME that of the mesh, with its self term
+            /// the long-range part of `lj`: the dispersion correction, or the mesh with its self term with LJ-PME
             pub dispersion_correction: f64,
             /// Coulomb: real space + 1-4 + exclusion correction + reciprocal + self + plasma term
             pub coulomb: f64,
@@ -31,8 +31,7 @@ macro_rules! define_energies {
         }
 
         impl Energies {
-            /// Names of the energies in the order of the energy table: those of the bonded terms, then the others, then
-            /// their sum.
+            /// Names of the energies in the order of the energy table: bonded terms, other terms, sum.
             pub const NAMES: &'static [&'static str] = &[
                 $(stringify!($energy),)*
                 "cmap",
@@ -66,7 +65,7 @@ macro_rules! define_energies {
                 ]
             }
 
-            /// All terms, but not their sum.
+            /// All terms without their sum.
             pub(super) fn terms_mut(&mut self) -> [&mut f64; Self::NAMES.len() - 1] {
                 [
                     $(&mut self.$energy,)*

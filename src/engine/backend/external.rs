@@ -1,4 +1,4 @@
-//! Forces of the user's own, added to those of the force field.
+//! User-defined forces, added to the forces of the force field.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Mat3, Vec3};
@@ -12,11 +12,11 @@ pub struct External {
     pub virial: Mat3,
 }
 
-/// A force that the force field does not know: an applied field, a wall, a bias, another program's.
+/// A force outside the force field: an applied field, a wall, a bias, or a force from another program.
 ///
-/// It acts at every evaluation of forces, in dynamics, minimisation and single points alike, after the force field and
-/// before constraints. Its energy is [`Energies::external`](super::Energies::external). A closure with the arguments of
-/// [`ExternalForce::apply`] is one, too:
+/// It acts at every force evaluation (dynamics, minimisation and single points), after the force field and before
+/// constraints. Its energy is [`Energies::external`](super::Energies::external). A closure with the arguments of
+/// [`ExternalForce::apply`] also implements this trait:
 ///
 /// ```
 /// use md_engine::backend::External;

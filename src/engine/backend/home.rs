@@ -1,10 +1,10 @@
-//! The part of a system that is at home in a process, where several share the atoms.
+//! The home atoms of a process, when several processes share the atoms (domain decomposition).
 
-/// What is at home, by its numbers in the whole system.
+/// Home atoms and home constraint groups of a process, as indices into the whole system.
 #[derive(Clone, Copy, Debug)]
 pub struct Home<'a> {
-    /// number in the topology of each atom here
+    /// index in the topology of each home atom
     pub atoms: &'a [u32],
-    /// number of each group of atoms that constraints hold together ([`crate::system::System::constrained_groups`])
+    /// index of each home constraint group ([`crate::system::System::constrained_groups`])
     pub groups: &'a [u32],
 }

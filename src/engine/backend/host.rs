@@ -1,7 +1,7 @@
-//! Integration in host memory: the state, leapfrog, constraints and couplings around any [`ForceField`].
+//! Integration in host memory: the state, leapfrog, constraints and couplings, with the forces of any [`ForceField`].
 //!
-//! All of it is `f64` in topology order. Sums run over fixed sections of atoms in order, so that the bits do not depend on
-//! the number of threads.
+//! All data are `f64` in topology order. Sums run in order over fixed sections of atoms, so the results are bitwise
+//! independent of the number of threads.
 
 use super::centres::GroupSums;
 use super::leapfrog::{Section, StepResult};
@@ -56,51 +56,51 @@ pub struct Host<F> {
     constraints: ConstraintPlan,
     is_constrained: bool,
     sites: SitePlan,
-    /// the longer cutoff, nm; infinite without one
+    /// the longer of the cutoffs, nm; infinite without a cutoff
     cutoff: f64,
     cell: Option<PeriodicCell>,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
     /// positions at the start of the last step
     old: Vec<Vec3>,
-    /// positions and cell of the last search, and of the last pruning
+    /// positions and cell at the last pair search and at the last pruning
     searched: (Vec<Vec3>, Option<PeriodicCell>),
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     coupling: Coupling,
     cycle: ImpulseCycle,
-    /// change of accelerations by constraints
+    /// changes of the accelerations by constraints
     accelerations: Vec<Vec3>,
-    /// of the last step, ps
+    /// time step of the last step, ps
     timestep: f64,
-    /// of the present velocities, after the last step and a barostat, kJ/mol
+    /// kinetic energy of the present velocities, after the last step and the barostat, kJ/mol
     kinetic_after: f64,
-    /// of the last step, one for each section of the constraints
+    /// results of the last step, one per section of the constraints
     step_results: Vec<StepResult>,
-    /// atoms that constraints hold together
+    /// constraint groups: atoms connected by constraints
     groups: Molecules,
-    /// atoms at home that share a heat bath, and those of the whole system; `None` where all do
+    /// temperature groups of the home atoms, and of the whole system; `None` if all atoms share one heat bath
     temperature_groups: Option<Arc<TemperatureGroups>>,
     all_temperature_groups: Option<Arc<TemperatureGroups>>,
-    /// position and velocity of the centre of mass of each, where a barostat acts
+    /// position and velocity of the centre of mass of each constraint group; used by barostats
     centres: Vec<[Vec3; 2]>,
-    /// velocities that a thermostat has scaled, before the next step
+    /// velocities after a thermostat scaled them, before the next step
     scaled: Vec<Vec3>,
-    /// partial sums over the atoms of temperature groups, and over groups
+    /// partial sums over the atoms of temperature groups, and over constraint groups
     parts: Vec<[f64; 2]>,
     parts_along: Vec<Vec3>,
-    /// whole molecules, whose centres of mass trial moves of the volume scale
+    /// whole molecules, whose centres of mass a Monte Carlo volume move scales
     molecules: Molecules,
     trial: TrialScratch,
     group_parts: Vec<GroupSums>,
-    /// why the last step failed, where other processes do not know it yet
+    /// error of the last step that the other processes do not know yet
     failure: Option<Error>,
     phases: Phases,
     searches: u64,
 }
 
 impl<F: ForceField> Host<F> {
-    /// Around a force field of the same system.
+    /// Creates a host backend around a force field of the same system.
     pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
         let constraints = ConstraintPlan::new(&Constraints::default(), &[])?;
         let mut host = Host {
@@ -146,20 +146,20 @@ impl<F: ForceField> Host<F> {
         Ok(host)
     }
 
-    /// What computes the forces.
+    /// The force field.
     pub(super) fn field(&self) -> &F {
         &self.field
     }
 
-    /// As [`Host::field`].
+    /// The force field, mutably.
     pub(super) fn field_mut(&mut self) -> &mut F {
         &mut self.field
     }
 
-    /// From now on the atoms at home are those of `system`.
+    /// Replaces the home atoms by the atoms of `system`.
     pub(super) fn adopt(&mut self, system: &System) -> Result<()> {
         let topology = &system.topology;
-        // there may be constraints elsewhere only, whose work all processes book
+        // even a process without constraints adds up their work if another process has some
         self.is_constrained = self.field.largest(system.constraints.count() as f64) > 0.0;
         self.masses.clear();
         self.masses.extend(topology.atoms.iter().map(|atom| atom.mass));
@@ -179,8 +179,8 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Leapfrog with constraints, section by section: the data of a section stay in cache from the kick to the constraints, and
-    /// to those of a refreshment that follows.
+    /// Leapfrog with constraints, section by section. The data of a section stay in cache from the kick through the
+    /// constraints to an optional velocity refreshment.
     fn leapfrog(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Mat3> {
         std::mem::swap(&mut self.old, &mut self.positions);
         let timestep = step.timestep;
@@ -190,7 +190,7 @@ impl<F: ForceField> Host<F> {
             positions: SharedVectors::new(&mut self.positions),
             velocities: Some((velocities, 1.0 / timestep)),
         };
-        // SAFETY: both are used by `unsafe` functions only, section by section
+        // SAFETY: `motion` and `half` are used by `unsafe` functions only, section by section
         let half = &unsafe { motion.with_rate(2.0 / timestep) };
         let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
         let refresh = refreshment.map(|refreshment| Refresh {
@@ -215,15 +215,15 @@ impl<F: ForceField> Host<F> {
         Ok(sum)
     }
 
-    /// Kinetic energies half a step before and after the forces of the last step, the work of these, and the kinetic energy
-    /// of renewed velocities, kJ/mol.
+    /// Returns four sums of the last step in kJ/mol: kinetic energies half a step before and after its forces, work
+    /// of its forces, and kinetic energy of renewed velocities.
     fn step_sums(&self) -> [f64; 4] {
         self.step_results.iter().fold([0.0; 4], |[before, after, work, renewed], result| {
             [before + result.before, after + result.after, work + result.force_work, renewed + result.renewed]
         })
     }
 
-    /// A step, perhaps with a refreshment in its middle.
+    /// Integrates one step, optionally with a velocity refreshment in its middle.
     fn move_atoms(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
         let start = Instant::now();
         if step.pending_work {
@@ -325,7 +325,7 @@ impl<F: ForceField> Backend for Host<F> {
             (Some(now), Some(then)) => now.stretch_since(then),
             _ => Vec3::splat(1.0),
         };
-        // a maximum does not depend on the order
+        // a maximum does not depend on the order of evaluation
         let longest_squared = (self.positions.par_iter().with_min_len(ATOMS).zip(searched))
             .map(|(now, then)| (*now - then.stretched(scale)).norm_squared())
             .reduce(|| 0.0, f64::max);

@@ -1,4 +1,4 @@
-//! A step of the leapfrog integrator with constraints, for one section of the atoms.
+//! Leapfrog step with constraints, for one section of the atoms.
 
 use super::refresh::Refresh;
 use crate::constraint::{ConstraintFailure, ConstraintPlan, Motion, SharedVectors};
@@ -17,7 +17,8 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     sum
 }
 
-/// The same, and Σ v·F if it is wanted; in one loop, in which neither sum waits for the other.
+/// Returns Σ ½ m v² and, if `work`, Σ v·F (otherwise zero). One loop computes both sums, which do not depend on each
+/// other.
 #[inline(always)]
 fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work: bool) -> [f64; 2] {
     if !work {
@@ -32,7 +33,7 @@ fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work:
     [kinetic, power]
 }
 
-/// One section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
+/// Section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,
@@ -43,28 +44,28 @@ pub(super) struct Section<'a> {
     pub(super) masses: &'a [f64],
     pub(super) inverse_masses: &'a [f64],
     pub(super) timestep: f64,
-    /// the work of the forces is wanted
+    /// whether to compute the work of the forces
     pub(super) work: bool,
 }
 
-/// Its result.
+/// The result of a step for one section.
 #[derive(Clone)]
 pub(super) struct StepResult {
-    /// kinetic energies half a step before and after, kJ/mol
+    /// kinetic energies half a step before and after the time of the forces, kJ/mol
     pub(super) before: f64,
     pub(super) after: f64,
-    /// ½ dt Σ F·(v(t−½) + v(t+½)) where it is wanted, kJ/mol
+    /// ½ dt Σ F·(v(t−½) + v(t+½)) if requested, kJ/mol
     pub(super) force_work: f64,
-    /// kinetic energy of velocities that a thermostat has renewed in the middle of the move, kJ/mol
+    /// kinetic energy of the velocities that a thermostat renewed in the middle of the step, kJ/mol
     pub(super) renewed: f64,
-    /// Σ r⊗(m Δx) of the constraints
+    /// Σ r⊗(m Δx) of the constraints, or the atoms whose constraints failed
     pub(super) constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
-    /// time spent on them
+    /// time spent on constraints
     pub(super) constraining: Duration,
 }
 
 impl StepResult {
-    /// before the first step
+    /// The result before the first step.
     pub(super) const NONE: Self = StepResult {
         before: 0.0,
         after: 0.0,
@@ -76,7 +77,8 @@ impl StepResult {
 }
 
 impl Section<'_> {
-    /// Moves the atoms, with the virial of the constraints if it is wanted, and with a refreshment where it follows.
+    /// Integrates the section, with the virial of the constraints if `virial`, and with a velocity refreshment if one
+    /// follows.
     pub(super) fn advance(&self, level: Level, virial: bool, refresh: Option<Refresh<'_>>) -> StepResult {
         if virial {
             dispatch(level, LeapfrogKernel::<true>(*self, refresh))
@@ -86,7 +88,7 @@ impl Section<'_> {
     }
 }
 
-/// [`Section::advance`].
+/// Kernel of [`Section::advance`].
 struct LeapfrogKernel<'a, const VIRIAL: bool>(Section<'a>, Option<Refresh<'a>>);
 
 impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
@@ -98,7 +100,7 @@ impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
         let atoms = plan.atoms(section);
         let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
         let [before, power_before] = {
-            // SAFETY: sections share no atom, each is moved by one thread, and these slices end here
+            // SAFETY: sections share no atom, one thread handles each section, and these slices end with this block
             let (positions, velocities) =
                 unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let (old, inverse_masses) = (&motion.old[atoms.clone()], &inverse_masses[atoms.clone()]);
@@ -110,10 +112,10 @@ impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
             before
         };
         let start = Instant::now();
-        // SAFETY: as above
+        // SAFETY: sections share no atom, and one thread handles each section
         let constraint_virial = unsafe { plan.apply::<VIRIAL>(S::LEVEL, section, motion) };
         let constraining = start.elapsed();
-        // SAFETY: as above
+        // SAFETY: sections share no atom, and one thread handles each section
         let [after, power_after] = kinetic_and_power(unsafe { velocities.slice(atoms) }, masses, forces, work);
         let force_work = 0.5 * timestep * (power_before + power_after);
         let mut result = StepResult { before, after, force_work, renewed: after, constraint_virial, constraining };

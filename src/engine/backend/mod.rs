@@ -1,7 +1,8 @@
-//! How forces and steps are computed: one trait of primitives ([`Backend`]), one implementation per device.
+//! Backends compute forces and integration steps: one trait of primitives ([`Backend`]), one implementation per
+//! device.
 //!
-//! A backend owns the running copy of the state in an order and layout of its own; everything that crosses this interface is
-//! in topology order. It is chosen once per run.
+//! A backend owns the running copy of the state, in its own order and layout. All data that cross this interface are
+//! in topology order. A run chooses its backend once.
 
 mod centres;
 pub mod choice;
@@ -45,32 +46,33 @@ use crate::system::{Coupling, State, System};
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// What a force evaluation computes in addition to forces. Decided once per step.
+/// Quantities that a force evaluation computes in addition to forces. Decided once per step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Workload {
-    /// every energy term; the host gets them, and then the virial, too
+    /// compute every energy term; the host then receives the energies and the virial
     pub energy: bool,
-    /// the virial W = Σ r⊗F; without `energy` a device may keep it for [`Backend::scale_box`] and the work that follows
+    /// compute the virial W = Σ r⊗F; without `energy` a device may keep it for [`Backend::scale_box`] and the work
+    /// that follows
     pub virial: bool,
-    /// what becomes of reciprocal space; it may be skipped where neither of the above is asked for
+    /// treatment of reciprocal space; it may be skipped if neither energy nor virial is requested
     pub long_range: LongRange,
 }
 
 impl Workload {
-    /// Nothing but forces, all of them.
+    /// All forces, without energies and virial.
     pub const FORCES: Self = Workload { energy: false, virial: false, long_range: LongRange::Ordinary };
 }
 
 /// The result of one force evaluation, in topology order.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
-    /// kJ/mol/nm
+    /// forces in kJ/mol/nm, one per atom
     pub forces: Vec<Vec3>,
-    /// kJ/mol, zeros unless requested
+    /// energies in kJ/mol, zeros unless requested
     pub energies: Energies,
     /// W = Σ r⊗F in kJ/mol (no ½), zeros unless requested
     pub virial: Mat3,
-    /// reciprocal space where it is kept apart
+    /// reciprocal-space forces if they are kept separate
     pub impulse: Impulse,
 }
 
@@ -81,177 +83,188 @@ impl Evaluation {
     }
 }
 
-/// Forces of reciprocal space that are kept apart ([`LongRange::Apart`]); empty where they are not.
+/// Reciprocal-space forces that are kept separate ([`LongRange::Apart`]); empty otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Impulse {
-    /// with which they act
+    /// weight of the reciprocal-space forces in the step
     pub weight: f64,
-    /// they alone, kJ/mol/nm; part of [`Evaluation::forces`]
+    /// reciprocal-space forces alone, without the weight, kJ/mol/nm; part of [`Evaluation::forces`]
     pub forces: Vec<Vec3>,
-    /// all forces, those of reciprocal space with their weight, kJ/mol/nm
+    /// all forces, with the reciprocal-space forces weighted, kJ/mol/nm
     pub acting: Vec<Vec3>,
 }
 
 impl Impulse {
-    /// There is none.
+    /// Removes the separate forces.
     fn clear(&mut self) {
         self.forces.clear();
         self.acting.clear();
     }
 }
 
-/// One step of the leapfrog integrator.
+/// Step of the leapfrog integrator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Leapfrog {
-    /// ps
+    /// time step in ps
     pub timestep: f64,
     /// return the virial of the constraint forces
     pub virial: bool,
-    /// return kinetic energies and that virial; without, the returned values are undefined
+    /// return kinetic energies and the virial of the constraint forces; otherwise the returned values are undefined
     pub kinetic: bool,
     /// [`Backend::scale_box`] or [`Backend::change_velocities`] follows
     pub coupled: bool,
-    /// one of them followed the previous step: the rest of its work is booked now, with the present forces, which after
-    /// [`Backend::scale_box`] must have been evaluated with their virial
+    /// [`Backend::scale_box`] or [`Backend::change_velocities`] followed the previous step: this step adds the rest
+    /// of its work, with the present forces. After [`Backend::scale_box`] those must have been evaluated with their
+    /// virial
     pub pending_work: bool,
-    /// velocities are refreshed in this stage: the work of constraint forces is booked as the thermostat's
+    /// velocities are refreshed in this stage: the work of constraint forces counts as work of the thermostat
     /// ([`crate::ensemble::refreshment`])
     pub refreshed: bool,
 }
 
-/// Kinetic energies of a step, kJ/mol; that at the time of the forces is the mean of both half steps.
+/// Kinetic energies of a step, kJ/mol. The kinetic energy at the time of the forces is the mean of both half steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinetic {
-    /// of the velocities half a step before
+    /// kinetic energy half a step before the time of the forces
     pub before: f64,
-    /// of the velocities half a step after
+    /// kinetic energy half a step after the time of the forces
     pub after: f64,
-    /// along x, y, z at the time of the forces; zero unless the virial is requested, and from a device that only scales cells
-    /// isotropically
+    /// kinetic energy along x, y, z at the time of the forces; zero unless the virial is requested, and zero from a
+    /// device that scales cells only isotropically
     pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,
-    /// of each temperature group, at the time of the forces; empty without groups
+    /// kinetic energy of each temperature group at the time of the forces; empty without groups
     pub of_groups: PerGroup<f64>,
-    /// work of the constraint forces of this step, of which the second half is done after the time of the forces; zero
-    /// unless it is booked
+    /// work of the constraint forces of this step, half of it before and half after the time of the forces; zero
+    /// unless it is accumulated
     pub constraint_work: f64,
 }
 
-/// The two pair lists. A restart needs the positions that each was made from, to make the same lists again.
+/// The two pair lists. A restart needs the positions at which each list was built, to build the same lists again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ListLevel {
-    /// made by the last search
+    /// list built by the last search
     Outer,
-    /// made by the last pruning
+    /// list built by the last pruning
     Inner,
 }
 
-/// The primitives of a device for one system. It holds the running state; [`Backend::upload`] and [`Backend::download`]
-/// exchange it in topology order. A device may work asynchronously: all work is done before a result is read, and an error
-/// is reported there at the latest.
+/// The primitives of a device for one system. A backend holds the running state; [`Backend::upload`] and
+/// [`Backend::download`] exchange it in topology order. A device may work asynchronously. All pending work is
+/// finished before a result is read, and an error is reported then at the latest.
 pub trait Backend: Send {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;
-    /// Take over positions, velocities, cell and the work of couplings so far.
+    /// Takes over positions, velocities, cell and the accumulated work of couplings.
     fn upload(&mut self, state: &State) -> Result<()>;
-    /// Copy positions, velocities, cell and the work of couplings into `state`.
+    /// Copies positions, velocities, cell and the work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
-    /// Cell (as far as the host knows it) and positions before the last step: the last valid ones after a failed step.
+    /// Cell (as far as the host knows it) and positions before the last step. After a failed step they are the last
+    /// valid ones.
     fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]);
-    /// The lattice now.
+    /// The present cell.
     fn cell(&self) -> Result<Option<PeriodicCell>>;
-    /// Sort the atoms and search the outer pair list; a pruning must follow.
+    /// Sorts the atoms and builds the outer pair list. A pruning must follow.
     fn build_lists(&mut self) -> Result<()>;
-    /// Reduce the outer list to the inner one, for where atoms are after `lookahead` (ps) if nothing acts on them.
+    /// Prunes the outer list to the inner list, for the positions that atoms would reach after `lookahead` (ps)
+    /// without forces.
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
-    /// Whether a pair may be missing from `lists`, which expire by displacement. An asynchronous device checks from time to
-    /// time, and always with `must_know`. It makes no step with expired lists: it builds new ones at the step where they
-    /// expired, and replays the steps since then.
+    /// Returns whether a pair may be missing from `lists`, which expire by displacement. An asynchronous device
+    /// checks from time to time, and always if `must_know`. It makes no step with expired lists: it builds new lists
+    /// at the step where the old ones expired, and replays the steps since then.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
-    /// Outer lists built so far.
+    /// Number of outer lists built so far.
     fn searches(&self) -> u64;
-    /// Copy the positions and the cell that a list was made from into `state`.
+    /// Copies the positions and the cell at which a list was built into `state`.
     fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()>;
-    /// Forces at the current positions.
+    /// Computes the forces at the current positions.
     fn forces(&mut self, workload: Workload) -> Result<()>;
-    /// Adds a force of the user's own to all forces from now on. A backend that cannot take any refuses it.
+    /// Adds a user-defined force to all later force evaluations. A backend without external forces returns an error.
     fn add_external_force(&mut self, _force: Box<dyn ExternalForce>) -> Result<()> {
         let problem = Problem::new("this device takes no external forces");
         Err(problem.help("set run.device = \"cpu\"").into())
     }
-    /// The restraints of a stage, which act in [`Backend::forces`] from now on. The stage begins, or goes on after what has
-    /// been `progress`. A backend refuses those that it does not have.
+    /// Sets the restraints of a stage, which act in [`Backend::forces`] from then on. The stage starts, or continues
+    /// after `progress`. A backend returns an error for restraints that it does not support.
     fn restrain(&mut self, restraints: &Restraints, _progress: &[RestraintProgress]) -> Result<()> {
         if restraints.is_empty() {
             return Ok(());
         }
         Err(Problem::new("this device has no restraints").help("set run.device = \"cpu\"").into())
     }
-    /// They, with the work of the last step that returned kinetic energies; `None` from a backend that cannot restrain.
+    /// Active restraints, with their work at the last step that returned kinetic energies. `None` from a backend
+    /// without restraints.
     fn restraining(&self) -> Option<&Restraining> {
         None
     }
-    /// Their centres and force constants are those of this time from now on, ps since the start of the stage.
+    /// Sets the time (ps since the start of the stage) at which centres and force constants of restraints are
+    /// evaluated.
     fn set_restraint_time(&mut self, _time: f64) {}
-    /// What a checkpoint must hold of them, after all work is done.
+    /// State of the restraints for a checkpoint, after all pending work is finished.
     fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
         Ok(self.restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec()))
     }
-    /// The result of the last [`Backend::forces`]; forces and virial are valid if energies were requested.
+    /// The result of the last [`Backend::forces`]. Forces and virial are valid if energies were requested.
     fn evaluation(&self) -> &Evaluation;
-    /// The reciprocal-space part of the last [`Backend::forces`] on some atoms, kJ/mol/nm, where it is known separately.
+    /// The reciprocal-space part of the last [`Backend::forces`] on `atoms`, kJ/mol/nm. `None` if it is not known
+    /// separately.
     fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
-    /// Leapfrog with constraints.
+    /// Makes one leapfrog step with constraints.
     fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic>;
-    /// [`Backend::integrate`], and then [`Backend::change_velocities`] by a refreshment, to the bit.
+    /// Gives the same result, bit for bit, as [`Backend::integrate`] followed by [`Backend::change_velocities`] with a
+    /// refreshment.
     fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
         let kinetic = self.integrate(step)?;
         self.change_velocities(&VelocityChange::Refresh(refreshment.clone()))?;
         Ok(kinetic)
     }
-    /// Scale the box and the group centres by what follows from the volume and the pressure of the centres at the time of
-    /// the last forces ([`crate::ensemble::barostat`]), and add the work of that to the barostat's, the rest with the next
-    /// [`Backend::integrate`]. Forces must have been asked for with their virial.
+    /// Scales the box and the centres of the constraint groups by factors that follow from the volume and from the
+    /// pressure of the centres at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
+    /// work is added to the barostat's work now, the rest with the next [`Backend::integrate`]. The forces must have
+    /// been evaluated with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
-    /// Forces at the current positions after a trial move of the volume ([`crate::ensemble::volume_trial`]): those of what was
-    /// accepted, as `workload` says, which has energies, too. The inner list, which is pruned here, holds all pairs of both
-    /// volumes; a pruning must follow. A backend that cannot do it refuses.
+    /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must
+    /// request energies, at the positions that result. The inner list is pruned here and holds all pairs of both
+    /// volumes; another pruning must follow. A backend without such moves returns an error.
     fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
         let problem = Problem::new("this device has no barostat that makes trial moves");
         Err(problem.help("set run.device = \"cpu\", or take barostat kind \"c-rescale\"").into())
     }
-    /// Atoms that share a heat bath, from now on; all do until then. A backend that cannot do it refuses.
+    /// Sets the temperature groups: atoms that share a heat bath. Initially all atoms share one. A backend without
+    /// groups returns an error.
     fn set_temperature_groups(&mut self, _groups: &Arc<TemperatureGroups>) -> Result<()> {
         Err(Problem::new("this device has one temperature group").help("set run.device = \"cpu\"").into())
     }
-    /// Change velocities as a thermostat asks ([`crate::ensemble::thermostat`]), and add the work of that to the thermostat's;
-    /// that of factors, the rest with the next [`Backend::integrate`]. [`Backend::scale_box`] comes before. A backend refuses
-    /// what it cannot do.
+    /// Changes velocities as a thermostat asks ([`crate::ensemble::thermostat`]) and adds the work to the
+    /// thermostat's. For scaling factors the rest of the work is added with the next [`Backend::integrate`].
+    /// [`Backend::scale_box`] must be called first, if both are. A backend returns an error for a change that it does
+    /// not support.
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()>;
     /// The work of the couplings so far.
     fn coupling(&self) -> Result<Coupling>;
-    /// Remove the motion of the centre of mass, and the rotation where there is no cell.
+    /// Removes the motion of the centre of mass, and without a cell also the rotation.
     fn remove_com_motion(&mut self) -> Result<()>;
-    /// Seconds spent so far, after all work is done.
+    /// Seconds spent so far, after all pending work is finished.
     fn phases(&self) -> Result<Phases>;
     /// Sizes of the present pair lists.
     fn pair_counts(&self) -> Result<PairCounts>;
 }
 
-/// Computes forces for positions in topology order, on the CPU: what [`Host`] integrates with.
+/// Computes forces on the CPU for positions in topology order. [`Host`] integrates with these forces.
 pub trait ForceField: Send {
     /// Device, threads and instruction set, for the log.
     fn description(&self) -> String;
-    /// New outer pair list.
+    /// Builds a new outer pair list.
     fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
-    /// New inner pair list, further by a `margin` (nm) than the schedule says.
+    /// Builds a new inner pair list, with a radius that exceeds the schedule's by `margin` (nm).
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64);
-    /// The cell has changed a little since the lists were made.
+    /// Tells the force field that the cell has changed a little since the lists were built.
     fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
-    /// Forces, and what else is asked for; those of reciprocal space go to [`Impulse::forces`] where they are kept apart.
+    /// Computes forces and the rest of `workload`. Reciprocal-space forces go to [`Impulse::forces`] if they are kept
+    /// separate.
     fn evaluate(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -259,7 +272,8 @@ pub trait ForceField: Send {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()>;
-    /// The reciprocal-space part of the last [`ForceField::evaluate`] on some atoms, kJ/mol/nm, where it can be told apart.
+    /// The reciprocal-space part of the last [`ForceField::evaluate`] on `atoms`, kJ/mol/nm. `None` if it is not
+    /// known separately.
     fn reciprocal_forces(&self, _cell: Option<&PeriodicCell>, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
@@ -269,8 +283,8 @@ pub trait ForceField: Send {
     fn pair_counts(&self) -> PairCounts {
         PairCounts::default()
     }
-    /// Before new outer lists: brings the atoms to where they are at home now, where several processes share them. Returns the
-    /// system of those that are at home here, if these may be others than before.
+    /// Moves atoms to their new home processes, before new outer lists are built. Returns the system of the home
+    /// atoms of this process if they may have changed.
     fn migrate(
         &mut self,
         _cell: Option<&PeriodicCell>,
@@ -279,17 +293,17 @@ pub trait ForceField: Send {
     ) -> Result<Option<System>> {
         Ok(None)
     }
-    /// What is at home here, where several processes share the atoms.
+    /// Home atoms of this process; `None` if it holds all atoms.
     fn home(&self) -> Option<Home<'_>> {
         None
     }
-    /// Replaces sums over the atoms at home by those over all.
+    /// Replaces sums over the home atoms by sums over the atoms of all processes.
     fn sum(&self, _values: &mut [f64]) {}
-    /// The largest of all processes' values.
+    /// Returns the largest value of all processes.
     fn largest(&self, value: f64) -> f64 {
         value
     }
-    /// Fails where a step of one of the processes has failed.
+    /// Returns an error if a step has failed in any of the processes.
     fn agree(&self, failure: Option<Error>) -> Result<()> {
         failure.map_or(Ok(()), Err)
     }

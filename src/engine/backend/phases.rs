@@ -1,21 +1,21 @@
-//! Where the time goes.
+//! Time spent in each phase of a step.
 
 /// Wall-clock seconds spent in each phase since the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Phases {
     /// pair kernel
     pub pairs: f64,
-    /// sorting, searching and pruning of lists
+    /// sorting of atoms, search and pruning of pair lists
     pub search: f64,
-    /// charges to the mesh
+    /// spreading of charges onto the mesh
     pub pme_spread: f64,
-    /// from charges to the potential on the mesh: Fourier transforms with the influence function between them
+    /// potential on the mesh from the charges: Fourier transforms and the influence function between them
     pub pme_solve: f64,
-    /// forces from the mesh
+    /// gathering of forces from the mesh
     pub pme_gather: f64,
     /// bonded terms and 1-4 pairs
     pub bonded: f64,
-    /// positions into the order of the lists, forces summed over threads and into the order of the topology
+    /// reordering of positions into list order, summation of forces over threads and reordering into topology order
     pub reduce: f64,
     /// leapfrog, kinetic energy, coupling
     pub update: f64,
@@ -39,7 +39,7 @@ impl Phases {
         ]
     }
 
-    /// Times a factor.
+    /// Returns all times multiplied by `factor`.
     pub fn scaled(&self, factor: f64) -> Phases {
         Phases {
             pairs: factor * self.pairs,
@@ -54,7 +54,7 @@ impl Phases {
         }
     }
 
-    /// Add what passed between two readings.
+    /// Adds the time between two readings.
     pub fn add_difference(&mut self, after: &Phases, before: &Phases) {
         self.pairs += after.pairs - before.pairs;
         self.search += after.search - before.search;

@@ -1,4 +1,4 @@
-//! The pair potentials of the settings: what the reference loops call, and the CPU tables are filled from.
+//! Pair potentials of the force settings. The reference loops call them, and the CPU tables are computed from them.
 
 use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier, PmeParameters};
 use crate::term::{
@@ -6,10 +6,10 @@ use crate::term::{
     lennard_jones, reaction_field,
 };
 
-/// The Lennard-Jones pair up to the cutoff.
+/// Lennard-Jones potential of a pair within the cutoff.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LjPotential {
-    /// lowered by the potential at this 1/r² (nm⁻²), which is zero without a shift
+    /// potential shift: minus the potential at this 1/r² (nm⁻²), which is zero without a shift
     Shifted {
         inverse_r2: f64,
     },
@@ -28,7 +28,7 @@ impl LjPotential {
         }
     }
 
-    /// f/r (kJ/mol/nm²) and energy of a pair.
+    /// Returns f/r (kJ/mol/nm²) and energy of a pair.
     #[inline(always)]
     pub(super) fn evaluate(&self, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64) {
         let inverse_r = inverse_norm(r2);
@@ -42,7 +42,8 @@ impl LjPotential {
     }
 }
 
-/// The r⁻⁴ term of 12-6-4 ions up to the Lennard-Jones cutoff, lowered by its value at this 1/r² (nm⁻²), zero without a shift.
+/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff, minus its value at this 1/r² (nm⁻²), which is zero
+/// without a shift.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InducedDipole {
     inverse_r2: f64,
@@ -54,23 +55,24 @@ impl InducedDipole {
         InducedDipole { inverse_r2: shifted.map_or(0.0, |cutoff| cutoff.powi(-2)) }
     }
 
-    /// f/r (kJ/mol/nm²) and energy of a pair.
+    /// Returns f/r (kJ/mol/nm²) and energy of a pair.
     #[inline(always)]
     pub(super) fn evaluate(&self, r2: f64, c4: f64) -> (f64, f64) {
         lowered(induced_dipole(inverse_norm(r2).powi(2), c4), induced_dipole(self.inverse_r2, c4).1)
     }
 }
 
-/// What LJ-PME adds to Lennard-Jones pairs within the cutoff, and to excluded ones, since its mesh counts all.
+/// Real-space term of LJ-PME, added to Lennard-Jones pairs within the cutoff and to excluded pairs, because the mesh
+/// includes all pairs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DispersionPotential {
     beta: f64,
-    /// by which interacting pairs of unit product are lowered, nm⁻⁶
+    /// potential shift of interacting pairs of unit product, nm⁻⁶
     shift: f64,
 }
 
 impl DispersionPotential {
-    /// `None` without LJ-PME.
+    /// Returns the potential of the settings, `None` without LJ-PME.
     pub(super) fn new(settings: &ForceSettings) -> Option<Self> {
         let PmeParameters { alpha: beta, .. } = settings.lj_pme()?;
         let at_cutoff = |cutoff: f64| dispersion_off_mesh(1.0, cutoff * cutoff, cutoff.powi(-2), beta).1;
@@ -78,27 +80,27 @@ impl DispersionPotential {
         Some(DispersionPotential { beta, shift: shifted.map_or(0.0, at_cutoff) })
     }
 
-    /// f/r (kJ/mol/nm²) and energy of an interacting pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
+    /// Returns f/r (kJ/mol/nm²) and energy of an interacting pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
     #[inline(always)]
     pub(super) fn interacting(&self, product: f64, r2: f64) -> (f64, f64) {
         lowered(self.excluded(product, r2), product * self.shift)
     }
 
-    /// The same of an excluded pair.
+    /// Returns f/r and energy of an excluded pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
     #[inline(always)]
     pub(super) fn excluded(&self, product: f64, r2: f64) -> (f64, f64) {
         dispersion_off_mesh(product, r2, inverse_norm(r2).powi(2), self.beta)
     }
 
-    /// By which interacting pairs of unit product are lower than excluded ones, nm⁻⁶.
+    /// Energy of an excluded pair minus the energy of an interacting pair, for unit product, nm⁻⁶.
     pub(super) fn shift(&self) -> f64 {
         self.shift
     }
 }
 
-/// The Coulomb pair. A shift is the potential of two unit charges at the cutoff (1/nm); it lowers interacting pairs within
-/// the cutoff only, neither excluded pairs nor self terms. The reaction field too acts on interacting pairs only, as in
-/// OpenMM.
+/// Coulomb potential of a pair. A shift is the potential of two unit charges at the cutoff (1/nm). It is subtracted
+/// for interacting pairs within the cutoff, not for excluded pairs and self terms. The reaction field also acts on
+/// interacting pairs only, as in OpenMM.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CoulombPotential {
     Off,
@@ -124,7 +126,7 @@ impl CoulombPotential {
         }
     }
 
-    /// f/r (kJ/mol/nm²) and energy of an interacting pair; `charge_product` in kJ nm/mol.
+    /// Returns f/r (kJ/mol/nm²) and energy of an interacting pair; `charge_product` in kJ nm/mol.
     #[inline(always)]
     pub(super) fn interacting(&self, charge_product: f64, r2: f64) -> (f64, f64) {
         let inverse_r = inverse_norm(r2);
@@ -138,7 +140,7 @@ impl CoulombPotential {
         }
     }
 
-    /// f/r and energy of an excluded pair: what the reciprocal sum counts for it, taken out again.
+    /// Returns f/r and energy of an excluded pair. They cancel the pair's share of the reciprocal sum.
     #[inline(always)]
     pub(super) fn excluded(&self, charge_product: f64, r2: f64) -> (f64, f64) {
         match *self {
@@ -147,12 +149,12 @@ impl CoulombPotential {
         }
     }
 
-    /// The energy of an excluded pair of unit charge product at distance zero, 1/nm: −2α/√π for PME.
+    /// Energy of an excluded pair of unit charge product at distance zero, 1/nm: −2α/√π for PME.
     pub(super) fn excluded_at_contact(&self) -> f64 {
         self.excluded(1.0, 0.0).1
     }
 
-    /// True when excluded pairs need [`Self::excluded`].
+    /// Whether excluded pairs need [`Self::excluded`].
     pub(super) fn corrects_excluded(&self) -> bool {
         matches!(self, CoulombPotential::Ewald { .. })
     }

@@ -1,4 +1,5 @@
-//! A partial refreshment of velocities in the middle of a move, for one section of the atoms.
+//! Partial velocity refreshment in the middle of a step, for one section of the atoms: see
+//! [`crate::ensemble::refreshment`].
 
 use super::Home;
 use super::leapfrog::{Section, kinetic};
@@ -11,22 +12,22 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::Molecules;
 use crate::vec3::vec3;
 
-/// v' = α v + √(1−α²) √(kT/m) R and x(t+dt) += ½ dt (v' − v), then the constraints of that half move.
+/// v' = α v + √(1−α²) √(kT/m) R and x(t+dt) += ½ dt (v' − v), then the constraints for that half step.
 #[derive(Clone, Copy)]
 pub(super) struct Refresh<'a> {
-    /// of half of the last move
+    /// positions and velocities for the constraints of the last half step
     pub(super) motion: &'a Motion<'a>,
-    /// atoms that constraints hold together
+    /// constraint groups: atoms connected by constraints
     pub(super) groups: &'a Molecules,
-    /// atoms that share a heat bath; `None` where all do
+    /// temperature groups; `None` if all atoms share one heat bath
     pub(super) temperature_groups: Option<&'a TemperatureGroups>,
     pub(super) refreshment: &'a Refreshment,
-    /// by whose numbers random numbers are drawn, where several processes share the atoms
+    /// home atoms, whose topology indices select the random numbers; `None` if this process holds all atoms
     pub(super) home: Option<Home<'a>>,
 }
 
 impl Refresh<'_> {
-    /// For one section, after its move. Returns the kinetic energy of the new velocities, kJ/mol.
+    /// Refreshes one section after its step. Returns the kinetic energy of the new velocities, kJ/mol.
     pub(super) fn apply(self, level: Level, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
         dispatch(level, RefreshKernel(self, moved))
     }
@@ -38,7 +39,7 @@ impl Refresh<'_> {
         let (key, half) = (self.refreshment.key, 0.5 * timestep);
         let atoms = plan.atoms(section);
         {
-            // SAFETY: sections share no atom, each is moved by one thread, and these slices end here
+            // SAFETY: sections share no atom, one thread handles each section, and these slices end with this block
             let (positions, velocities) =
                 unsafe { (motion.positions.slice(atoms.clone()), velocities.slice(atoms.clone())) };
             let mut done = 0;
@@ -56,13 +57,13 @@ impl Refresh<'_> {
                 }
             }
         }
-        // SAFETY: as above
+        // SAFETY: sections share no atom, and one thread handles each section
         unsafe { plan.apply::<false>(S::LEVEL, section, motion) }?;
-        // SAFETY: as above
+        // SAFETY: sections share no atom, and one thread handles each section
         Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
     }
 
-    /// Numbers in the topology of the atoms from `first` on; anything behind the last.
+    /// Topology indices of the atoms from `first` on; arbitrary behind the last atom.
     #[inline(always)]
     #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
     fn numbers(&self, first: usize) -> Lanes<u32> {
@@ -75,7 +76,7 @@ impl Refresh<'_> {
         numbers
     }
 
-    /// Whether a renewal acts on an atom.
+    /// Whether `renewal` acts on an atom.
     #[inline(always)]
     fn acts_on(&self, renewal: &Renewal, atom: usize) -> bool {
         let group = self.groups.of_atom(atom);
@@ -83,14 +84,15 @@ impl Refresh<'_> {
         renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number(group))
     }
 
-    /// α − 1 and the width of the noise of `count` atoms from `first` on; both are zero where nothing acts.
+    /// Returns α − 1 and the standard deviation of the noise for `count` atoms from `first` on; both are zero for an
+    /// atom that is not refreshed.
     #[inline(always)]
     fn factors(&self, first: usize, count: usize, inverse_masses: &[f64]) -> [[f64; NORMALS]; 2] {
         let renewals = self.refreshment.renewals.as_slice();
         let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
         let inverse_masses = &inverse_masses[first..first + count];
         if let (None, [Renewal { probability: 1.0.., .. }]) = (self.temperature_groups, renewals) {
-            // a loop without branches
+            // branch-free loop
             lost = [renewals[0].kept - 1.0; NORMALS];
             let variance = renewals[0].variance();
             for lane in 0..inverse_masses.len() {
@@ -109,7 +111,7 @@ impl Refresh<'_> {
     }
 }
 
-/// [`Refresh::apply`].
+/// Kernel of [`Refresh::apply`].
 struct RefreshKernel<'a>(Refresh<'a>, &'a Section<'a>);
 
 impl Kernel for RefreshKernel<'_> {

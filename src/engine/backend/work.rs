@@ -1,9 +1,10 @@
-//! Work of a step: floating-point operations and memory traffic of each phase, from counts.
+//! Operation counts and memory traffic of each phase of a step.
 //!
-//! An addition, multiplication, division, root or maximum is one operation and a multiply-add two, in either precision;
-//! comparisons, conversions, masks and table look-ups are none. Bytes are the least traffic of a phase: every array it
-//! reads or writes, once, with a cold cache at its start and without misses later. Operations per interaction were counted
-//! in the source; those of bonded terms and constraints to about a tenth.
+//! An addition, multiplication, division, root or maximum counts as one operation and a multiply-add as two, in
+//! either precision. Comparisons, conversions, masks and table look-ups count as zero. Bytes are the minimum traffic
+//! of a phase: each array that it reads or writes counts once, with a cold cache at the start of the phase and
+//! without later misses. Operations per interaction were counted in the source code; those of bonded terms and
+//! constraints are accurate to about 10 %.
 
 use crate::pair::{LjRows, PairList};
 use crate::system::{self, BondedTerm, Electrostatics, PmeParameters, System, bonded_terms};
@@ -23,24 +24,24 @@ impl Work {
     }
 }
 
-/// Sizes of the pair lists in use; zeros where a backend keeps none.
+/// Sizes of the pair lists in use; zeros for a backend without lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PairCounts {
-    /// atom pairs computed in one evaluation, within the cutoff or not
+    /// atom pairs computed in one evaluation, including those beyond the cutoff
     pub slots: u64,
-    /// those of them whose Lennard-Jones term is computed too
+    /// atom pairs whose Lennard-Jones term is computed too
     pub lj_slots: u64,
-    /// i-clusters with their lattice shifts; on a GPU chunks of the list, each of one block
+    /// i-clusters with their lattice shifts; on a GPU chunks of the list, each for one block
     pub entries: u64,
     /// atom pairs of the outer list, from which the inner one is pruned
     pub outer_slots: u64,
 }
 
-/// Slots of a cluster pair: four atoms against eight.
+/// Atom pairs of a cluster pair: four atoms times eight.
 const CLUSTER_PAIR: u64 = 32;
 
 impl PairCounts {
-    /// Of an outer list and the inner list made from it.
+    /// Counts the pairs of an outer list and of its inner list.
     pub fn new(outer: &PairList, inner: &PairList) -> Self {
         let mut counts = PairCounts { outer_slots: outer.slots() as u64, ..Self::default() };
         for entry in inner.chunks.iter().flat_map(|chunk| &chunk.entries) {
@@ -48,7 +49,7 @@ impl PairCounts {
             let [both, first, second, far] =
                 [entry.both(), entry.single(0), entry.single(1), entry.far()].map(|range| range.len() as u64);
             counts.slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * entry.vectors() as u64;
-            // masked pairs always compute both rows
+            // masked pairs compute Lennard-Jones for both rows
             let vectors = match entry.lj_rows {
                 LjRows::All => 2 * (both + far) + first + second,
                 LjRows::Half => both + first + far,
@@ -74,8 +75,9 @@ impl std::ops::Add for PairCounts {
     }
 }
 
-/// Expected pairs within the cutoff that are not excluded: N (ρ V_c − 1)/2 less the excluded pairs, V_c the sphere of
-/// the cutoff, ρ the mean density. Good to a percent in a liquid, where correlations have died out at the cutoff.
+/// Expected number of pairs within the cutoff that are not excluded: N (ρ V_c − 1)/2 minus the number of excluded
+/// pairs, with the volume V_c of the cutoff sphere and the mean density ρ. Accurate to one per cent in a liquid,
+/// where correlations have decayed at the cutoff.
 pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
     let cutoffs = [system.settings.cutoff, system.settings.cutoff_lj].into_iter().flatten();
@@ -89,47 +91,50 @@ pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
 /// Counts that determine the work of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct StepCounts<'a> {
-    /// without the terms that constraints hold fixed
+    /// the system without terms that constraints keep constant
     pub system: &'a System,
-    /// parts of the work partition, each with its own buffers; one on a GPU, which adds all forces atomically
+    /// work partitions, each with its own force buffer; one on a GPU, which adds all forces atomically
     pub parts: usize,
     /// list sizes
     pub pairs: PairCounts,
-    /// searches of the outer list per step
+    /// searches for the outer list per step
     pub searches: f64,
-    /// prunings to the inner list per step
+    /// prunings of the inner list per step
     pub prunes: f64,
-    /// evaluations of reciprocal space per step
+    /// reciprocal-space evaluations per step
     pub meshes: f64,
 }
 
-/// Operations of a pair: offset 1.5 (one per two rows), difference and r² 8, maximum 1, charges 1, table 1 + 8, product 1,
+/// Operations per pair: offset 1.5 (one per two rows), difference and r² 8, maximum 1, charges 1, table 1 + 8,
+/// product 1,
 /// forces on i 6 and on j 3 (summed over rows and halves before they are stored).
 const PAIR_FLOPS: f64 = 30.5;
-/// More with Lennard-Jones (Lorentz–Berthelot; other rules within 3): 1/r² 4, mixing 2, powers 4, force 5.
+/// Additional operations with Lennard-Jones (Lorentz–Berthelot; other rules within 3): 1/r² 4, mixing 2, powers 4,
+/// force 5.
 const LENNARD_JONES_FLOPS: f64 = 15.0;
-/// More where Lennard-Jones interactions are switched off: 1/r 4, r and its distance from the switch 3, two polynomials and
-/// their sums 10 (force switch; the potential switch within 3).
+/// Additional operations with a Lennard-Jones switch: 1/r 4, r and its distance from the switch 3, two polynomials
+/// and their sums 10 (force switch; the potential switch within 3).
 const SWITCH_FLOPS: f64 = 17.0;
-/// Distance test of a pair: offset, difference, r².
+/// Operations of a distance test of a pair: offset, difference, r².
 const TEST_FLOPS: f64 = 9.5;
-/// A grid position along three axes in f64: dot product 5, rounding 1, scaling and fraction 2.
+/// Operations of a grid position along three axes in f64: dot product 5, rounding 1, scaling and fraction 2.
 const GRID_POSITION_FLOPS: f64 = 24.0;
-/// Leapfrog: two kinetic energies of 8, velocity 7, position 6.
+/// Operations of leapfrog per atom: two kinetic energies of 8, velocity 7, position 6.
 const LEAPFROG_FLOPS: f64 = 29.0;
-/// A rigid water by SETTLE, with its nine positions and velocities.
+/// Operations of SETTLE for one rigid water, including the update of its nine positions and velocities.
 const SETTLE_FLOPS: f64 = 320.0;
-/// A constraint in a SHAKE cluster: three iterations and the update.
+/// Operations of a constraint in a SHAKE cluster: three iterations and the update.
 const DISTANCE_FLOPS: f64 = 150.0;
-/// Terms outside the table, with their displacements (12 operations each to the nearest image) and the sums of forces.
+/// Operations of a term outside the table, including its displacements (12 operations each to the nearest image) and
+/// the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
-/// A position or velocity in f64, and a force in f32.
+/// Bytes of a position or velocity in f64, and of a force in f32.
 const VECTOR: f64 = 24.0;
 const FORCE: f64 = 12.0;
 
 impl StepCounts<'_> {
-    /// Work per step, named and ordered as [`super::Phases::named`].
+    /// Work per step, with the names and the order of [`super::Phases::named`].
     pub fn work(&self) -> [(&'static str, Work); 9] {
         let [spread, solve, gather] = self.mesh().map(|work| work.times(self.meshes));
         [
@@ -149,8 +154,8 @@ impl StepCounts<'_> {
         self.system.topology.atoms.len() as f64
     }
 
-    /// Offsets, charges, parameters (24 floats per atom of a block's row) and forces of each thread, and the list:
-    /// four bytes per cluster pair, 24 per entry.
+    /// Work of the pair kernel. Memory traffic is offsets, charges, parameters (24 floats per atom of a block's row)
+    /// and forces of each thread, and the list: four bytes per cluster pair, 24 per entry.
     fn pair_kernel(&self) -> Work {
         let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
         let switch = if self.system.settings.lj_switch().is_some() { SWITCH_FLOPS } else { 0.0 };
@@ -159,18 +164,18 @@ impl StepCounts<'_> {
         Work { flops, bytes: per_atom * self.atoms() + list_bytes(slots) + 24.0 * entries as f64 }
     }
 
-    /// Tests of every listed cluster pair, at a search and at a pruning: a lower bound, since a search also tests
-    /// blocks that it does not list.
+    /// Work of the distance tests of every listed cluster pair, at a search and at a pruning. It is a lower bound,
+    /// because a search also tests blocks that it does not list.
     fn search(&self) -> Work {
         let PairCounts { slots, outer_slots, .. } = self.pairs;
         let tests = (self.searches + self.prunes) * outer_slots as f64;
         let lists = self.searches * list_bytes(outer_slots) + self.prunes * list_bytes(outer_slots + slots);
-        // a search sorts positions and makes the copies by slot anew, a pruning makes the offsets anew
+        // a search sorts positions and rebuilds the copies in slot order, a pruning recomputes the offsets
         let copies = (self.searches * (VECTOR + 60.0) + self.prunes * (VECTOR + FORCE)) * self.atoms();
         Work { flops: TEST_FLOPS * tests, bytes: lists + copies }
     }
 
-    /// Spreading, two transforms with the influence function between them, gathering.
+    /// Work of spreading, of both Fourier transforms with the influence function between them, and of gathering.
     fn mesh(&self) -> [Work; 3] {
         let (settings, atoms) = (&self.system.settings, &self.system.topology.atoms);
         let mut sums = [Work::default(); 3];
@@ -192,23 +197,24 @@ impl StepCounts<'_> {
         let (points, complex) = (nx * ny * nz, nx * ny * (nz / 2.0 + 1.0).floor());
         let (order, splines) = (pme.order as f64, GRID_POSITION_FLOPS + 3.0 * spline_flops(pme.order));
         let spread = splines + order * (1.0 + order * (1.0 + 2.0 * order));
-        // two multiply-adds per point, then products with the weights of a plane and the chain rule
+        // two multiply-adds per grid point, then products with the weights of a plane and the chain rule
         let gather = splines + 4.0 * order.powi(3) + 6.0 * order.powi(2) + 18.0;
         [
-            // each thread's grid is cleared, filled and folded (16 bytes per point), then the sum is written
+            // each thread clears, fills and reduces its grid (16 bytes per point), then the sum is written
             Work {
                 flops: spread * charged,
                 bytes: (VECTOR + 8.0) * charged + (16.0 * self.parts as f64 + 4.0) * points,
             },
-            // 5/2 N log₂ N for a real transform, and two per complex point between them; three passes, each reading and
-            // writing four bytes per point, the second also the influence function
+            // 5/2 N log₂ N for a real transform, and two operations per complex point for the influence function;
+            // three passes, each reading and writing four bytes per point, the second also the influence function
             Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
             // the potential is copied with its padding before it is read; forces are added to those of the pairs
             Work { flops: gather * charged, bytes: (VECTOR + 8.0 + 2.0 * FORCE) * charged + 12.0 * points },
         ]
     }
 
-    /// Terms, and per atom of a term its position, its force and an index; four parameters per term at most.
+    /// Work of the bonded terms. Memory traffic is the terms, with four parameters at most, and position, force and
+    /// index of each atom of a term.
     fn bonded(&self) -> Work {
         let terms = &self.system.topology.bonded;
         let mut kinds = vec![(terms.cmaps.len(), 8, CMAP_FLOPS), (terms.pairs14.len(), 2, PAIR14_FLOPS)];
@@ -226,7 +232,8 @@ impl StepCounts<'_> {
         })
     }
 
-    /// Offsets from positions, forces summed over parts, and forces into topology order.
+    /// Work of computing offsets from positions, summing forces over work partitions, and reordering forces into
+    /// topology order.
     fn reduce(&self) -> Work {
         let parts = self.parts as f64;
         let bytes = 2.0 * (VECTOR + 4.0) + FORCE * (parts + 3.0);
@@ -236,7 +243,7 @@ impl StepCounts<'_> {
     fn constraints(&self) -> Work {
         let constraints = &self.system.constraints;
         let (waters, distances) = (constraints.settles.len() as f64, constraints.bonds.len() as f64);
-        // old position, position and velocity, the latter two written as well, and an index
+        // old position, position and velocity are read, position and velocity are also written, and an index is read
         let per_atom = 5.0 * VECTOR + 4.0;
         Work {
             flops: SETTLE_FLOPS * waters + DISTANCE_FLOPS * distances,
@@ -244,20 +251,20 @@ impl StepCounts<'_> {
         }
     }
 
-    /// Positions and velocities read and written, old positions written, forces and two masses read, and velocities and
-    /// masses again for the second kinetic energy.
+    /// Work of leapfrog: positions and velocities read and written, old positions written, forces and two masses
+    /// read, and velocities and masses read again for the second kinetic energy.
     fn update(&self) -> Work {
         Work { flops: LEAPFROG_FLOPS * self.atoms(), bytes: (7.0 * VECTOR + 24.0) * self.atoms() }
     }
 }
 
-/// Four bytes per cluster pair.
+/// Bytes of a list: four per cluster pair.
 fn list_bytes(slots: u64) -> f64 {
     4.0 * (slots / CLUSTER_PAIR) as f64
 }
 
-/// Values and slopes of a B-spline of this order along one axis: 1 − fraction, 6n − 7 for each raising to order n from 3
-/// on, and a difference per slope but one.
+/// Operations for values and slopes of a B-spline of this order along one axis: one for 1 − fraction, 6n − 7 for
+/// raising the order to n (from 3 on), and a difference per slope except one.
 fn spline_flops(order: usize) -> f64 {
     ((3..=order).map(|n| 6 * n - 7).sum::<usize>() + order) as f64
 }
@@ -283,8 +290,8 @@ mod tests {
         let mut list = PairList::default();
         list.chunks.push(chunk);
         let counts = PairCounts::new(&list, &list);
-        // eight cluster pairs and four halves; with Lennard-Jones both masked ones, two plain and a half, then the
-        // first vector of three and of one
+        // eight cluster pairs and four halves; Lennard-Jones for both masked pairs, two full pairs and a half, then
+        // for the first vector of three pairs and of one
         let slots = 8 * 32 + 4 * 16;
         let expected = PairCounts { slots, lj_slots: 4 * 32 + 16 + 4 * 16, entries: 3, outer_slots: slots };
         assert_eq!(counts, expected);

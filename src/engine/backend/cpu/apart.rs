@@ -1,14 +1,16 @@
-//! Atoms without charge, kept apart from charges where that saves work.
+//! Separate blocks for atoms without charge, used when that saves work.
 //!
-//! In four-site water the oxygen has Lennard-Jones interactions and no charge, all other sites have a charge alone: of sixteen pairs
-//! of sites six have no interaction, one has Lennard-Jones interactions, and nine have Coulomb interactions. In blocks of one
-//! kind each, pairs are listed only where they interact, and each block needs only one of the two terms.
+//! In four-site water the oxygen has Lennard-Jones interactions and no charge, and the other sites have charges only.
+//! Of sixteen pairs of sites six have no interaction, one has Lennard-Jones interactions, and nine have Coulomb
+//! interactions. If each block holds one kind of site, only interacting pairs are listed, and each block computes
+//! only one of the two terms.
 
-/// Atoms are kept apart where more than this fraction of all pairs needs no computation then. More columns have more slots without
-/// an atom: some per cent.
+/// Threshold for separate blocks: the fraction of all pairs that separate blocks leave uncomputed must be larger.
+/// Separate blocks also have a cost: more columns leave some per cent more slots without an atom.
 const IDLE_PAIRS: f64 = 0.05;
 
-/// The atoms without charge, or nobody where there are too few of them, or of charges without Lennard-Jones interactions.
+/// Marks the atoms without charge. The result is empty if too few pairs are saved, that is with too few uncharged
+/// atoms or too few charges without Lennard-Jones interactions.
 pub(super) fn kept_apart(charges: &[f32], has_lj: &[bool]) -> Vec<bool> {
     let apart: Vec<bool> = charges.iter().map(|&charge| charge == 0.0).collect();
     let fraction = |count: usize| count as f64 / charges.len().max(1) as f64;

@@ -1,7 +1,9 @@
-//! Bonded terms on sixteen lanes: each formula of the table ([`bonded_terms`]) over batches of terms of one list.
+//! Bonded terms on sixteen SIMD lanes: each formula of the table ([`bonded_terms`]) over batches of terms of one
+//! list.
 //!
-//! Displacements are formed in `f64` and then rounded; forces are summed in `f64` over the atoms with bonded terms. Bonds,
-//! whose force constants are stiff enough to be sensitive to rounding, and the few correction maps are computed in `f64`.
+//! Displacements are computed in `f64` and then rounded. Forces are summed in `f64` over the atoms with bonded terms.
+//! Bonds are computed in `f64`, because their stiff force constants amplify rounding errors; so are the few
+//! correction maps.
 
 use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;
@@ -19,7 +21,8 @@ struct Batch<const N: usize, const P: usize> {
     parameters: [[f32; LANES]; P],
 }
 
-/// Terms in batches. The last one is padded with copies whose parameters `strengths` are zero.
+/// Groups terms into batches. The last batch is padded with copies of a term whose `strengths` parameters are set to
+/// zero.
 fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], strengths: &[usize]) -> Vec<Batch<N, P>> {
     let batch = |chunk: &[([u32; N], [f64; P])]| {
         let mut batch = Batch { atoms: [[0; LANES]; N], parameters: [[0.0; LANES]; P] };
@@ -38,7 +41,7 @@ fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], stren
     terms.chunks(LANES).map(batch).collect()
 }
 
-/// The terms of one list of the table, in `f32` batches or in `f64`; the other vector is empty.
+/// Terms of one list of the table, either in `f32` batches or in `f64`; the other vector is empty.
 struct Terms<const N: usize, const P: usize> {
     exact: Vec<([u32; N], [f64; P])>,
     batches: Vec<Batch<N, P>>,
@@ -75,14 +78,14 @@ macro_rules! define_bonded {
         }
 
         impl Bonded {
-            /// Sort the terms of a system into batches.
+            /// Sorts the terms of a system into batches.
             pub(super) fn new(system: &System) -> Self {
                 let tables =
                     system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
                 Self::of(&system.topology, system.settings.electrostatics, tables)
             }
 
-            /// The same with tables of the correction maps.
+            /// Sorts the terms of a topology into batches, with the given tables of the correction maps.
             pub(super) fn of(topology: &Topology, electrostatics: Electrostatics, tables: Vec<CmapTable>) -> Self {
                 let terms = &topology.bonded;
                 let mut used = vec![false; topology.atoms.len()];
@@ -108,7 +111,7 @@ macro_rules! define_bonded {
         }
 
         impl<const SUMS: bool> BondedKernel<'_, SUMS> {
-            /// The lists of the table.
+            /// Computes all lists of the table and returns their energies.
             #[inline(always)]
             fn lists<S: Simd>(&mut self) -> Energies {
                 let (bonded, mut energies) = (self.bonded, Energies::default());
@@ -120,11 +123,12 @@ macro_rules! define_bonded {
 }
 bonded_terms!(define_bonded);
 
-/// One part of the work partition of all bonded terms; forces are added by bonded atom, energies and virial to `output`.
+/// Kernel for one work partition of the bonded terms. It adds forces per bonded atom, and energies and virial to
+/// `output`.
 pub(super) struct BondedKernel<'a, const SUMS: bool> {
     pub bonded: &'a Bonded,
     pub partition: WorkPartition,
-    /// for displacements to the nearest image
+    /// cell for displacements to the nearest image
     pub cell: Option<&'a PeriodicCell>,
     /// positions in topology order
     pub positions: &'a [Vec3],
@@ -132,7 +136,7 @@ pub(super) struct BondedKernel<'a, const SUMS: bool> {
     pub output: &'a mut BondedOutput,
 }
 
-/// Energies (kJ/mol) and virial of a part; zeros unless requested.
+/// Energies (kJ/mol) and virial of one work partition; zeros unless requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BondedOutput {
     pub energies: Energies,
@@ -179,7 +183,7 @@ fn load<S: Simd, const P: usize>(parameters: &[[f32; LANES]; P]) -> [S::F; P] {
 }
 
 impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
-    /// This part's range of a list of batches or terms.
+    /// Range of a list of batches or terms that this work partition computes.
     #[inline(always)]
     fn own<T>(&self, all: &'a [T]) -> &'a [T] {
         &all[partition(all.len(), self.partition.index, self.partition.count)]
@@ -190,7 +194,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         self.positions[self.bonded.atoms[atom as usize] as usize]
     }
 
-    /// r_i − r_j of sixteen pairs.
+    /// Displacements r_i − r_j of sixteen pairs.
     #[inline(always)]
     fn between<S: Simd>(&self, i: &[u32; LANES], j: &[u32; LANES]) -> Vec3<S::F> {
         let mut d = [[0f32; LANES]; 3];
@@ -206,7 +210,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         if SUMS { f64::from(lanes.sum()) } else { 0.0 }
     }
 
-    /// Add the forces of sixteen terms; `along` are positions relative to a common origin.
+    /// Adds the forces of sixteen terms; `along` are positions relative to a common origin.
     #[inline(always)]
     fn add<S: Simd, const A: usize>(
         &mut self,
@@ -236,7 +240,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         }
     }
 
-    /// Add the forces of one term in `f64`; `along` are positions relative to a common origin.
+    /// Adds the forces of one term in `f64`; `along` are positions relative to a common origin.
     #[inline(always)]
     fn add_exact<const N: usize>(&mut self, atoms: &[u32], along: [Vec3; N], forces: [Vec3; N]) {
         for a in 0..N {
@@ -247,13 +251,13 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         }
     }
 
-    /// r_i − r_j.
+    /// Displacement r_i − r_j.
     #[inline(always)]
     fn displacement(&self, i: u32, j: u32) -> Vec3 {
         displacement_within_cutoff(self.cell, self.position(i) - self.position(j))
     }
 
-    /// The displacements along a chain of four atoms.
+    /// Displacements along a chain of four atoms.
     #[inline(always)]
     fn chain(&self, atoms: &[u32]) -> [Vec3; 3] {
         let mut displacements = [Vec3::ZERO; 3];
@@ -264,7 +268,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         displacements
     }
 
-    /// The terms of one list; returns their energy.
+    /// Computes the terms of one list and returns their energy.
     #[inline(always)]
     fn list<S: Simd, K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>(
         &mut self,

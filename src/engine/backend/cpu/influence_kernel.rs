@@ -1,4 +1,4 @@
-//! The influence function, and energy and virial of a spectrum, sixteen wave vectors at a time.
+//! Influence function, and energy and virial of a spectrum, for sixteen wave vectors at a time.
 
 use crate::arrays::{from_fn, map};
 use crate::cell::PeriodicCell;
@@ -9,7 +9,7 @@ use crate::vec3::{Mat3, Vec3};
 
 /// Wave vectors of sixteen k_x at one k_y.
 struct Waves {
-    /// a*, and k_x; zero beyond the grid
+    /// reciprocal vector a*, and the sixteen k_x; zero beyond the grid
     along_x: (Vec3, [f64; LANES]),
     /// k_y b*
     along_y: Vec3,
@@ -28,7 +28,7 @@ impl Waves {
         Waves { along_x: (a, numbers), along_y: b * influence.signed(1, y), along_z: c }
     }
 
-    /// x, y, z (1/nm) and the squares of those at this k_z.
+    /// Components x, y, z (1/nm) and squared lengths of the wave vectors at this k_z.
     #[inline(always)]
     fn at(&self, k_z: f64) -> ([[f64; LANES]; 3], [f64; LANES]) {
         let (a, numbers) = &self.along_x;
@@ -42,12 +42,12 @@ impl Waves {
     }
 }
 
-/// The influence function of sixteen x at one k_y, and all z, divided by the potential's constant.
+/// Computes the influence function for sixteen k_x at one k_y and all k_z, divided by the potential's constant.
 pub(super) struct Fill<'a> {
     pub(super) influence: &'a Influence,
     pub(super) cell: &'a PeriodicCell,
     pub(super) green: &'a mut [Aligned16],
-    /// first x, and k_y
+    /// first k_x, and k_y
     pub(super) place: [usize; 2],
 }
 
@@ -69,7 +69,7 @@ impl Kernel for Fill<'_> {
         for z in 0..green.len().min(moduli.len()) {
             let (green, modulus) = (&mut green[z], moduli[z]);
             let (_, squares) = waves.at(influence.signed(2, z));
-            // calls, apart from what is computed for several lanes at once
+            // function calls, in a loop of their own so that the rest can be vectorised
             let gaussians = map(squares, |squared| gaussian(squared, alpha));
             for lane in 0..LANES {
                 let transform = potential.transform(squares[lane], gaussians[lane], alpha);
@@ -79,13 +79,13 @@ impl Kernel for Fill<'_> {
     }
 }
 
-/// ½ Σ G |S|² of sixteen x at one k_y, with its virial.
+/// Computes ½ Σ G |S|² for sixteen k_x at one k_y, with its virial.
 pub(super) struct Sum<'a> {
     pub(super) influence: &'a Influence,
     pub(super) cell: &'a PeriodicCell,
     pub(super) spectrum: &'a Split,
     pub(super) green: &'a [Aligned16],
-    /// first x, and k_y
+    /// first k_x, and k_y
     pub(super) place: [usize; 2],
     pub(super) points: [usize; 3],
 }
@@ -96,7 +96,7 @@ impl Kernel for Sum<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
         let (potential, alpha) = (self.influence.potential(), self.influence.alpha());
-        // a loop for each, of which the first has no call
+        // one loop per potential: the Coulomb loop contains no function call
         match potential {
             MeshPotential::Coulomb => self.add(|squared| MeshPotential::Coulomb.virial_factor(squared, alpha)),
             MeshPotential::Dispersion => self.add(|squared| potential.virial_factor(squared, alpha)),

@@ -1,7 +1,8 @@
-//! Reciprocal-space forces: smooth particle-mesh Ewald in `f32` on slots of the spatial grid.
+//! Reciprocal-space forces: smooth particle-mesh Ewald in `f32` on the slots of the spatial grid.
 //!
-//! Every thread spreads a contiguous range of blocks onto a private padded grid (no wrapping inside the loops);
-//! [`Spectral`] sums the grids in a fixed order and solves for the padded potential, from which forces are gathered.
+//! Each thread spreads a contiguous range of blocks onto a private padded mesh, so the inner loops do not wrap
+//! indices.
+//! [`Spectral`] sums the meshes in a fixed order and solves for the padded potential, from which forces are gathered.
 //! Energy and virial are sums over the spectrum, computed only on request.
 
 use super::mesh_grid::{self, Padded, SpreadBuffer};
@@ -21,38 +22,39 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Time spent, s, in the parts of an evaluation.
+/// Time spent in each part of an evaluation, s.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MeshTimes {
     pub spread: f64,
     pub solve: f64,
 }
 
-/// The reciprocal-space part of PME.
+/// Reciprocal-space part of PME or LJ-PME.
 pub(super) struct Mesh {
     parameters: PmeParameters,
-    /// what is summed
+    /// pair potential that the mesh sums (Coulomb or dispersion)
     pub potential: MeshPotential,
     level: Level,
     padded: Padded,
     charges: Vec<f64>,
     thread_buffers: Vec<SpreadBuffer>,
     spectral: Spectral,
-    /// on the grid
+    /// potential on the mesh
     values: Vec<Aligned16>,
     team: Arc<Team>,
-    /// threads that spread; where several ranks share the mesh, one more buffer has what comes from others
+    /// number of threads that spread; if several ranks share the mesh, one more buffer holds the charges from other
+    /// ranks
     parts: usize,
-    /// planes of this rank that each other rank has charges on, as ones
+    /// planes of this rank on which each other rank has charges, marked by ones
     wanted: Vec<Vec<u8>>,
-    /// planes of each other rank that this one has charges on
+    /// planes of each other rank on which this rank has charges, marked by ones
     lent: Vec<Vec<u8>>,
-    /// measured
+    /// measured times
     pub times: MeshTimes,
 }
 
 impl Mesh {
-    /// Plan for charges of the potential in topology order.
+    /// Plans the mesh for charges of the potential in topology order.
     pub(super) fn new(
         (parameters, potential): (PmeParameters, MeshPotential),
         charges: Vec<f64>,
@@ -78,7 +80,8 @@ impl Mesh {
         }
     }
 
-    /// From now on charges are those of several ranks together; energy and virial are parts of their sums over ranks.
+    /// Shares the mesh among several ranks: charges of all ranks are summed, and energy and virial become this rank's
+    /// parts of sums over ranks.
     pub(super) fn share(&mut self, ranks: &Ranks) {
         self.spectral.share(ranks);
         self.wanted.resize(ranks.count(), vec![]);
@@ -89,8 +92,8 @@ impl Mesh {
         }
     }
 
-    /// Spread the charges of all slots, solve for the potential; energy (with self and plasma terms) and virial are
-    /// zero unless `sums`.
+    /// Spreads the charges of all slots and solves for the potential. Returns energy (with self and plasma terms) and
+    /// virial, which are zero unless `sums`.
     pub(super) fn solve(&mut self, input: MeshInput<'_>, sums: bool) -> (f64, Mat3) {
         let cell = input.cell;
         let start = Instant::now();
@@ -140,7 +143,8 @@ impl Mesh {
         });
     }
 
-    /// Sends the charges of this rank on each plane to the rank that transforms it, and adds those that come; collective.
+    /// Sends the charges of this rank on each plane to the rank that transforms the plane, and adds the received
+    /// charges. Collective.
     fn send_charges(&mut self) {
         let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
         let (rank, count, points) = (ranks.rank(), ranks.count(), self.padded.size[0]);
@@ -176,7 +180,7 @@ impl Mesh {
         }
     }
 
-    /// Sends the potential on the planes of this rank to those that have charges there; collective.
+    /// Sends the potential on the planes of this rank to the ranks that have charges there. Collective.
     fn send_potential(&mut self) {
         let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
         let (rank, count) = (ranks.rank(), ranks.count());
@@ -216,15 +220,15 @@ fn add(to: &mut [Aligned16], from: &[Aligned16]) {
     mesh_grid::add(bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
 }
 
-/// Atoms as input of the mesh.
+/// Atoms as the input of the mesh.
 #[derive(Clone, Copy)]
 pub(super) struct MeshInput<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
     /// offsets of the slots from the centres of their blocks
     pub packed: &'a [[f32; 24]],
-    /// charges times the root of the potential's constant, by slot
+    /// charges times the square root of the potential's constant, by slot
     pub charges: &'a [[f32; 8]],
-    /// the first of these blocks have all charges
+    /// number of leading blocks that contain all charges
     pub charged: usize,
 }

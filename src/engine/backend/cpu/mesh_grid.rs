@@ -1,21 +1,21 @@
-//! Charge grid of one thread, padded for splines that extend beyond the faces.
+//! Charge mesh of one thread, padded for splines that extend beyond the faces.
 
 use crate::memory;
 use crate::simd::{Aligned16, LANES};
 use crate::system::PmeParameters;
 
-/// Strides and sizes of a grid that is padded for splines that extend beyond the upper faces.
+/// Strides and sizes of a mesh that is padded for splines that extend beyond the upper faces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Padded {
-    /// points of the periodic grid
+    /// grid points of the periodic mesh
     pub size: [usize; 3],
-    /// points that a spline reaches beyond the last one, each way
+    /// grid points that a spline extends beyond the last one, along each direction
     pub over: usize,
-    /// floats from one z-row to the next, whole vectors
+    /// floats from one z-row to the next, a multiple of the vector length
     pub row: usize,
     /// floats from one x-plane to the next
     pub plane: usize,
-    /// x-planes
+    /// number of x-planes
     pub planes: usize,
 }
 
@@ -23,35 +23,36 @@ impl Padded {
     pub(super) fn new(parameters: &PmeParameters) -> Self {
         let PmeParameters { grid: [nx, ny, nz], order, .. } = *parameters;
         let over = order - 1;
-        // spreading and gathering move whole fours
+        // spreading and gathering process groups of four points
         let row = (nz + order.next_multiple_of(4) - 1).next_multiple_of(LANES);
         Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
     }
 
-    /// All planes, with zeros.
+    /// Allocates all planes, filled with zeros.
     pub(super) fn grid(&self) -> Vec<Aligned16> {
         memory::filled(Aligned16::default(), self.plane * self.planes / LANES)
     }
 }
 
-/// Buffer of one thread for its range of blocks.
+/// Buffer of one thread, for the blocks that it spreads.
 pub(super) struct SpreadBuffer {
-    /// private charges
+    /// private charge mesh
     pub grid: Vec<Aligned16>,
-    /// x-planes with charges
+    /// whether each x-plane has charges
     pub touched: Vec<bool>,
-    /// x-planes at which an atom's spline begins
+    /// whether an atom's spline begins at each x-plane
     pub begins: Vec<bool>,
 }
 
 impl SpreadBuffer {
-    /// Without charges.
+    /// Creates a buffer without charges.
     pub(super) fn new(padded: &Padded) -> Self {
         let marks = |planes| vec![false; planes];
         SpreadBuffer { grid: padded.grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) }
     }
 
-    /// Folds the padding beyond the upper faces back by periodicity; along z it is also left in place.
+    /// Adds the padding beyond the upper faces to the periodic images inside. Along z the padding also keeps its
+    /// values.
     pub(super) fn fold(&mut self, padded: &Padded) {
         let Padded { size: [nx, ny, nz], row, plane, over, .. } = *padded;
         let grid: &mut [f32] = bytemuck::cast_slice_mut(&mut self.grid);
@@ -73,7 +74,7 @@ impl SpreadBuffer {
     }
 }
 
-/// Adds number by number.
+/// Adds `from` to `to`, element by element.
 pub(super) fn add(to: &mut [f32], from: &[f32]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += from;

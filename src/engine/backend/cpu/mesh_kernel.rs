@@ -1,4 +1,4 @@
-//! Spreading charges to the mesh and gathering forces from it, sixteen slots (two blocks) at a time.
+//! Kernels that spread charges onto the mesh and gather forces from it, sixteen slots (two blocks) at a time.
 
 use super::mesh_grid::Padded;
 use crate::arrays::{from_fn, map};
@@ -9,12 +9,12 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Simd};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Input of both kernels.
+/// Input of the spreading and the gathering kernel.
 #[derive(Clone, Copy)]
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets from the blocks' centres, as in the pair kernel
+    /// offsets from the centres of the blocks, as in the pair kernel
     pub packed: &'a [[f32; 24]],
     pub charges: &'a [[f32; 8]],
     pub padded: Padded,
@@ -26,11 +26,11 @@ struct MeshPositions<F> {
     plane: [u32; LANES],
     /// index of the grid point below the atom
     index: [usize; LANES],
-    /// fraction of the way to the next point
+    /// fraction of the distance to the next grid point
     fraction: [F; 3],
 }
 
-/// Turns offsets into grid coordinates: gradients of these, 1/nm.
+/// Conversion of offsets into grid coordinates: gradients of the grid coordinates, 1/nm.
 struct Frame {
     gradient: [Vec3; 3],
 }
@@ -42,13 +42,13 @@ impl Frame {
         Frame { gradient: from_fn(|d| reciprocal[d] * atoms.padded.size[d] as f64) }
     }
 
-    /// The gradient of coordinate `d` along `axis`.
+    /// Gradient of grid coordinate `d` along `axis`.
     #[inline(always)]
     fn at<S: Simd>(&self, d: usize, axis: usize) -> S::F {
         S::F::splat(self.gradient[d].to_array()[axis] as f32)
     }
 
-    /// Whole part and fraction of the grid coordinate `d` of a block's centre.
+    /// Integer part and fraction of grid coordinate `d` of a block centre.
     #[inline(always)]
     fn centre(&self, d: usize, centre: [f32; 3]) -> (f32, f32) {
         let place = self.gradient[d].dot(Vec3::from(map(centre, f64::from)));
@@ -57,7 +57,8 @@ impl Frame {
     }
 }
 
-/// Round down without a library call: blocks are a few cells from the origin at most.
+/// Rounds down without a library call. The conversion to `i64` is safe, because blocks are at most a few cells from
+/// the origin.
 #[inline(always)]
 fn floor(s: f64) -> f64 {
     let truncated = s as i64 as f64;
@@ -65,8 +66,9 @@ fn floor(s: f64) -> f64 {
 }
 
 impl MeshAtoms<'_> {
-    /// Grid coordinates of block centres are computed in `f64` and those of atoms relative to them, so that no digits are
-    /// lost in a large cell. Results are clamped to the mesh; those of empty slots are arbitrary.
+    /// Computes mesh positions. Grid coordinates of block centres are computed in `f64`, those of atoms relative to
+    /// them in `f32`, so a large cell loses no digits. Results are clamped to the mesh; results for empty slots are
+    /// arbitrary.
     #[inline(always)]
     fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> MeshPositions<S::F> {
         let packed = [&self.packed[blocks[0]], &self.packed[blocks[1]]];
@@ -100,20 +102,20 @@ impl MeshAtoms<'_> {
     }
 }
 
-/// Eight of the offsets of a block.
+/// Offsets of the eight atoms of a block along `axis`.
 #[inline(always)]
 fn component(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
     let (parts, _) = packed.as_chunks::<BLOCK>();
     &parts[axis]
 }
 
-/// Spline weights or slopes of sixteen atoms along one direction, padded with zeros to fours: four `g` of atom `a`
-/// begins at `[g][a % 4][a − a % 4]`.
+/// Spline weights or slopes of sixteen atoms along one direction, padded with zeros to multiples of four. Group `g`
+/// of four weights of atom `a` begins at `[g][a % 4][a − a % 4]`.
 #[derive(Clone, Copy)]
 struct Weights([[[f32; LANES]; 4]; 2]);
 
 impl Weights {
-    /// before the first use
+    /// Initial value before the first use.
     const NONE: Self = Weights([[[0.0; LANES]; 4]; 2]);
 
     #[inline(always)]
@@ -130,14 +132,14 @@ impl Weights {
         }
     }
 
-    /// Four `g` of the weights of an atom.
+    /// Group `g` of four weights of an atom.
     #[inline(always)]
     fn four(&self, lane: usize, g: usize) -> &[f32; 4] {
         let (fours, _) = self.0[g][lane % 4].as_chunks::<4>();
         &fours[lane / 4]
     }
 
-    /// The weights of an atom: P = 4 or 8 of them, with the zeros.
+    /// All P = 4 or 8 weights of an atom, including the padding.
     #[inline(always)]
     fn of<const P: usize>(&self, lane: usize) -> [f32; P] {
         let mut weights = [0.0; P];
@@ -156,8 +158,8 @@ impl Weights {
     }
 }
 
-/// Spreads the charges of a range of blocks onto a padded grid, and marks x-planes on which a spline begins. Order N uses
-/// rows of P points, a multiple of four.
+/// Spreads the charges of a range of blocks onto a padded mesh, and marks the x-planes on which a spline begins.
+/// B-splines of order N use rows of P points, a multiple of four.
 pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -165,7 +167,7 @@ pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub begins: &'a mut [bool],
 }
 
-/// Sixteen slots to be spread.
+/// Sixteen slots to spread.
 #[derive(Clone, Copy)]
 struct Batch {
     index: [usize; LANES],
@@ -175,14 +177,15 @@ struct Batch {
 }
 
 impl Batch {
-    /// before the first use
+    /// Initial value before the first use.
     const NONE: Self = Batch { index: [0; LANES], weights: [Weights::NONE; 3], charge: [0.0; LANES] };
 }
 
-/// Batches in flight: splines of neighbours overlap, and a load at another offset than a pending store stalls until the
-/// store is complete (failed store forwarding). Consecutive atoms are therefore taken from distant blocks.
+/// Number of batches in flight. Splines of neighbours overlap, and a load that partly overlaps a pending store stalls
+/// until the store completes (failed store forwarding). Consecutive atoms are therefore taken from distant blocks.
 const STREAMS: usize = 4;
-/// Range of blocks for these: several columns apart, yet on parts of the mesh that stay in cache.
+/// Number of blocks over which the batches in flight are distributed: several columns apart, but on a part of the
+/// mesh that stays in cache.
 const WINDOW: usize = 1024;
 
 impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
@@ -213,7 +216,7 @@ impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
     }
 }
 
-/// A batch from the first two of `blocks`, or fewer.
+/// Prepares a batch from the first two `blocks` (or fewer).
 #[inline(always)]
 fn fill_batch<S: Simd, const N: usize>(
     atoms: &MeshAtoms<'_>,
@@ -260,7 +263,8 @@ fn spread_one<S: Simd, const N: usize, const P: usize>(batch: &Batch, lane: usiz
     }
 }
 
-/// Gathers forces on a range of blocks from the padded potential, and adds them to `forces` (indexed from the first block).
+/// Gathers forces on a range of blocks from the padded potential, and adds them to `forces` (indexed from the first
+/// block).
 pub(super) struct Gather<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -307,8 +311,8 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
     }
 }
 
-/// ∂φ/∂u along the three grid directions for sixteen atoms, order 4: one vector holds the four by four points of a
-/// plane, and sixteen atoms' sums are folded together. Weights are values and slopes along x, y, z.
+/// ∂φ/∂u along the three grid directions for sixteen atoms, order 4. One vector holds the four by four points of a
+/// plane, and the sums of sixteen atoms are reduced together. Weights are values and slopes along x, y, z.
 #[inline(always)]
 fn slopes_of_four<S: Simd>(
     padded: &Padded,
@@ -343,7 +347,7 @@ fn slopes_of_four<S: Simd>(
     [S::F::sums16(&sums[0]), S::F::sums16(&sums[1]), S::F::sums16(&sums[2])]
 }
 
-/// As [`slopes_of_four`] for any order, row by row.
+/// ∂φ/∂u as in [`slopes_of_four`], for any order, row by row.
 #[inline(always)]
 fn slopes<S: Simd, const N: usize, const P: usize>(
     padded: &Padded,
@@ -354,7 +358,8 @@ fn slopes<S: Simd, const N: usize, const P: usize>(
     let mut sums = [[0f32; LANES]; 3];
     for lane in 0..LANES {
         let at = |d: usize, slope: usize, j: usize| weights[d][slope].at(lane, j);
-        // per z-point of the support: sums over x and y with a slope along x, along y, and along neither
+        // sums over x and y for each z-point of the support: with the slope along x, with the slope along y, and with
+        // values only
         let mut columns = [[0f32; P]; 3];
         for i in 0..N {
             let mut plane = [[0f32; P]; 2];

@@ -1,7 +1,7 @@
-//! The CPU backend: pair interactions, PME and bonded terms in `f32` on sixteen lanes, sums in `f64`.
+//! CPU backend: pair interactions, PME and bonded terms in `f32` on sixteen SIMD lanes, sums in `f64`.
 //!
-//! The work partition is fixed, by default one part per thread; sums are taken in order of the parts, so that the bits
-//! depend on the number of parts only. Start reading at [`Cpu`].
+//! The work partition is fixed, by default one part per thread. Sums are taken in the order of the parts, so the bits
+//! of the results depend on the number of parts only. [`Cpu`] is the place to start reading.
 
 mod apart;
 mod bonded;
@@ -50,15 +50,15 @@ use threads::WorkPartition;
 /// Options of the CPU backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuOptions {
-    /// parts of the work partition, on which rounding depends; at most as many threads have work
+    /// number of work partitions; rounding depends on it, and at most this many threads have work
     pub parts: usize,
     /// instruction set
     pub level: Level,
-    /// list radii and lifetimes
+    /// radii and lifetimes of the pair lists
     pub schedule: ListSchedule,
 }
 
-/// Bonded forces of one part of the work partition, by bonded atom.
+/// Bonded forces of one work partition, by bonded atom.
 #[derive(Default)]
 struct BondedBuffer {
     forces: Vec<Vec3>,
@@ -66,14 +66,14 @@ struct BondedBuffer {
     seconds: f64,
 }
 
-/// Forces of one system.
+/// CPU force field of one system.
 pub struct Cpu {
     options: CpuOptions,
     team: Arc<Team>,
     nonbonded: Nonbonded,
-    /// of Coulomb interactions
+    /// Coulomb mesh (PME)
     mesh: Option<Mesh>,
-    /// of LJ-PME
+    /// dispersion mesh (LJ-PME)
     lj_mesh: Option<Mesh>,
     bonded: Bonded,
     thread_buffers: Vec<BondedBuffer>,
@@ -83,18 +83,19 @@ pub struct Cpu {
 
 /// Prefetch distance in atoms when forces are collected.
 const PREFETCH_DISTANCE: usize = 64;
-/// Atoms per parallel task where the work is a few operations per atom.
+/// Atoms per parallel task, for work of a few operations per atom.
 const ATOMS: usize = 2048;
 
 impl Cpu {
-    /// Refuses what [`super::Reference`] refuses.
+    /// Creates the force field. It returns the same errors as [`super::Reference`] for systems that are not
+    /// supported.
     pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
         let CpuOptions { parts, level, schedule, .. } = options;
         let atoms = &system.topology.atoms;
         let mesh = || {
             let Electrostatics::Pme(parameters) = system.settings.electrostatics else { return None };
-            // as the kernels have them: the energies of each charge with itself cancel in those of the mesh
+            // charges rounded as in the kernels, so that self energies cancel against those of the mesh
             let charges = atoms.iter().map(|atom| f64::from(kernel_charge(atom.charge)) / COULOMB.sqrt()).collect();
             Some(Mesh::new((parameters, MeshPotential::Coulomb), charges, parts, level, Arc::clone(&team)))
         };
@@ -118,7 +119,7 @@ impl Cpu {
         })
     }
 
-    /// From now on the atoms are those of a domain, which come before those of its neighbours.
+    /// Replaces the atoms by those of a domain: home atoms first, then halo atoms.
     pub(super) fn select(&mut self, settings: &ForceSettings, share: Share, region: Region, ranks: &Ranks) {
         let tables = std::mem::take(&mut self.bonded.tables);
         self.bonded = Bonded::of(&share.topology, settings.electrostatics, tables);
@@ -128,7 +129,8 @@ impl Cpu {
         self.nonbonded.select(settings.electrostatics, share, region, ranks.is_first());
     }
 
-    /// As one of several ranks: reciprocal space is that of the atoms of all, and what depends on no atom counts on the first.
+    /// Makes this force field one of several ranks. Reciprocal space then covers the atoms of all ranks, and terms
+    /// that depend on no atom count on the first rank only.
     pub(super) fn among(mut self, ranks: &Ranks) -> Self {
         if !ranks.is_first() {
             self.tail = DispersionTail::default();
@@ -137,7 +139,7 @@ impl Cpu {
         self
     }
 
-    /// Pairs and bonded terms: every thread computes its part of both.
+    /// Computes pairs and bonded terms. Each thread computes its work partition of both.
     fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
         let (bonded, level) = (&self.bonded, self.options.level);
         let sums = workload.energy || workload.virial;
@@ -157,7 +159,7 @@ impl Cpu {
         });
     }
 
-    /// Adds the forces of reciprocal space, or keeps them apart; returns the energies of Coulomb interactions and of
+    /// Adds the reciprocal-space forces, or keeps them separate. Returns the energies of Coulomb interactions and of
     /// dispersion, and their virial.
     fn long_range(&mut self, cell: Option<&PeriodicCell>, part: LongRange, sums: bool) -> ([f64; 2], Mat3) {
         let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
@@ -182,7 +184,7 @@ impl Cpu {
         (energies, virial)
     }
 
-    /// Pair, mesh and bonded forces into one array in topology order.
+    /// Adds pair, mesh and bonded forces into one array in topology order.
     fn collect_forces(&self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, total, .. } = &self.nonbonded;
         let (bonded, thread_buffers) = (&self.bonded.atoms, &self.thread_buffers);
@@ -201,7 +203,7 @@ impl Cpu {
         });
     }
 
-    /// The mesh forces that are kept apart.
+    /// Copies the separate mesh forces into topology order.
     fn collect_apart(&self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, apart, .. } = &self.nonbonded;
         memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
@@ -240,7 +242,7 @@ impl Cpu {
     }
 }
 
-/// The forces on atoms in their slots.
+/// Copies forces from slots to the atoms in those slots.
 #[inline]
 fn collect(blocks: &[[f32; 24]], slots: &[u32], forces: &mut [Vec3]) {
     for (index, (force, &slot)) in forces.iter_mut().zip(slots).enumerate() {
@@ -287,7 +289,7 @@ impl ForceField for Cpu {
         self.short_range(cell, positions, workload);
         let computed = Instant::now();
         self.nonbonded.sum();
-        // before the mesh adds its forces
+        // computed before the mesh forces are added
         let direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
         let mut reducing = (packed - start) + computed.elapsed();
         let (part, sums) = (workload.long_range, workload.energy || workload.virial);

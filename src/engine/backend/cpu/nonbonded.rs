@@ -1,4 +1,4 @@
-//! The pair part of the CPU backend: sorted copies, lists, the kernel on every thread, and the reduction.
+//! Pair interactions of the CPU backend: sorted copies, pair lists, the kernel on every thread, and the reduction.
 
 mod far_exclusions;
 
@@ -29,16 +29,18 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// As a fraction of the cutoff: near excluded pairs are closer than this, and their other images are further apart, since
-/// the cell is at least two cutoffs wide.
+/// Distance, as a fraction of the cutoff, that identifies the image of an excluded pair. The excluded image is
+/// closer; other images are further apart, because the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
-/// Without a cutoff, smaller distances are clamped to this (nm): only overlapping atoms.
+/// Lower limit of distances without a cutoff, nm. Smaller distances, which only overlapping atoms have, are clamped
+/// to it.
 const CLOSEST: f32 = 0.01;
 
-/// Largest error of force polynomials relative to 1/r³: as that of the tables, far below the total of 2·10⁻⁵.
+/// Largest error of force polynomials relative to 1/r³. It equals that of the tables, far below the total error of
+/// 2·10⁻⁵.
 const FORCE_TOLERANCE: f64 = 5e-6;
-/// The same for energies, relative to 1/r, and for excluded pairs: these are many at few distances, so that their
-/// errors add up; half of the total of 10⁻⁶ is left for other errors.
+/// Largest error of energy polynomials relative to 1/r, also for excluded pairs. Many excluded pairs have one of a
+/// few distances, so their errors add up. Half of the total error of 10⁻⁶ is left for other errors.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
 /// Maximum number of list chunks in a search task, for load balance. The contents of a chunk do not depend on it.
@@ -46,11 +48,11 @@ const CHUNKS: usize = 64;
 /// Blocks per task of packing and force reduction.
 const BLOCKS: usize = 64;
 
-/// Force buffer of one part of the work.
+/// Force buffer of one work partition.
 #[derive(Default)]
 struct ThreadBuffer {
     forces: AlignedArrays<24>,
-    /// blocks that receive forces
+    /// whether each block receives forces
     touched: Vec<bool>,
     chunks: Range<usize>,
     output: PairOutput,
@@ -60,26 +62,26 @@ struct ThreadBuffer {
 pub(super) struct Nonbonded {
     team: Arc<Team>,
     level: Level,
-    /// √Coulomb · charge, by atom
+    /// charge times √(Coulomb constant), by atom
     charges: Vec<f32>,
     types: PairTypes,
     /// Lennard-Jones type of the system, by atom
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
-    /// Lennard-Jones types that interact with any
+    /// whether each Lennard-Jones type interacts with any type
     interacting_types: Vec<bool>,
-    /// atoms without charge, where they are kept apart; else empty
+    /// marks atoms without charge if they have separate blocks; empty otherwise
     apart_atoms: Vec<bool>,
     exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
     coulomb: CoulombPotential,
-    /// of all excluded pairs, if the atoms of each were at one place, kJ/mol; the kernel adds what their distance makes of it.
-    /// The energies of excluded pairs are many at few distances, as those of rigid water: roundings of the whole in `f32` would
-    /// add up
+    /// energy correction of all excluded pairs at distance zero, kJ/mol; the kernel adds the dependence on the
+    /// distance. Many excluded pairs have one of a few distances, as in rigid water, so the rounding errors of whole
+    /// energies in `f32` would add up
     excluded_at_contact: f64,
     tables: CoulombTables,
-    /// of Lennard-Jones interactions
+    /// treatment of Lennard-Jones interactions at the cutoff
     end: u8,
     split: bool,
     cutoff: f64,
@@ -91,24 +93,24 @@ pub(super) struct Nonbonded {
     schedule: ListSchedule,
     pub grid: Grid,
     pub slot_charges: AlignedArrays<8>,
-    /// √c6 for LJ-PME; empty without
+    /// √c6 for LJ-PME; empty without LJ-PME
     pub slot_root_c6: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
     slot_types: AlignedArrays<8>,
-    /// exceptions from the combination rule, by cluster; empty where there are none
+    /// exceptions from the combination rule, by cluster; empty if there are none
     cluster_marks: Vec<Marks>,
-    /// atoms of each block with Lennard-Jones interactions, as bits
+    /// bit mask per block: atoms with Lennard-Jones interactions
     lj_lanes: Vec<u8>,
     pub packed: AlignedArrays<24>,
     outer: PairList,
     inner: PairList,
-    /// one for each thread
+    /// search memory, one per thread
     scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
     thread_buffers: Vec<ThreadBuffer>,
     /// summed forces of each block
     pub total: AlignedArrays<24>,
-    /// those of reciprocal space where they are kept apart
+    /// reciprocal-space forces of each block, if they are kept separate
     pub apart: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
 }
@@ -176,7 +178,7 @@ impl Nonbonded {
         }
     }
 
-    /// From now on the atoms are those of a domain. `first`: this is the rank that counts what is to be counted once.
+    /// Replaces the atoms by those of a domain. `first`: this rank includes the terms that must count once.
     pub(super) fn select(&mut self, electrostatics: Electrostatics, share: Share, region: Region, first: bool) {
         let Share { topology: Topology { atoms, exclusions, .. }, excluded } = share;
         self.charges = kernel_charges(electrostatics, &atoms);
@@ -196,7 +198,7 @@ impl Nonbonded {
         self.grid.region = Some(region);
     }
 
-    /// Sort the atoms and search the outer list; the inner list follows by [`Self::prune`].
+    /// Sorts the atoms and builds the outer list. [`Self::prune`] must follow to build the inner list.
     pub(super) fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.grid.build(cell, positions, &self.has_lj, &self.apart_atoms);
         self.fill_slots();
@@ -226,7 +228,7 @@ impl Nonbonded {
         self.outer.split(self.thread_buffers.len(), &mut self.ranges);
     }
 
-    /// Charges and Lennard-Jones parameters by slot.
+    /// Copies charges and Lennard-Jones parameters into slot order.
     fn fill_slots(&mut self) {
         let blocks = self.grid.blocks();
         self.slot_charges.resize(blocks);
@@ -267,8 +269,8 @@ impl Nonbonded {
         }
     }
 
-    /// Reduce the outer list to pairs within the inner radius and a `margin` (nm) now, and partition the inner list over the
-    /// threads.
+    /// Prunes the outer list to pairs that are now within the inner radius plus `margin` (nm), and partitions the
+    /// inner list over the threads.
     pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
         self.pack(positions);
         let cutoff = self.cutoff.max(self.cutoff_lj);
@@ -283,7 +285,7 @@ impl Nonbonded {
         self.outer.assert_of(&self.grid);
         self.inner.resize(&self.grid);
         let (outer, level) = (&self.outer.chunks, self.level);
-        // mostly by the thread that will read the list, so that it is in that thread's cache
+        // the thread that prunes a chunk is usually the one that reads it later, so the chunk is in its cache
         self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
             prune_chunk(level, input, outer, inner);
         });
@@ -302,12 +304,12 @@ impl Nonbonded {
         });
     }
 
-    /// Update the origins of the slots after a change of the cell.
+    /// Updates the origins of the slots after a change of the cell.
     pub(super) fn place(&mut self, cell: Option<&PeriodicCell>) {
         self.grid.place(cell);
     }
 
-    /// Offsets of all slots for the current positions.
+    /// Computes the offsets of all slots for the current positions.
     pub(super) fn pack(&mut self, positions: &[Vec3]) {
         let grid = &self.grid;
         self.team.for_each(self.packed.par_chunks_mut(BLOCKS).enumerate(), |(chunk, packed)| {
@@ -317,18 +319,18 @@ impl Nonbonded {
         });
     }
 
-    /// Number of parts of the work partition.
+    /// Number of work partitions.
     pub(super) fn parts(&self) -> usize {
         self.thread_buffers.len()
     }
 
-    /// Sizes of the lists.
+    /// Sizes of the pair lists.
     pub(super) fn counts(&self) -> PairCounts {
         PairCounts::new(&self.outer, &self.inner)
     }
 
-    /// Run the kernel on every part of the work partition, then `work(part, item)` on the same thread with the part's item
-    /// of `items`.
+    /// Runs the kernel on every work partition, then `work(part, item)` on the same thread with the partition's
+    /// element of `items`.
     pub(super) fn forces<T: Send>(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -369,12 +371,12 @@ impl Nonbonded {
         });
     }
 
-    /// Reduce the forces of all thread buffers into `total`, in their order.
+    /// Sums the forces of all thread buffers into `total`, in the order of the buffers.
     pub(super) fn sum(&mut self) {
         let thread_buffers = &self.thread_buffers;
         self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
-                // in registers, with few wide stores, see `Grid::pack_block`
+                // accumulated in registers and stored with few wide stores, see `Grid::pack_block`
                 let mut sums = [0.0; 24];
                 for buffer in thread_buffers.iter().filter(|buffer| buffer.touched[block]) {
                     let forces = &buffer.forces[block];
@@ -387,13 +389,13 @@ impl Nonbonded {
         });
     }
 
-    /// Before forces are gathered that are kept apart.
+    /// Sets the separate mesh forces to zero before they are gathered.
     pub(super) fn clear_apart(&mut self) {
         self.apart.resize(self.total.len());
         self.team.for_each(self.apart.par_chunks_mut(BLOCKS), |blocks| blocks.fill([0.0; 24]));
     }
 
-    /// Add the forces of a mesh to `total`, or to what is kept apart.
+    /// Adds the forces of a mesh to `total`, or to the separate mesh forces if `apart`.
     pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell, apart: bool) {
         let home = self.grid.home_blocks();
         let Nonbonded { team, total, apart: other, grid, packed, slot_charges, slot_root_c6, .. } = self;
@@ -406,21 +408,20 @@ impl Nonbonded {
         });
     }
 
-    /// Input of a mesh.
+    /// Returns the input of a mesh.
     pub(super) fn mesh_input<'a>(&'a self, mesh: &Mesh, cell: &'a PeriodicCell) -> MeshInput<'a> {
         let (charges, charged) = of_mesh(mesh, &self.grid, &self.slot_charges, &self.slot_root_c6);
         MeshInput { grid: &self.grid, cell, packed: &self.packed, charges, charged }
     }
 
-    /// Energies (Lennard-Jones, Coulomb) of the last call, without what [`Self::far_exclusions`] visits.
+    /// Energies (Lennard-Jones, Coulomb) of the last call, without the pairs that [`Self::far_exclusions`] visits.
     pub(super) fn energies(&self) -> (f64, f64) {
         self.thread_buffers.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
             (lj + buffer.output.lj, coulomb + buffer.output.coulomb)
         })
     }
 
-    /// Virial of the forces in `total`, those of the pairs alone: Σ r⊗F over wrapped positions and Σ shift⊗F over
-    /// lattice shifts.
+    /// Virial of the pair forces in `total`: Σ r⊗F over wrapped positions plus Σ shift⊗F over lattice shifts.
     pub(super) fn virial(&mut self, cell: Option<&PeriodicCell>) -> Mat3 {
         let Nonbonded { total, virial_parts, grid, packed, .. } = self;
         let parts = total.par_chunks(BLOCKS).enumerate();
@@ -430,18 +431,18 @@ impl Nonbonded {
     }
 }
 
-/// Of all atoms.
+/// Returns the kernel charges of all atoms.
 fn kernel_charges(electrostatics: Electrostatics, atoms: &[Atom]) -> Vec<f32> {
     let are_charged = electrostatics != Electrostatics::Off;
     atoms.iter().map(|atom| if are_charged { kernel_charge(atom.charge) } else { 0.0 }).collect()
 }
 
-/// √Coulomb · charge as the kernels read it, of a charge in e.
+/// Converts a charge in e to the kernel's unit: charge times √(Coulomb constant).
 pub(super) fn kernel_charge(charge: f64) -> f32 {
     (COULOMB.sqrt() * charge) as f32
 }
 
-/// The charges of a mesh's potential, by slot, and the number of blocks that have them.
+/// Charges of a mesh's potential, by slot, and the number of blocks that contain them.
 fn of_mesh<'a>(
     mesh: &Mesh,
     grid: &Grid,
@@ -454,7 +455,7 @@ fn of_mesh<'a>(
     }
 }
 
-/// Σ r⊗F of consecutive blocks from `first` on, r the wrapped positions.
+/// Σ r⊗F of consecutive blocks from `first` on, with wrapped positions r.
 fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32; 24]]) -> Mat3 {
     let mut sum = Mat3::ZERO;
     for (block, forces) in (first..).zip(forces) {
@@ -471,7 +472,7 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
     sum
 }
 
-/// The radial functions of the settings; without a cutoff the kernel computes 1/r itself.
+/// Radial functions of the settings. Without a cutoff the kernel computes 1/r itself.
 /// `energy_tolerance`: largest error of the energy polynomial relative to 1/r.
 pub(in crate::backend) fn coulomb_tables(
     coulomb: &CoulombPotential,

@@ -1,4 +1,4 @@
-//! LJ-PME in the pair kernel: what the mesh counts for the pairs within the cutoff and the excluded ones, taken out again.
+//! LJ-PME in the pair kernel: corrections of pairs within the cutoff and of excluded pairs, which the mesh includes.
 
 use super::pair_radial::Radial;
 use super::pair_rows::Fixed;
@@ -7,10 +7,11 @@ use crate::pair::{RadialFunction, RadialTable};
 use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
-/// Largest error of the polynomial relative to its largest value, which is far smaller than the forces of pairs in contact.
+/// Largest error of the polynomial relative to its largest value. That value is far smaller than the force of a pair
+/// in contact.
 const TOLERANCE: f64 = 5e-7;
 
-/// LJ-PME of one system.
+/// LJ-PME parameters of one system.
 pub(super) struct LjPme {
     pub(super) potential: DispersionPotential,
     pub(super) tables: DispersionTables,
@@ -21,7 +22,7 @@ pub(super) struct LjPme {
 }
 
 impl LjPme {
-    /// `None` without LJ-PME.
+    /// Returns the parameters of a system, `None` without LJ-PME.
     pub(super) fn new(system: &System) -> Option<Self> {
         let potential = DispersionPotential::new(&system.settings)?;
         let of_types: Vec<f32> =
@@ -34,21 +35,22 @@ impl LjPme {
         })
     }
 
-    /// From now on the atoms are of these types.
+    /// Replaces the atoms by atoms of these types.
     pub(super) fn select(&mut self, lj_types: &[u32]) {
         self.charges.clear();
         self.charges.extend(lj_types.iter().map(|&lj_type| self.of_types[lj_type as usize]));
     }
 }
 
-/// Radial functions of excluded pairs, for unit products; interacting ones are lowered in addition.
+/// Radial functions of excluded pairs, for unit products. For interacting pairs the shift is subtracted from the
+/// energy.
 #[derive(Clone, Debug)]
 pub(super) struct DispersionTables {
     /// −(1/r) dV/dr, nm⁻⁸
     force: RadialTable,
     /// V, nm⁻⁶
     energy: RadialTable,
-    /// by which interacting pairs are lowered, nm⁻⁶
+    /// potential shift of interacting pairs, nm⁻⁶
     shift: f32,
 }
 
@@ -63,8 +65,8 @@ impl DispersionTables {
     }
 }
 
-/// Force over distance and energy of excluded pairs, and by how much interacting ones are lower; the compiler eliminates
-/// energies that are not used.
+/// Force over distance and energy of excluded pairs, and the potential shift of interacting pairs. The compiler
+/// eliminates energies that are not used.
 pub(super) struct DispersionTerms<S: Simd> {
     pub(super) force: S::F,
     pub(super) energy: S::F,
@@ -72,8 +74,8 @@ pub(super) struct DispersionTerms<S: Simd> {
 }
 
 impl<S: Simd> DispersionTerms<S> {
-    /// Of pairs with these products √(c6_i c6_j). Forces are polynomials on every level: a second table does not fit into
-    /// registers.
+    /// Computes the terms of pairs with products √(c6_i c6_j). Forces are polynomials on every SIMD level, because a
+    /// second table does not fit into registers.
     #[inline(always)]
     pub(super) fn new(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
         let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have its tables");

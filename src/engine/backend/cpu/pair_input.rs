@@ -1,4 +1,4 @@
-//! Input and output of the pair kernel: arrays by slot, tables, rules, sums.
+//! Input and output of the pair kernel: arrays by slot, tables, combination rules, sums.
 
 use super::pair_dispersion::DispersionTables;
 use crate::cell::PeriodicCell;
@@ -13,26 +13,27 @@ pub(in crate::backend) const GEOMETRIC: u8 = 0;
 pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
 /// Lennard-Jones parameters come from a type-by-type table.
 pub(in crate::backend) const TYPE_TABLE: u8 = 2;
-/// As [`TYPE_TABLE`], and the Coulomb term is 1/r, computed instead of tabulated: no cutoff.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`]. Without a cutoff the Coulomb term 1/r is computed, not tabulated.
 pub(super) const UNLIMITED: u8 = 3;
-/// As [`TYPE_TABLE`], by rows of 16 types.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`], by rows of 16 types.
 pub(super) const ROWS_OF_16: u8 = 4;
-/// As [`TYPE_TABLE`], by rows of 32 types.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`], by rows of 32 types.
 pub(super) const ROWS_OF_32: u8 = 5;
-/// As [`TYPE_TABLE`], by rows of 64 types.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`], by rows of 64 types.
 pub(super) const ROWS_OF_64: u8 = 6;
 
-/// Lennard-Jones interactions end at the cutoff, as they are or shifted; blocks with exceptions may have r⁻⁴ terms.
+/// Lennard-Jones interactions are truncated at the cutoff, with or without a shift. Blocks with exceptions may have
+/// r⁻⁴ terms.
 pub(super) const TRUNCATED: u8 = 0;
-/// Lennard-Jones forces are switched off before the cutoff.
+/// Force switch of the Lennard-Jones interactions.
 pub(super) const FORCE_SWITCH: u8 = 1;
-/// The attraction is summed beyond the cutoff by a mesh, which counts the pairs within it, too.
+/// LJ-PME: a mesh sums the attraction of all pairs, including those within the cutoff.
 pub(super) const LJ_PME: u8 = 2;
 
-/// Lennard-Jones potentials are switched off before the cutoff.
+/// Potential switch of the Lennard-Jones interactions.
 pub(super) const POTENTIAL_SWITCH: u8 = 3;
 
-/// Whether interactions are switched off before the cutoff.
+/// Whether interactions have a force switch or a potential switch.
 pub(super) const fn is_switched(end: u8) -> bool {
     end == FORCE_SWITCH || end == POTENTIAL_SWITCH
 }
@@ -46,46 +47,46 @@ pub(in crate::backend) struct CoulombTables {
     pub energy: RadialTable,
     /// −(1/r) dV/dr of the correction of excluded pairs
     pub excluded_force: RadialTable,
-    /// V of the correction of excluded pairs, less that at distance zero, 1/nm
+    /// V of the correction of excluded pairs, minus its value at distance zero, 1/nm
     pub excluded_energy: RadialTable,
 }
 
-/// Input of the kernel.
+/// Input of the pair kernel.
 #[derive(Clone, Copy)]
 pub(super) struct PairInput<'a> {
     pub grid: &'a Grid,
     pub cell: Option<&'a PeriodicCell>,
-    /// offsets x×8 y×8 z×8 of each block
+    /// offsets of each block: eight x, eight y, eight z
     pub packed: &'a [[f32; 24]],
-    /// charges times √Coulomb constant, by slot
+    /// charges times √(Coulomb constant), by slot
     pub charges: &'a [[f32; 8]],
-    /// two Lennard-Jones parameters ×8 of each block, where a rule combines them
+    /// Lennard-Jones parameters of each block for combination rules: eight first, then eight second parameters
     pub lj: &'a [[f32; 16]],
-    /// Lennard-Jones types by slot, whole numbers as bits
+    /// Lennard-Jones types by slot: integers, stored as the bits of floats
     pub slot_types: &'a [[f32; 8]],
-    /// (6 c6, 12 c12) of type pairs, `types` to a row
+    /// (6 c6, 12 c12) of type pairs, in rows of `types` elements
     pub type_table: &'a [[f32; 2]],
     pub types: usize,
-    /// the same of (4 c4, 0); empty without 12-6-4 ions
+    /// (4 c4, 0) of type pairs, in rows of `types` elements; empty without 12-6-4 ions
     pub c4_table: &'a [[f32; 2]],
-    /// the same as rows for register permutations, 6 c6 and 12 c12 of each type, for the rules by rows
+    /// rows of 6 c6 and of 12 c12 of each type for register permutations; used by the row rules
     pub type_rows: &'a [Aligned16],
     pub coulomb: &'a CoulombTables,
     /// squares of the cutoffs, nm²
     pub cutoff_squared: f32,
     pub cutoff_lj_squared: f32,
-    /// 1/cutoff_lj⁶ where the potential is shifted to zero there, else 0
+    /// 1/cutoff_lj⁶ with a potential shift, otherwise 0
     pub lj_shift: f32,
-    /// 1/cutoff_lj⁴ likewise
+    /// 1/cutoff_lj⁴ with a potential shift, otherwise 0
     pub c4_shift: f32,
-    /// for kernels of switched interactions
+    /// Lennard-Jones switch, for kernels with a switch
     pub lj_switch: Option<LjSwitch<f64>>,
-    /// for kernels with LJ-PME: √c6 by slot, and functions
+    /// √c6 by slot and radial functions, for kernels with LJ-PME
     pub dispersion: &'a [[f32; 8]],
     pub dispersion_tables: Option<&'a DispersionTables>,
 }
 
-/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) of one part of the list.
+/// Energies (kJ/mol) and forces on the lattice shifts (kJ/mol/nm) from one part of the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairOutput {
     pub lj: f64,
@@ -99,7 +100,7 @@ impl Default for PairOutput {
     }
 }
 
-/// Eight lanes of a block's array.
+/// Returns elements 8k to 8k+7 of a block's array.
 #[inline(always)]
 pub(super) fn eight<const N: usize>(values: &[f32; N], k: usize) -> &[f32; 8] {
     match values[k * BLOCK..(k + 1) * BLOCK].try_into() {

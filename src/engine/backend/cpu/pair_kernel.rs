@@ -1,13 +1,14 @@
-//! The non-bonded kernel: one source for every instruction set, combination rule and output.
+//! Non-bonded pair kernel: one source for every instruction set, combination rule and output.
 //!
-//! An i-cluster's four atoms are in two vectors (atoms 0, 1 and atoms 2, 3, each over eight lanes); a j-block of eight
-//! atoms is loaded twice into each vector, and is computed with both or only one of them. Per sixteen pairs, with r² from
-//! block-relative offsets:
+//! The four atoms of an i-cluster are in two vectors (atoms 0 and 1, atoms 2 and 3, each repeated over eight lanes).
+//! A j-block of eight atoms is loaded twice into each vector, and interacts with both vectors or with one of them.
+//! For sixteen pairs, with r² from block-relative offsets, the kernel computes
 //!
-//! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] as the level evaluates it ([`Radial`]), LJ from 1/r².
+//! F/r = q_i q_j f(r²) + LJ, f from a [`RadialTable`] in the form that suits the SIMD level ([`Radial`]), LJ from
+//! 1/r².
 //!
-//! Forces on i accumulate in registers, forces on j in the thread's force buffer. Energies are computed by the same
-//! arithmetic with additional tables, so that computing them does not change the forces.
+//! Forces on i accumulate in registers, forces on j in the thread's force buffer. Energies use the same arithmetic
+//! with additional tables, so that computing them does not change the forces.
 
 use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{LJ_PME, PairInput, PairOutput, TYPE_TABLE, UNLIMITED, is_switched};
@@ -20,8 +21,8 @@ use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// The kernel over a range of chunks, adding to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ. `END`: how
-/// Lennard-Jones interactions end.
+/// Kernel over a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ.
+/// `END`: treatment of Lennard-Jones interactions at the cutoff.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
@@ -39,7 +40,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
     fn run<S: Simd>(self) {
         if S::RARE && RULE != UNLIMITED {
             let PairKernel { input, list, range, forces, output } = self;
-            // with energies, which nobody reads where they are not asked for
+            // energies are always computed here, and ignored unless requested
             PairKernel::<TYPE_TABLE, true, END, true> { input, list, range, forces, output }.general::<S>();
         } else {
             self.compute::<S>();
@@ -48,7 +49,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
 }
 
 impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairKernel<'_, RULE, SPLIT, END, ENERGY> {
-    /// For levels without instructions of their own: instantiated once for all rules and cutoffs.
+    /// Generic version for SIMD levels without intrinsics: instantiated once for all rules and cutoffs.
     #[inline(never)]
     fn general<S: Simd>(self) {
         self.compute::<S>();
@@ -78,7 +79,8 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     finish::<S, ENERGY>(rows, entry, &sums, forces, output);
                     continue;
                 }
-                // with energies one instantiation serves all rows: atoms without Lennard-Jones have zero parameters
+                // with energies one instantiation serves all rows, because atoms without Lennard-Jones have zero
+                // parameters
                 macro_rules! both_rows {
                     ($lj:literal) => {
                         unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(
@@ -121,7 +123,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
     }
 }
 
-/// Adds what an entry gives.
+/// Adds the forces and energies of an entry.
 #[inline(always)]
 fn finish<S: Simd, const ENERGY: bool>(
     rows: Rows<S, 2>,
@@ -137,7 +139,7 @@ fn finish<S: Simd, const ENERGY: bool>(
     }
 }
 
-/// Every array has one element per block of the grid.
+/// Asserts that every array has one element per block of the grid.
 fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     let blocks = input.grid.blocks();
     assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
@@ -145,8 +147,8 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 
-/// The blocks within reach of one vector of atoms. A level without registers for tables has too few for two vectors at a
-/// time, and processes all blocks with one vector after the other.
+/// Processes the blocks within reach of one vector of atoms. A SIMD level without registers for tables has too few
+/// for two vectors at a time, and processes all blocks with one vector after the other.
 #[inline(always)]
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -159,7 +161,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     if blocks.is_empty() {
         return;
     }
-    // an index known only at run time would keep the vectors in memory
+    // an index known only at run time would force the vectors into memory
     let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
     let lj = ENERGY || half < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
@@ -175,21 +177,21 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     }
 }
 
-/// Squared distances of i-atoms and a block, and the part of the force that depends on them only.
+/// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// nm², where needed clamped to the lowest for which forces are computed
+    /// nm², clamped from below if necessary to the smallest for which forces are computed
     r2: [S::F; N],
     /// nm², not clamped
     true_r2: [S::F; N],
-    /// as [`Radial::regular`]
+    /// result of [`Radial::regular`]
     regular: [S::F; N],
 }
 
 impl<S: Simd, const N: usize> Distances<S, N> {
     #[inline(always)]
     fn new<const RULE: u8, const MASKED: bool>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
-        // pairs that could be too close for the tables are in masked blocks: see `pair::prune`
+        // pairs that could be too close for the tables are always in masked blocks: see `pair::prune`
         let r2 = if S::TABLES && RULE != UNLIMITED && !MASKED { near.r2 } else { near.clamped(fixed) };
         let mut regular = r2;
         for row in 0..N {
@@ -212,12 +214,12 @@ impl<S: Simd> Sums<S> {
     }
 }
 
-/// All pairs of a block interact.
+/// Mask of a block in which all pairs interact.
 const ALL: MaskedPair = MaskedPair { block: 0, interacting: u32::MAX, excluded: 0, excepted: false };
 
-/// Blocks all of whose pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. Software pipelining: the
-/// distances of the next block are computed along with the forces of this one, since either dependency chain alone is
-/// longer than the out-of-order window of a processor.
+/// Processes blocks in which all pairs interact. `LJ` of the `N` vectors have Lennard-Jones interactions. Software
+/// pipelining: the distances of the next block are computed along with the forces of this block, because each of the
+/// two dependency chains is longer than the out-of-order window of a processor.
 #[inline(always)]
 fn unmasked<
     S: Simd,
@@ -247,17 +249,16 @@ fn unmasked<
     rows.add(&total);
 }
 
-/// Blocks per batch of [`staged`]: most ranges are one or two batches, and intermediate results stay in the first-level
-/// cache (5 kB).
+/// Blocks per batch of [`staged`]. Most ranges are one or two batches, and results (5 kB) stay in the L1 cache.
 const BATCH: usize = 16;
 
-/// Intermediate results of the stages for one block.
+/// Intermediate results of [`staged`] for one block.
 #[derive(Clone, Copy)]
 struct Staged<S: Simd> {
-    /// as [`positions`], once
+    /// result of [`positions`], stored once instead of twice
     positions: [[f32; 8]; 3],
     r2: S::F,
-    /// as [`Radial::regular`]
+    /// result of [`Radial::regular`]
     regular: S::F,
     /// force over distance
     force: S::F,
@@ -271,9 +272,9 @@ impl<S: Simd> Staged<S> {
     }
 }
 
-/// As [`unmasked`] for one vector, without energies, in four short loops: where a vector takes two registers, the
-/// operations of one block fill the out-of-order window, and shorter dependency chains are needed to overlap blocks.
-/// The constants of each loop also fit into sixteen registers, above all the coefficients of the polynomial.
+/// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector
+/// takes two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains
+/// let blocks overlap. The constants of each loop, above all the polynomial's, also fit into sixteen registers.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,
@@ -316,7 +317,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
     row.add(&total);
 }
 
-/// The plain blocks of an entry without Coulomb interactions.
+/// Processes the plain blocks of an entry without Coulomb interactions.
 #[inline(always)]
 fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -337,7 +338,7 @@ fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     }
 }
 
-/// Blocks within reach of Lennard-Jones interactions only.
+/// Processes blocks that are beyond the Coulomb cutoff, within the Lennard-Jones cutoff.
 #[inline(always)]
 fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,
@@ -350,9 +351,9 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
     let mut total = [[S::F::splat(0.0); N]; 3];
     for &block in blocks {
         let near = Near::new(fixed, rows, block);
-        // SAFETY: as in `positions`
+        // SAFETY: the block is in range, see `positions`
         let lj = unsafe { BlockLj::load::<RULE>(fixed.input, near.block) };
-        // SAFETY: as in `positions`
+        // SAFETY: the block is in range, see `positions`
         let root_c6 = unsafe { root_c6::<S, END>(fixed.input, near.block) };
         let mut f = [S::F::splat(0.0); N];
         for row in 0..N {
@@ -373,7 +374,8 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
     rows.add(&total);
 }
 
-/// Forces over distance of i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones interactions.
+/// Forces over distance between i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones
+/// interactions.
 #[inline(always)]
 fn radial_forces<
     S: Simd,
@@ -393,11 +395,11 @@ fn radial_forces<
 ) -> [S::F; N] {
     let input = fixed.input;
     let block = distances.block;
-    // SAFETY: as in `positions`
+    // SAFETY: the block is in range, see `positions`
     let charge = S::F::load_twice(unsafe { fixed.charges.get_unchecked(block) });
-    // SAFETY: as in `positions`
+    // SAFETY: the block is in range, see `positions`
     let lj = if LJ > 0 { unsafe { BlockLj::load::<RULE>(input, block) } } else { BlockLj::none() };
-    // SAFETY: as in `positions`
+    // SAFETY: the block is in range, see `positions`
     let root_c6 = unsafe { root_c6::<S, END>(input, block) };
     let mut forces = [S::F::splat(0.0); N];
     for row in 0..N {
@@ -420,7 +422,7 @@ fn radial_forces<
             let i = [rows.lj[0][row], rows.lj[1][row]];
             let distance = (r2, &inverse);
             let mut terms = if MASKED && RULE < TYPE_TABLE && pair.excepted {
-                // SAFETY: as in `positions`
+                // SAFETY: the block is in range, see `positions`
                 let lj = unsafe { BlockLj::load::<TYPE_TABLE>(input, block) };
                 LjTerms::<S>::new::<TYPE_TABLE, END>(fixed, distance, i, rows.types[row], lj)
             } else {
@@ -430,7 +432,7 @@ fn radial_forces<
                 terms.add(&DispersionTerms::new(fixed, rows.root_c6[row] * root_c6, r2));
             }
             if MASKED && !is_switched(END) && pair.excepted && !input.c4_table.is_empty() {
-                // SAFETY: as in `positions`
+                // SAFETY: the block is in range, see `positions`
                 unsafe { terms.add_induced_dipoles(input, inverse.square, rows.types[row], block) };
             }
             if ENERGY {
@@ -445,7 +447,8 @@ fn radial_forces<
             (charges * radial).keep(inside)
         };
         if ENERGY {
-            // below the lowest distance the force f·d has the potential ½ f (lowest² − r²): minimisers need consistency
+            // below the smallest distance, the force f·d has the potential ½ f (lowest² − r²); minimisers need
+            // consistent energies
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
         let excluded_bits = (pair.excluded >> (16 * row)) as u16;
@@ -469,20 +472,20 @@ fn radial_forces<
     forces
 }
 
-/// √c6 of a block's atoms for LJ-PME.
+/// Loads √c6 of a block's atoms for LJ-PME.
 ///
 /// # Safety
-/// `block` is one of the blocks that the arrays of `input` are of.
+/// `block` is less than the number of blocks in the arrays of `input`.
 #[inline(always)]
 unsafe fn root_c6<S: Simd, const END: u8>(input: &PairInput<'_>, block: usize) -> S::F {
     if END != LJ_PME {
         return S::F::splat(0.0);
     }
-    // SAFETY: the caller's promise
+    // SAFETY: the caller guarantees that the block is in range
     S::F::load_twice(unsafe { input.dispersion.get_unchecked(block) })
 }
 
-/// Σ shift ⊗ force over lattice shifts: the part of the virial beyond that of positions in the home image.
+/// Σ shift ⊗ force over lattice shifts: the part of the virial that wrapped positions do not contain.
 pub(super) fn shift_virial(cell: Option<&PeriodicCell>, shift_forces: &[Vec3; SHIFTS]) -> crate::vec3::Mat3 {
     let mut virial = crate::vec3::Mat3::ZERO;
     if let Some(cell) = cell {

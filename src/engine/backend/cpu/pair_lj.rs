@@ -9,46 +9,48 @@ use super::pair_radial::Inverse;
 use super::pair_rows::Fixed;
 use crate::simd::{Aligned16, Arithmetic, Float, Simd};
 
-/// Lennard-Jones input of a block's atoms: two parameters of each, or their types.
+/// Lennard-Jones input of a block's atoms: two parameters per atom, or a type per atom.
 #[derive(Clone, Copy)]
 pub(super) struct BlockLj<S: Simd> {
     values: [S::F; 2],
-    /// whole numbers as bits
+    /// integers, stored as the bits of floats
     types: S::F,
 }
 
 impl<S: Simd> BlockLj<S> {
+    /// Loads the input of a block.
+    ///
     /// # Safety
-    /// `block` is one of the blocks that the arrays of `input` are of.
+    /// `block` is less than the number of blocks in the arrays of `input`.
     #[inline(always)]
     pub(super) unsafe fn load<const RULE: u8>(input: &PairInput<'_>, block: usize) -> Self {
         if RULE >= TYPE_TABLE {
-            // SAFETY: the caller's promise
+            // SAFETY: the caller guarantees that the block is in range
             let types = S::F::load_twice(unsafe { input.slot_types.get_unchecked(block) });
             BlockLj { types, ..Self::none() }
         } else {
-            // SAFETY: as above
+            // SAFETY: the caller guarantees that the block is in range
             let values = unsafe { input.lj.get_unchecked(block) };
             let values = [S::F::load_twice(eight(values, 0)), S::F::load_twice(eight(values, 1))];
             BlockLj { values, ..Self::none() }
         }
     }
 
-    /// For blocks without Lennard-Jones interactions.
+    /// Input of a block without Lennard-Jones interactions.
     #[inline(always)]
     pub(super) fn none() -> Self {
         BlockLj { values: [S::F::splat(0.0); 2], types: S::F::splat(0.0) }
     }
 }
 
-/// Lennard-Jones force over distance and energy; the compiler eliminates an energy that is not used.
+/// Lennard-Jones force over distance, and energy. The compiler eliminates an energy that is not used.
 pub(super) struct LjTerms<S: Simd> {
     pub(super) force: S::F,
     pub(super) energy: S::F,
 }
 
 impl<S: Simd> LjTerms<S> {
-    /// Of two i-atoms, `i` and `types` theirs, with eight j-atoms each.
+    /// Computes the terms of two i-atoms (parameters `i`, types `types`) with eight j-atoms each.
     #[inline(always)]
     pub(super) fn new<const RULE: u8, const END: u8>(
         fixed: &Fixed<'_, S>,
@@ -78,17 +80,17 @@ impl<S: Simd> LjTerms<S> {
         LjTerms { force, energy: twelve_c12 * twelfth * repulsion - six_c6 * sixth * attraction }
     }
 
-    /// Adds the part of LJ-PME of interacting pairs.
+    /// Adds the LJ-PME terms of interacting pairs.
     #[inline(always)]
     pub(super) fn add(&mut self, dispersion: &DispersionTerms<S>) {
         self.force += dispersion.force;
         self.energy += dispersion.energy - dispersion.shift;
     }
 
-    /// Adds −c4/r⁴ of pairs of these types.
+    /// Adds −c4/r⁴ of pairs of the given types.
     ///
     /// # Safety
-    /// `block` is one of the blocks that the arrays of `input` are of.
+    /// `block` is less than the number of blocks in the arrays of `input`.
     #[inline(always)]
     pub(super) unsafe fn add_induced_dipoles(
         &mut self,
@@ -97,7 +99,7 @@ impl<S: Simd> LjTerms<S> {
         types: [usize; 2],
         block: usize,
     ) {
-        // SAFETY: the caller's promise
+        // SAFETY: the caller guarantees that the block is in range
         let j = unsafe { BlockLj::<S>::load::<TYPE_TABLE>(input, block) };
         let [four_c4, _] = pick_pairs::<S>(input.c4_table, input.types, types, j);
         let inverse4 = inverse2 * inverse2;
@@ -105,7 +107,7 @@ impl<S: Simd> LjTerms<S> {
         self.energy -= four_c4 * (S::F::splat(0.25) * (inverse4 - S::F::splat(input.c4_shift)));
     }
 
-    /// Of σ and 48 ε, without a switch: 48 ε (s¹² − ½ s⁶) over r², s = σ/r.
+    /// Computes the terms from σ and 48 ε, without a switch: 48 ε (s¹² − ½ s⁶) over r², s = σ/r.
     #[inline(always)]
     fn of_sigma(input: &PairInput<'_>, inverse2: S::F, sigma: S::F, epsilon48: S::F) -> Self {
         let sigma2 = sigma * sigma;
@@ -118,13 +120,13 @@ impl<S: Simd> LjTerms<S> {
     }
 }
 
-/// Sixth and twelfth power less those at the cutoff, which are zero without a shift.
+/// Sixth and twelfth power minus their values at the cutoff (zero without a shift).
 #[inline(always)]
 fn above_cutoff<S: Simd>(power6: S::F, at_cutoff: S::F) -> [S::F; 2] {
     [power6 - at_cutoff, power6 * power6 - at_cutoff * at_cutoff]
 }
 
-/// 6 c6 and 12 c12 of pairs.
+/// Returns 6 c6 and 12 c12 of pairs.
 #[inline(always)]
 fn coefficients<S: Simd, const RULE: u8>(
     input: &PairInput<'_>,
@@ -148,13 +150,13 @@ fn coefficients<S: Simd, const RULE: u8>(
     }
 }
 
-/// Both numbers of pairs from a table with rows of this length.
+/// Looks up both numbers of each pair in a table with rows of `length` elements.
 #[inline(always)]
 fn pick_pairs<S: Simd>(table: &[[f32; 2]], length: usize, types: [usize; 2], j: BlockLj<S>) -> [S::F; 2] {
     j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
 }
 
-/// (6 c6, 12 c12) from rows of 16 R types: that of 6 c6, then that of 12 c12, for each type of an i-atom.
+/// Looks up (6 c6, 12 c12) in rows of 16 R types: for each type of an i-atom the row of 6 c6, then the row of 12 c12.
 #[inline(always)]
 fn from_rows<S: Simd, const R: usize>(rows: &[Aligned16], i: [usize; 2], j: S::F) -> [S::F; 2] {
     let (first, second) = (&rows[2 * R * i[0]..][..2 * R], &rows[2 * R * i[1]..][..2 * R]);

@@ -1,4 +1,4 @@
-//! Register contents of the pair kernel: an i-cluster's atoms, and their distances to the atoms of a j-block.
+//! Register contents of the pair kernel: the atoms of an i-cluster, and their distances to the atoms of a j-block.
 
 use super::pair_input::{LJ_PME, PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
@@ -9,30 +9,30 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets, including the rounding remainder of the shifted centre
+    /// offsets, including the part of the lattice shift below the quantum of centres
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
     pub(super) types: [[usize; 2]; N],
-    /// zeros without LJ-PME
+    /// √c6; zeros without LJ-PME
     pub(super) root_c6: [S::F; N],
     pub(super) force: [[S::F; N]; 3],
-    /// centre plus lattice shift, rounded to the quantum of centres
+    /// centre plus lattice shift, rounded to a multiple of the quantum of centres
     pub(super) centre: [S::F; 3],
 }
 
-/// Loop invariants: constants in registers, and array addresses that the compiler need not reload after each store to the
-/// forces.
+/// Loop invariants: constants in registers, and array addresses, which the compiler would otherwise reload after each
+/// store to the forces.
 pub(super) struct Fixed<'a, S: Simd> {
     pub(super) input: &'a PairInput<'a>,
     pub(super) packed: &'a [[f32; 24]],
     pub(super) centres: &'a [[f32; 3]],
     pub(super) charges: &'a [[f32; 8]],
     pub(super) force: Radial<'a, S>,
-    /// lowest r² for which forces are computed, nm²
+    /// smallest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
-    /// without a meaning but in kernels of their own
+    /// switch functions; meaningful only in kernels with that switch
     pub(super) force_switch: ForceSwitch<S::F>,
     pub(super) potential_switch: PotentialSwitch<S::F>,
 }
@@ -62,7 +62,7 @@ impl<'a, S: Simd> Fixed<'a, S> {
     }
 }
 
-/// Eight lanes of a block's array.
+/// Returns elements 8k to 8k+7 of a block's array, mutably.
 #[inline(always)]
 fn eight_mut<const N: usize>(values: &mut [f32; N], k: usize) -> &mut [f32; 8] {
     match (&mut values[k * BLOCK..(k + 1) * BLOCK]).try_into() {
@@ -71,7 +71,7 @@ fn eight_mut<const N: usize>(values: &mut [f32; N], k: usize) -> &mut [f32; 8] {
     }
 }
 
-/// Four rows of a block's array as two vectors.
+/// Loads four rows of a block's array as two vectors, and adds `extra`.
 #[inline(always)]
 fn two_rows<S: Simd>(values: &[f32], extra: f32) -> [S::F; 2] {
     [S::F::two(values[0] + extra, values[1] + extra), S::F::two(values[2] + extra, values[3] + extra)]
@@ -100,13 +100,14 @@ impl<S: Simd> Rows<S, 2> {
         };
         for k in 0..3 {
             rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            // opaque, or the compiler would subtract centres as scalars and broadcast each difference by a permutation
+            // opaque to the compiler, which would otherwise subtract centres as scalars and broadcast each difference
+            // by a permutation
             rows.centre[k] = std::hint::black_box(S::F::splat(input.grid.centres[index][k] + coarse[k]));
         }
         rows
     }
 
-    /// One of the vectors, its force zero.
+    /// Returns one of the vectors, with zero forces.
     #[inline(always)]
     pub(super) fn row(&self, half: usize) -> Rows<S, 1> {
         let zero = S::F::splat(0.0);
@@ -122,7 +123,7 @@ impl<S: Simd> Rows<S, 2> {
         }
     }
 
-    /// Add the forces on one vector.
+    /// Adds the forces of `row` to one vector.
     #[inline(always)]
     pub(super) fn add_forces(&mut self, half: usize, row: &Rows<S, 1>) {
         for k in 0..3 {
@@ -130,7 +131,7 @@ impl<S: Simd> Rows<S, 2> {
         }
     }
 
-    /// Add the summed forces to the cluster's slots and to its lattice shift.
+    /// Adds the summed forces to the slots of the cluster and to its lattice shift.
     #[inline(always)]
     pub(super) fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
         let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
@@ -149,7 +150,7 @@ impl<S: Simd> Rows<S, 2> {
 }
 
 impl<S: Simd, const N: usize> Rows<S, N> {
-    /// Add to the forces on the i-atoms.
+    /// Adds `total` to the forces on the i-atoms.
     #[inline(always)]
     pub(super) fn add(&mut self, total: &[[S::F; N]; 3]) {
         for k in 0..3 {
@@ -160,8 +161,9 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
-/// Add f · d to the i-atoms, and subtract it from the j-atoms. A level with two registers per vector is limited by the
-/// number of operations in flight, so that it uses the fewest: multiply-adds throughout.
+/// Adds f · d to the forces on the i-atoms, and subtracts it from those on the j-atoms. A SIMD level with two
+/// registers per vector is limited by the number of operations in flight, so it uses multiply-adds throughout, which
+/// are the fewest.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -169,7 +171,7 @@ pub(super) fn apply<S: Simd, const N: usize>(
     total: &mut [[S::F; N]; 3],
     forces: &mut [[f32; 24]],
 ) {
-    // SAFETY: as in `positions`
+    // SAFETY: the block is in range, see `positions`
     let slots = unsafe { forces.get_unchecked_mut(near.block) };
     for k in 0..3 {
         let to = eight_mut(slots, k);
@@ -192,17 +194,17 @@ pub(super) fn apply<S: Simd, const N: usize>(
     }
 }
 
-/// A shift as a multiple of the quantum of block centres (exact in f32) and the rest.
+/// Splits a shift into a multiple of the quantum of block centres (exact in f32) and the rest.
 #[inline(always)]
 fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
     let coarse = shift.map(|v| (v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM);
     (coarse.map(|v| v as f32).to_array(), (shift - coarse).map(|v| v as f32).to_array())
 }
 
-/// Distance vectors of i-atoms from the atoms of a block.
+/// Distance vectors between i-atoms and the atoms of a block.
 pub(super) struct Near<S: Simd, const N: usize> {
     pub(super) block: usize,
-    /// i − j, nm
+    /// r_i − r_j, nm
     pub(super) d: [[S::F; N]; 3],
     /// nm²
     pub(super) r2: [S::F; N],
@@ -214,7 +216,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Self::at(rows, block, positions(fixed, rows, block))
     }
 
-    /// From the result of [`positions`] for the block.
+    /// Computes the distances from the result of [`positions`] for the block.
     #[inline(always)]
     pub(super) fn at(rows: &Rows<S, N>, block: u32, positions: [S::F; 3]) -> Self {
         let zero = S::F::splat(0.0);
@@ -231,7 +233,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Near { block: block as usize, d, r2 }
     }
 
-    /// The squared distances, clamped to the lowest for which forces are computed.
+    /// The squared distances, clamped to the smallest for which forces are computed.
     #[inline(always)]
     pub(super) fn clamped(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
         let mut r2 = self.r2;
@@ -246,7 +248,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
 #[inline(always)]
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;
-    // SAFETY: pruning has indexed the packed offsets with every block of the list, and the kernel has checked that atoms
+    // SAFETY: pruning has indexed the packed offsets with every block of the list. The kernel has checked that atoms
     // were not sorted since, and that every array has one element per block of the grid
     let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];

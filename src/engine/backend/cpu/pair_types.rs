@@ -1,11 +1,12 @@
-//! Lennard-Jones parameters as the pair kernel reads them: a combination rule, one with exceptions, or a table over the
-//! types in use.
+//! Lennard-Jones parameters in the form that the pair kernel reads: a combination rule, a rule with exceptions, or a
+//! table over the types in use.
 //!
-//! Types that no atom has are dropped, and types with equal parameters are merged. With at most 64 left, parameters are
-//! looked up in a row of the table by permutations of registers ([`Float::pick`](crate::simd::Float::pick)). Where a rule
-//! holds with some exceptions (pairs of types), clusters and blocks that may contain an exception are marked ([`Marks`])
-//! and use the table. Pairs of types with an r⁻⁴ term (12-6-4 ions) are marked likewise, whatever the rule. The choice depends on
-//! the counts of types and constant costs, so that it is the same on every machine.
+//! Types that no atom has are dropped, and types with equal parameters are merged. If at most 64 types remain, the
+//! kernel looks up parameters in a row of the table by register permutations
+//! ([`Float::pick`](crate::simd::Float::pick)). If a rule holds with some exceptions (pairs of types), clusters and
+//! blocks that may contain an exception are marked ([`Marks`]) and use the table. Pairs of types with an r⁻⁴ term
+//! (12-6-4 ions) are marked in the same way, for every rule. The choice depends on the counts of types and on
+//! constant cost estimates only, so it is the same on every machine.
 
 use super::pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use super::pair_variants::{end_of, rules};
@@ -13,31 +14,31 @@ use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
 
-/// Estimated time of sixteen pairs of a block with exceptions, relative to sixteen pairs by the rule: both vectors are
-/// computed, one after the other, with a gather each.
+/// Estimated time of sixteen pairs of a block with exceptions, relative to sixteen pairs with the rule: both vectors
+/// are computed, one after the other, with a gather each.
 const EXCEPTION_COST: f64 = 3.0;
 
-/// The first bit of exceptions from a rule, beyond that of r⁻⁴ terms.
+/// First bit for exceptions from a rule. The bit below marks r⁻⁴ terms.
 const FIRST_BIT: u32 = 1;
 
-/// How the kernel gets Lennard-Jones parameters.
+/// Lennard-Jones parameters and the rule by which the kernel combines them.
 #[derive(Debug)]
 pub(super) struct PairTypes {
-    /// rule of the kernel
+    /// combination rule of the kernel
     pub(super) rule: u8,
-    /// two parameters of each of the system's types, in the form of the rule
+    /// two parameters for each Lennard-Jones type of the system, in the form of the rule
     pub(super) parameters: Vec<[f32; 2]>,
-    /// type of the kernel of each of the system's types
+    /// kernel type of each Lennard-Jones type of the system
     pub(super) of_type: Vec<u32>,
-    /// types of the kernel; the last, without interactions, is that of empty slots
+    /// number of kernel types; the last one has no interactions and is the type of empty slots
     pub(super) count: usize,
-    /// (6 c6, 12 c12) of pairs of types, `count` to a row
+    /// (6 c6, 12 c12) of pairs of kernel types, in rows of `count` elements
     pub(super) table: Vec<[f32; 2]>,
-    /// (4 c4, 0) of pairs of types, `count` to a row; empty without 12-6-4 ions
+    /// (4 c4, 0) of pairs of kernel types, in rows of `count` elements; empty without 12-6-4 ions
     pub(super) c4: Vec<[f32; 2]>,
     /// rows of 6 c6 and of 12 c12 for each type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// exceptions and r⁻⁴ terms of each type of the kernel; empty where there are none
+    /// exceptions and r⁻⁴ terms of each kernel type; empty if there are none
     pub(super) marks: Vec<Marks>,
 }
 
@@ -62,7 +63,7 @@ impl PairTypes {
             by_rule.filter(|(_, expected, _)| *expected < cost).min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
         let (rule, mut marks) = cheapest.map_or((by_table, vec![]), |(rule, _, marks)| (rule, marks));
         let dipoles = induced_dipoles(system, &used);
-        // one bit: to mark too many pairs only costs time
+        // one bit for all: marking too many pairs costs only time
         let _ = mark(&mut marks, &dipoles, &of_type, count, std::iter::repeat(1));
         let parameters = (0..system.nonbonded.types as u32).map(|t| lj_parameters(system, rule, t)).collect();
         let rows = match rule {
@@ -81,12 +82,12 @@ impl PairTypes {
 const COMBINATIONS: [(u8, CombinationRule); 2] =
     [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
 
-/// Rules by tables, with the most types of each, and estimated times of sixteen pairs relative to those by a combination rule:
-/// one permutation for each coefficient; two; four; gathers.
+/// Table rules, with the maximum number of types of each and the estimated time of sixteen pairs relative to a
+/// combination rule. Each coefficient takes one permutation, two, four, or a gather.
 const TABLES: [(u8, usize, f64); 4] =
     [(ROWS_OF_16, 16, 1.05), (ROWS_OF_32, 32, 1.15), (ROWS_OF_64, 64, 1.25), (TYPE_TABLE, usize::MAX, 2.0)];
 
-/// The cheapest rule by a table of so many types among those that are offered, and its time.
+/// Cheapest table rule for `count` types among those that are `offered`, and its estimated time.
 fn by_table(system: &System, count: usize, offered: &[u8]) -> (u8, f64) {
     if system.settings.cutoff.is_none() {
         return (UNLIMITED, 0.0);
@@ -95,7 +96,7 @@ fn by_table(system: &System, count: usize, offered: &[u8]) -> (u8, f64) {
     TABLES.iter().find(fits).map_or((TYPE_TABLE, f64::INFINITY), |&(rule, _, cost)| (rule, cost))
 }
 
-/// Atoms of each type.
+/// Number of atoms of each type.
 fn type_counts(system: &System) -> Vec<usize> {
     let mut counts = vec![0; system.nonbonded.types];
     system.topology.atoms.iter().for_each(|atom| counts[atom.lj_type as usize] += 1);
@@ -114,8 +115,9 @@ fn pair(system: &System, a: u32, b: u32) -> [f32; 2] {
     [(6.0 * c6) as f32, (12.0 * c12) as f32]
 }
 
-/// The kernel's type of each of the system's, types with the same parameters in one, and one of the system's types for each of
-/// the kernel's, but for the last, that of empty slots. Types that are not in use are empty, too.
+/// Merges types with equal parameters. Returns the kernel type of each type of the system, and one type of the system
+/// for each kernel type except the last, which is that of empty slots. Types that are not in use map to the empty
+/// type too.
 fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let parameters = |a: u32, b: u32| (pair(system, a, b), system.nonbonded.c4(a, b));
     let equal = |a: u32, b: u32| used.iter().all(|&other| parameters(a, other) == parameters(b, other));
@@ -133,7 +135,7 @@ fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (of_type, kept)
 }
 
-/// What pairs of the kept types have, with a last row and column of zeros for empty slots.
+/// Table of `pair` over the kept types, with a last row and column of zeros for empty slots.
 fn table(kept: &[u32], pair: impl Fn(u32, u32) -> [f32; 2]) -> Vec<[f32; 2]> {
     let empty = kept.len();
     let entry = |a: usize, b: usize| if a == empty || b == empty { [0.0; 2] } else { pair(kept[a], kept[b]) };
@@ -162,8 +164,8 @@ fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
 }
 
-/// Adds exceptions as bits: one for a type and all that it makes exceptions with, the types with most of them first. `None`
-/// where that takes more bits than there are.
+/// Adds exceptions as bits. One bit stands for a type and all types that it makes exceptions with; types with most
+/// exceptions come first. Returns `None` if the bits do not suffice.
 fn mark(
     marks: &mut Vec<Marks>,
     exceptions: &[[u32; 2]],
@@ -220,7 +222,7 @@ mod tests {
         Nonbonded, Topology,
     };
 
-    /// Types (σ, ε) by the Lorentz–Berthelot rule, and so many atoms of each.
+    /// A system with types (σ, ε), the Lorentz–Berthelot rule, and `counts` atoms of each type.
     fn system(types: &[(f64, f64)], counts: &[usize]) -> System {
         let pairs = types.iter().flat_map(|a| types.iter().map(move |b| (a, b)));
         let (c6, c12) = pairs
@@ -290,7 +292,7 @@ mod tests {
 
     #[test]
     fn types_are_merged_and_those_without_atoms_left_out() {
-        // type 1 equals type 3, nothing is of type 2
+        // type 1 equals type 3, no atom has type 2
         let mut types = system(&[(0.3, 0.5), (0.2, 0.4), (0.25, 0.6), (0.2, 0.4)], &[5, 5, 0, 5]);
         disturb(&mut types, [0, 1]);
         disturb(&mut types, [0, 3]);
@@ -312,7 +314,7 @@ mod tests {
         {
             let parameters: Vec<(f64, f64)> = (0..types).map(|t| (0.2 + 0.001 * f64::from(t), 0.5)).collect();
             let mut many = system(&parameters, &vec![3; types as usize]);
-            // each next pair in the order is off
+            // each pair of consecutive types deviates from the rule
             (1..types as usize).for_each(|t| disturb(&mut many, [t - 1, t]));
             let found = PairTypes::new(&many);
             assert_eq!((found.rule, found.count), (rule, types as usize + 1));

@@ -1,4 +1,4 @@
-//! Which instantiation of the pair kernel runs.
+//! Choice of the instantiation of the pair kernel.
 
 use super::pair_input::{
     FORCE_SWITCH, GEOMETRIC, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, PairInput, PairOutput, ROWS_OF_16,
@@ -11,20 +11,20 @@ use crate::system::ForceSettings;
 use crate::term::LjSwitch;
 use std::ops::Range;
 
-/// What the kernel is asked for, in addition to what its input has.
+/// Compile-time parameters of the kernel.
 #[derive(Clone, Copy)]
 pub(super) struct Variant {
-    /// of combination, one of [`rules`]
+    /// combination rule, one of [`rules`]
     pub rule: u8,
-    /// of Lennard-Jones interactions
+    /// treatment of Lennard-Jones interactions at the cutoff
     pub end: u8,
-    /// the cutoffs differ
+    /// whether the two cutoffs differ
     pub split: bool,
-    /// with energies
+    /// whether energies are computed
     pub energy: bool,
 }
 
-/// How the Lennard-Jones interactions of these settings end.
+/// Returns the treatment of Lennard-Jones interactions at the cutoff for these settings.
 pub(super) fn end_of(settings: &ForceSettings) -> u8 {
     match settings.lj_switch() {
         Some(LjSwitch::Force(_)) => FORCE_SWITCH,
@@ -34,8 +34,8 @@ pub(super) fn end_of(settings: &ForceSettings) -> u8 {
     }
 }
 
-/// The rules that kernels are compiled for, by the end: where few systems would run them, a rule is replaced by rows of a table,
-/// so that program and build stay small.
+/// Combination rules for which kernels are compiled with the given treatment at the cutoff. Rules that few systems
+/// would use are replaced by rows of a table, to keep program and build small.
 pub(super) fn rules(end: u8) -> &'static [u8] {
     match end {
         TRUNCATED => &[GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
@@ -44,8 +44,8 @@ pub(super) fn rules(end: u8) -> &'static [u8] {
     }
 }
 
-/// Runs the kernel over a range of chunks of a list, adding to forces. There is one instantiation for each rule, cutoff, end
-/// of the potential and output.
+/// Runs the kernel over a range of chunks of a list and adds to forces. There is one instantiation for each rule,
+/// pair of cutoffs (equal or different), treatment at the cutoff, and output.
 pub(super) fn run(
     level: Level,
     Variant { rule, end, split, energy }: Variant,
@@ -61,7 +61,7 @@ pub(super) fn run(
             )
         };
     }
-    // steps with energies are rare: one instantiation for equal and different cutoffs
+    // steps with energies are rare, so one instantiation serves equal and different cutoffs
     macro_rules! shared_energy {
         ($rule:expr, $end:expr) => {
             match (split, energy) {
@@ -79,7 +79,7 @@ pub(super) fn run(
             }
         };
     }
-    // rare altogether: one for both cutoffs
+    // rare with and without energies, so one instantiation serves equal and different cutoffs
     macro_rules! shared {
         ($rule:expr, $end:expr) => {
             if energy { run!($rule, true, $end, true) } else { run!($rule, true, $end, false) }

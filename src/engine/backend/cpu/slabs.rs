@@ -1,4 +1,5 @@
-//! The transforms of a mesh divided among ranks: each has some planes along x, and between the passes some along k_y.
+//! Slab decomposition of the mesh transforms among ranks: each rank has planes along x, and between the passes planes
+//! along k_y.
 
 use super::threads::partition;
 use crate::compute::Split;
@@ -6,10 +7,10 @@ use crate::ranks::Ranks;
 use crate::simd::Aligned16;
 use std::ops::Range;
 
-/// The planes of each rank.
+/// Planes of each rank.
 pub(super) struct Slabs {
     pub(super) ranks: Ranks,
-    /// planes along x, and half of those along y and one
+    /// number of planes along x (n_x) and along k_y (n_y/2 + 1)
     planes: [usize; 2],
     buffers: [Vec<Aligned16>; 2],
 }
@@ -19,23 +20,24 @@ impl Slabs {
         Slabs { ranks, planes, buffers: Default::default() }
     }
 
-    /// Planes along x of a rank: pairs, but perhaps the last.
+    /// Range of planes of a rank along x: pairs of planes, except perhaps the last.
     pub(super) fn x(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = partition(self.planes[0].div_ceil(2), rank, self.ranks.count());
         2 * start..(2 * end).min(self.planes[0])
     }
 
-    /// Planes along k_y of a rank.
+    /// Range of planes of a rank along k_y.
     pub(super) fn y(&self, rank: usize) -> Range<usize> {
         partition(self.planes[1], rank, self.ranks.count())
     }
 
-    /// Those of this rank.
+    /// Ranges of planes of this rank, along x and along k_y.
     pub(super) fn own(&self) -> [Range<usize>; 2] {
         [self.x(self.ranks.rank()), self.y(self.ranks.rank())]
     }
 
-    /// After the first pass, all x of the planes k_y of this rank: of [x][k_y] with so many vectors each; collective.
+    /// Redistributes [x][k_y], with `vectors` vectors each, after the first pass: this rank receives all x for its
+    /// planes along k_y. Collective.
     pub(super) fn turn_to_y(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[1], self.own());
         self.exchange(
@@ -46,7 +48,8 @@ impl Slabs {
         );
     }
 
-    /// After the second pass, all k_y of the planes x of this rank: of [k_y][x] with so many vectors each; collective.
+    /// Redistributes [k_y][x], with `vectors` vectors each, after the second pass: this rank receives all k_y for its
+    /// planes along x. Collective.
     pub(super) fn turn_to_x(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[0], self.own());
         self.exchange(
@@ -57,7 +60,7 @@ impl Slabs {
         );
     }
 
-    /// Sends rows and columns of an array to each other rank, and receives others there.
+    /// Sends rows and columns of an array to each other rank, and stores the received ones in it.
     fn exchange(
         &mut self,
         Split { re, im }: &mut Split,

@@ -1,11 +1,12 @@
-//! The PME solve, from charges to potential on the grid: transforms and influence function in three passes.
+//! PME solver, from charges to the potential on the mesh: Fourier transforms and influence function in three passes.
 //!
-//! Sixteen lines are transformed at once ([`LineFft`]), so two of the three directions need no transposing:
+//! Sixteen lines are transformed at once ([`LineFft`]), so two of the three directions need no transposition:
 //!
-//! 1. for every pair of x-planes, lines along y, sixteen z in a vector; two real planes make one complex transform;
-//! 2. for every k_y, lines along x, then, transposed by sixteen, along z; there the spectrum is multiplied by the influence
-//!    function, and both transforms are inverted;
-//! 3. for every pair of x-planes, inverse lines along y, and the padding of the potential is filled.
+//! 1. for every pair of x-planes, transforms along y, sixteen z in a vector; two real planes make one complex
+//!    transform;
+//! 2. for every k_y, transforms along x, then, after transposing blocks of sixteen, along z; there the spectrum is
+//!    multiplied by the influence function, and both transforms are inverted;
+//! 3. for every pair of x-planes, inverse transforms along y; then the padding of the potential is filled.
 //!
 //! A pass reads one array and writes another, which keeps each in the cache of the core that works on it.
 
@@ -22,48 +23,49 @@ use crate::team::Team;
 use crate::vec3::Mat3;
 use rayon::prelude::*;
 
-/// Portions of work per part of the work partition, for load balance. Results do not depend on it.
+/// Tasks per work partition, for load balance. Results do not depend on it.
 const PORTIONS_PER_PART: usize = 4;
 
-/// Work space of one portion.
+/// Scratch memory of one task.
 struct Scratch {
     work: [Split; 2],
-    /// one set of lines along y
+    /// sixteen lines along y
     line: Split,
-    /// one k_y: [block of z][x]
+    /// data of one k_y: [block of z][x]
     columns: Split,
-    /// sixteen x of it: [z], before and after the transform along z
+    /// sixteen x of one k_y: [z], before and after the transform along z
     turned: [Split; 2],
     /// two x-planes of charges
     planes: [Vec<Aligned16>; 2],
 }
 
-/// The transforms of one grid.
+/// Fourier transforms and influence function of one mesh.
 pub(super) struct Spectral {
     level: Level,
     pub(super) slabs: Slabs,
     padded: Padded,
     influence: Influence,
-    /// along x, y, z
+    /// transforms along x, y, z
     plans: [LineFft; 3],
-    /// after the first pass: [x][k_y][block of z]
+    /// spectrum after the first pass: [x][k_y][block of z]
     forward: Split,
-    /// after the second: [k_y][x][block of z]
+    /// spectrum after the second pass: [k_y][x][block of z]
     backward: Split,
-    /// influence function for `green_cell`, divided by the potential's constant, which is in the charges: [k_y][block of x][z]
+    /// influence function for `green_cell`: [k_y][block of x][z]. It is divided by the potential's constant, which
+    /// the charges contain
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
-    /// energy and virial, one for each k_y
+    /// energy and virial for each k_y
     partial: Vec<(f64, Mat3)>,
 }
 
-/// Sizes in vectors.
+/// Sizes of the mesh in vectors.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// k_y from 0 to half the grid
+    /// number of k_y, from 0 to half the mesh
     half: usize,
-    /// blocks of sixteen along x and z
+    /// number of blocks of sixteen along x and z
     x_blocks: usize,
     z_blocks: usize,
     /// vectors of a row along z and of an x-plane
@@ -110,13 +112,13 @@ impl Spectral {
         }
     }
 
-    /// From now on the work is that of several ranks.
+    /// Shares the work among several ranks.
     pub(super) fn share(&mut self, ranks: &Ranks) {
         self.slabs = Slabs::new(ranks.clone(), [self.padded.size[0], Extent::new(&self.padded).half]);
     }
 
-    /// Potential on the planes of this rank, from the folded charges of all threads there; its part of ½ Σ G |S|² and of the
-    /// virial of that are zero unless `sums`.
+    /// Computes the potential on the planes of this rank from the folded charges of all threads there. Returns this
+    /// rank's part of ½ Σ G |S|² and of its virial, which are zero unless `sums`.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -144,7 +146,7 @@ impl Spectral {
         (energy, virial)
     }
 
-    /// First pass.
+    /// First pass: transforms along y.
     fn along_y(&mut self, team: &Team, thread_buffers: &[SpreadBuffer]) {
         let Extent { half, z_blocks, row, .. } = Extent::new(&self.padded);
         let (level, padded, plan) = (self.level, self.padded, &self.plans[1]);
@@ -171,7 +173,7 @@ impl Spectral {
         });
     }
 
-    /// Second pass.
+    /// Second pass: transforms along x and z, influence function, inverse transforms along z and x.
     fn along_x_and_z(&mut self, team: &Team, cell: &PeriodicCell, sums: bool) {
         let [nx, _, nz] = self.padded.size;
         let Extent { half, x_blocks, z_blocks, .. } = Extent::new(&self.padded);
@@ -224,7 +226,7 @@ impl Spectral {
         });
     }
 
-    /// Third pass.
+    /// Third pass: inverse transforms along y.
     fn back_along_y(&mut self, team: &Team, potential: &mut [Aligned16]) {
         let [nx, ny, _] = self.padded.size;
         let Extent { z_blocks, row, plane, .. } = Extent::new(&self.padded);
@@ -239,7 +241,7 @@ impl Spectral {
                 let x = own.start + 2 * (portion * pairs + pair);
                 let (first, second) = inside.split_at_mut(plane);
                 for z in 0..z_blocks {
-                    // the last of an odd number of planes is paired with itself
+                    // the last plane is paired with itself if the number of planes is odd
                     let other = if second.is_empty() { x } else { x + 1 };
                     let planes = [x, other].map(|x| backward.lines(x * z_blocks + z, nx * z_blocks));
                     dispatch(level, Join { planes, points: ny, line });
@@ -254,7 +256,7 @@ impl Spectral {
         });
     }
 
-    /// Copies the first planes of the potential behind the last.
+    /// Copies the first planes of the potential into the padding behind the last.
     pub(super) fn fill_last_planes(&self, team: &Team, potential: &mut [Aligned16]) {
         let plane = Extent::new(&self.padded).plane;
         let (inside, overhang) = potential.split_at_mut(self.padded.size[0] * plane);
@@ -262,7 +264,7 @@ impl Spectral {
         team.for_each(copies, |(to, from)| to.copy_from_slice(from));
     }
 
-    /// The influence function changes only with the cell.
+    /// Recomputes the influence function if the cell has changed.
     fn update_green(&mut self, team: &Team, cell: &PeriodicCell) {
         if self.green_cell == Some(*cell) {
             return;
@@ -279,7 +281,7 @@ impl Spectral {
     }
 }
 
-/// The charges of plane x: those of the only buffer that has any, or else the sum over buffers, computed in `sum`.
+/// Charges of plane x: those of the only buffer that has any, otherwise the sum over buffers, computed in `sum`.
 fn charges<'a>(
     thread_buffers: &'a [SpreadBuffer],
     x: usize,
@@ -312,7 +314,7 @@ fn charges<'a>(
     sum
 }
 
-/// Copies the first rows behind the last, and in every row the first points behind the last.
+/// Copies the first rows into the padding behind the last, and in every row the first points behind the last.
 fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     let Padded { size: [_, ny, nz], row, over, .. } = *padded;
     if plane.is_empty() {
@@ -324,12 +326,12 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     plane.copy_within(..over * row, ny * row);
 }
 
-/// Separates the transforms A and B of two real lines from that of A + iB:
+/// Separates the transforms A and B of two real lines from the transform C of A + iB:
 /// A(k) = (C(k) + C*(n − k))/2, B(k) = (C(k) − C*(n − k))/2i.
 struct Separate<'a> {
     line: &'a Split,
     points: usize,
-    /// [A, B][k][block of z]
+    /// output: [A, B][k][block of z]
     re: &'a mut [Aligned16],
     im: &'a mut [Aligned16],
     z: usize,
@@ -359,8 +361,8 @@ impl Kernel for Separate<'_> {
     }
 }
 
-/// The inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). Imaginary parts at the ends, which vanish
-/// in the transform of real lines, are ignored.
+/// Inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). Imaginary parts at both ends, which
+/// vanish in the transform of real lines, are ignored.
 struct Join<'a> {
     planes: [Lines<'a>; 2],
     points: usize,
@@ -389,15 +391,15 @@ impl Kernel for Join<'_> {
     }
 }
 
-/// Sixteen x and all z between [block of z][x], lanes z, and [z], lanes x.
+/// Transposes sixteen x and all z between [block of z][x], lanes z, and [z], lanes x.
 struct Turn<'a> {
     columns: &'a mut Split,
     turned: &'a mut Split,
-    /// first of the sixteen
+    /// first of the sixteen x
     first: usize,
-    /// x from one block of z to the next
+    /// number of x from one block of z to the next
     height: usize,
-    /// from `turned` to `columns`
+    /// transpose from `turned` to `columns`
     back: bool,
 }
 
@@ -425,7 +427,7 @@ impl Kernel for Turn<'_> {
     }
 }
 
-/// Multiplies by the influence function.
+/// Multiplies a spectrum by the influence function.
 struct Multiply<'a> {
     spectrum: &'a mut Split,
     green: &'a [Aligned16],

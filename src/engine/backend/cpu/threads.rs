@@ -1,8 +1,8 @@
-//! The work partition: fixed, about equal parts of each kind of work, one per thread.
+//! Fixed work partition: about equal parts of each kind of work, one per thread.
 
 use std::ops::Range;
 
-/// Index of a part, and number of parts.
+/// Index of a work partition, and number of work partitions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkPartition {
     pub index: usize,

@@ -1,8 +1,9 @@
 //! Cache of compiled kernels, in memory for further GPUs of the process and on disk for the next start.
 //!
-//! There is one file per program, named by a hash of all inputs of the compilation. The cache causes no errors: a file that
-//! is truncated, damaged or foreign is compiled anew, and without access to the disk programs are kept in memory only. The
-//! same holds for a folder that belongs to another user, or that others may write to: they could put programs there.
+//! There is one file per program, named by a hash of all inputs of the compilation. The cache causes no errors: a
+//! file that is truncated, damaged or foreign is replaced by a new compilation, and without access to the disk
+//! programs are kept in memory only. A folder that belongs to another user or that others may write to is not used
+//! either, because others could put programs there.
 
 use crate::error::Result;
 use crate::team::locked;
@@ -14,25 +15,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-/// Maximum number of cached programs: some kinds of GPUs, compilers and versions of this program.
+/// Maximum number of cached programs: enough for several kinds of GPUs, compilers and versions of this program.
 const MOST: usize = 16;
-/// Bytes of a hash.
+/// Length of a hash in bytes.
 const HASH: usize = 32;
-/// What names of files end in.
+/// File name suffix of cached programs.
 const ENDING: &str = ".cubin";
-/// What names of files begin with that are being written.
+/// File name prefix during writing.
 const UNFINISHED: &str = ".unfinished-";
-/// Mode of the folder: for its user only.
+/// Mode of the folder: access for its owner only.
 const PRIVATE: u32 = 0o700;
-/// Bits of a mode by which the group or all others may write.
+/// Mode bits that allow the group or all others to write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// All inputs of the compilation.
 #[derive(Clone, Copy)]
 pub(super) struct Recipe<'a> {
-    /// the whole text
+    /// the whole source text
     pub(super) source: &'a str,
-    /// options, the architecture among them
+    /// options, including the architecture
     pub(super) options: &'a [&'a str],
     /// version of the compiler
     pub(super) compiler: [i32; 2],
@@ -46,7 +47,7 @@ impl Recipe<'_> {
         let parts = [self.version, compiler.as_str(), self.source].into_iter().chain(self.options.iter().copied());
         let mut hash = Sha256::new();
         for part in parts {
-            // with its length, so that no two lists of parts are the same bytes
+            // the length is hashed too, so that no two lists of parts have the same bytes
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
@@ -54,21 +55,21 @@ impl Recipe<'_> {
     }
 }
 
-/// The cache.
+/// Cache of compiled programs.
 #[derive(Default)]
 pub struct Programs {
     folder: Option<PathBuf>,
-    /// those of this process
+    /// programs compiled or loaded by this process
     here: Mutex<Vec<([u8; HASH], Vec<u8>)>>,
 }
 
 impl Programs {
-    /// With a folder on disk, which may not exist yet.
+    /// Creates a cache with a folder on disk, which need not exist yet. `None`: in memory only.
     pub fn new(folder: Option<PathBuf>) -> Self {
         Programs { folder, here: Mutex::default() }
     }
 
-    /// The cached program, or the result of `compile`, which is then cached.
+    /// Returns the cached program, or the result of `compile`, which is then cached.
     pub(super) fn get(&self, recipe: &Recipe, compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
         let key = recipe.hash();
         let mut here = locked(&self.here);
@@ -81,7 +82,7 @@ impl Programs {
     }
 }
 
-/// The program in `folder`, or the result of `compile`, which is then stored there.
+/// Returns the program in `folder`, or the result of `compile`, which is then stored there.
 fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
     let Some(folder) = folder else { return compile() };
     if folder.exists() && !is_private(folder) {
@@ -93,24 +94,24 @@ fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Res
         return Ok(program);
     }
     let program = compile()?;
-    // a folder that cannot be written is ignored
+    // failure to write to the folder is ignored
     let _ = keep(folder, &path, key, &program);
     Ok(program)
 }
 
-/// Whether the folder belongs to this user, and nobody else may write to it.
+/// Whether the folder belongs to this user and nobody else may write to it.
 fn is_private(folder: &Path) -> bool {
-    // SAFETY: the call takes nothing, touches no memory and cannot fail
+    // SAFETY: `geteuid` has no arguments, touches no memory and cannot fail
     let user = unsafe { libc::geteuid() };
     folder.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & WRITABLE_BY_OTHERS == 0)
 }
 
-/// The header of a file: the hash of its name and its program, which detects any change or truncation.
+/// Returns the header of a file: the hash of its name and its program, which detects any change or truncation.
 fn checksum(key: &[u8; HASH], program: &[u8]) -> [u8; HASH] {
     Sha256::new().chain_update(key).chain_update(program).finalize().into()
 }
 
-/// The program of a file whose header matches.
+/// Returns the program in a file if the header matches.
 fn checked(key: &[u8; HASH], bytes: &[u8]) -> Option<Vec<u8>> {
     let (found, program) = bytes.split_first_chunk::<HASH>()?;
     (*found == checksum(key, program)).then(|| program.to_vec())
@@ -137,7 +138,7 @@ fn prune(folder: &Path) -> io::Result<()> {
     files[..extra].iter().try_for_each(|file| fs::remove_file(file.path()))
 }
 
-/// Whether a file has a name that the cache gives.
+/// Whether a file name is one that the cache gives.
 fn is_own(file: &fs::DirEntry) -> bool {
     let name = file.file_name();
     let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(ENDING)) else { return false };
@@ -154,7 +155,7 @@ mod tests {
     const RECIPE: Recipe = Recipe { source: "kernel", options: &["--a", "sm_90"], compiler: [12, 9], version: "1.0.0" };
     const PROGRAM: &[u8] = b"\x7fELF and so on";
 
-    /// What comes out, and whether it was compiled for that.
+    /// Returns the program, and whether it was compiled by this call.
     fn get(programs: &Programs, recipe: &Recipe) -> (Vec<u8>, bool) {
         let mut compiled = false;
         let program = programs.get(recipe, || {
@@ -164,7 +165,7 @@ mod tests {
         (program.expect("a program"), compiled)
     }
 
-    /// The same in another process.
+    /// Result of [`get`] with a fresh cache on `folder`, as another process would use it.
     fn through(folder: &Path, recipe: &Recipe) -> (Vec<u8>, bool) {
         get(&Programs::new(Some(folder.to_owned())), recipe)
     }
@@ -226,7 +227,7 @@ mod tests {
             assert_eq!(through(folder.path(), &RECIPE), (PROGRAM.to_vec(), true), "{} bytes", bytes.len());
             assert_eq!(fs::read(&path).expect("a file"), whole);
         }
-        // nor is a file under another's name
+        // a file under another program's name is rejected too
         through(folder.path(), &Recipe { version: "2.0.0", ..RECIPE });
         let other = files(folder.path()).into_iter().find(|file| *file != path).expect("the other file");
         fs::copy(other, &path).expect("a copy");
@@ -268,7 +269,7 @@ mod tests {
         }
         for n in 0..MOST + 3 {
             let file = fs::File::create(name(n)).expect("a file");
-            // the highest number is the oldest
+            // the file with the highest number is the oldest
             let age = std::time::Duration::from_secs(3600 * (n as u64 + 1));
             file.set_modified(SystemTime::now() - age).expect("a time");
         }
@@ -295,7 +296,7 @@ mod tests {
         fs::remove_file(&path).expect("a file");
         through(folder.path(), &RECIPE);
         assert_eq!(files(folder.path()).len(), 0);
-        // one that it makes is for its user
+        // a folder that the cache creates is accessible to its owner only
         let own = folder.path().join("own");
         through(&own, &RECIPE);
         assert_eq!(own.metadata().expect("a folder").mode() & 0o777, PRIVATE);

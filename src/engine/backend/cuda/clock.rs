@@ -1,35 +1,36 @@
-//! Time per phase of a step. A CUDA graph cannot be timed kernel by kernel. Once per list lifetime, one step is therefore
-//! launched kernel by kernel, each between two events, and its times represent all other steps. Its kernels do not overlap,
-//! while those of a graph do: the sum of the phases may exceed the time of a step.
+//! Time per phase of a step. A CUDA graph cannot be timed kernel by kernel. Once per list lifetime, one step is
+//! therefore launched kernel by kernel, with events before and after each kernel, and its times represent all other
+//! steps. Kernels of the timed step do not overlap, but those of a graph do, so the sum of the phases may exceed the
+//! time of a step.
 
 use super::device::{Span, Timing};
 use super::kernel::Kernel;
 use crate::backend::Phases;
 
-/// Steps without output between a search and the timed step. Before that the device waits for the host, which had to wait
-/// for the length of the list, and events would measure this wait.
+/// Steps without output between a search and the timed step. During the first steps the device waits for the host,
+/// which had to wait for the length of the list, and events would include this wait.
 const WARM_UP_STEPS: u32 = 5;
 
-/// Steps, and the time of some of them.
+/// Number of steps, and the times of the timed ones.
 #[derive(Default)]
 pub(super) struct Clock {
     steps: u64,
     samples: u64,
-    /// seconds in the steps that were timed
+    /// seconds spent in the timed steps
     sampled: Phases,
-    /// seconds of all searches and prunings
+    /// seconds spent in all searches and prunings
     search: f64,
     /// steps without output since the last search
     quiet: u32,
 }
 
 impl Clock {
-    /// New lists were built.
+    /// Restarts the warm-up after new lists were built.
     pub(super) fn lists_built(&mut self) {
         self.quiet = 0;
     }
 
-    /// Counts a step, and returns whether to time it; `quiet`: without output.
+    /// Counts a step, and returns whether to time it. `quiet`: the step has no output.
     pub(super) fn step(&mut self, quiet: bool) -> bool {
         self.steps += 1;
         self.quiet += u32::from(quiet);
@@ -38,7 +39,7 @@ impl Clock {
         timed
     }
 
-    /// Removes the last steps, which were launched and not done.
+    /// Subtracts the last steps, which were launched but did nothing.
     pub(super) fn undo(&mut self, steps: u64) {
         self.steps -= steps.min(self.steps);
     }
@@ -53,14 +54,15 @@ impl Clock {
         }
     }
 
-    /// Times of all steps, seconds.
+    /// Returns the times of all steps, seconds.
     pub(super) fn phases(&self) -> Phases {
         let steps = if self.samples > 0 { self.steps as f64 / self.samples as f64 } else { 0.0 };
         Phases { search: self.search, ..self.sampled.scaled(steps) }
     }
 }
 
-/// The phase of a kernel. Bonded terms are computed by the kernels of pairs, and count as these. SETTLE and SHAKE clusters count as update; update groups of coupled constraints as constraints.
+/// Returns the phase of a kernel. Bonded terms are computed by the pair kernels and count as pairs. SETTLE and SHAKE
+/// clusters count as update, coupled constraints as constraints.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack | Kernel::SpreadSites | Kernel::SpreadSitesSums => &mut phases.reduce,

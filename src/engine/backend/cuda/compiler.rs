@@ -1,5 +1,6 @@
-//! Run-time compilation (NVRTC) of the kernels for the GPU at hand: to machine code, so that a compiler newer than the
-//! driver works, or for a GPU newer than the compiler to PTX, which the driver compiles. It needs no GPU.
+//! Run-time compilation (NVRTC) of the kernels for a GPU. The result is machine code, which also works with a
+//! compiler newer than the driver. For a GPU newer than the compiler it is PTX, which the driver compiles.
+//! Compilation needs no GPU.
 
 use super::cache::{Programs, Recipe};
 use super::source;
@@ -8,17 +9,18 @@ use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
 
-/// Options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly: the compiler's
-/// choice could differ between the variants of a kernel with and without sums, and energies on request would change the
-/// trajectory. Denormals of `f32` (below 10⁻³⁸) count as zero, which saves a test in every reciprocal root.
+/// Options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly: the compiler
+/// could choose differently for the variants of a kernel with and without sums, and energies on request would change
+/// the trajectory. Denormals of `f32` (below 10⁻³⁸) count as zero, which saves a test in every reciprocal square
+/// root.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 
-/// The oldest architecture that the kernels are written for: Turing.
+/// Oldest architecture for which the kernels are written: Turing.
 pub(super) const OLDEST: (i32, i32) = (7, 5);
 
-/// An error where the compiler's library cannot be loaded.
+/// Returns an error if the compiler's library cannot be loaded.
 pub(super) fn check() -> Result<()> {
-    // SAFETY: opens and closes a library of NVIDIA's by name
+    // SAFETY: the call opens and closes a library of NVIDIA's by name
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
@@ -29,17 +31,17 @@ fn failed(what: &str, error: result::NvrtcError) -> Error {
     Error::Device(format!("CUDA's run-time compiler: {what}: {error:?}"))
 }
 
-/// The form of a compiled program.
+/// Form of a compiled program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// the GPU's machine code
+    /// machine code of the GPU
     Machine,
     /// PTX, which the driver compiles for any GPU of the architecture or a later one
     Intermediate,
 }
 
-/// The architecture to compile for, as an option, and the form: machine code where the compiler knows the GPU, else PTX for
-/// the latest architecture before it that the compiler knows (as ten times the major version and the minor).
+/// Returns the architecture to compile for, as an option, and the form: machine code if the compiler knows the GPU,
+/// otherwise PTX for the latest earlier architecture in `known` (10 times the major plus the minor version).
 fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     let own = 10 * major + minor;
     if known.contains(&own) {
@@ -49,7 +51,7 @@ fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     Some((format!("--gpu-architecture=compute_{latest}"), Form::Intermediate))
 }
 
-/// The kernels as a program for a compute capability, compiled unless it is kept.
+/// Returns the kernels as a program for a compute capability, from the cache `kept` or compiled.
 pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
     let compiler = version().map_err(|error| failed("no version", error))?;
@@ -67,21 +69,21 @@ pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>
     kept.get(&recipe, || compile(&source, &options, form))
 }
 
-/// Major and minor version of the compiler.
+/// Returns the major and minor version of the compiler.
 pub(super) fn version() -> std::result::Result<[i32; 2], result::NvrtcError> {
     let [mut major, mut minor] = [0; 2];
-    // SAFETY: both outlive the call
+    // SAFETY: `major` and `minor` outlive the call
     unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result()?;
     Ok([major, minor])
 }
 
-/// The architectures that the compiler supports.
+/// Returns the architectures that the compiler supports.
 fn architectures() -> std::result::Result<Vec<i32>, result::NvrtcError> {
     let mut count = 0;
-    // SAFETY: outlives the call
+    // SAFETY: `count` outlives the call
     unsafe { sys::nvrtcGetNumSupportedArchs(&mut count) }.result()?;
     let mut known = vec![0; count.max(0) as usize];
-    // SAFETY: as long as the compiler says
+    // SAFETY: `known` is as long as the compiler requires
     unsafe { sys::nvrtcGetSupportedArchs(known.as_mut_ptr()) }.result()?;
     Ok(known)
 }
@@ -89,21 +91,21 @@ fn architectures() -> std::result::Result<Vec<i32>, result::NvrtcError> {
 fn compile(source: &str, options: &[&str], form: Form) -> Result<Vec<u8>> {
     let source = CString::new(source).map_err(|error| Error::Internal(error.to_string()))?;
     let program = result::create_program(&source, None).map_err(|error| failed("cannot start", error))?;
-    // SAFETY: `program` was made above and is destroyed below
+    // SAFETY: `program` was created above and is destroyed below
     let outcome = unsafe { result::compile_program(program, options) }
         .map_err(|error| {
             let options = options.join(" ");
             Error::Device(format!("the kernels do not compile with {options}: {error:?}\n{}", log(program)))
         })
         .and_then(|()| image(program, form).map_err(|error| failed("no program", error)));
-    // SAFETY: as above, and not used again
+    // SAFETY: `program` was created above and is not used again
     unsafe { result::destroy_program(program) }.map_err(|error| failed("cannot end", error))?;
     outcome
 }
 
-/// The compiler's log of a program.
+/// Returns the compiler's log of a program.
 fn log(program: sys::nvrtcProgram) -> String {
-    // SAFETY: a program that has not been destroyed
+    // SAFETY: the program has not been destroyed
     match unsafe { result::get_program_log(program) } {
         // SAFETY: the compiler ends its log with a zero
         Ok(text) => unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned(),
@@ -113,14 +115,14 @@ fn log(program: sys::nvrtcProgram) -> String {
 
 fn image(program: sys::nvrtcProgram, form: Form) -> std::result::Result<Vec<u8>, result::NvrtcError> {
     if form == Form::Intermediate {
-        // SAFETY: a program that has been compiled; the text ends with a zero, as the driver wants it
+        // SAFETY: the program has been compiled; the text ends with a zero, as the driver requires
         return unsafe { result::get_ptx(program) }.map(|text| bytemuck::cast_slice(&text).to_vec());
     }
     let mut size = 0;
-    // SAFETY: a program that has been compiled
+    // SAFETY: the program has been compiled
     unsafe { sys::nvrtcGetCUBINSize(program, &mut size) }.result()?;
     let mut image = vec![0u8; size];
-    // SAFETY: as above, and the buffer has the size that was asked for
+    // SAFETY: the program has been compiled, and the buffer has the size that the compiler returned
     unsafe { sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast()) }.result()?;
     Ok(image)
 }
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(target((7, 0), &known), None);
     }
 
-    /// PTX of every kernel for this architecture, with these options.
+    /// Compiles all kernels to PTX with these options, which include the architecture.
     fn intermediate(options: &[&str]) -> String {
         let text = compile(&source::text(), options, Form::Intermediate).expect("the kernels compile");
         let text = CStr::from_bytes_with_nul(&text).expect("one zero, at the end");
@@ -173,7 +175,7 @@ mod tests {
         for capability in ARCHITECTURES {
             let programs = || Programs::new(Some(folder.path().to_owned()));
             let made = program(capability, &programs()).expect("the kernels compile");
-            // an ELF file
+            // the program is an ELF file
             assert_eq!(&made[..4], b"\x7fELF");
             assert!(made == program(capability, &programs()).expect("a kept program"));
         }

@@ -1,5 +1,5 @@
-//! The interface of a GPU: memory, launches, transforms, and captured sequences of launches. [`super::gpu`] is the real
-//! one; tests run the same backend on an emulated one.
+//! Interface of a GPU: memory, launches, transforms, and captured sequences of launches. [`super::gpu`] is the real
+//! GPU; tests run the same backend on an emulated one.
 
 use super::kernel::Kernel;
 use super::layout::Arguments;
@@ -7,30 +7,30 @@ use super::shared::{Element, Pointer};
 use crate::error::Result;
 use std::cell::Cell;
 
-/// Which way a Fourier transform goes.
+/// Direction of a Fourier transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// grid to spectrum
+    /// mesh to spectrum
     Forward,
-    /// spectrum to grid, not normalised; the spectrum is lost
+    /// spectrum to mesh, not normalised; the spectrum is overwritten
     Inverse,
 }
 
-/// One launch of a kernel.
+/// Launch of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launch {
     pub(super) kernel: Kernel,
     /// total number of threads, rounded up to whole blocks
     pub threads: u32,
-    /// threads of a block
+    /// threads per block
     pub block: u32,
-    /// bytes of shared memory of a block, beside those that the kernel declares
+    /// dynamic shared memory per block in bytes, in addition to the memory that the kernel declares
     pub shared: u32,
-    /// the kernel's number argument; its meaning is in the kernel's comment
+    /// the kernel's number argument; the comment of the kernel describes it
     pub parameter: f64,
 }
 
-/// The kind of work that is timed.
+/// Kind of work that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// a search or a pruning
@@ -39,77 +39,77 @@ pub enum Timing {
     Step,
 }
 
-/// How long a launch took.
+/// Measured time of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     pub(super) timing: Timing,
-    /// [`Kernel::Solve`] for a transform
+    /// the kernel; [`Kernel::Solve`] for a transform
     pub(super) kernel: Kernel,
     pub(super) seconds: f64,
 }
 
-/// A GPU or its emulation. Work is done in the order of the calls; only reading waits for it.
+/// A GPU or its emulation. Work is done in the order of the calls; only reads wait for it.
 pub trait Device: Send {
-    /// For the log.
+    /// Name of the device, for the log.
     fn name(&self) -> String;
-    /// Shared memory that a block of threads may have, bytes.
+    /// Maximum shared memory per block of threads, bytes.
     fn shared_memory(&self) -> u32;
-    /// Memory that is valid as long as the device, or until it is freed.
+    /// Allocates memory, which is valid as long as the device, or until it is freed.
     fn allocate(&self, bytes: usize) -> Result<u64>;
-    /// Give memory back.
+    /// Frees memory.
     fn free(&self, address: u64) -> Result<()>;
-    /// Copy from the host.
+    /// Copies from the host.
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
-    /// Copy to the host, when all work has been done.
+    /// Copies to the host, after all work has been done.
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
-    /// Copy on the device.
+    /// Copies on the device.
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()>;
-    /// Fill with zeros.
+    /// Fills memory with zeros.
     fn clear(&self, address: u64, bytes: usize) -> Result<()>;
-    /// Start a kernel.
+    /// Starts a kernel.
     #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
     fn launch(&self, launch: Launch, arguments: &Arguments) -> Result<()>;
-    /// Plan transforms of a real grid of this size.
+    /// Plans transforms of a real mesh of this size.
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
-    /// Transform between grid (`f32`) and spectrum (pairs of `f32`).
+    /// Transforms between mesh (`f32`) and spectrum (pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Both pieces of work, concurrently if that is possible. Neither calls this again.
+    /// Does both pieces of work, concurrently if possible. Neither may call this function again.
     fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()>;
-    /// Do `work`, which only launches kernels and transforms. It may be captured as a CUDA graph, which is replayed as long
-    /// as `key` is the same.
+    /// Does `work`, which only launches kernels and transforms. It may be captured as a CUDA graph, which is replayed
+    /// as long as `key` is the same.
     fn run_captured(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
-    /// Do `work`, one launch after the other, and time each.
+    /// Does `work`, one launch after the other, and times each launch.
     fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         self.timing().set(Some(timing));
         let done = work(self);
         self.timing().set(None);
         done
     }
-    /// The kind of work while launches are timed.
+    /// Kind of work while launches are timed.
     fn timing(&self) -> &Cell<Option<Timing>>;
-    /// The times since the last call; waits for the launches.
+    /// Returns the times since the last call, after waiting for the launches.
     fn spans(&self) -> Result<Vec<Span>>;
-    /// Wait until all work has been done.
+    /// Waits until all work has been done.
     fn wait(&self) -> Result<()>;
 }
 
-/// An array on the device with these elements.
+/// Allocates an array on the device and fills it with `elements`.
 pub(super) fn store<T: Element>(device: &impl Device, elements: &[T]) -> Result<Pointer<T>> {
     let pointer = allocate(device, elements.len())?;
     device.write(pointer.0, bytemuck::cast_slice(elements))?;
     Ok(pointer)
 }
 
-/// An array on the device, not yet filled.
+/// Allocates an array on the device, without filling it.
 pub(super) fn allocate<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
     Ok(Pointer::new(device.allocate(size_of::<T>() * length.max(1))?))
 }
 
-/// An array of zeros.
+/// Allocates an array of zeros on the device.
 pub(super) fn zeros<T: Element>(device: &impl Device, length: usize) -> Result<Pointer<T>> {
     let pointer = allocate(device, length)?;
     clear(device, pointer, length)?;
@@ -126,7 +126,7 @@ pub(super) fn write<T: Element>(device: &impl Device, pointer: Pointer<T>, eleme
     device.write(pointer.0, bytemuck::cast_slice(elements))
 }
 
-/// Reads an array into `elements`, all of it.
+/// Reads a whole array into `elements`.
 pub(super) fn read<T: Element>(device: &impl Device, pointer: Pointer<T>, elements: &mut [T]) -> Result<()> {
     device.read(pointer.0, bytemuck::cast_slice_mut(elements))
 }

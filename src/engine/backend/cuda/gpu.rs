@@ -1,4 +1,5 @@
-//! A real GPU through the CUDA driver. Libraries are opened at run time on first use, and only this file depends on them.
+//! A real GPU, through the CUDA driver. Libraries are opened at run time on first use, and only this file depends on
+//! them.
 
 use super::cache::Programs;
 use super::compiler;
@@ -16,39 +17,40 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// CUDA graphs that are kept: a step without output, one with kinetic energies, one with the virial, each with positions to be
-/// packed; and the first without; and some to spare.
+/// Maximum number of CUDA graphs that are kept. Four are in use: a step without output, one with kinetic energies and
+/// one with the virial, each of which packs positions, and a step without output that does not. The rest are spare.
 const GRAPHS: usize = 8;
 
-/// The oldest driver that supports [`PRIORITIES`], that of CUDA 11.7. cudarc panics on a function that a driver lacks; those
-/// called here are older.
+/// Oldest driver that supports [`PRIORITIES`], that of CUDA 11.7. cudarc panics if a driver lacks a function; the
+/// functions called here are older.
 const OLDEST_DRIVER: i32 = 11070;
 
-/// How graphs are instantiated: each kernel keeps the priority of the stream on which it was captured. Without this all have
-/// that of the stream that launches the graph, and the kernels of PME wait until the last block of the pairs begins.
+/// Flags for the instantiation of graphs: each kernel keeps the priority of the stream on which it was captured.
+/// Without them all kernels have the priority of the stream that launches the graph, and the kernels of PME wait
+/// until the last block of the pairs begins.
 const PRIORITIES: sys::CUgraphInstantiate_flags =
     sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
-/// The version of the driver, a thousand times the major and ten times the minor.
+/// Version of the driver: 1000 times the major plus 10 times the minor version.
 fn driver() -> Option<i32> {
     let mut version = 0;
-    // SAFETY: outlives the call
+    // SAFETY: `version` outlives the call
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().ok().map(|()| version)
 }
 
-/// A version number as text.
+/// Formats a version number as text.
 fn version(number: i32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
-/// Refuses a driver that is too old.
+/// Returns an error if the driver is too old.
 fn check_driver(driver: Option<i32>) -> Result<()> {
     let Some(old) = driver.filter(|&driver| driver < OLDEST_DRIVER) else { return Ok(()) };
     let (old, least) = (version(old), version(OLDEST_DRIVER));
     Err(Error::Device(format!("the driver is of CUDA {old}, and {least} is the least; install a newer one")))
 }
 
-/// A context on the GPU of this number, after checks of the driver, the run-time compiler and the compute capability.
+/// Returns a context on GPU `number`, after checks of the driver, the run-time compiler and the compute capability.
 fn context(number: u32) -> Result<Arc<CudaContext>> {
     let context = cuda::context(number)?;
     check_driver(driver())?;
@@ -62,7 +64,7 @@ fn context(number: u32) -> Result<Arc<CudaContext>> {
     Ok(context)
 }
 
-/// The name of the GPU of this number, or why it cannot be used.
+/// Returns the name of GPU `number`, or the reason why it cannot be used.
 pub(super) fn find(number: u32) -> Result<String> {
     context(number)?.name().map_err(failed("no name"))
 }
@@ -72,9 +74,9 @@ pub(super) fn find(number: u32) -> Result<String> {
 pub struct Limits {
     /// operations per second in `f32`
     pub flops: f64,
-    /// bytes per second to and from its memory
+    /// bytes per second to and from device memory
     pub bandwidth: f64,
-    /// size of its memory, bytes
+    /// size of device memory, bytes
     pub memory: f64,
 }
 
@@ -86,7 +88,7 @@ fn lanes(capability: (i32, i32)) -> f64 {
     }
 }
 
-/// Peak rates of the GPU of this number, from its clocks and widths.
+/// Returns the peak rates of GPU `number`, from its clocks and widths.
 pub fn limits(number: u32) -> Result<Limits> {
     use sys::CUdevice_attribute as Attribute;
     let context = context(number)?;
@@ -94,27 +96,27 @@ pub fn limits(number: u32) -> Result<Limits> {
     let capability = context.compute_capability().map_err(failed("no compute capability"))?;
     let processors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let [clock, memory_clock] = [
-        // kHz
+        // clock rates are in kHz
         1e3 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
         1e3 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
     ];
     let bits = attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
     Ok(Limits {
-        // a multiply-add is two operations, and memory transfers twice in a clock
+        // a multiply-add is two operations, and memory transfers twice per clock
         flops: 2.0 * lanes(capability) * processors * clock,
         bandwidth: 2.0 * memory_clock * bits / 8.0,
         memory: context.total_mem().map_err(failed("no memory size"))? as f64,
     })
 }
 
-/// Seconds between two events on one stream; waits for the second.
+/// Returns the seconds between two events on one stream, after waiting for the second.
 fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
     let what = "the time between events";
     behind.synchronize().map_err(failed(what))?;
     let mut milliseconds = 0.0;
-    // SAFETY: a function of this type in every driver (that which `CudaEvent::elapsed_ms` calls is in those of CUDA 12.8 on,
-    // and its absence a panic); both events have been recorded with times
+    // SAFETY: every driver has this function with this type; both events have been recorded with times. (The function
+    // that `CudaEvent::elapsed_ms` calls exists from CUDA 12.8 on, and cudarc panics without it.)
     unsafe {
         let elapsed = sys::culib().get::<Elapsed>(b"cuEventElapsedTime");
         let elapsed = elapsed.map_err(|error| Error::Device(format!("CUDA: {what}: {error}")))?;
@@ -123,7 +125,8 @@ fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     Ok(1e-3 * f64::from(milliseconds))
 }
 
-/// The error for compiled kernels that do not load: nearly always the driver is older than the compiler.
+/// Returns the error for compiled kernels that do not load. The cause is nearly always a driver older than the
+/// compiler.
 fn does_not_load(error: result::DriverError) -> Error {
     let driver = driver().map_or("unknown".into(), version);
     let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
@@ -133,8 +136,8 @@ fn does_not_load(error: result::DriverError) -> Error {
     ))
 }
 
-/// Lets the kernels of planes, which alone may need it, have more shared memory than a block is given unasked: as much as
-/// this GPU has for a block, bytes.
+/// Opts in to the maximum shared memory per block of this GPU for the kernels of planes, the only ones that may need
+/// it. Returns that maximum in bytes.
 fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> Result<u32> {
     const OF_DEVICE: sys::CUdevice_attribute =
         sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
@@ -143,7 +146,7 @@ fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> 
     let what = "shared memory";
     let bytes = context.attribute(OF_DEVICE).map_err(failed(what))?;
     for kernel in [Kernel::TransformPlanes, Kernel::RestorePlanes] {
-        // SAFETY: a function of the module that was just loaded
+        // SAFETY: the function belongs to the module that was just loaded
         unsafe { result::function::set_function_attribute(functions[kernel as usize], OF_FUNCTION, bytes) }
             .map_err(failed(what))?;
     }
@@ -155,45 +158,45 @@ pub struct Gpu {
     context: Arc<CudaContext>,
     /// stream of all work that is not concurrent
     main: Arc<CudaStream>,
-    /// stream of concurrent work: PME
+    /// second stream, for concurrent work: PME
     beside: Arc<CudaStream>,
-    /// whether it receives launches now
+    /// whether launches now go to the second stream
     is_beside: Cell<bool>,
     module: sys::CUmodule,
-    /// by index of the kernel
+    /// functions by index of the kernel
     functions: Vec<sys::CUfunction>,
-    /// that a block may have, bytes
+    /// maximum shared memory of a block, bytes
     shared_memory: u32,
-    /// on the stream of PME
+    /// cuFFT plans, on the stream of PME
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
-    /// set while launches are timed
+    /// kind of work while launches are timed
     timing: Cell<Option<Timing>>,
-    /// events before and after them
+    /// events before and after each timed launch
     spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
     /// captured steps by key, latest last; `None` after the first run, which is not captured
     graphs: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
 }
 
-// SAFETY: the driver's handles may be used by any thread that has bound the context, which every operation does; a `Gpu`
-// has one owner at a time, so that nothing is used by two threads at once
+// SAFETY: any thread that has bound the context may use the driver's handles, and every operation binds it; a `Gpu`
+// has one owner at a time, so two threads never use it at once
 unsafe impl Send for Gpu {}
 
 impl Gpu {
-    /// The GPU of this number, with kernels compiled for it or taken from the cache.
+    /// Opens GPU `number`, with kernels compiled for it or taken from the cache.
     pub fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("no stream"))?;
-        // PME has short kernels: their blocks take priority over those of the pairs, which fill the GPU
+        // PME has short kernels, so their blocks take priority over the blocks of the pair kernel, which fill the GPU
         let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
         let beside = context.new_stream_with_priority(first).map_err(failed("no stream"))?;
         let capability = context.compute_capability().map_err(failed("no compute capability"))?;
         let image = compiler::program(capability, programs)?;
-        // SAFETY: a program of the compiler's; the context is bound since it was made
+        // SAFETY: the image is a program from the compiler; the context has been bound since its creation
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(does_not_load)?;
         let function = |kernel: &Kernel| {
             let name = CString::new(kernel.name()).map_err(|error| Error::Internal(error.to_string()))?;
-            // SAFETY: the module is unloaded only with this structure
+            // SAFETY: the module is unloaded only when this structure is dropped
             unsafe { result::module::get_function(module, name) }.map_err(failed(kernel.name()))
         };
         let functions = Kernel::ALL.iter().map(function).collect::<Result<Vec<_>>>()?;
@@ -218,12 +221,12 @@ impl Gpu {
         self.context.bind_to_thread().map_err(failed("the context cannot be bound"))
     }
 
-    /// The stream that receives launches now.
+    /// The stream to which launches now go.
     fn stream(&self) -> &Arc<CudaStream> {
         if self.is_beside.get() { &self.beside } else { &self.main }
     }
 
-    /// Calls `start`, which launches `kernel`, between two events if launches are timed.
+    /// Calls `start`, which launches `kernel`. If launches are timed, events are recorded before and after it.
     fn between_events(&self, kernel: Kernel, start: impl FnOnce() -> Result<()>) -> Result<()> {
         let Some(timing) = self.timing.get() else { return start() };
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -234,13 +237,13 @@ impl Gpu {
         Ok(())
     }
 
-    /// Captures the launches of `work` as a graph. `work` has run once before: all that the driver and cuFFT load or
-    /// allocate when a kernel first runs is there.
+    /// Captures the launches of `work` as a graph. `work` must have run once before, so that the driver and cuFFT
+    /// have loaded and allocated everything they need at the first run of a kernel.
     fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
         let what = "a step cannot be captured";
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
         let done = work(self);
-        // the capture must end before an error is passed on
+        // the capture must end before an error is returned
         let graph = self.main.end_capture(PRIORITIES).map_err(failed(what));
         done?;
         graph?.ok_or_else(|| Error::Internal("a step without launches was captured".into()))
@@ -272,7 +275,7 @@ impl Device for Gpu {
         self.wait()?;
         self.graphs.borrow_mut().clear();
         self.allocated.borrow_mut().retain(|&other| other != address);
-        // SAFETY: allocated above, and no work is in flight that could use it
+        // SAFETY: `allocate` has returned this address, and no work in flight could use it
         unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
     }
 
@@ -282,8 +285,8 @@ impl Device for Gpu {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's array is as long as the bytes, which live until the copy is done: a GPU that reads the host's
-        // memory itself may still do so when the call has returned
+        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. The copy may continue
+        // after the call returns, on a GPU that reads host memory directly
         unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
             .map_err(failed("copying to the GPU"))?;
         self.wait()
@@ -294,7 +297,7 @@ impl Device for Gpu {
             return self.wait();
         }
         self.bind()?;
-        // SAFETY: the caller's array is as long as the bytes, which live until the copy is done
+        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done
         unsafe { result::memcpy_dtoh_async(bytes, address, self.main.cu_stream()) }
             .map_err(failed("copying from the GPU"))?;
         self.wait()
@@ -305,7 +308,7 @@ impl Device for Gpu {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's arrays have so many bytes
+        // SAFETY: both of the caller's arrays have at least `bytes` bytes
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.main.cu_stream()) }
             .map_err(failed("copying on the GPU"))
     }
@@ -315,7 +318,7 @@ impl Device for Gpu {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's array has so many bytes
+        // SAFETY: the caller's array has at least `bytes` bytes
         unsafe { result::memset_d8_async(address, 0, bytes, self.main.cu_stream()) }.map_err(failed("clearing memory"))
     }
 
@@ -331,8 +334,8 @@ impl Device for Gpu {
         let function = self.functions[kernel as usize];
         let (grid, stream) = ((threads.div_ceil(block), 1, 1), self.stream().cu_stream());
         self.between_events(kernel, || {
-            // SAFETY: every kernel takes these two by value, and the driver copies them before it returns; the arrays
-            // behind the addresses live as long as this device
+            // SAFETY: every kernel takes these two parameters by value, and the driver copies them before it returns;
+            // the arrays behind the addresses live as long as this device
             unsafe { result::launch_kernel(function, grid, (block, 1, 1), shared, stream, &mut parameters) }
                 .map_err(failed(kernel.name()))
         })
@@ -349,8 +352,8 @@ impl Device for Gpu {
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
-            // SAFETY: arrays of the planned sizes; transforms run on the stream of PME, as do the kernels before and
-            // after them
+            // SAFETY: the arrays have the planned sizes; transforms run on the stream of PME, as do the kernels
+            // before and after them
             unsafe {
                 match direction {
                     Direction::Forward => transforms.forward(grid, spectrum),
@@ -377,7 +380,7 @@ impl Device for Gpu {
             self.main.join(&self.beside).map_err(failed(what))?;
         }
         let done = done.and_then(|()| second(self));
-        // also after an error: a capture must not end with unjoined streams
+        // after an error too: a capture must not end with unjoined streams
         self.main.join(&self.beside).map_err(failed(what))?;
         done
     }
@@ -389,7 +392,7 @@ impl Device for Gpu {
         let mut graphs = self.graphs.borrow_mut();
         let Some(index) = graphs.iter().position(|(other, _)| *other == key) else {
             if graphs.len() == GRAPHS {
-                // the graph may be running
+                // the graph may still be running
                 self.wait()?;
                 graphs.remove(0);
             }
@@ -427,10 +430,10 @@ impl Drop for Gpu {
         self.spans.borrow_mut().clear();
         self.transforms = None;
         for &address in self.allocated.borrow().iter() {
-            // SAFETY: allocated by `allocate`, not freed since, and all work is done
+            // SAFETY: `allocate` has returned this address, it has not been freed since, and all work is done
             let _ = unsafe { result::free_sync(address) };
         }
-        // SAFETY: loaded by `open`; its functions are not used again
+        // SAFETY: `open` has loaded the module, and its functions are not used again
         let _ = unsafe { result::module::unload(self.module) };
     }
 }

@@ -1,9 +1,9 @@
-//! The kernels by name.
+//! Kernels by name.
 
 /// Declares the kernels by their names in C.
 macro_rules! kernels {
     ($($variant:ident = $name:literal,)*) => {
-        /// The kernels.
+        /// A kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kernel {
             $(
@@ -13,10 +13,10 @@ macro_rules! kernels {
         }
 
         impl Kernel {
-            /// All of them, in the order of their numbers.
+            /// All kernels, in the order of their numbers.
             pub(super) const ALL: &[Kernel] = &[$(Kernel::$variant,)*];
 
-            /// The name in C.
+            /// Name of the kernel in C.
             pub(super) fn name(self) -> &'static str {
                 match self { $(Kernel::$variant => $name,)* }
             }

@@ -1,5 +1,5 @@
-//! Structures and constants shared by host and kernels. They are defined here; the C declarations are generated from them
-//! ([`declarations`]) with an assertion for every size and offset, so that a mismatch is a compile error.
+//! Structures and constants shared by host and kernels. The C declarations are generated from the definitions here
+//! ([`declarations`]), with an assertion for every size and offset, so a mismatch is a compile error.
 
 mod refreshment;
 mod restraints;
@@ -24,73 +24,73 @@ use std::fmt::Write;
 
 /// Lanes of a warp, and atoms of a block.
 pub(super) const WARP: u32 = 32;
-/// Marks a slot without an atom, and the absence of a fault.
+/// Marks a slot without an atom, or the absence of a fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
-/// Atoms of half a block, the work of one warp with each chunk.
+/// Atoms of half a block. One warp computes half a block with each chunk.
 pub(super) const HALF: u32 = WARP / 2;
-/// Groups of 32 list entries in a chunk. Eight keep the forces on the i-atoms, added once per chunk, cheap, and the part of the last
-/// group that is empty small; more would make the longest warps long.
+/// Groups of 32 list entries in a chunk. Forces on the i-atoms are added once per chunk; eight groups make that cheap
+/// and keep the empty part of the last group small. More would make the longest warps too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
-/// Bits of a list entry for the slot index; the others are the index of one of 125 lattice shifts.
+/// Bits of a list entry for the slot index. The other bits hold the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
-/// Lattice shifts.
+/// Number of lattice shifts.
 pub(super) const SHIFTS: u32 = crate::pair::SHIFTS as u32;
-/// The zero shift.
+/// Index of the zero shift.
 pub(super) const CENTRAL_SHIFT: u32 = 62;
-/// Bits of a grid index along one axis.
+/// Bits of a mesh index along one axis.
 pub(super) const GRID_BITS: u32 = 10;
-/// Warps of a block of threads in kernels of lists and pairs.
+/// Warps per block of threads in list and pair kernels.
 pub(super) const SEARCH_WARPS: u32 = 4;
-/// Threads of the one block that scans the slices: the maximum, so that few tiles are processed in sequence.
+/// Threads of the single block that scans the slices: the maximum, so that few tiles are processed in sequence.
 pub(super) const SCAN_THREADS: u32 = 1024;
-/// Minimum number of resident blocks of pair kernels per multiprocessor. This limits registers to 64, and all pairs of a
-/// system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
+/// Minimum number of resident blocks of pair kernels per multiprocessor. It limits registers to 64, so that all pairs
+/// of a system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
 const PAIR_BLOCKS: u32 = 8;
 
-/// Atoms of a block of threads in the kernel that spreads charges: two blocks of the sorting, which neighbour each other.
+/// Atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial sorting.
 pub(super) const SPREAD_ATOMS: u32 = 64;
-/// Threads of each of them, which take its planes of grid points in turn.
+/// Threads per atom in that kernel. They take turns at the atom's planes of grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
-/// Grid points that such a block keeps in shared memory, 16 KiB: those of two blocks of a liquid at a spacing of 0.07 nm.
+/// Grid points of that kernel's block in shared memory, 16 KiB: two atom blocks of a liquid at a spacing of 0.07 nm.
 const SPREAD_POINTS: u32 = 4096;
 
-/// Forces are summed as multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
+/// Forces are summed as integer multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
-/// A force contribution above this (kJ/mol/nm) stops the run: the sum of 2¹¹ of them, more than an atom has neighbours,
-/// still fits into 63 bits.
+/// Limit of a force contribution (kJ/mol/nm); a larger one stops the run. The sum of 2¹¹ contributions, more than an
+/// atom has neighbours, still fits into 63 bits.
 pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
-/// Energies, virials and momenta are summed as multiples of 2⁻²⁴ (kJ/mol, amu nm/ps), up to 5·10¹¹.
+/// Energies, virials and momenta are summed as integer multiples of 2⁻²⁴ (kJ/mol, amu nm/ps), up to 5·10¹¹.
 pub(super) const SUM_SCALE: f64 = 16_777_216.0;
-/// Charges on the grid are summed as multiples of 2⁻²⁶ e, up to 32 e on one point: the rounding is 10⁻⁷ of a typical one.
+/// Charges on the mesh are summed as integer multiples of 2⁻²⁶ e (10⁻⁷ of a typical one), up to 32 e at a grid point.
 pub(super) const GRID_SCALE: f32 = 67_108_864.0;
-/// Origins of blocks are multiples of this (nm), so that their differences are exact in `f32`.
+/// Origins of blocks are multiples of this length (nm), so that their differences are exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
 /// Margin (nm) of bounding boxes of blocks, for the rounding of coordinates up to 100 nm to `f32`.
 const BOUNDS_ROUNDING: f32 = 2e-5;
-/// Where empty slots are, as an offset from the origin (nm): beyond any cutoff, squares stay finite.
+/// Offset of empty slots from the origin (nm): beyond any cutoff, but with a finite square.
 const NOWHERE: f32 = 1e6;
 /// Newton iterations after which a SHAKE cluster fails, as on the CPU.
 const SHAKE_ITERATIONS: u32 = 50;
 /// Newton iterations after which a cluster of coupled constraints fails, as on the CPU.
 const COUPLED_ITERATIONS: u32 = 100;
-/// Relative reduction of the residuals by the linear solver of such an iteration: bonds turn by some 0.03 rad in a step, so
-/// that nonlinear terms leave a thousandth of the residuals anyway.
+/// Relative reduction of the residuals by the linear solver in such an iteration. Bonds turn by about 0.03 rad in a
+/// step, so nonlinear terms leave a thousandth of the residuals in any case.
 const COUPLED_REDUCTION: f64 = 1e-3;
-/// Maximum number of steps of the linear solver. Eight suffice for the bonds of a protein, a hundred for a condition number
-/// of 700.
+/// Maximum number of steps of the linear solver. Eight suffice for the bonds of a protein, a hundred for a condition
+/// number of 700.
 const COUPLED_STEPS: u32 = 100;
 /// Threads per cluster of coupled constraints.
 pub(super) const COUPLED_THREADS: u32 = 256;
-/// Threads of the one block in kernels over all atoms.
+/// Threads of the single block in kernels over all atoms.
 pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 
 /// Lennard-Jones parameters per atom are √(6 c6), √(12 c12).
 pub(super) const RULE_GEOMETRIC: u32 = 0;
-/// Lennard-Jones parameters per atom are σ/2 and √(24 ε).
+/// Lennard-Jones parameters per atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// The Lennard-Jones parameters of an atom are the first entry of its type's row in the table, and the column, both as bits.
+/// Lennard-Jones parameters come from a table. An atom has the start of its type's row and the column, as float bits.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
-/// The same, with switched interactions: whatever the combination rule, so that there are few kernels to compile.
+/// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, to keep kernels few.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
 pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
@@ -108,7 +108,7 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-/// Kinds of bonded terms, the lists of the table first; the energy of each is the sum of the same number.
+/// Kinds of bonded terms, the lists of the table first. The energy of a kind is the sum with the same number.
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
@@ -118,12 +118,12 @@ numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
 }
-/// Why the run has halted: a force or a constraint, the velocities, a barostat's factor, a cell that is too small.
+/// Reasons why a run has halted: force or constraint failure, velocities, barostat's scaling factor, too small cell.
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
 pub(super) const STOPPED_BY_CELL: u32 = 4;
-/// Sums behind those of the bonded kinds.
+/// Indices of the sums that follow those of the bonded kinds.
 pub(super) const SUM_LJ: u32 = BONDED_KINDS;
 pub(super) const SUM_COULOMB: u32 = SUM_LJ + 1;
 pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
@@ -140,16 +140,16 @@ pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_LJ + 9;
 pub(super) const SUM_POWER: u32 = SUM_LJ + 10;
 /// ½ Σ m v(t−½)·v(t+½)
 pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 11;
-/// Six components each, in the order xx xy xz yy yz zz.
+/// Virial tensors: six components each, in the order xx xy xz yy yz zz.
 pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 12;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
-/// Three components.
+/// Total momentum: three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
-/// Σ r×F of position restraints, kJ/mol: their virial is not symmetric.
+/// Σ r×F of position restraints, kJ/mol. It is needed because their virial is not symmetric.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
-/// of one step, where a thermostat renews velocities
+/// work of the constraint forces in one step; used if a thermostat renews velocities
 pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
-/// How many sums there are.
+/// Number of sums.
 pub(super) const SUMS: u32 = SUM_CONSTRAINT_WORK + 1;
 
 shared! {
@@ -170,7 +170,7 @@ shared! {
         reciprocal: [f32; 6],
         /// C/(πV), kJ/mol/nm²/e²
         coulomb_over_pi_volume: f32,
-        /// 0 where there is no cell
+        /// 1 if there is a cell, otherwise 0
         periodic: u32,
     }
 }
@@ -180,35 +180,35 @@ shared! {
     Status {
         /// lowest atom with a force above the limit
         overflow: u32,
-        /// lowest centre, and lowest leaf, of a constraint that could not be restored
+        /// lowest centre, and lowest leaf, of a constraint that could not be satisfied
         failed: [u32; 2],
-        /// why the run has halted; 0 if it has not
+        /// reason why the run has halted; 0 if it has not
         stopped: u32,
-        /// 1 as soon as a pair might be missing from the lists: no step is done until there are new ones
+        /// 1 once a pair may be missing from the lists; no step is made until new lists are built
         lists_expired: u32,
-        /// steps done since the search
+        /// steps made since the search
         steps: u32,
-        /// of the barostat's last step
+        /// scaling factors of the barostat's last step
         length_factor: f64,
         velocity_factor: f64,
-        /// pressure at that step, kJ/mol/nm³
+        /// pressure at the barostat's last step, kJ/mol/nm³
         pressure: f64,
-        /// kinetic energy it has added, kJ/mol; 0 after the next integration step
+        /// kinetic energy that the barostat has added, kJ/mol; 0 after the next integration step
         kinetic_change: f64,
-        /// as in [`crate::system::Coupling`]
+        /// work of the couplings, as in [`crate::system::Coupling`]
         thermostat_work: f64,
         barostat_work: f64,
         pending_scaling: f64,
         pending_rescaling: f64,
-        /// the next
+        /// the next refreshment
         refreshment: Refreshment,
-        /// work of refreshments that is not in `thermostat_work` yet, a multiple of 1/[`SUM_SCALE`]
+        /// work of refreshments that is not yet part of `thermostat_work`, a multiple of 1/[`SUM_SCALE`]
         refreshment_work: i64,
     }
 }
 
 shared! {
-    /// A thermostat's step ([`crate::ensemble::rescaling::Rescaling`]).
+    /// Parameters of a thermostat's rescaling ([`crate::ensemble::rescaling::Rescaling`]).
     Rescaling {
         kept: f64,
         /// √(kJ/mol)
@@ -219,7 +219,7 @@ shared! {
 }
 
 shared! {
-    /// A barostat's step ([`crate::ensemble::barostat::BoxScaling`]).
+    /// Parameters of a barostat's scaling ([`crate::ensemble::barostat::BoxScaling`]).
     BoxScaling {
         /// nm³ mol/kJ
         rate: f64,
@@ -229,7 +229,7 @@ shared! {
         thermal: f64,
         /// nm^(3/2)
         noise: f64,
-        /// 1 where the root of the volume relaxes
+        /// 1 if the square root of the volume relaxes (stochastic cell rescaling)
         stochastic: u32,
         unused: u32,
     }
@@ -238,9 +238,9 @@ shared! {
 members!(Rescaling, BoxScaling);
 
 shared! {
-    /// Lengths that only the device knows.
+    /// List lengths that only the device knows.
     Counts {
-        /// chunks that the search found, more than the capacity perhaps
+        /// chunks that the search found; may exceed the capacity
         chunks_found: u32,
         /// chunks in the list
         chunks: u32,
@@ -266,12 +266,12 @@ members!(Smooth);
 shared! {
     /// A Lennard-Jones switch ([`crate::term::LjSwitch`]).
     LjSwitch {
-        /// nm
+        /// distance at which the switch begins, nm
         from: f32,
-        /// of the potential: 1/(r_c − r₁), and 30 times that, 1/nm
+        /// potential switch: 1/(r_c − r₁), and 30 times that, 1/nm
         inverse_width: f32,
         slope: f32,
-        /// of the force, for α = 6 and 12: A/α, B/α and C/α
+        /// force switch, for α = 6 and 12: A/α, B/α and C/α
         square: [f32; 2],
         cube: [f32; 2],
         shift: [f32; 2],
@@ -288,7 +288,7 @@ shared! {
         status: Pointer<Status>,
         counts: Pointer<Counts>,
         sums: Pointer<i64>,
-        // by atom
+        // arrays by atom
         positions: Pointer<Vec3>,
         velocities: Pointer<Vec3>,
         old: Pointer<Vec3>,
@@ -301,20 +301,20 @@ shared! {
         atom_slice: Pointer<u32>,
         exclusion_starts: Pointer<u32>,
         exclusions: Pointer<u32>,
-        // by slice of the sorting
+        // arrays by slice of the sorting
         slice_starts: Pointer<u32>,
         slice_filled: Pointer<u32>,
-        // by slot
+        // arrays by slot
         slot_atom: Pointer<u32>,
         images: Pointer<[i32; 4]>,
         packed: Pointer<[f32; 4]>,
         slot_lj: Pointer<[f32; 2]>,
         places: Pointer<[f32; 4]>,
         forces: Pointer<i64>,
-        // by block
+        // arrays by block
         origins: Pointer<[f32; 4]>,
         bounds: Pointer<[f32; 4]>,
-        // by region of 32 blocks
+        // array by region of 32 blocks
         regions: Pointer<[f32; 4]>,
         // lists
         shifts: Pointer<[f32; 4]>,
@@ -358,7 +358,7 @@ shared! {
         coupled_positions: Pointer<Vec3>,
         coupled_displacements: Pointer<Vec3>,
         coupled_ends: Pointer<u32>,
-        // virtual sites: those of a cluster, and their atoms and parameters, are contiguous
+        // virtual sites; the sites of a cluster, their atoms and parameters are contiguous
         site_starts: Pointer<u32>,
         virtual_sites: Pointer<VirtualSite>,
         site_atoms: Pointer<u32>,
@@ -369,42 +369,42 @@ shared! {
         spectrum: Pointer<[f32; 2]>,
         moduli: Pointer<f32>,
         transforms: Transforms,
-        /// B-spline order of PME; 0 without
+        /// B-spline order of PME; 0 without PME
         order: u32,
         grid_x: u32,
         grid_y: u32,
         grid_z: u32,
         /// lower corner of the box in which atoms are sorted without a cell, nm
         frame_low: [f64; 3],
-        /// 1/edge of that box, 1/nm
+        /// 1/edge length of that box, 1/nm
         frame_inverse: [f64; 3],
         constraint_tolerance: f64,
         rescaling: Rescaling,
         box_scaling: BoxScaling,
         refreshment: Refreshment,
-        /// part of the virial's trace that the sums lack, times the volume, kJ nm³/mol
+        /// part of the virial's trace that the sums do not contain, times the volume, kJ nm³/mol
         trace_times_volume: f64,
-        /// the longer cutoff, nm; infinite without
+        /// the longer of the cutoffs, nm; infinite without a cutoff
         cutoff: f64,
-        /// Ewald's, 1/nm, where energies of many equal pairs are summed
+        /// Ewald parameter α, 1/nm, in double precision, for sums of the energies of many equal pairs
         exact_alpha: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
-        /// nm², infinite without a cutoff
+        /// squared cutoffs, nm², infinite without a cutoff
         coulomb_cutoff2: f32,
         lj_cutoff2: f32,
         largest_cutoff2: f32,
-        /// smaller squared distances are raised to this, nm²
+        /// smallest squared distance, nm²; smaller ones are clamped to it
         lowest_r2: f32,
-        /// 1/r_c⁶ where the potential is shifted, nm⁻⁶
+        /// 1/r_c⁶ with a potential shift, otherwise 0, nm⁻⁶
         lj_shift: f32,
         lj_switch: LjSwitch,
-        /// nm
+        /// list radii in nm
         outer_radius: f32,
         inner_radius: f32,
-        /// Ewald's, 1/nm
+        /// Ewald parameter α, 1/nm
         alpha: f32,
-        /// charges include √C, which the mesh removes
+        /// 1/√C: charges of the kernels include √C, which the mesh removes
         inverse_root_coulomb: f32,
         /// Lennard-Jones parameters of an empty slot
         empty_lj: [f32; 2],
@@ -423,18 +423,18 @@ shared! {
         slice_capacity: u32,
         coupled_count: u32,
         site_clusters: u32,
-        /// 1 where a step renews velocities in its middle
+        /// 1 if the step renews velocities in its middle
         renews: u32,
-        /// 1 where displacements limit the lifetime of the lists
+        /// 1 if displacements limit the lifetime of the lists
         check_displacements: u32,
-        /// 1 where integration packs the positions that it arrives at
+        /// 1 if integration packs the new positions
         packs_ahead: u32,
-        /// 1 where the work of constraint forces is booked with that of refreshments
+        /// 1 if the work of constraint forces is added to the work of refreshments
         refreshed: u32,
     }
 }
 
-/// The generated part of the kernels' source.
+/// Returns the generated part of the kernels' source.
 pub(super) fn declarations() -> String {
     let mut text = String::from(
         "using u32 = unsigned int;\nusing i64 = long long;\nusing u64 = unsigned long long;\n\

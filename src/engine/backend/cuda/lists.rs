@@ -14,11 +14,12 @@ use std::mem::offset_of;
 
 /// Default number of threads per block.
 pub(super) const BLOCK: u32 = 128;
-/// Mean number of atoms in a slice: few, for the insertion sort.
+/// Mean number of atoms in a slice. It is small because an insertion sort orders the atoms of a slice.
 const SLICE_ATOMS: f64 = 2.0;
-/// Initial capacity in chunks per block: twice what a liquid has at a cutoff of 1 nm. Lists grow when they must.
+/// Initial list capacity in chunks per block: twice the number for a liquid at a cutoff of 1 nm. Lists grow when
+/// necessary.
 const FIRST_CHUNKS: u32 = 6;
-/// Capacity relative to the size found, when they do.
+/// Capacity of a list that had to grow, relative to the size found.
 const GROWTH: f64 = 1.25;
 
 /// A launch of `threads` threads in blocks of [`BLOCK`].
@@ -36,7 +37,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
             frame(a, &positions)
         }
     };
-    // columns as wide as a cube of one block's atoms
+    // columns are as wide as a cube that holds the atoms of one block
     let side = (f64::from(WARP) * edges.iter().product::<f64>() / f64::from(a.atoms.max(1))).cbrt();
     let columns = [0, 1].map(|k| (edges[k] / side).round().clamp(1.0, 1024.0) as u32);
     let in_column = f64::from(a.atoms) / f64::from(columns[0] * columns[1]);
@@ -45,7 +46,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
     Ok(())
 }
 
-/// A box around the atoms, never thinner than a bond; returns its edges.
+/// Sets a box around the atoms, never thinner than a bond; returns its edge lengths.
 fn frame(a: &mut Arguments, positions: &[Vec3]) -> [f64; 3] {
     let corner = |pick: fn(f64, f64) -> f64, start: f64| {
         positions.iter().fold([start; 3], |c, r| [pick(c[0], r.x), pick(c[1], r.y), pick(c[2], r.z)])
@@ -60,12 +61,12 @@ fn slices(a: &Arguments) -> usize {
     (a.columns_x * a.columns_y * a.slices) as usize
 }
 
-/// Frees arrays that are allocated.
+/// Frees those of `arrays` that are allocated.
 fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
     arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
 }
 
-/// Reallocates the lists; their contents are lost. After an error their capacity is zero, and kernels do nothing.
+/// Reallocates the lists, whose contents are lost. After an error their capacity is zero, and kernels do nothing.
 fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
     a.chunk_capacity = 0;
     let groups = [&mut a.chunk_block.0, &mut a.outer_groups.0, &mut a.inner_groups.0];
@@ -82,7 +83,7 @@ fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Resul
     Ok(())
 }
 
-/// Sort the atoms into slots.
+/// Sorts the atoms into slots.
 pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {
     divide(device, a, cell)?;
     let slices = slices(a);
@@ -103,7 +104,7 @@ pub(super) fn sort(device: &impl Device, a: &mut Arguments, cell: Option<&Period
     device.launch(Launch { block: WARP * WARP, ..over(Kernel::SortFinish, a.slots) }, a)
 }
 
-/// Sort the atoms and search the outer list; true if the lists were reallocated.
+/// Sorts the atoms and builds the outer list. Returns true if the lists were reallocated.
 pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<bool> {
     let mut grown = a.chunk_capacity == 0;
     if grown {
@@ -124,8 +125,8 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
     }
 }
 
-/// Prune the outer list to the inner one at positions predicted `lookahead` (ps) ahead; overwrites the positions of `a`
-/// with these.
+/// Prunes the outer list to the inner list at positions predicted `lookahead` (ps) ahead. The predicted positions
+/// overwrite the positions of `a`.
 pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Result<()> {
     if lookahead > 0.0 {
         device.launch(Launch { parameter: lookahead, ..over(Kernel::PredictPositions, a.atoms) }, a)?;
@@ -135,7 +136,7 @@ pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Resu
     device.launch(Launch { block: SEARCH_WARPS * WARP, ..over(Kernel::Prune, a.chunk_capacity * WARP) }, a)
 }
 
-/// Sizes of the lists.
+/// Returns the sizes of the lists.
 pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     if a.chunk_capacity == 0 {
         return Ok(PairCounts::default());
@@ -152,12 +153,12 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots })
 }
 
-/// Checks displacements since the search at the current positions, which [`Kernel::Pack`] does.
+/// Checks displacements since the search at the current positions. [`Kernel::Pack`] does the check.
 pub(super) fn check_displacements(device: &impl Device, a: &Arguments) -> Result<()> {
     steps::pack(device, a)
 }
 
-/// After a search: clears the expiry flag and the step count.
+/// Clears the expiry flag and the step count after a search.
 pub(super) fn reset_expiry(device: &impl Device, a: &Arguments) -> Result<()> {
     let cleared = [offset_of!(Status, lists_expired), offset_of!(Status, steps)];
     cleared.iter().try_for_each(|&offset| clear(device, Pointer::<u32>::new(a.status.0 + offset as u64), 1))

@@ -1,12 +1,13 @@
-//! The mesh of PME on the device: its arrays, and the kernels between spreading and gathering.
+//! PME mesh on the device: its arrays, and the kernels between spreading and gathering.
 //!
-//! Meshes that fit have three kernels of our own, with the transforms in them (`kernels/mesh_fft.cu`). On an H100, with
-//! 23 558 atoms and 54³ points, cuFFT takes six kernels of 4.7 µs for the two transforms, and 3.4 µs and 4.1 µs go into the
-//! conversion of the grid before and the solution between them, each with a gap of 1 µs, at 3 to 7 percent of the GPU's
-//! throughput; a whole step is 95 µs. All this is latency, which fewer kernels have less of.
+//! Three kernels of our own (`kernels/mesh_fft.cu`), which include the Fourier transforms, serve all meshes that fit.
+//! They exist because this part is limited by latency. On an H100, with 23 558 atoms and 54³ grid points, cuFFT takes
+//! six kernels of 4.7 µs for both transforms, and the conversion of the mesh before and the solution between them
+//! take 3.4 µs and 4.1 µs, each with a gap of 1 µs, at 3 to 7 percent of the GPU's throughput. A whole step is 95 µs.
 //!
-//! Other meshes are cuFFT's: those with a plane beyond the shared memory of a block, those with odd rows or other factors
-//! than two radices. All sizes that the program chooses are ours up to 128 points along an edge, and up to 112 on Turing.
+//! cuFFT serves the other meshes: those with a plane that exceeds the shared memory of a block, with odd rows, or
+//! with factors other than two radices. All sizes that the program chooses fit our kernels up to 128 points along an
+//! edge, and up to 112 on Turing.
 
 use super::device::{Device, Direction, Launch, allocate, store, zeros};
 use super::kernel::Kernel;
@@ -20,12 +21,12 @@ use crate::system::PmeParameters;
 use bytemuck::Zeroable;
 use std::f64::consts::{PI, TAU};
 
-/// Shared memory of a block that needs no permission, bytes; lines along x stay below.
+/// Shared memory that a block may use without an opt-in, bytes; lines along x stay below it.
 const UNASKED: u32 = 48 * 1024;
 /// Bytes of a complex number.
 const COMPLEX: u32 = 8;
 
-/// Allocates the mesh's arrays, uploads its tables, and plans transforms.
+/// Allocates the arrays of the mesh, uploads its tables, and plans the transforms.
 pub(super) fn upload(device: &mut impl Device, a: &mut Arguments, parameters: &PmeParameters) -> Result<()> {
     let [nx, ny, nz] = parameters.grid;
     let influence = Influence::new(parameters, MeshPotential::Coulomb);
@@ -50,24 +51,25 @@ pub(super) fn upload(device: &mut impl Device, a: &mut Arguments, parameters: &P
     }
 }
 
-/// Radices of the two stages along each axis, where our kernels do the transforms with so much shared memory for a block.
+/// Radices of the two stages along each axis, or `None` if our kernels cannot transform this mesh with
+/// `shared_memory` bytes per block.
 fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]> {
     let [nx, ny, nz] = [nx, ny, nz].map(|points| u32::try_from(points).unwrap_or(0));
-    // a thread has two rows of y at once
+    // a thread processes two rows of y at once
     let [x, y, z] = [two_factors(nx, 1)?, two_factors(ny, 2)?, two_factors(nz, 1)?];
     let [forward, inverse] = [z, [z[1], z[0]]].map(|parts| plane_shared([ny, nz], parts));
     (forward.max(inverse) <= shared_memory && line_shared(nx) <= UNASKED).then_some([x, y, z])
 }
 
-/// Two radices with this product, the first a multiple of `step`: the larger of them is the smallest that there is, and the
-/// first the smaller one.
+/// Two radices whose product is `points`, the first a multiple of `step`. Of all choices the one with the smallest
+/// larger radix is taken, preferably with the smaller radix first.
 fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
     let firsts = FIRST_RADICES.into_iter().filter(|first| first.is_multiple_of(step) && points.is_multiple_of(*first));
     let pairs = firsts.map(|first| [first, points / first]).filter(|[_, second]| SECOND_RADICES.contains(second));
     pairs.min_by_key(|&[first, second]| (first.max(second), first))
 }
 
-/// The axes and their tables.
+/// Uploads the tables of the axes.
 fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors: [[u32; 2]; 3]) -> Result<()> {
     let root = |k: usize, points: usize| {
         let (sine, cosine) = (-TAU * k as f64 / points as f64).sin_cos();
@@ -84,23 +86,24 @@ fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors:
     Ok(())
 }
 
-/// Complex numbers in a row of a plane: `parts` of odd lengths, two places for a row that is its own mirror image, and
-/// perhaps one more, so that neighbours in a column are in different banks.
+/// Complex numbers per row of a plane: `parts` of odd lengths, two elements for a row that is its own mirror image,
+/// and one more if needed, so that neighbours in a column are in different banks.
 fn pitch(parts: u32, length: u32) -> u32 {
     (parts * (length | 1) + 2) | 1
 }
 
-/// Bytes of shared memory for a plane with the roots of its axes; rows have so many parts of such a length.
+/// Bytes of shared memory for a plane and the roots of unity of its axes; a row has `parts` parts of `length`
+/// numbers.
 fn plane_shared([ny, nz]: [u32; 2], [parts, length]: [u32; 2]) -> u32 {
     (ny / 2 * pitch(parts, length) + ny + nz) * COMPLEX
 }
 
-/// The same for lines along x, with the moduli too.
+/// Bytes of shared memory for lines along x, with the roots of unity and the moduli.
 fn line_shared(nx: u32) -> u32 {
     nx * (LINES * COMPLEX + COMPLEX + size_of::<f32>() as u32)
 }
 
-/// Charges on the grid become the potential.
+/// Converts charges on the mesh to the potential.
 pub(super) fn solve(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     if a.transforms.x.first == 0 {
         return solve_by_library(device, a, sums);
@@ -120,7 +123,7 @@ pub(super) fn solve(device: &impl Device, a: &Arguments, sums: bool) -> Result<(
     device.launch(planes(Kernel::RestorePlanes, [z.second, z.first]), a)
 }
 
-/// The same with cuFFT.
+/// Converts charges on the mesh to the potential with cuFFT.
 fn solve_by_library(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(Kernel::ConvertGrid, a.grid_x * a.grid_y * a.grid_z), a)?;
     device.transform(Direction::Forward, a.grid.0, a.spectrum.0)?;
@@ -137,7 +140,7 @@ mod tests {
     #[test]
     fn sizes_that_the_program_chooses_have_two_radices_as_far_as_planes_fit() {
         for points in (12..=128).map(good_size).filter(|&points| points != 14) {
-            // what a block may have on Turing, and at least on GPUs since
+            // maximum shared memory of a block on Turing (64 KiB), and a minimum on all later GPUs (99 KiB)
             let shared_memory = if points <= 112 { 64 } else { 99 } * 1024;
             let factors = factors([points; 3], shared_memory);
             let [_, y, z] = factors.unwrap_or_else(|| panic!("{points} points are not ours"));
@@ -145,7 +148,7 @@ mod tests {
         }
         assert_eq!(factors([54; 3], UNASKED), Some([[6, 9]; 3]));
         assert_eq!(factors([50, 50, 27], UNASKED), Some([[5, 10], [10, 5], [3, 9]]));
-        // a plane too large, a factor of 11, odd rows, two different radices of too many points
+        // a plane that is too large, a factor of 11, odd rows, too many points for two radices
         for grid in [[54, 108, 108], [22, 54, 54], [54, 27, 54], [162, 54, 54]] {
             assert_eq!(factors(grid, UNASKED), None, "{grid:?}");
         }

@@ -1,23 +1,33 @@
-//! The CUDA backend: state, lists and forces are in device memory, and the host reads only what a reporter needs.
+//! CUDA backend: state, lists and forces are in device memory, and the host reads only data that a reporter needs.
 //!
-//! `kernels/` holds the device side, with the names of the CPU's modules; `layout` the shared structures. Steps without
-//! output are captured as a CUDA graph and replayed; the host waits for the device only where it reads something. Start
-//! reading at [`Cuda`], then in `steps`.
+//! `kernels/` holds the device side, with the names of the CPU's modules; `layout` holds the shared structures. Steps
+//! without output are captured as a CUDA graph and replayed. The host waits for the device only when it reads a
+//! result. [`Cuda`] is the place to start reading, then `steps`.
 //!
-//! Couplings do not synchronise: their random numbers are drawn beforehand, or by the kernel that integrates, and kinetic
-//! energies, virial and cell stay on the device. Nor do lists whose lifetime depends on displacements: see `list_lifetime`.
+//! Couplings do not synchronise: their random numbers are drawn beforehand or by the kernel that integrates, and
+//! kinetic energies, virial and cell stay on the device. Lists whose lifetime depends on displacements do not
+//! synchronise either: see `list_lifetime`.
 //!
-//! A step with PME and no coupled constraints is seven kernels: spreading, three that transform and solve, gathering, pairs
-//! with bonded terms, integration, which packs positions for the next; eight where they have changed otherwise, or sums are to
-//! be cleared. Meshes that these do not take (see `mesh`) add five: conversion of the grid,
-//! solution and two transforms, each counted as three. Coupled constraints add one; virtual sites two; a rescaling of velocities
-//! one, their refreshment none; a barostat's step two (three with coupled constraints or virtual sites, four with both), and then a
-//! refreshment as many less one; the step after either one; removal of centre-of-mass motion two, or one without a cell. With
-//! velocity rescaling every ten steps that is 7.4 on average, and 7.6 with a barostat. PME runs beside pairs and bonded terms,
-//! its short kernels first.
+//! Kernels per step with PME and without coupled constraints:
 //!
-//! Forces, sums and the charge grid are integers, so that the order of additions changes no bit. A fault on the device
-//! halts the run there, and is reported at the next read.
+//! - 7: spreading; three that transform and solve; gathering; pairs with bonded terms; integration, which packs
+//!   positions for the next step
+//! - +1 if positions have changed otherwise, or sums must be cleared
+//! - +5 if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, solution and two transforms, each counted as
+//!   three
+//! - +1 for coupled constraints
+//! - +2 for virtual sites
+//! - +1 for a rescaling of velocities; a refreshment adds none
+//! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after it adds
+//!   one less than the barostat
+//! - +1 in the step after a rescaling or a barostat's step
+//! - +2 for the removal of centre-of-mass motion (1 without a cell)
+//!
+//! With velocity rescaling every ten steps a step has 7.4 kernels on average, and 7.6 with a barostat. PME runs
+//! concurrently with pairs and bonded terms; its short kernels have priority.
+//!
+//! Forces, sums and the charge mesh are integers, so the order of additions changes no bit of the result. A fault on
+//! the device halts the run there, and is reported at the next read.
 
 mod cache;
 mod clock;
@@ -74,22 +84,22 @@ pub use emulator::device::Emulated;
 pub use gpu::Gpu;
 pub use gpu::{Limits, limits};
 
-/// The name of the GPU of this number, or why it cannot be used. Compiles nothing.
+/// Returns the name of GPU `number`, or the reason why it cannot be used. Compiles nothing.
 pub fn find(number: u32) -> Result<String> {
     gpu::find(number)
 }
 
 pub use kernel::Kernel;
-/// The atoms in the order in which the kernels sort them.
+/// Returns the atoms in the order in which the kernels sort them.
 #[cfg(test)]
 pub(crate) use tests::sorted_on_device;
 
-/// Refuses a system that the kernels do not support.
+/// Returns an error if the kernels do not support the system.
 pub fn check(system: &System) -> std::result::Result<(), Problem> {
     model::check(system).map(|_| ())
 }
 
-/// Positions and cell at some moment.
+/// Positions and cell at the time when a list was built.
 struct Snapshot {
     cell: Pointer<Lattice>,
     positions: Pointer<Vec3>,
@@ -103,38 +113,39 @@ pub struct Cuda<D> {
     rule: u32,
     masses: Vec<f64>,
     volume_terms: VolumeTerms,
-    /// the host's copy
+    /// host copy of the cell
     cell: Cell<Option<PeriodicCell>>,
-    /// a barostat has changed it on the device since
+    /// whether a barostat has changed the cell on the device since it was copied
     cell_is_old: Cell<bool>,
     snapshots: [Snapshot; 2],
     evaluation: Evaluation,
-    /// positions before the step that failed, or the last that were uploaded
+    /// positions before the step that failed, or the last uploaded positions
     last_good: Vec<Vec3>,
-    /// forces that were requested without energies, to be launched with the step; whether with the virial
+    /// forces that were requested without energies and will be launched with the step; `Some(true)` with the virial
     pending: Option<bool>,
-    /// the last integration has packed the positions, which have not changed since, and no forces have been added
+    /// whether the last integration has packed the positions, which have not changed since, and no forces have been
+    /// added
     packed: bool,
     list_lifetime: ListLifetime,
-    /// what the device does at the next refreshment, if that is known
+    /// the device's next refreshment, if it is known
     next_refreshment: Option<layout::Refreshment>,
-    /// changes with the arguments, of which captured graphs hold a copy
+    /// changes whenever the arguments change, because captured graphs hold a copy of them
     epoch: u64,
     clock: RefCell<Clock>,
-    /// outer lists built so far
+    /// number of outer lists built so far
     searches: u64,
-    /// the steps requested since the last search
+    /// steps requested since the last search
     step_requests: Vec<StepRequest>,
     restraints: Restraining,
 }
 
 impl<D: Device> Cuda<D> {
-    /// What it runs on.
+    /// The device on which the run takes place.
     pub fn device(&self) -> &D {
         &self.device
     }
 
-    /// A system on a device.
+    /// Uploads a system to a device.
     pub fn new(system: &System, mut device: D, schedule: &ListSchedule) -> Result<Self> {
         super::check_system(system)?;
         let (arguments, rule) = model::upload(&mut device, system, schedule)?;
@@ -166,12 +177,14 @@ impl<D: Device> Cuda<D> {
         Ok(cuda)
     }
 
-    /// Status after the steps so far, or an error if one has failed; the positions before that step are then read.
+    /// Returns the status after the steps so far, or an error if one has failed. In that case it first reads the
+    /// positions before the failed step.
     fn check(&mut self) -> Result<Status> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
             self.cell()?;
-            // a step with forces beyond all bounds is not done; of any other the positions before it are kept
+            // a step with too large forces is not made; after any other failure the positions before the step are
+            // kept
             let Status { overflow, failed, .. } = read_one(&self.device, self.arguments.status)?;
             let Arguments { positions, old, .. } = self.arguments;
             let last = if overflow != NO_ATOM && failed[0] == NO_ATOM { positions } else { old };
@@ -186,7 +199,7 @@ impl<D: Device> Cuda<D> {
         copy(&self.device, a.positions, snapshot.positions, self.masses.len())
     }
 
-    /// Energies and virial: the kernels' sums plus the terms that depend on the volume only.
+    /// Sets energies and virial: the kernels' sums plus the terms that depend on the volume only.
     fn evaluate(&mut self, sums: &Sums, workload: Workload) -> Result<()> {
         let (mut energies, mut virial) = (sums.energies(), sums.virial());
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
@@ -202,7 +215,7 @@ impl<D: Device> Cuda<D> {
         host::failure::LARGEST_KINETIC * self.masses.len() as f64
     }
 
-    /// Refuses a kinetic energy (kJ/mol) that is NaN or above the limit, and names the fastest atom.
+    /// Returns an error that names the fastest atom if the kinetic energy (kJ/mol) is NaN or above the limit.
     fn check_motion(&mut self, kinetic: f64) -> Result<()> {
         if kinetic <= self.largest_kinetic() {
             return Ok(());
@@ -288,7 +301,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.packed = false;
         let a = &mut self.arguments;
         let reallocated = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
-        // the launches are done: the search has read the length of the list
+        // reading times does not wait: the search has read the length of the list, so all launches are done
         let spans = self.device.spans()?;
         let clock = self.clock.get_mut();
         clock.lists_built();
@@ -297,7 +310,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Outer)?;
         lists::reset_expiry(&self.device, &self.arguments)?;
         self.list_lifetime.lists_built();
-        // steps that were not done are to be replayed
+        // steps that did nothing will be replayed, with their refreshments
         self.next_refreshment = None;
         self.step_requests.clear();
         self.searches += 1;
@@ -332,7 +345,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Inner)?;
         self.packed = false;
         let positions = self.snapshots[ListLevel::Inner as usize].positions;
-        // predicted positions do not expire lists
+        // predicted positions must not expire lists
         let predicted = Arguments { positions, check_displacements: 0, ..self.arguments };
         self.device.timed(Timing::Lists, |device| lists::prune(device, &predicted, lookahead))
     }
@@ -355,7 +368,7 @@ impl<D: Device> Backend for Cuda<D> {
         }
         (self.pending, self.packed) = (None, false);
         self.set_force_constants()?;
-        // callers that need energies have checked the lists
+        // no check here: callers that need energies have checked the lists
         let unchecked = Arguments { check_displacements: 0, ..self.arguments };
         steps::pack(&self.device, &unchecked)?;
         steps::forces(&self.device, &unchecked, self.rule, true)?;

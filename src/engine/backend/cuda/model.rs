@@ -1,4 +1,4 @@
-//! Upload of a system: its constant data as arrays on the device.
+//! Upload of a system: its constant data become arrays on the device.
 
 use super::device::{Device, allocate, store, zeros};
 use super::layout::{
@@ -19,11 +19,12 @@ use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
-/// Largest error of the energy polynomial relative to 1/r: the rounding of `f32`. The CPU fits excluded pairs likewise, so that
-/// most of the errors cancel in neutral molecules; here the energies of excluded pairs are exact.
+/// Largest error of the energy polynomial relative to 1/r: the rounding of `f32`. It is smaller than on the CPU,
+/// where the same kind of fit serves excluded pairs and most errors cancel in neutral molecules. Here the energies of
+/// excluded pairs are exact.
 const ENERGY_TOLERANCE: f64 = 5e-8;
 
-/// Lennard-Jones rule for the kernels.
+/// Returns the Lennard-Jones rule of the kernels.
 fn rule(system: &System) -> u32 {
     match (system.settings.lj_switch(), system.nonbonded.rule()) {
         (Some(LjSwitch::Force(_)), _) => RULE_FORCE_SWITCH,
@@ -34,7 +35,7 @@ fn rule(system: &System) -> u32 {
     }
 }
 
-/// An atom's Lennard-Jones parameters for a rule of the kernels, `types` to a row of the table.
+/// Lennard-Jones parameters of an atom for a rule of the kernels. Rows of the table have `types` elements.
 fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] {
     match rule {
         RULE_GEOMETRIC => lj_parameters(system, GEOMETRIC, lj_type),
@@ -43,7 +44,7 @@ fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] 
     }
 }
 
-/// Refuses a system that the kernels do not support; the log shows the reason where the CPU is used instead.
+/// Returns an error if the kernels do not support the system. The log shows it as the reason for running on the CPU.
 pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
@@ -69,7 +70,7 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     Ok(groups)
 }
 
-/// Allocates and uploads all arrays except positions, velocities and lists; returns the Lennard-Jones rule too.
+/// Allocates and uploads all arrays except positions, velocities and lists. Also returns the Lennard-Jones rule.
 pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
     let groups = check(system)?;
     let mut a = Arguments::zeroed();
@@ -80,7 +81,8 @@ pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListS
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
     virtual_sites::upload(device, &mut a, system)?;
-    // sites are placed after the integration; what expires lists must be known before a step begins
+    // not with virtual sites, which are placed after the integration, nor if displacements expire lists, which must
+    // be known before a step begins
     a.packs_ahead = u32::from(a.site_clusters == 0 && a.check_displacements == 0);
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh::upload(device, &mut a, &parameters)?;
@@ -122,7 +124,7 @@ fn allocate_scratch(device: &impl Device, a: &mut Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Masses, charges, Lennard-Jones parameters, exclusions.
+/// Uploads masses, charges, Lennard-Jones parameters and exclusions.
 fn atoms(device: &impl Device, a: &mut Arguments, system: &System) -> Result<u32> {
     let atoms = &system.topology.atoms;
     let (rule, types) = (rule(system), system.nonbonded.types as u32 + 1);
@@ -164,7 +166,7 @@ fn lj_switch(switch: &LjSwitch<f64>) -> layout::LjSwitch {
     }
 }
 
-/// Radial functions, cutoffs and list radii.
+/// Sets radial functions, cutoffs and list radii.
 fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     let settings = &system.settings;
     let tables = coulomb_tables(&CoulombPotential::new(settings), settings.cutoff, ENERGY_TOLERANCE);
@@ -178,13 +180,13 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     let shifted = settings.lj_modifier == LjModifier::PotentialShift;
     a.lj_shift = settings.cutoff_lj.filter(|_| shifted).map_or(0.0, |r| r.powi(-6) as f32);
     a.lj_switch = settings.lj_switch().map_or(Zeroable::zeroed(), |switch| lj_switch(&switch));
-    // the squares of radii are taken in f32
+    // limited, because radii are squared in f32
     let radius = |r: f64| r.min(1e18) as f32;
     (a.outer_radius, a.inner_radius) = (radius(schedule.outer), radius(schedule.inner));
     (a.cutoff, a.check_displacements) = (settings.longest_cutoff(), u32::from(schedule.is_exact()));
 }
 
-/// First thread of each kind of terms or groups: kinds begin at whole warps.
+/// First thread of each kind of terms or groups. Each kind begins at a whole warp.
 pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     let mut starts = [0; M];
     for kind in 0..N {
@@ -193,7 +195,7 @@ pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; 
     starts
 }
 
-/// Bonded terms, and the excluded pairs that the reciprocal sum counts.
+/// Uploads bonded terms, and the excluded pairs that the reciprocal sum includes.
 fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let terms = &system.topology.bonded;
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
@@ -220,7 +222,7 @@ fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()
     Ok(())
 }
 
-/// Correction-map terms, and the coefficients of all grid squares of all maps.
+/// Returns correction-map terms, and the coefficients of all grid squares of all maps.
 fn correction_maps(system: &System) -> (Vec<CmapTerm>, Vec<f64>) {
     let terms = &system.topology.bonded;
     let (mut patches, mut maps) = (vec![], vec![]);
@@ -244,9 +246,9 @@ fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
     pairs.map(|[i, j]| ExcludedTerm { atoms: [i, j], charge_product: COULOMB * charge(i) * charge(j) }).collect()
 }
 
-/// Update groups: atoms that constraints join, and free atoms.
+/// Uploads update groups: atoms connected by constraints, and free atoms.
 fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
-    // virtual sites move with their atoms
+    // virtual sites (mass zero) move with their atoms
     let mut free: Vec<bool> = system.topology.atoms.iter().map(|atom| atom.mass > 0.0).collect();
     let mut shakes: [Vec<ShakeCluster>; 4] = Default::default();
     let water = |w: &crate::system::Settle| SettleWater { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
@@ -278,11 +280,11 @@ fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, group
     Ok(())
 }
 
-/// Coupled constraints; returns their atoms.
+/// Uploads coupled constraints; returns their atoms.
 fn coupled_clusters(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>]) -> Result<Vec<CoupledAtom>> {
     let (mut coupled, mut constraints, mut atoms, mut ends) = (vec![], vec![], vec![], vec![]);
     for cluster in clusters {
-        // atoms ascending, constraints in the order of the cluster: sums at an atom have a fixed order
+        // atoms ascending and constraints in the order of the cluster, so that sums at an atom have a fixed order
         let mut ends_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (number, constraint) in (constraints.len() as u32..).zip(cluster) {
             for (end, atom) in (0..).zip(constraint.atoms) {

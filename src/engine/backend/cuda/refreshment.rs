@@ -1,8 +1,8 @@
-//! Thermostats that renew velocities in part: `kernels/refreshment.cuh`.
+//! Thermostats that partially renew velocities: `kernels/refreshment.cuh`.
 //!
-//! The device keeps the parameters of the next refreshment and counts its steps, so that a captured step needs nothing new
-//! from the host. The host knows what the device will do, and sets it where it wants another: another temperature, or not
-//! every step.
+//! The device keeps the parameters of the next refreshment and counts its steps, so a captured step needs no new data
+//! from the host. The host knows the refreshment that the device will do next, and sets another one when necessary:
+//! for another temperature, or if not every step is refreshed.
 
 use super::Cuda;
 use super::device::Device;
@@ -11,25 +11,26 @@ use super::steps;
 use crate::ensemble::refreshment::{Refreshment, Renewal};
 use crate::error::{Error, Problem, Result};
 
-/// Refuses a thermostat that has no kernel.
+/// Error for a thermostat without a kernel.
 pub(super) fn lacking() -> Problem {
     let problem = Problem::new("this device has no such thermostat");
     problem.help("set run.device = \"cpu\", or take thermostat kind \"v-rescale\" or \"langevin\"")
 }
 
-/// As kernels take it; one for the whole system that acts on all velocities.
+/// Converts a refreshment for the kernels. Returns an error unless one refreshment acts on all velocities of the
+/// whole system.
 pub(super) fn on_device(Refreshment { renewals, key: (seed, step) }: &Refreshment) -> Result<layout::Refreshment> {
     let &[renewal @ Renewal { kept, probability: 1.0.., .. }] = &renewals[..] else { return Err(lacking().into()) };
     let (seed, next_step) = (words(*seed), words(*step));
     Ok(layout::Refreshment { seed, step: next_step, next_step, lost: kept - 1.0, variance: renewal.variance() })
 }
 
-/// The low and the high word of a number.
+/// Low and high word of a number.
 fn words(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }
 
-/// What the device makes of a refreshment by itself: that of the next step.
+/// Refreshment that the device derives for the next step.
 fn after(refreshment: layout::Refreshment) -> layout::Refreshment {
     let [low, high] = refreshment.step;
     let step = words((u64::from(low) | u64::from(high) << 32).wrapping_add(1));
@@ -37,7 +38,7 @@ fn after(refreshment: layout::Refreshment) -> layout::Refreshment {
 }
 
 impl<D: Device> Cuda<D> {
-    /// The next refreshment on the device is this one.
+    /// Makes `refreshment` the next one on the device, unless it already is.
     pub(super) fn set_refreshment(&mut self, refreshment: layout::Refreshment) -> Result<()> {
         let is_set = |known: &layout::Refreshment| bytemuck::bytes_of(known) == bytemuck::bytes_of(&refreshment);
         if !self.next_refreshment.as_ref().is_some_and(is_set) {
@@ -47,7 +48,7 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Renews velocities in the middle of the last step, which was integrated without that.
+    /// Renews velocities in the middle of the last step, which was integrated without a refreshment.
     pub(super) fn refresh(&mut self, refreshment: layout::Refreshment) -> Result<()> {
         let last = self.step_requests.last_mut();
         let last = last.ok_or_else(|| Error::Internal("velocities are renewed in the middle of no step".into()))?;
@@ -58,7 +59,7 @@ impl<D: Device> Cuda<D> {
         steps::refresh(&self.device, &self.arguments, timestep)
     }
 
-    /// Whether anything is constrained.
+    /// Whether the system has constraints.
     pub(super) fn is_constrained(&self) -> bool {
         let groups = self.arguments.update_group_counts.iter().skip(GROUP_FREE as usize + 1).any(|&count| count > 0);
         groups || self.arguments.coupled_count > 0

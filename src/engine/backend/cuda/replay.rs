@@ -1,7 +1,7 @@
 //! Replay of steps that were requested while the lists had expired.
 //!
-//! The device does no step with expired lists, and the host finds out later (see `list_lifetime`). Requests are therefore
-//! kept until the next search, and replayed with new lists from the first step that was not done.
+//! The device makes no step with expired lists, and the host finds out later (see `list_lifetime`). Requests are
+//! therefore kept until the next search, and replayed with new lists from the first step that was not made.
 
 use super::Cuda;
 use super::device::Device;
@@ -12,13 +12,13 @@ use crate::ensemble::rescaling::Rescaling;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 
-/// One requested step.
+/// Request of one step.
 #[derive(Clone, Copy)]
 pub(super) struct StepRequest {
-    /// the virial of its forces
+    /// whether forces are computed with the virial
     virial: bool,
     pub(super) leapfrog: Leapfrog,
-    /// of the restraints, ps since the start of the stage
+    /// time of the restraints, ps since the start of the stage
     time: f64,
     pub(super) box_scaling: Option<BoxScaling>,
     pub(super) rescaling: Option<Rescaling>,
@@ -27,8 +27,8 @@ pub(super) struct StepRequest {
 }
 
 impl StepRequest {
-    /// `virial`: whether forces are computed with the virial; `None` if they were computed with energies. Energies require
-    /// valid lists, so that such a step is never replayed.
+    /// Creates a request. `virial`: whether forces are computed with the virial; `None` if they were computed with
+    /// energies. Energies require valid lists, so such a step is never replayed.
     pub(super) fn new(
         virial: Option<bool>,
         leapfrog: Leapfrog,
@@ -48,7 +48,7 @@ impl<D: Device> Cuda<D> {
         }
     }
 
-    /// Builds lists at the start of the last `undone` steps, and does these steps.
+    /// Builds lists at the start of the last `undone` steps, and makes these steps.
     pub(super) fn replay(&mut self, undone: usize, lists: &ListSchedule) -> Result<()> {
         let steps = self.step_requests.split_off(self.step_requests.len().saturating_sub(undone));
         self.build_lists()?;

@@ -1,7 +1,7 @@
-//! Position restraints of a stage: their arrays on the device, and the work of force constants that change.
+//! Position restraints of a stage: their arrays on the device, and the work of time-dependent force constants.
 //!
-//! The kernel of bonded terms computes them, in captured graphs too. Where a force constant changes with time, two small
-//! kernels before and after each step set it and book its work, neither of which the host waits for.
+//! The kernel of bonded terms computes the restraints, in captured graphs too. If a force constant changes with time,
+//! one small kernel before each step sets it, and one after each step adds its work. The host waits for neither.
 
 use super::device::{Device, read_one, store, zeros};
 use super::lattice::lattice;
@@ -13,7 +13,7 @@ use super::{Cuda, model, steps};
 use crate::error::{Problem, Result};
 use crate::restraint::{PositionRestraints, ReferenceScaling, Restraining, RestraintProgress, Restraints};
 
-/// Of restraints number `set`, whose schedule begins at `first_point`.
+/// Converts restraints to the shared structure. Points of their schedule begin at `first_point`.
 fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
     let points = restraints.force_constant.points();
     RestraintSet {
@@ -33,7 +33,7 @@ fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Takes the restraints of a stage, which begins, or goes on after what has been `progress`.
+    /// Sets the restraints of a stage, which starts, or continues after `progress`.
     pub(super) fn set_restraints(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         if !restraints.collective.is_empty() {
             let problem = Problem::new("this device has no restraints of collective variables");
@@ -71,7 +71,7 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Sets force constants that change to those of the present time, for the forces that follow.
+    /// Sets time-dependent force constants for the forces that follow, to their values at the present time.
     pub(super) fn set_force_constants(&self) -> Result<()> {
         if !self.restraints.changes() {
             return Ok(());
@@ -80,7 +80,7 @@ impl<D: Device> Cuda<D> {
         steps::set_force_constants(&self.device, &self.arguments, sets, self.restraints.time())
     }
 
-    /// Books the work of force constants that change, after a step of `timestep` (ps).
+    /// Adds the work of time-dependent force constants, after a step of `timestep` (ps).
     pub(super) fn book_restraint_work(&self, timestep: f64) -> Result<()> {
         if !self.restraints.changes() {
             return Ok(());
@@ -88,7 +88,7 @@ impl<D: Device> Cuda<D> {
         steps::book_restraint_work(&self.device, &self.arguments, timestep)
     }
 
-    /// Takes over the work that the device has booked, where force constants change.
+    /// Reads the work of time-dependent force constants from the device.
     pub(super) fn note_restraint_work(&mut self) -> Result<()> {
         if let Some(RestraintWork { after, at_step, .. }) = self.booked_restraint_work()? {
             self.restraints.set_work_of_positions(after, at_step);
@@ -96,7 +96,7 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// What a checkpoint must hold of the restraints.
+    /// Returns the state of the restraints for a checkpoint.
     pub(super) fn restraint_progress_so_far(&self) -> Result<Vec<RestraintProgress>> {
         let mut restraints = self.restraints.clone();
         if let Some(RestraintWork { after, at_step, .. }) = self.booked_restraint_work()? {
@@ -105,7 +105,7 @@ impl<D: Device> Cuda<D> {
         Ok(restraints.progress().to_vec())
     }
 
-    /// `None` before the first step, and where nothing changes.
+    /// Reads the work on the device. `None` before the first step, and if no force constant depends on time.
     fn booked_restraint_work(&self) -> Result<Option<RestraintWork>> {
         if !self.restraints.changes() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Structures and arrays shared by host and kernels: the C declarations of Rust types.
+//! Declarations in C of the Rust structures and arrays that host and kernels share.
 
 use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
@@ -6,13 +6,13 @@ use std::marker::PhantomData;
 
 /// An element type of arrays on the device.
 pub(crate) trait Element: Pod {
-    /// Its name in C.
+    /// Name of the type in C.
     fn c() -> String;
 }
 
 /// A field type of shared structures.
 pub(super) trait Member: Copy {
-    /// Its declaration in C.
+    /// Declaration of a field of this type in C.
     fn declare(name: &str) -> String;
 }
 
@@ -21,7 +21,7 @@ pub(super) trait Member: Copy {
 pub(crate) struct Pointer<T>(pub(super) u64, PhantomData<T>);
 
 impl<T> Pointer<T> {
-    /// At an address of the device.
+    /// Creates a pointer from a device address.
     pub(super) fn new(address: u64) -> Self {
         Pointer(address, PhantomData)
     }
@@ -34,7 +34,7 @@ impl<T> Clone for Pointer<T> {
 }
 impl<T> Copy for Pointer<T> {}
 
-// SAFETY: an integer and nothing else
+// SAFETY: the structure contains only an integer
 unsafe impl<T> Zeroable for Pointer<T> {}
 // SAFETY: `repr(transparent)` around a `u64`
 unsafe impl<T: 'static> Pod for Pointer<T> {}
@@ -66,7 +66,7 @@ elements!(
     [i32; 4] = "int4"
 );
 
-/// Declares members of structures.
+/// Declares types of structure fields.
 macro_rules! members {
     ($($rust:ty),*) => {
         $(impl Member for $rust {
@@ -83,7 +83,7 @@ macro_rules! members {
 }
 members!(u32, i64, f32, f64);
 
-/// A structure on both sides.
+/// Defines a structure in Rust and declares it in C.
 macro_rules! shared {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
@@ -99,7 +99,7 @@ macro_rules! shared {
                 let mut text = format!("struct {name} {{\n");
                 $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
                 text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
-                // the device compiler has no offsetof; its layout rules are those of the host
+                // the device compiler has no offsetof; its layout rules are the same as the host's
                 text += "#ifndef __CUDACC__\n";
                 $(text += &format!(
                     "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",

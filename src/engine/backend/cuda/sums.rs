@@ -1,4 +1,4 @@
-//! Sums and faults of the device, converted for the host.
+//! Sums and faults of the device, converted to units of the host.
 
 use super::device::{Device, read, read_one};
 use super::lattice;
@@ -13,29 +13,29 @@ use crate::ensemble::barostat::{check_minimum_image, torn};
 use crate::error::{Error, Result};
 use crate::vec3::{Mat3, Vec3, vec3};
 
-/// All sums, in their units.
+/// All sums of the device, in their units.
 pub(super) struct Sums([f64; SUMS as usize]);
 
 impl Sums {
-    /// Waits for the device.
+    /// Reads the sums, which waits for the device.
     pub(super) fn read(device: &impl Device, a: &Arguments) -> Result<Self> {
         let mut raw = [0; SUMS as usize];
         read(device, a.sums, &mut raw)?;
         Ok(Sums(raw.map(|sum| sum as f64 / SUM_SCALE)))
     }
 
-    /// One of them.
+    /// Returns the sum with the given index.
     pub(super) fn at(&self, which: u32) -> f64 {
         self.0[which as usize]
     }
 
-    /// A symmetric tensor that begins at `first`.
+    /// Returns the symmetric tensor that begins at index `first`.
     pub(super) fn tensor(&self, first: u32) -> Mat3 {
         let at = |k| self.at(first + k);
         Mat3([[at(0), at(1), at(2)], [at(1), at(3), at(4)], [at(2), at(4), at(5)]])
     }
 
-    /// The energies of all terms that kernels compute.
+    /// Returns the energies of all terms that kernels compute.
     pub(super) fn energies(&self) -> Energies {
         let (lj_14, coulomb_14) = (self.at(KIND_PAIR14), self.at(SUM_COULOMB_14));
         let reciprocal = self.at(SUM_RECIPROCAL);
@@ -53,19 +53,19 @@ impl Sums {
         energies
     }
 
-    /// Their virial.
+    /// Returns the virial of all terms that kernels compute.
     pub(super) fn virial(&self) -> Mat3 {
         let [x, y, z] = [0, 1, 2].map(|axis| self.at(SUM_RESTRAINT_TORQUE + axis));
-        // the kernels sum what is on and above the diagonal
+        // the kernels sum the elements on and above the diagonal
         self.tensor(SUM_VIRIAL) + Mat3([[0.0; 3], [-z, 0.0, 0.0], [y, -x, 0.0]])
     }
 }
 
-/// Status after the steps so far, or an error if one has failed; the device has then halted.
+/// Returns the status after the steps so far, or an error if one has failed; the device has then halted.
 pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     let status = read_one(device, a.status)?;
     let Status { overflow, failed, stopped, length_factor, pressure, .. } = status;
-    // forces after a failed constraint are meaningless
+    // checked first, because forces after a failed constraint are meaningless
     if failed[0] != NO_ATOM {
         return Err(ConstraintFailure { atoms: failed }.into());
     }
@@ -84,7 +84,7 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     }
 }
 
-/// The fastest atom, as an error.
+/// Returns an error that names the fastest atom.
 pub(super) fn flying_off(device: &impl Device, a: &Arguments) -> Result<Error> {
     let mut velocities = vec![Vec3::ZERO; a.atoms as usize];
     read(device, a.velocities, &mut velocities)?;
@@ -94,7 +94,7 @@ pub(super) fn flying_off(device: &impl Device, a: &Arguments) -> Result<Error> {
     Ok(Error::unstable(what, [fastest as u32]))
 }
 
-/// The forces in topology order, kJ/mol/nm.
+/// Reads the forces in topology order, kJ/mol/nm.
 pub(super) fn forces(device: &impl Device, a: &Arguments, forces: &mut Vec<Vec3>) -> Result<()> {
     let (atoms, slots) = (a.atoms as usize, a.slots as usize);
     let (mut raw, mut slot_of) = (vec![0i64; 3 * slots], vec![0u32; atoms]);

@@ -1,12 +1,12 @@
-//! Energies and virials that depend on the volume only, which no kernel computes: PME's self energy and neutralising charge,
-//! and the dispersion correction.
+//! Energies and virials that depend on the volume only and that no kernel computes: PME's self energy and
+//! neutralising background charge, and the dispersion correction.
 
 use crate::backend::{DispersionTail, Energies};
 use crate::pme::MeshPotential;
 use crate::system::{Electrostatics, System};
 use crate::vec3::Mat3;
 
-/// Constants of PME beyond the mesh parameters.
+/// Constants of PME that the mesh parameters do not contain.
 struct MeshConstants {
     alpha: f64,
     /// −C α/√π Σ q², kJ/mol
@@ -15,7 +15,7 @@ struct MeshConstants {
     net_charge: f64,
 }
 
-/// These terms of a system.
+/// Volume-dependent terms of a system.
 pub(super) struct VolumeTerms {
     tail: DispersionTail,
     mesh: Option<MeshConstants>,
@@ -35,19 +35,20 @@ impl VolumeTerms {
         VolumeTerms { tail: DispersionTail::new(system), mesh }
     }
 
-    /// Energy of the charge that neutralises the net charge, and each diagonal element of its virial, at a volume in nm³.
+    /// Energy of the background charge that neutralises the net charge, at a volume in nm³. Each diagonal element of
+    /// its virial has the same value.
     fn plasma(&self, volume: f64) -> f64 {
         let plasma =
             |mesh: &MeshConstants| MeshPotential::Coulomb.plasma_energy(mesh.alpha, &[mesh.net_charge], volume);
         self.mesh.as_ref().map_or(0.0, plasma)
     }
 
-    /// Each diagonal element of their virial, kJ/mol; inversely proportional to the volume (nm³).
+    /// Each diagonal element of the virial of these terms, kJ/mol; inversely proportional to the volume (nm³).
     pub(super) fn virial(&self, volume: f64) -> f64 {
         self.plasma(volume) + self.tail.at(volume).1
     }
 
-    /// Adds them at a volume in nm³.
+    /// Adds these terms at a volume in nm³.
     pub(super) fn add(&self, volume: f64, energies: &mut Energies, virial: &mut Mat3) {
         let charges = self.plasma(volume) + self.mesh.as_ref().map_or(0.0, |mesh| mesh.self_energy);
         energies.coulomb_reciprocal += charges;

@@ -1,4 +1,4 @@
-//! The division of a cell into domains, one for each rank.
+//! Division of a cell into domains, one per rank.
 
 use super::local::group_radius;
 use crate::cell::PeriodicCell;
@@ -6,27 +6,28 @@ use crate::error::Problem;
 use crate::system::{Molecules, State, System};
 use crate::vec3::Vec3;
 
-/// Domains are at least so much wider than the halo that they need: a barostat may shrink the cell.
+/// Minimum ratio of the width of a domain to that of the halo. The margin is left because a barostat may shrink the
+/// cell.
 const ROOM: f64 = 1.05;
 
-/// Equal domains between planes parallel to the faces of the cell.
+/// Equal domains, separated by planes parallel to the faces of the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Division {
-    /// along each lattice vector
+    /// number of domains along each lattice vector
     counts: [usize; 3],
 }
 
 impl Division {
-    /// Into as many domains as ranks, with the least volume of halos of this thickness (nm), so that the least is sent. Refuses
-    /// a cell that is too small.
+    /// Divides a cell into one domain per rank, with the smallest volume of halos of thickness `halo` (nm), which
+    /// minimises communication. Returns an error if the cell is too small.
     pub(super) fn new(cell: &PeriodicCell, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
         let fits = |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= ROOM * halo);
-        // of equal ones first those that are divided along x, as the mesh is
+        // divisions with more domains along x come first and win ties, because the mesh is divided along x
         let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
         let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
         let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);
-        // in thousandths of the cell, so that a cell that a barostat has changed a little is divided as before
+        // volumes in thousandths of the cell, so that small changes by a barostat do not change the division
         let volume = |counts: &[usize; 3]| -> u64 {
             let extent = |k: usize| 1.0 / counts[k] as f64 + if counts[k] > 1 { halo / widths[k] } else { 0.0 };
             (1e3 * extent(0) * extent(1) * extent(2)).round() as u64
@@ -50,7 +51,8 @@ impl Division {
         ))
     }
 
-    /// Of a system at a state, with outer lists of this radius (nm). Refuses what has no cell or no cutoff.
+    /// Divides the cell of a system at a state, with outer lists of radius `radius` (nm). Returns an error without a
+    /// cell or without a cutoff.
     pub(super) fn of(
         (system, groups): (&System, &Molecules),
         state: &State,
@@ -69,12 +71,12 @@ impl Division {
             let atoms = groups.atoms(group).iter().map(|&atom| state.positions[atom as usize]);
             group_radius(atoms)
         };
-        // groups are nearly rigid
+        // the group radius is taken once, because groups are nearly rigid
         let largest = (0..groups.len()).map(of_group).fold(0.0, f64::max);
         Self::new(&cell, ranks, radius + 2.0 * largest)
     }
 
-    /// Refuses a cell that has become too small for a halo of this thickness (nm).
+    /// Returns an error if the cell has become too small for a halo of thickness `halo` (nm).
     pub(super) fn check(&self, cell: &PeriodicCell, halo: f64) -> Result<(), Problem> {
         let widths = cell.face_distances();
         let fits = (0..3).all(|k| self.counts[k] == 1 || widths[k] >= halo * self.counts[k] as f64);
@@ -82,12 +84,12 @@ impl Division {
         if fits { Ok(()) } else { Err(Self::refusal(cell, ranks, halo)) }
     }
 
-    /// Directions along which there are several domains.
+    /// Whether each direction has more than one domain.
     pub(super) fn divided(&self) -> [bool; 3] {
         self.counts.map(|count| count > 1)
     }
 
-    /// Where a rank's domain is.
+    /// Coordinates of a rank's domain in the grid of domains.
     pub(super) fn coordinates(&self, rank: usize) -> [usize; 3] {
         let [_, y, z] = self.counts;
         [rank / (y * z), rank / z % y, rank % z]
@@ -97,7 +99,7 @@ impl Division {
         (i * self.counts[1] + j) * self.counts[2] + k
     }
 
-    /// The ranks below and above along a direction.
+    /// Ranks of the domains below and above along a direction.
     pub(super) fn neighbours(&self, rank: usize, direction: usize) -> [usize; 2] {
         let (count, mut at) = (self.counts[direction], self.coordinates(rank));
         let own = at[direction];
@@ -107,13 +109,13 @@ impl Division {
         })
     }
 
-    /// Ends of a rank's domain, as fractions of the lattice vectors.
+    /// Lower and upper ends of a rank's domain, as fractions of the lattice vectors.
     pub(super) fn ends(&self, rank: usize) -> [[f64; 3]; 2] {
         let at = self.coordinates(rank);
         [0, 1].map(|end| std::array::from_fn(|k| (at[k] + end) as f64 / self.counts[k] as f64))
     }
 
-    /// The rank in whose domain a point is, and its lattice image there along the divided directions.
+    /// Returns the rank whose domain contains a point, and the point's lattice image along the divided directions.
     pub(super) fn home_of(&self, fractional: Vec3) -> (usize, [i32; 3]) {
         let (mut at, mut image) = ([0; 3], [0; 3]);
         for (k, s) in fractional.to_array().into_iter().enumerate().filter(|&(k, _)| self.counts[k] > 1) {
@@ -158,7 +160,7 @@ mod tests {
             let [below, above] = [0, 1].map(|k| division.neighbours(rank, 2)[k]);
             assert_eq!((division.neighbours(below, 2)[1], division.neighbours(above, 2)[0]), (rank, rank));
         }
-        // a point between two representable numbers below one is not outside
+        // a fractional coordinate that rounds to one is inside the cell
         let (rank, image) = division.home_of(vec3(0.5, -1e-18, -0.25));
         assert_eq!((division.coordinates(rank), image), ([0, 1, 3], [0, -1, -1]));
     }

@@ -1,4 +1,4 @@
-//! The forces on the atoms of one rank's domain.
+//! Forces on the atoms of one rank's domain.
 
 use super::division::Division;
 use super::halo::Halo;
@@ -12,8 +12,8 @@ use crate::ranks::Ranks;
 use crate::system::{ImpulseCycle, Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// What a rank knows of the system, and computes of its forces. Positions and forces of its interface are those of the atoms at
-/// home. Its functions are collective.
+/// A rank's part of the system and of its forces. Positions and forces in its interface are those of the home atoms.
+/// All its functions are collective.
 pub(in crate::backend) struct Domain {
     ranks: Ranks,
     system: System,
@@ -25,14 +25,14 @@ pub(in crate::backend) struct Domain {
     local: Local,
     halo: Halo,
     numbers: Numbers,
-    /// of all atoms here
+    /// positions of all local atoms: home atoms, then halo atoms
     positions: Vec<Vec3>,
     evaluation: Evaluation,
     buffer: Vec<Vec3>,
 }
 
 impl Domain {
-    /// Of a system without positions. `radius` (nm): of the outer list.
+    /// Creates a domain for a system, without atoms yet. `radius` (nm) is that of the outer list.
     pub(super) fn new(ranks: &Ranks, system: System, cpu: Cpu, radius: f64) -> Self {
         Domain {
             groups: system.constrained_groups(),
@@ -50,17 +50,17 @@ impl Domain {
         }
     }
 
-    /// Atoms of the whole system.
+    /// Number of atoms of the whole system.
     pub(super) fn all_atoms(&self) -> usize {
         self.system.topology.atoms.len()
     }
 
-    /// How the cell is divided, once it is.
+    /// The division of the cell; `None` before the first state.
     pub(super) fn division(&self) -> Option<&Division> {
         self.division.as_ref()
     }
 
-    /// Numbers of the atoms at home in the topology.
+    /// Topology indices of the home atoms.
     fn own(&self) -> &[u32] {
         &self.local.atoms[..self.home_count()]
     }
@@ -69,8 +69,8 @@ impl Domain {
         self.local.region.zone_starts.get(1).map_or(self.local.atoms.len(), |&home| home as usize)
     }
 
-    /// Divides the cell at a state of all atoms, where it is not divided yet, and takes the groups that are at home here: returns
-    /// the system of these.
+    /// Divides the cell at a state of all atoms, unless it is divided already, and takes over the home groups of this
+    /// rank. Returns the system of the home atoms if the cell was divided now.
     pub(super) fn settle(&mut self, state: &State) -> Result<Option<System>> {
         if self.division.is_some() {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Domain {
         Ok(Some(at_home(&self.system, &self.numbers, &self.local.atoms)))
     }
 
-    /// The part of a state of all atoms that is at home here.
+    /// Home atoms' part of a state of all atoms.
     pub(super) fn part_of(&self, state: &State) -> State {
         let part = |all: &[Vec3]| -> Vec<Vec3> {
             if all.is_empty() { vec![] } else { self.own().iter().map(|&atom| all[atom as usize]).collect() }
@@ -101,7 +101,7 @@ impl Domain {
         }
     }
 
-    /// The vectors of all atoms on the first rank, nothing on the others; collective.
+    /// Collects the vectors of all atoms on the first rank; `all` stays empty on the others. Collective.
     pub(super) fn collect(&self, own: &[Vec3], all: &mut Vec<Vec3>) {
         let first = self.ranks.is_first();
         let numbers = self.ranks.gather_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
@@ -118,7 +118,7 @@ impl Domain {
         }
     }
 
-    /// Positions of all atoms here, from those at home.
+    /// Fills the positions of all local atoms, given those of the home atoms.
     fn fetch(&mut self, home: &[Vec3]) {
         self.positions[..home.len()].copy_from_slice(home);
         self.halo.fetch(&self.ranks, &mut self.positions, &mut self.buffer);

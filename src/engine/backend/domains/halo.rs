@@ -1,30 +1,30 @@
-//! What a rank needs of its neighbours in every step: the positions of their atoms, and the return of forces on these.
+//! Halo exchange in every step: positions of neighbouring ranks' atoms, and the return of forces on them.
 
 use crate::ranks::Ranks;
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// One direction.
+/// Halo exchange along one direction.
 #[derive(Debug)]
 pub(super) struct Stage {
-    /// rank that is sent to, on the lower side
+    /// rank on the lower side, to which positions are sent
     pub(super) below: usize,
-    /// rank that sends here
+    /// rank on the upper side, from which positions are received
     pub(super) above: usize,
-    /// atoms that are sent
+    /// indices of the atoms that are sent
     pub(super) send: Vec<u32>,
-    /// atoms that are received
+    /// range of the atoms that are received
     pub(super) receive: Range<usize>,
 }
 
-/// All directions, in the order in which positions go.
+/// Halo exchange along all divided directions, in the order of the exchange of positions.
 #[derive(Debug, Default)]
 pub(super) struct Halo {
     pub(super) stages: Vec<Stage>,
 }
 
 impl Halo {
-    /// Brings the positions of the other ranks' atoms behind those of the atoms at home; collective.
+    /// Receives the positions of halo atoms behind those of the home atoms. Collective.
     pub(super) fn fetch(&self, ranks: &Ranks, positions: &mut [Vec3], buffer: &mut Vec<Vec3>) {
         for Stage { below, above, send, receive } in &self.stages {
             buffer.clear();
@@ -34,7 +34,8 @@ impl Halo {
         }
     }
 
-    /// Adds the forces on those atoms that other ranks have computed to the forces at home, the other way; collective.
+    /// Sends forces on halo atoms back and adds the received ones to the home atoms, in reverse order of directions.
+    /// Collective.
     pub(super) fn give_back(&self, ranks: &Ranks, forces: &mut [Vec3], buffer: &mut Vec<Vec3>) {
         for Stage { below, above, send, receive } in self.stages.iter().rev() {
             buffer.clear();

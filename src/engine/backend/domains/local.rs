@@ -1,6 +1,7 @@
-//! The atoms of a rank: those at home in its domain, and those that it needs of its neighbours.
+//! Local atoms of a rank: home atoms in its domain, and halo atoms of its neighbours.
 //!
-//! Atoms that constraints hold together, with their virtual sites, are one group, which is at home where its centre is.
+//! Atoms connected by constraints form one group with their virtual sites. The home of a group is the domain that
+//! contains its centre.
 
 use super::division::Division;
 use super::halo::{Halo, Stage};
@@ -12,17 +13,17 @@ use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// The atoms at home, group after group in the order of the topology, then those of each zone.
+/// Local atoms: home atoms, group by group in the order of the topology, then the halo atoms of each zone.
 #[derive(Debug, Default)]
 pub(super) struct Local {
-    /// numbers of the groups at home in the topology
+    /// topology indices of the home groups
     pub(super) groups: Vec<u32>,
-    /// numbers of the atoms in the topology
+    /// topology indices of the local atoms
     pub(super) atoms: Vec<u32>,
     pub(super) region: Region,
 }
 
-/// Groups that go from one rank to another for good.
+/// Groups that migrate from one rank to another.
 #[derive(Default, Serialize, Deserialize)]
 struct Migrants {
     groups: Vec<u32>,
@@ -30,40 +31,40 @@ struct Migrants {
     velocities: Vec<Vec3>,
 }
 
-/// Groups that another rank is to know.
+/// Groups that another rank needs in its halo.
 #[derive(Serialize, Deserialize)]
 struct Loan {
-    /// of each zone
+    /// number of groups in each zone
     counts: Vec<u32>,
     groups: Vec<u32>,
-    /// along the divided directions
+    /// lattice images along the divided directions
     images: Vec<[i32; 3]>,
     positions: Vec<Vec3>,
 }
 
-/// Mean position of the atoms of a group, which are consecutive.
+/// Mean position of the atoms of a group.
 fn centre(positions: &[Vec3]) -> Vec3 {
     positions.iter().copied().sum::<Vec3>() / positions.len() as f64
 }
 
-/// The largest distance (nm) of an atom of a group from its centre.
+/// Largest distance (nm) of an atom of a group from the group's centre.
 pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64 {
     let centre = positions.clone().sum::<Vec3>() / positions.clone().count().max(1) as f64;
     positions.map(|r| (r - centre).norm_squared()).fold(0.0, f64::max).sqrt()
 }
 
-/// Everything that the division of a system rests on.
+/// Data from which local atoms are chosen: ranks, cell, division and groups.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
     pub(super) ranks: &'a Ranks,
     pub(super) division: &'a Division,
     pub(super) cell: &'a PeriodicCell,
-    /// groups of all atoms
+    /// constraint groups of the whole system
     pub(super) groups: &'a Molecules,
 }
 
 impl Ground<'_> {
-    /// The groups that are at home here, of all.
+    /// Selects the home groups of this rank from all groups.
     pub(super) fn groups_at_home(&self, positions: &[Vec3]) -> Vec<u32> {
         let is_here = |&group: &u32| {
             let atoms = self.groups.atoms(group as usize);
@@ -73,7 +74,7 @@ impl Ground<'_> {
         (0..self.groups.len() as u32).filter(is_here).collect()
     }
 
-    /// The atoms of each of some groups in arrays that have the groups one after another.
+    /// Ranges of the atoms of each of `groups` in arrays that hold the groups one after another.
     fn ranges<'a>(&'a self, groups: &'a [u32]) -> impl Iterator<Item = (u32, Range<usize>)> + 'a {
         let mut end = 0;
         groups.iter().map(move |&group| {
@@ -83,7 +84,7 @@ impl Ground<'_> {
         })
     }
 
-    /// Sends groups to where they are at home now; collective. `velocities` may be empty.
+    /// Sends groups to their new home ranks. Collective. `velocities` may be empty.
     pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, velocities: &mut Vec<Vec3>) {
         let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| Migrants::default()).collect();
         for (group, range) in self.ranges(groups) {
@@ -110,14 +111,15 @@ impl Ground<'_> {
         }
     }
 
-    /// The largest distance (nm) of an atom from the centre of its group here.
+    /// Largest distance (nm) of an atom from the centre of its group, over the groups of this rank.
     pub(super) fn group_radius(&self, groups: &[u32], positions: &[Vec3]) -> f64 {
         let of = |range: Range<usize>| group_radius(positions[range].iter().copied());
         self.ranges(groups).map(|(_, range)| of(range)).fold(0.0, f64::max)
     }
 
-    /// Adds to the groups at home all that are within `reach` (nm) of the domain on its upper sides, and their positions;
-    /// collective. One direction after another: what has come along one goes on along the next.
+    /// Adds to the home groups all groups within `reach` (nm) of the upper sides of the domain, with their positions.
+    /// Collective. Directions are handled one after another; groups received along one direction are passed on along
+    /// the next.
     pub(super) fn surround(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
         let (rank, faces) = (self.ranks.rank(), self.cell.face_distances());
         let divided = self.division.divided();
@@ -135,7 +137,8 @@ impl Ground<'_> {
             let thickness = reach / faces[direction];
             region.high[direction] = ends[direction] + thickness;
             let [below, above] = self.division.neighbours(rank, direction);
-            // those below see this domain beyond their upper end: in the next image, where the cell ends between them
+            // ranks below see this domain beyond their upper end; if the cell boundary lies in between, they see its
+            // next image
             let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
             let mut loan = Loan { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };
             let mut send: Vec<u32> = vec![];
@@ -168,7 +171,7 @@ impl Ground<'_> {
         (Local { groups, atoms, region }, Halo { stages })
     }
 
-    /// Images and zones by atom.
+    /// Sets images and zones of the local atoms.
     fn finish_region(
         &self,
         region: &mut Region,

@@ -1,9 +1,9 @@
-//! Domain decomposition: the atoms of one system shared by several ranks, each with those in its part of the cell.
+//! Domain decomposition: several ranks share the atoms of one system, and each holds those in its part of the cell.
 //!
-//! The first rank is to everything above it what a device is: [`Domains`], a backend. It tells the others what it is asked to do,
-//! and all do it together, each with [`Host`] around its own [`Domain`]; they wait for that in [`Serving`]. Positions go to the
-//! neighbours below in every step, forces come back ([`halo`]); atoms move to other ranks where pair lists are built
-//! ([`local`]); sums are formed only where somebody asks for them.
+//! To its callers rank 0 is a [`super::Backend`], [`Domains`]. It sends each call to the other ranks, which wait for
+//! it in [`Serving`], and all ranks execute it together, each with a [`Host`] around its own [`Domain`]. In every
+//! step positions are sent to the lower neighbours, and forces come back ([`halo`]). Atoms migrate between ranks when
+//! pair lists are built ([`local`]). Sums over ranks are computed only on request.
 
 mod division;
 mod field;
@@ -32,10 +32,10 @@ pub(in crate::backend) use restrict::Share;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What the first rank has the others do with it.
+/// Commands of the first rank, which all ranks execute.
 #[derive(Serialize, Deserialize)]
 enum Order {
-    /// take a system; lists are of this schedule
+    /// take over a system, with lists of this schedule
     Begin(Box<System>, ListSchedule),
     Upload(Box<State>),
     Download,
@@ -52,18 +52,18 @@ enum Order {
     ChangeVelocities(VelocityChange),
     RemoveMotion,
     PairCounts,
-    /// leave the system
+    /// drop the system
     End,
-    /// nothing more is to be done
+    /// stop serving
     Quit,
 }
 
-/// How a rank computes.
+/// Resources of a rank.
 #[derive(Clone)]
 pub struct Serving {
-    /// all of them
+    /// all ranks
     pub ranks: Ranks,
-    /// parts of the work partition
+    /// number of work partitions
     pub parts: usize,
     /// instruction set
     pub level: Level,
@@ -72,7 +72,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Does what the first rank says, on another, until [`Serving::dismiss`]. Errors are those of the first rank, too.
+    /// Executes the commands of the first rank, on another rank, until [`Serving::dismiss`]. Errors are not returned
+    /// here, because the first rank has them too.
     pub fn serve(&self) {
         let mut host = None;
         while let Some(order) = self.ranks.receive_from(0) {
@@ -80,19 +81,19 @@ impl Serving {
                 (Order::Begin(system, schedule), _) => host = self.host(*system, schedule).ok(),
                 (Order::End, _) => host = None,
                 (Order::Quit, _) => break,
-                // the first rank has the same error, and speaks
+                // the first rank has the same error and reports it
                 (order, Some(host)) => _ = obey(host, order),
                 (_, None) => {}
             }
         }
     }
 
-    /// The other ranks stop serving.
+    /// Makes the other ranks stop serving.
     pub fn dismiss(ranks: &Ranks) {
         ranks.send_to_others(&Order::Quit);
     }
 
-    /// Around a system of which nothing is at home yet; collective.
+    /// Creates a host for a system, without home atoms yet. Collective.
     fn host(&self, system: System, schedule: ListSchedule) -> Result<Host<Domain>> {
         let Serving { ranks, parts, level, team } = self;
         let nothing = System {
@@ -108,7 +109,7 @@ impl Serving {
     }
 }
 
-/// Does what another rank does as well.
+/// Executes a command, which all ranks execute together.
 fn obey(host: &mut Host<Domain>, order: Order) -> Result<()> {
     match order {
         Order::Begin(..) | Order::End | Order::Quit => Ok(()),
@@ -158,7 +159,7 @@ fn list_positions(host: &Host<Domain>, list: ListLevel, state: &mut State) -> Re
     Ok(())
 }
 
-/// Forces of all atoms reach the first rank where energies do.
+/// Evaluates `workload`. If energies are requested, the first rank receives the forces on all atoms.
 fn forces(host: &mut Host<Domain>, workload: Workload, out: &mut Evaluation) -> Result<()> {
     host.forces(workload)?;
     let Evaluation { forces, energies, virial, .. } = host.evaluation();
@@ -169,22 +170,24 @@ fn forces(host: &mut Host<Domain>, workload: Workload, out: &mut Evaluation) -> 
     Ok(())
 }
 
-/// How a system would be divided among so many ranks, with outer lists of this radius (nm). Refuses what cannot be.
+/// Describes how a system would be divided among `ranks` ranks, with outer lists of radius `radius` (nm). Returns an
+/// error if it cannot be divided.
 pub fn describe_division(system: &System, state: &State, radius: f64, ranks: usize) -> Result<String> {
     Ok(Division::of((system, &system.constrained_groups()), state, radius, ranks)?.to_string())
 }
 
-/// The system of all ranks, on the first.
+/// The system of all ranks, as a backend on the first rank.
 pub struct Domains {
     ranks: Ranks,
     host: Host<Domain>,
     evaluation: Evaluation,
-    /// of all atoms, before a step that failed
+    /// positions of all atoms before a failed step
     previous: Vec<Vec3>,
 }
 
 impl Domains {
-    /// Shares a system among ranks, the others of which serve. Refuses what only one rank can compute.
+    /// Shares a system among the ranks; the other ranks must be serving. Returns an error for a system that only a
+    /// single rank can compute.
     pub fn new(serving: &Serving, system: &System, schedule: ListSchedule) -> Result<Self> {
         let ranks = serving.ranks.clone();
         ranks.send_to_others(&Order::Begin(Box::new(system.clone()), schedule));
@@ -192,14 +195,14 @@ impl Domains {
         Ok(Domains { ranks, host, evaluation: Evaluation::default(), previous: vec![] })
     }
 
-    /// Tells the others, and does it too.
+    /// Sends a command to the other ranks and executes it on this one.
     fn order(&mut self, order: Order) -> Result<()> {
         self.ranks.send_to_others(&order);
         let done = obey(&mut self.host, order);
         self.after(done)
     }
 
-    /// After a failure of all ranks: the last good positions.
+    /// Passes on a result. After a failure, it first collects the last valid positions of all ranks.
     fn after<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
             self.ranks.send_to_others(&Order::PreviousPositions);

@@ -1,19 +1,19 @@
-//! The part of a system that a rank computes.
+//! Restriction of a system to the part that one rank computes.
 
 use super::local::Local;
 use crate::cell::PeriodicCell;
 use crate::system::{Constraints, Exclusions, System, Topology};
 use crate::vec3::Vec3;
 
-/// Not on this rank.
+/// Index of an atom that is not on this rank.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// Numbers of atoms on this rank by their numbers in the topology.
+/// Map from topology indices to local indices of atoms.
 #[derive(Debug, Default)]
 pub(super) struct Numbers(Vec<u32>);
 
 impl Numbers {
-    /// Renumbers.
+    /// Assigns local indices in the order of `local`, for a topology of `atoms` atoms.
     pub(super) fn assign(&mut self, atoms: usize, local: &[u32]) {
         self.0.clear();
         self.0.resize(atoms, ELSEWHERE);
@@ -24,13 +24,13 @@ impl Numbers {
         self.0[atom as usize]
     }
 
-    /// Whether all of them are among the first `count` here.
+    /// Whether all of `atoms` have local indices below `count`.
     fn are_below(&self, atoms: &[u32], count: usize) -> bool {
         atoms.iter().all(|&atom| (self.of(atom) as usize) < count)
     }
 }
 
-/// The atoms at home with their constraints and virtual sites, and nothing that acts between them.
+/// Returns the system of the home atoms with their constraints and virtual sites, without interactions.
 pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> System {
     let number = |atom: u32| numbers.of(atom);
     let home = |those: &[u32]| numbers.are_below(those, atoms.len());
@@ -51,7 +51,7 @@ pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> Syst
     System { topology, constraints, nonbonded: Default::default(), settings: system.settings }
 }
 
-/// Interactions that a rank computes.
+/// The interactions that a rank computes.
 #[derive(Debug, Default)]
 pub(in crate::backend) struct Share {
     /// atoms, bonded terms that this rank computes, and all exclusions between its atoms
@@ -60,8 +60,8 @@ pub(in crate::backend) struct Share {
     pub(in crate::backend) excluded: Vec<[u32; 2]>,
 }
 
-/// Of all terms between atoms that are here those that no other rank computes: where the atoms are nearest in the images they are
-/// taken from, and one of them is at home along each divided direction.
+/// Selects the terms between local atoms that no other rank computes. This rank computes a term if its local atoms
+/// are nearest images of each other, and if at least one of them is a home atom along each divided direction.
 pub(super) fn share(
     system: &System,
     numbers: &Numbers,

@@ -1,14 +1,14 @@
-//! Forces of a system on several ranks, which are threads here, against the double-precision reference, and sums, which the mesh
-//! has its part in, against one rank.
+//! Tests of domain decomposition. Ranks are threads here. Forces are compared with the double-precision reference,
+//! and sums, which include the mesh, with those of a single rank.
 
 use super::*;
 use crate::backend::Reference;
 use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks};
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
-/// Of forces, by the rounding of mixed precision: the project's bar.
+/// Tolerance of forces: the project's limit for rounding errors of mixed precision.
 const FORCES: f64 = 2e-5;
-/// Of energies and virials: relative to the sum of the sizes of their terms.
+/// Tolerance of energies and virials, relative to the sum of the absolute values of their terms.
 const SUMS: f64 = 2e-6;
 
 fn compare(name: &str, count: usize) {
@@ -28,7 +28,7 @@ fn compare(name: &str, count: usize) {
         domains.forces(EVERYTHING).unwrap();
         let mut back = State::default();
         domains.download(&mut back).unwrap();
-        // virtual sites are where they belong
+        // `download` returns virtual sites at their proper positions
         assert!(back.positions == placed.positions && back.velocities == placed.velocities);
         domains.evaluation().clone()
     });
@@ -60,7 +60,7 @@ fn forces_are_those_of_one_rank() {
     for count in [1, 2, 4, 8] {
         ["octahedron", "tip5p", "tip4pew"].into_iter().for_each(|name| compare(name, count));
     }
-    // these cells are wide enough for three
+    // cells of these samples are wide enough for three domains along a direction
     for count in [2, 3, 6, 8, 12] {
         ["peptide-ff19sb", "peptide-charmm36"].into_iter().for_each(|name| compare(name, count));
     }

@@ -1,4 +1,4 @@
-//! Steps that fail, on one of several processes perhaps, and what all of them know together.
+//! Handling of failed steps, including failures in one of several processes.
 
 use super::Host;
 use crate::backend::leapfrog::StepResult;
@@ -11,18 +11,18 @@ use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Kinetic energy per atom, sum of both half steps, at which a simulation has blown up: 10⁶ K. kJ/mol
+/// Limit of the kinetic energy per atom (sum of both half steps), kJ/mol: a simulation at 10⁶ K has blown up.
 pub(in crate::backend) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
-/// Atoms named in that error, at most.
+/// Maximum number of atoms named in the error of a simulation that has blown up.
 const NAMED_ATOMS: usize = 5;
 
 impl<F: ForceField> Host<F> {
-    /// With the numbers of the topology.
+    /// Replaces home-atom indices by topology indices in a constraint failure.
     pub(super) fn named(&self, ConstraintFailure { atoms }: ConstraintFailure) -> ConstraintFailure {
         ConstraintFailure { atoms: atoms.map(|atom| self.number(atom)) }
     }
 
-    /// Of what the whole system has, that of the atoms at home.
+    /// Restricts the temperature groups of the whole system to the home atoms.
     pub(super) fn take_part(&mut self) {
         let home = self.field.home();
         let part = |all: &Arc<TemperatureGroups>| match home {
@@ -32,13 +32,13 @@ impl<F: ForceField> Host<F> {
         self.temperature_groups = self.all_temperature_groups.as_ref().map(part);
     }
 
-    /// The number in the topology of an atom at home.
+    /// Topology index of a home atom.
     fn number(&self, atom: u32) -> u32 {
         self.field.home().map_or(atom, |home| home.atoms[atom as usize])
     }
 
-    /// The virial of the constraint forces of a step, times its time step squared. A step that fails here alone is undone, and
-    /// the others hear of it when they next agree.
+    /// Returns the virial of the constraint forces of a step, times the square of its time step. If the step fails in
+    /// this process only, it is undone, and the other processes learn of the failure at their next common check.
     pub(super) fn moved(&mut self, virial: Result<Mat3>) -> Result<Mat3> {
         let [before, after, ..] = self.step_sums();
         let moved = virial.and_then(|virial| self.check_motion(before + after).map(|()| virial));
@@ -54,7 +54,8 @@ impl<F: ForceField> Host<F> {
         }
     }
 
-    /// Energies and virial over all processes; with energies, their failures too.
+    /// Sums energies and virial over all processes. If energies are requested, failures of all processes are reported
+    /// too.
     pub(super) fn sum_evaluation(&mut self, workload: Workload) -> Result<()> {
         if workload.energy {
             self.field.agree(self.failure.take())?;
@@ -71,7 +72,7 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Fails with the responsible atoms if the kinetic energy (kJ/mol) is not a number or too large.
+    /// Returns an error that names the responsible atoms if the kinetic energy (kJ/mol) is NaN or too large.
     fn check_motion(&self, kinetic: f64) -> Result<()> {
         if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
             return Ok(());
@@ -83,7 +84,7 @@ impl<F: ForceField> Host<F> {
             let named: Vec<u32> = atoms.filter(lost).take(NAMED_ATOMS).map(number).collect();
             return Err(Error::unstable(format!("the force on atom {} is not finite", number(atom) + 1), named));
         }
-        // NaN counts as the fastest
+        // an energy of NaN counts as the largest
         let energy = |atom: usize| {
             let energy = self.masses[atom] * self.velocities[atom].norm_squared();
             if energy.is_nan() { f64::INFINITY } else { energy }

@@ -1,4 +1,4 @@
-//! Impulses of reciprocal space: [`crate::ensemble::multiple_time_steps`].
+//! Impulses of the reciprocal-space forces: see [`crate::ensemble::multiple_time_steps`].
 
 use super::{ATOMS, Host};
 use crate::backend::{ForceField, Impulse};
@@ -10,7 +10,8 @@ use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
-    /// After all other forces: those that act, with an impulse of this weight, and those that are measured.
+    /// Adds the reciprocal-space forces after all others: with `weight` to the forces that act, with weight 1 to the
+    /// forces that are measured.
     pub(super) fn add_impulse(&mut self, weight: f64, virial: bool) {
         let Impulse { forces, acting, weight: of_impulse } = &mut self.evaluation.impulse;
         let by_sites = self.sites.spread(&self.team, &self.positions, forces);
@@ -26,8 +27,9 @@ impl<F: ForceField> Host<F> {
         });
     }
 
-    /// Before a step: completes the work of a thermostat that has renewed velocities since the last impulse, where this step is
-    /// an impulse, and begins a new cycle in a stage in which velocities are `refreshed`.
+    /// Updates the impulse cycle before a step. If this step is an impulse, it completes the work of a thermostat
+    /// that renewed velocities since the last impulse. It then begins a new cycle if velocities are `refreshed` in
+    /// this stage.
     pub(super) fn follow_impulses(&mut self, refreshed: bool) {
         let (impulse, cycle) = (&self.evaluation.impulse, &mut self.cycle);
         let is_impulse = impulse.weight > 0.0 && !impulse.forces.is_empty();
@@ -52,11 +54,11 @@ impl<F: ForceField> Host<F> {
         memory::resize(&mut cycle.changes, impulse.forces.len(), Vec3::ZERO);
     }
 
-    /// After velocities were renewed in the middle of the last move: books the part of the work that depends on the last
-    /// impulse, and notes what the next one completes. The change of a velocity follows from the move, whose two halves have the
-    /// velocities before and after.
+    /// Adds the part of the thermostat's work that depends on the last impulse, after velocities were renewed in the
+    /// middle of the last step, and records what the next impulse completes. The change of a velocity follows from
+    /// the displacement: its two halves are made with the velocities before and after.
     pub(super) fn book_lead(&mut self) {
-        // no impulse, or none in a stage that renews velocities
+        // no impulses, or no velocity refreshment in this stage
         if self.cycle.slow.is_empty() {
             return;
         }
@@ -76,7 +78,8 @@ impl<F: ForceField> Host<F> {
         self.coupling.thermostat_work -= lead_work(timestep, until * parts.iter().sum::<f64>());
     }
 
-    /// After a step: what the virial of its constraint forces has of the impulse beyond its weight of one, kJ/mol.
+    /// Returns the part of the virial of the last step's constraint forces that is due to the impulse's weight above
+    /// one, kJ/mol.
     pub(super) fn surplus_of_impulse(&mut self) -> Result<Mat3> {
         let Impulse { forces, weight, .. } = &self.evaluation.impulse;
         if forces.is_empty() || *weight == 1.0 {

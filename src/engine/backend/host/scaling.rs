@@ -1,4 +1,4 @@
-//! Barostats that scale the cell and the centres of what constraints hold together: [`crate::ensemble::barostat`].
+//! Barostats that scale the cell and the centres of constraint groups: see [`crate::ensemble::barostat`].
 
 use super::{ATOMS, Host};
 use crate::backend::ForceField;
@@ -10,7 +10,7 @@ use crate::vec3::Vec3;
 use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
-    /// Scales cell and centres, and books the part of the work that is known.
+    /// Scales the cell and the group centres, and adds the part of the barostat's work that is known.
     pub(super) fn scale(&mut self, box_scaling: BoxScaling) -> Result<()> {
         let Some(cell) = self.cell else { return Ok(()) };
         let GroupSums { before, after, cross, internal_virial } = self.measure_centres();
@@ -26,7 +26,7 @@ impl<F: ForceField> Host<F> {
         self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
     }
 
-    /// Before a step: books the rest of the work.
+    /// Adds the rest of the barostat's work, before a step.
     pub(super) fn finish_barostat_work(&mut self) {
         let changes = std::mem::take(&mut self.coupling.pending_scaling);
         if changes != Vec3::ZERO {
@@ -51,7 +51,7 @@ impl<F: ForceField> Host<F> {
         sums
     }
 
-    /// Sums over group centres, at the time of the forces of the last step.
+    /// Computes sums over group centres at the time of the forces of the last step.
     fn measure_centres(&mut self) -> GroupSums {
         memory::resize(&mut self.centres, self.groups.len(), [Vec3::ZERO; 2]);
         let (groups, masses, timestep) = (&self.groups, &self.masses, self.timestep);
@@ -90,7 +90,7 @@ impl<F: ForceField> Host<F> {
         self.evaluation.virial.diagonal() - inside
     }
 
-    /// Multiplies the cell, and position and velocity of each centre in [`Self::measure_centres`].
+    /// Scales the cell, and the positions and velocities of the centres of the last [`Self::measure_centres`].
     fn scale_centres(&mut self, ScaleFactors { lengths, velocities }: ScaleFactors) {
         self.cell = self.cell.map(|cell| cell.stretched(lengths));
         let [further, faster] = [lengths, velocities].map(|factors| factors - Vec3::splat(1.0));

@@ -1,4 +1,4 @@
-//! What thermostats do to velocities, and their work.
+//! Velocity changes by thermostats, and their work.
 
 use super::{ATOMS, ForceField, Host};
 use crate::backend::leapfrog::Section;
@@ -16,7 +16,7 @@ use smallvec::smallvec;
 use std::time::Instant;
 
 impl<F: ForceField> Host<F> {
-    /// Multiplies velocities by factors that follow from their kinetic energies, one for each temperature group.
+    /// Multiplies velocities by factors that follow from the kinetic energies, one per temperature group.
     pub(super) fn rescale(&mut self, rescalings: &[Rescaling]) -> Result<()> {
         let kinetic = self.kinetic_of_groups();
         let factors = rescalings.iter().zip(&kinetic).map(|(rescaling, &kinetic)| rescaling.factor(kinetic));
@@ -25,7 +25,7 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// The same by Nosé–Hoover chains.
+    /// Multiplies velocities by the factors of Nosé–Hoover chains, one chain per temperature group.
     pub(super) fn rescale_by_chains(&mut self, couplings: &[NoseHoover]) -> Result<()> {
         let kinetic = self.kinetic_of_groups();
         let chains = &mut self.coupling.chains;
@@ -38,8 +38,8 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Multiplies the velocities of each temperature group of these kinetic energies (kJ/mol), and books the first part of the
-    /// work.
+    /// Multiplies the velocities of each temperature group by its factor, and adds the first part of the work.
+    /// `kinetic` is the kinetic energy of each group in kJ/mol.
     fn multiply(&mut self, kinetic: &[f64], factors: &[f64]) {
         let work: f64 = kinetic.iter().zip(factors).map(|(&kinetic, &factor)| scaling_work(kinetic, factor)).sum();
         self.coupling.thermostat_work += work;
@@ -50,7 +50,7 @@ impl<F: ForceField> Host<F> {
         self.team.for_each(atoms, |(atom, v)| *v = *v * factors[groups.map_or(0, |groups| groups.of_atom(atom))]);
     }
 
-    /// Of the present velocities of each temperature group, kJ/mol.
+    /// Kinetic energy of the present velocities of each temperature group, kJ/mol.
     pub(super) fn kinetic_of_groups(&mut self) -> PerGroup<f64> {
         if self.temperature_groups.is_none() {
             return smallvec![self.kinetic_after];
@@ -62,7 +62,7 @@ impl<F: ForceField> Host<F> {
         sums.into_iter().map(|[kinetic, _]| kinetic).collect()
     }
 
-    /// Sums over the atoms of each temperature group, always in the same order; `parts` is scratch memory.
+    /// Sums over the atoms of each temperature group, always in the same order. `parts` is scratch memory.
     fn sum_by_group(&self, parts: &mut Vec<[f64; 2]>, of: impl Fn(usize) -> [f64; 2] + Sync) -> PerGroup<[f64; 2]> {
         let (atoms, groups) = (self.masses.len(), self.temperature_groups.as_deref());
         let count = groups.map_or(1, |groups| groups.degrees_of_freedom().len());
@@ -83,8 +83,8 @@ impl<F: ForceField> Host<F> {
         sums
     }
 
-    /// After a step: books the rest of the work of a rescaling. In a stage in which velocities are `refreshed` that of the
-    /// constraint forces is booked already.
+    /// Adds the rest of the work of a rescaling, after a step. If velocities are `refreshed` in this stage, the work
+    /// of the constraint forces is already included.
     pub(super) fn finish_thermostat_work(&mut self, refreshed: bool) {
         if self.coupling.pending_rescaling.is_empty() {
             return;
@@ -92,7 +92,7 @@ impl<F: ForceField> Host<F> {
         let mut parts = std::mem::take(&mut self.parts);
         let (masses, timestep, forces) = (&self.masses, self.timestep, self.evaluation.acting());
         let (scaled, velocities) = (&self.scaled, &self.velocities);
-        // dt Σ v·F of the scaled velocities, and Σ m v·Δv with the change of them by constraints in this step, kJ/mol
+        // dt Σ v·F of the scaled velocities v, and Σ m v·Δv with the change Δv by constraints in this step, kJ/mol
         let works = self.sum_by_group(&mut parts, |atom| {
             let v = scaled[atom];
             let by_forces = v.dot(forces[atom]) * timestep;
@@ -105,14 +105,14 @@ impl<F: ForceField> Host<F> {
         self.coupling.thermostat_work += work;
     }
 
-    /// Renews velocities in part, in the middle of the last move.
+    /// Partially renews velocities in the middle of the last step.
     pub(super) fn refresh(&mut self, refreshment: &Refreshment) -> Result<()> {
         let start = Instant::now();
         let velocities = SharedVectors::new(&mut self.velocities);
         let motion = &Motion {
             old: &self.old,
             positions: SharedVectors::new(&mut self.positions),
-            // half a step of the move is mended
+            // only the second half of the step is corrected
             velocities: Some((velocities, 2.0 / self.timestep)),
         };
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
@@ -139,8 +139,8 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Books the work of the constraint forces of a step that has changed the kinetic energy so, of which the other forces have
-    /// done a part, and returns it, kJ/mol.
+    /// Computes the work of the constraint forces of a step, adds it to the thermostat's and returns it, kJ/mol.
+    /// `change` is the change of the kinetic energy in the step, `by_forces` the work of the other forces.
     pub(super) fn book_constraint_work(&mut self, change: f64, by_forces: f64) -> f64 {
         if !self.is_constrained {
             return 0.0;
@@ -150,7 +150,7 @@ impl<F: ForceField> Host<F> {
         work
     }
 
-    /// Books the work of a refreshment after which the kinetic energy is `renewed`, kJ/mol.
+    /// Adds the work of a refreshment after which the kinetic energy is `renewed`, kJ/mol.
     pub(super) fn book_refreshment(&mut self, renewed: f64) {
         self.coupling.thermostat_work += renewed - self.kinetic_after;
         self.kinetic_after = renewed;

@@ -1,4 +1,4 @@
-//! Trial moves of the volume: [`crate::ensemble::volume_trial`].
+//! Monte Carlo volume moves: see [`crate::ensemble::volume_trial`].
 
 use super::{ATOMS, Host};
 use crate::backend::centres::centre_of;
@@ -12,26 +12,26 @@ use crate::restraint::Samples;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// What a trial may take of the buffer of the outer list, which is there for the motion of atoms.
+/// Share of the outer list's buffer that a volume move may use. The rest is left for the motion of atoms.
 const BUFFER_SHARE: f64 = 0.25;
 
-/// What trials need in addition to the state.
+/// Scratch memory of volume moves.
 #[derive(Default)]
 pub(super) struct TrialScratch {
-    /// positions of the other volume, and the evaluation there
+    /// positions in the other volume, and the evaluation there
     positions: Vec<Vec3>,
     evaluation: Evaluation,
-    /// restraints there
+    /// restraint samples in the other volume
     restraints: Samples,
     /// centres of mass of molecules
     centres: Vec<Vec3>,
-    /// of Σ v·F
+    /// partial sums of Σ v·F
     parts: Vec<f64>,
 }
 
 impl<F: ForceField> Host<F> {
-    /// Evaluates what `workload` says now and with cell and molecules stretched, and keeps what is accepted. A cell in which an
-    /// atom would meet two images of another is refused.
+    /// Evaluates `workload` now and with cell and molecules scaled, and keeps the accepted state. A cell that
+    /// violates the minimum-image condition is rejected.
     pub(super) fn try_stretch(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
         let Some(cell) = self.cell else { return self.forces(workload) };
         let change = trial.change_of(&mut self.coupling.trials[trial.extent], cell.volume());
@@ -44,7 +44,7 @@ impl<F: ForceField> Host<F> {
         }
         self.stretch_molecules(factors);
         let reach = self.reach_after(factors);
-        // without a cutoff all pairs are listed, and the difference is not a number
+        // without a cutoff all pairs are listed, and the difference of two infinities is NaN
         self.field.prune(Some(&cell), &self.positions, (reach - self.cutoff).max(0.0));
         self.forces(workload)?;
         let before = self.evaluation.energies.potential();
@@ -72,8 +72,8 @@ impl<F: ForceField> Host<F> {
         if far { self.build_lists() } else { Ok(()) }
     }
 
-    /// How far apart atoms may be now that are within the cutoff of each other when stretched, nm. Atoms far from the centre
-    /// of their molecule move against the stretched surroundings.
+    /// Returns the largest present distance (nm) of atoms that are within the cutoff of each other after scaling. It
+    /// allows for atoms far from the centre of their molecule, which move relative to the scaled surroundings.
     fn reach_after(&self, factors: Vec3) -> f64 {
         let atoms = self.trial.positions.par_iter().with_min_len(ATOMS).zip(&self.positions);
         let squared = atoms.map(|(then, now)| (*then - now.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);
@@ -85,7 +85,7 @@ impl<F: ForceField> Host<F> {
         self.field.cell_changed(self.cell.as_ref());
     }
 
-    /// The positions where every molecule has moved with its centre of mass, for the trial.
+    /// Computes the positions of a volume move, in which each molecule moves with its centre of mass.
     fn stretch_molecules(&mut self, factors: Vec3) {
         let (molecules, masses, further) = (&self.molecules, &self.masses, factors - Vec3::splat(1.0));
         let (TrialScratch { positions: stretched, centres, .. }, now) = (&mut self.trial, &self.positions);
@@ -98,7 +98,7 @@ impl<F: ForceField> Host<F> {
         self.sites.place(&self.team, stretched);
     }
 
-    /// Σ v·ΔF of the change of the forces by an accepted trial, kJ/mol/ps.
+    /// Returns Σ v·ΔF, with the change ΔF of the forces by an accepted volume move, kJ/mol/ps.
     fn power_of_change(&mut self) -> f64 {
         let TrialScratch { evaluation, parts, .. } = &mut self.trial;
         memory::resize(parts, self.velocities.len().div_ceil(ATOMS), 0.0);

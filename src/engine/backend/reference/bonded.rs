@@ -1,4 +1,4 @@
-//! The bonded terms, one plain loop for each list of the table ([`bonded_terms`]) and one for correction maps.
+//! Reference bonded terms: one plain loop for each list of the table ([`bonded_terms`]) and one for correction maps.
 
 use super::{Geometry, Sums};
 use crate::system::{BondedTerm, BondedTerms, bonded_terms};
@@ -6,7 +6,7 @@ use crate::term::{CmapTable, DISPLACEMENTS, Dihedral, cmap, relative_positions};
 use crate::vec3::Vec3;
 
 impl Geometry<'_> {
-    /// The displacements of the formula of a term on these atoms.
+    /// Displacements that the formula of a term needs, between its `atoms`.
     fn displacements<const N: usize, const E: usize>(&self, atoms: [u32; N]) -> [Vec3; E] {
         std::array::from_fn(|k| {
             let [i, j] = DISPLACEMENTS[k];
@@ -15,7 +15,7 @@ impl Geometry<'_> {
     }
 }
 
-/// Every bonded term but the 1-4 pairs; `tables` are those of the correction maps' grids.
+/// Evaluates all bonded terms except the 1-4 pairs; `tables` hold the interpolation of the correction maps.
 pub(super) fn evaluate(terms: &BondedTerms, tables: &[CmapTable], geometry: Geometry, sums: &mut Sums) {
     macro_rules! lists {
         ($($(#[$doc:meta])* $energy:ident {
@@ -37,7 +37,7 @@ pub(super) fn evaluate(terms: &BondedTerms, tables: &[CmapTable], geometry: Geom
     }
 }
 
-/// Adds the forces of the terms of one list; returns their energy.
+/// Adds the forces of the terms of one list and returns their energy.
 fn list<K: BondedTerm<N, E, P>, const N: usize, const E: usize, const P: usize>(
     terms: &[K],
     geometry: Geometry,

@@ -1,6 +1,6 @@
-//! The reference backend: double precision, plain loops over [`crate::term`], clarity before speed.
+//! Reference backend: double precision, plain loops over [`crate::term`], written for clarity rather than speed.
 //!
-//! It is what the fast backends are compared with, and what `precision = "double"` runs. Results do not depend on the
+//! The fast backends are tested against it, and `precision = "double"` selects it. Results do not depend on the
 //! number of threads: parallel work is cut into fixed pieces whose sums are added in order.
 
 mod bonded;
@@ -39,13 +39,13 @@ struct Geometry<'a> {
 }
 
 impl Geometry<'_> {
-    /// r_i − r_j, nearest image.
+    /// Displacement r_i − r_j to the nearest image.
     fn between(&self, i: u32, j: u32) -> Vec3 {
         displacement_within_cutoff(self.cell, self.positions[i as usize] - self.positions[j as usize])
     }
 }
 
-/// The results while they are being summed.
+/// Forces, energies and virial during summation.
 struct Sums {
     forces: Vec<Vec3>,
     energies: Energies,
@@ -53,21 +53,21 @@ struct Sums {
 }
 
 impl Sums {
-    /// Zeros for so many atoms, reusing the memory of `forces`.
+    /// Creates sums of zero for `atoms` atoms, reusing the memory of `forces`.
     fn new(mut forces: Vec<Vec3>, atoms: usize) -> Self {
         forces.clear();
         forces.resize(atoms, Vec3::ZERO);
         Sums { forces, energies: Energies::default(), virial: Mat3::ZERO }
     }
 
-    /// A force on atom i and its opposite on j, with d = r_i − r_j.
+    /// Adds `force` to atom i and its opposite to atom j, and the virial with d = r_i − r_j.
     fn pair(&mut self, [i, j]: [u32; 2], d: Vec3, force: Vec3) {
         self.forces[i as usize] += force;
         self.forces[j as usize] -= force;
         self.virial += Mat3::outer(d, force);
     }
 
-    /// Forces of one term, with the positions of its atoms relative to any common origin.
+    /// Adds the forces of one term, with the positions of its atoms relative to any common origin.
     fn add<const N: usize>(&mut self, atoms: [u32; N], positions: [Vec3; N], forces: [Vec3; N]) {
         for ((atom, position), force) in atoms.into_iter().zip(positions).zip(forces) {
             self.forces[atom as usize] += force;
@@ -77,7 +77,8 @@ impl Sums {
 }
 
 impl Reference {
-    /// Refuses what the formulas do not cover: unusual periodicities, PME without a cutoff.
+    /// Creates the backend. Returns an error for settings outside the formulas: unusual periodicities, PME without a
+    /// cutoff.
     pub fn new(system: &System) -> Result<Self, Problem> {
         check_system(system)?;
         let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
@@ -98,9 +99,9 @@ impl Reference {
         })
     }
 
-    /// Forces, and the requested energies and virial, at `positions` (nm, topology order, wrapped or not).
+    /// Computes forces, and the requested energies and virial, at `positions` (nm, topology order, wrapped or not).
     ///
-    /// The caller guarantees that there is a cell where PME or a cutoff needs one, and that no cutoff exceeds its
+    /// The caller guarantees that there is a cell if PME or a cutoff needs one, and that no cutoff exceeds its
     /// [`PeriodicCell::max_cutoff`].
     pub fn evaluate(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) -> Evaluation {
         let mut out = Evaluation::default();
@@ -108,7 +109,7 @@ impl Reference {
         out
     }
 
-    /// [`Self::evaluate`] into the memory of the last result.
+    /// Stores the results of [`Self::evaluate`] in the memory of `out`.
     pub fn evaluate_into(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -147,7 +148,7 @@ impl Reference {
         out.virial = if workload.virial { sums.virial } else { Mat3::ZERO };
     }
 
-    /// Adds the meshes, their forces to `apart` where that is given.
+    /// Adds the reciprocal-space terms. Their forces go to `apart` if it is given.
     fn reciprocal_space(&mut self, geometry: Geometry<'_>, sums: &mut Sums, apart: Option<&mut Vec<Vec3>>) {
         let (Geometry { cell, positions }, charges) = (geometry, &self.charges);
         let forces = apart.unwrap_or(&mut sums.forces);
@@ -179,7 +180,7 @@ impl Reference {
     }
 }
 
-/// Refuse what the formulas do not cover: unusual periodicities, PME without a cutoff.
+/// Returns an error for settings outside the formulas: unusual periodicities, PME without a cutoff.
 pub fn check_system(system: &System) -> Result<(), Problem> {
     let topology = &system.topology;
     let torsions = topology.bonded.propers.iter().chain(&topology.bonded.impropers);
@@ -206,7 +207,7 @@ pub fn check_system(system: &System) -> Result<(), Problem> {
     Ok(())
 }
 
-/// LJ-PME needs a cutoff where the potential ends as it is, or shifted to zero.
+/// Checks LJ-PME, which needs a cutoff and a potential that is either plainly truncated or shifted to zero.
 fn check_lj_pme(settings: &ForceSettings) -> Result<(), Problem> {
     let Some(parameters) = settings.lj_pme() else { return Ok(()) };
     pme::check(&parameters)?;

@@ -1,39 +1,39 @@
-//! Neighbours of an atom: by linked cells, or all atoms where the periodic cell is too small for these.
+//! Neighbour search with linked cells, or over all atoms if the periodic cell is too small for linked cells.
 
 use super::Geometry;
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// Atoms sorted into boxes at least one cutoff wide, or not sorted at all.
+/// Atoms sorted into boxes that are at least one cutoff wide, or all atoms unsorted.
 pub(super) struct Neighbours<'a> {
     geometry: Geometry<'a>,
     boxes: Option<(&'a Boxes, &'a PeriodicCell)>,
     cutoff_squared: f64,
 }
 
-/// Boxes along the lattice vectors, at least three each way so that no neighbour is found twice.
+/// Boxes along the lattice vectors. There are at least three along each, so that no neighbour is found twice.
 #[derive(Default)]
 pub(super) struct Boxes {
     size: [usize; 3],
     /// first entry of each box in `members`, and the end
     starts: Vec<usize>,
     members: Vec<u32>,
-    /// where the next member of each box goes while they are filled
+    /// position of the next member of each box during filling
     next: Vec<usize>,
     of_atom: Vec<[usize; 3]>,
-    /// positions within the cell, nm
+    /// positions wrapped into the cell, nm
     wrapped: Vec<Vec3>,
 }
 
-/// Boxes per direction at most: their number stays near that of the atoms for any box that holds a liquid.
+/// Maximum number of boxes per direction. It keeps the number of boxes near that of the atoms for any cell of a liquid.
 const MOST_BOXES: f64 = 128.0;
 /// Atoms per parallel task.
 const ATOMS: usize = 4096;
 
 impl<'a> Neighbours<'a> {
-    /// For pairs within `cutoff` (nm; infinite = all), which must not exceed the cell's largest cutoff; `boxes` is scratch
-    /// memory.
+    /// Prepares the search for pairs within `cutoff` (nm; infinite = all pairs), which must not exceed the cell's
+    /// largest cutoff; `boxes` is scratch memory.
     pub(super) fn new(geometry: Geometry<'a>, cutoff: f64, boxes: &'a mut Boxes) -> Self {
         let cell = geometry.cell.filter(|cell| boxes.fill(cell, geometry.positions, cutoff));
         let boxes = cell.map(|cell| (&*boxes, cell));
@@ -60,7 +60,7 @@ impl<'a> Neighbours<'a> {
 }
 
 impl Boxes {
-    /// Sorts the atoms; false where the cell is too small for three boxes each way.
+    /// Sorts the atoms into boxes. Returns false if the cell is too small for three boxes along each direction.
     fn fill(&mut self, cell: &PeriodicCell, positions: &[Vec3], cutoff: f64) -> bool {
         let size = cell.face_distances().map(|width| (width / cutoff).floor().min(MOST_BOXES) as usize);
         if size.iter().any(|&n| n < 3) {
@@ -92,13 +92,14 @@ impl Boxes {
         true
     }
 
-    /// Calls `consider(j, r_i − r_j)` for every atom j in the boxes around that of atom i, in their image next to it.
+    /// Calls `consider(j, r_i − r_j)` for every atom j in the boxes around the box of atom i, with j in the image of
+    /// its box.
     #[inline(always)]
     fn around(&self, cell: &PeriodicCell, i: usize, mut consider: impl FnMut(usize, Vec3)) {
         for neighbour in 0..27 {
             let (mut place, mut image) = ([0; 3], [0; 3]);
             for (d, offset) in [neighbour / 9, neighbour / 3 % 3, neighbour % 3].into_iter().enumerate() {
-                // one cell further than needed, so that the lowest is not negative
+                // a period is added, so that the lowest value is not negative
                 let shifted = self.of_atom[i][d] + self.size[d] + offset - 1;
                 place[d] = shifted % self.size[d];
                 image[d] = (shifted / self.size[d]) as i32 - 1;

@@ -1,4 +1,4 @@
-//! The non-bonded pairs: within the cutoff, excluded, and 1-4.
+//! Reference non-bonded pairs: pairs within the cutoff, excluded pairs, and 1-4 pairs.
 
 use rayon::prelude::*;
 
@@ -13,14 +13,14 @@ use crate::vec3::{Mat3, Vec3};
 /// Atoms per parallel task; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
 
-/// The pair potential of the settings.
+/// Pair potential of the force settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairPotential {
     coulomb: CoulombPotential,
     lj: LjPotential,
     induced_dipole: InducedDipole,
     dispersion: Option<DispersionPotential>,
-    /// infinite where there is none, nm²
+    /// squared cutoffs, infinite without a cutoff, nm²
     coulomb_cutoff_squared: f64,
     lj_cutoff_squared: f64,
 }
@@ -38,7 +38,7 @@ impl PairPotential {
         }
     }
 
-    /// f/r (kJ/mol/nm²), Coulomb and Lennard-Jones energy of an interacting pair.
+    /// Returns f/r (kJ/mol/nm²), Coulomb energy and Lennard-Jones energy of an interacting pair.
     #[inline(always)]
     pub(super) fn evaluate(&self, pair: PairParameters, r2: f64) -> (f64, f64, f64) {
         let (mut force, mut energy_coulomb, mut energy_lj) = (0.0, 0.0, 0.0);
@@ -67,21 +67,21 @@ impl PairPotential {
 /// Parameters of a pair of atoms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PairParameters {
-    /// kJ nm/mol
+    /// product of the charges, kJ nm/mol
     charges: f64,
     /// c6 and c12
     lj: (f64, f64),
     c4: f64,
-    /// of the mesh of LJ-PME, kJ/mol nm⁶
+    /// product √(c6_i c6_j) of the LJ-PME mesh, kJ/mol nm⁶
     dispersion: f64,
 }
 
-/// What each atom has of the interactions that meshes sum.
+/// Charges and dispersion coefficients of the atoms, which the meshes spread.
 #[derive(Clone, Debug)]
 pub(super) struct Charges {
-    /// e
+    /// charge in e, one per atom
     pub(super) coulomb: Vec<f64>,
-    /// √c6 in kJ^½/mol^½ nm³
+    /// √c6 in kJ^½/mol^½ nm³, one per atom
     pub(super) dispersion: Vec<f64>,
 }
 
@@ -94,7 +94,7 @@ impl Charges {
         }
     }
 
-    /// Parameters of the pair i, j.
+    /// Returns the parameters of the pair i, j.
     #[inline(always)]
     pub(super) fn pair(&self, system: &System, [i, j]: [usize; 2]) -> PairParameters {
         let atoms = &system.topology.atoms;
@@ -107,7 +107,7 @@ impl Charges {
     }
 }
 
-/// Energies and virial of some atoms, half of each of their pairs.
+/// Energies and virial of a chunk of atoms. Each atom counts half of each of its pairs.
 #[derive(Clone, Copy, Default)]
 struct ChunkSums {
     coulomb: f64,
@@ -122,8 +122,8 @@ pub(super) struct Scratch {
     chunk_sums: Vec<ChunkSums>,
 }
 
-/// Pairs within the cutoff that are not excluded. Each is visited from both atoms, which costs twice the arithmetic and
-/// needs neither locks nor thread buffers.
+/// Adds pairs within the cutoff that are not excluded. Each pair is visited from both atoms, which doubles the
+/// arithmetic but needs neither locks nor thread buffers.
 pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
@@ -161,7 +161,7 @@ pub(super) fn interacting_pairs(
     }
 }
 
-/// Ewald correction of excluded pairs: subtracts their contribution to the sums over meshes.
+/// Ewald correction of excluded pairs: subtracts their contribution to the reciprocal sums.
 pub(super) fn excluded_pairs(
     pairs: impl Iterator<Item = [u32; 2]>,
     system: &System,
@@ -206,7 +206,7 @@ pub(super) fn pairs_of(
     }
 }
 
-/// Scaled 1-4 pairs.
+/// Adds the scaled 1-4 pairs.
 pub(super) fn pairs14(system: &System, pairs: &[Pair14], geometry: Geometry, sums: &mut Sums) {
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
     for pair in pairs {

@@ -13,32 +13,32 @@ use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 
-/// Fast backends test distances in `f32` from offsets of a few nm, to some 10⁻⁶ nm: a pair so close to a list radius (nm)
-/// or to a cutoff may be within it or not.
+/// Rounding of distances in fast backends, nm. They test distances in `f32` from offsets of a few nm, accurate to
+/// about 10⁻⁶ nm: a pair this close to a list radius or to a cutoff may be inside or outside.
 const ROUNDING: f64 = 1e-5;
 
-/// As a fraction of the cutoff: no list within its lifetime misses a pair that is nearer.
+/// Distance, as a fraction of the cutoff, below which no list misses a pair within its lifetime.
 const NEVER_LACKING: f64 = 0.8;
 
-/// Virtual sites have no repulsion of their own: lone pairs come to within 0.09 nm of hydrogens. Fast paths raise distances below
-/// some 0.06 nm.
+/// Distance below which a pair with a virtual site counts as an overlap, nm. Virtual sites have no repulsion of their
+/// own, and lone pairs come to within 0.09 nm of hydrogens. Fast backends clamp distances below about 0.06 nm.
 const SITE_OVERLAP: f64 = 0.07;
 
-/// The pair lists of a fast backend: their radii, and the positions and cells for which they were built.
+/// Pair lists of a fast backend: their radii, and the positions and cells at which they were built.
 #[derive(Clone, Copy)]
 pub struct ListsMade<'a> {
     /// radii
     pub schedule: &'a ListSchedule,
-    /// at the search of the outer list
+    /// state at the search for the outer list
     pub searched: &'a State,
-    /// at the pruning to the inner list, where atoms were predicted to be
+    /// predicted positions at the pruning to the inner list
     pub pruned: &'a State,
 }
 
 impl ListsMade<'_> {
-    /// Whether these lists may miss the pair i, j, which is now within the cutoff of one of its interactions: it was
-    /// beyond the outer radius at the search, or beyond the inner one at the pruning. `longest` is the longer cutoff, to
-    /// which the radii belong (nm).
+    /// Whether these lists may miss the pair i, j, which is now within the cutoff of one of its interactions. A list
+    /// misses a pair that was beyond the outer radius at the search, or beyond the inner radius at the pruning.
+    /// `longest` is the longer cutoff, to which the radii belong (nm).
     fn may_lack(&self, [i, j]: [usize; 2], cutoff: f64, longest: f64) -> bool {
         let apart = |then: &State| displacement(then.cell.as_ref(), then.positions[i] - then.positions[j]).norm();
         let ListSchedule { outer, inner, .. } = *self.schedule;
@@ -46,27 +46,27 @@ impl ListsMade<'_> {
     }
 }
 
-/// Forces on some atoms, and energies.
+/// Reference forces on some atoms, and energies.
 #[derive(Clone, Debug, Default)]
 pub struct Sampled {
-    /// on each of the atoms, kJ/mol/nm
+    /// forces on the atoms, kJ/mol/nm
     pub forces: Vec<Vec3>,
-    /// of each, the possible error by pairs that lists may miss or that are at a cutoff, kJ/mol/nm
+    /// possible force error of each atom from pairs that lists may miss or that are at a cutoff, kJ/mol/nm
     pub lacking: Vec<f64>,
     /// number of pairs that lists may miss, counted from each atom
     pub lacking_pairs: u64,
     /// number of all pairs within the cutoff, counted from each atom
     pub pairs: u64,
-    /// the smallest distance of any of these pairs, nm; infinite without one. Pairs with a virtual site count below
-    /// [`SITE_OVERLAP`] only
+    /// smallest distance of these pairs, nm; infinite without a pair. A pair with a virtual site counts only below
+    /// [`SITE_OVERLAP`]
     pub closest: f64,
-    /// of all terms, if all atoms and the mesh are requested
+    /// energies of all terms; `None` unless all atoms and the mesh are requested
     pub energies: Option<Energies>,
-    /// the same for the energies, kJ/mol
+    /// possible error of the energies from pairs that lists may miss or that are at a cutoff, kJ/mol
     pub lacking_energy: f64,
 }
 
-/// The interacting pairs of one atom.
+/// Sums over the interacting pairs of one atom.
 #[derive(Clone, Copy)]
 struct Pairs {
     force: Vec3,
@@ -78,11 +78,11 @@ struct Pairs {
     lacking_energy: f64,
 }
 
-/// Forces on `atoms` (ascending) at positions and cell of `state`, as [`super::Reference`] computes them; without the mesh
-/// unless `reciprocal`.
+/// Computes the forces on `atoms` (ascending) at the positions and cell of `state` with the formulas of
+/// [`super::Reference`], without the mesh unless `reciprocal`.
 ///
-/// Pairs run over the given atoms and their virtual sites only; bonded terms and the mesh run over the whole system. The
-/// system must be one that [`super::check_system`] accepts.
+/// Pairs are computed for the given atoms and their virtual sites only, bonded terms and the mesh for the whole
+/// system. The system must be one that [`super::check_system`] accepts.
 pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let sites = SitePlan::new(&system.topology);
     let listed = sites.with_sites(atoms);
@@ -97,7 +97,7 @@ pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_
     sampled
 }
 
-/// [`sample`] with forces on virtual sites where these are.
+/// Result of [`sample`] without spreading the forces on virtual sites to their atoms.
 fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     let geometry = Geometry { cell, positions: &state.positions };
@@ -158,7 +158,7 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
     }
 }
 
-/// The pairs of `atoms` within the cutoff that are not excluded; energies are halves.
+/// Sums over the pairs of each of `atoms` within the cutoff that are not excluded. Energies are half of each pair's.
 fn interacting(
     system: &System,
     (potential, charges): (&PairPotential, &Charges),
@@ -207,7 +207,7 @@ fn interacting(
             if !has_site || r < SITE_OVERLAP {
                 sum.closest_squared = sum.closest_squared.min(r2);
             }
-            // beyond the Coulomb cutoff there are only Lennard-Jones interactions, up to the longer one
+            // beyond the Coulomb cutoff there are only Lennard-Jones interactions, up to the longer cutoff
             let reach = if r <= cutoffs[0] { cutoffs[0] } else { longest };
             if r > NEVER_LACKING * reach && lists.may_lack([i as usize, j], reach, longest) {
                 sum.lacking += (d * f).norm();

@@ -1,15 +1,15 @@
-//! Excluded pairs that are too far apart for the pair kernel's correction.
+//! Excluded pairs that are too far apart for the correction in the pair kernel.
 
 use super::{LjPme, Nonbonded};
 use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::vec3::Vec3;
 
-/// Fraction of the cutoff up to which the kernel corrects excluded pairs: short enough that they stay listed for the
-/// lifetime of a list.
+/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. Such pairs stay listed for
+/// the lifetime of a list.
 const NEAR_EXCLUSION: f64 = 0.8;
 impl Nonbonded {
-    /// The correction of excluded pairs that the kernel leaves out: visits (i, j, displacement, f/r, Coulomb energy beyond that
-    /// at distance zero, Lennard-Jones energy).
+    /// Visits the excluded pairs that the kernel does not correct: (i, j, displacement, f/r, Coulomb energy minus its
+    /// value at distance zero, Lennard-Jones energy).
     pub(in crate::backend::cpu) fn far_exclusions(
         &self,
         cell: Option<&PeriodicCell>,

@@ -1,4 +1,4 @@
-//! An emulated device: memory of the host, kernels of the [`Library`](super::Library), and our own transforms.
+//! Emulated device: host memory, kernels of the [`Library`](super::Library), and our own Fourier transforms.
 
 use super::{bounded, library};
 use crate::backend::cuda::cache::Programs;
@@ -11,39 +11,39 @@ use num_complex::Complex;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Guard words of 16 bytes before and after an array, which kernels must not touch.
+/// Number of guard words (16 bytes each) before and after an array, which kernels must not touch.
 const GUARD: usize = 4;
-/// Their value, and that of uninitialised memory: NaN as a float.
+/// Value of guard words and of uninitialised memory: NaN as a float.
 const UNTOUCHED: u128 = u128::MAX;
 
-/// Kernels of one transform in three dimensions, at most: one per dimension.
+/// Maximum number of kernels of a three-dimensional transform: one per dimension.
 const KERNELS_PER_TRANSFORM: u32 = 3;
 
-/// Threads of a block that any kernel can have: with 255 registers each, the maximum, they use the 65 536 of a
-/// multiprocessor. A larger block may fail to start unless the kernel declares launch bounds.
+/// Largest block size that any kernel can have. With 255 registers per thread, the maximum, 256 threads use the 65
+/// 536 registers of a multiprocessor. A larger block may fail to start unless the kernel declares launch bounds.
 const UNBOUNDED: u32 = 256;
 
-/// Shared memory of a block, bytes: Hopper's.
+/// Maximum shared memory of a block, bytes, as on Hopper.
 const SHARED_MEMORY: u32 = 227 * 1024;
 
 /// Counts of device operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// times the host has waited for the device
+    /// number of times that the host has waited for the device
     pub waits: u32,
-    /// kernels, those of transforms among them
+    /// number of kernels, including those of transforms
     pub kernels: u32,
-    /// kernels of the longest sequence that may be captured
+    /// number of kernels in the longest sequence that may be captured
     pub longest_captured: u32,
 }
 
 /// Nominal seconds of a launch or a transform.
 pub(in crate::backend::cuda) const LAUNCH: f64 = 1.0;
 
-/// The emulated device; blocks and threads run in one of three orders.
+/// Emulated device, whose blocks and threads run in one of three orders.
 pub struct Emulated {
     order: u32,
-    /// a kernel that does nothing
+    /// a kernel that does nothing, to emulate a fault
     forgotten: Option<Kernel>,
     arrays: RefCell<BTreeMap<u64, Vec<u128>>>,
     full: Cell<bool>,
@@ -54,7 +54,7 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// An empty device whose blocks and threads run in order 0, 1 or 2.
+    /// Creates an empty device whose blocks and threads run in order 0, 1 or 2.
     pub fn new(order: u32) -> Self {
         Emulated {
             order,
@@ -68,22 +68,22 @@ impl Emulated {
         }
     }
 
-    /// As a GPU is opened: number 0 works, on any other the kernel of this number does nothing.
+    /// Opens a device in the same way as a GPU. Number 0 works; with any other number n, kernel n does nothing.
     pub fn open(number: u32, _: &Programs) -> Result<Self> {
         Ok(if number == 0 { Emulated::new(0) } else { Emulated::without(Kernel::ALL[number as usize]) })
     }
 
-    /// A faulty device: this kernel does nothing.
+    /// Creates a faulty device, on which `kernel` does nothing.
     pub fn without(kernel: Kernel) -> Self {
         Emulated { forgotten: Some(kernel), ..Emulated::new(0) }
     }
 
-    /// From now on allocations fail.
+    /// Makes all later allocations fail.
     pub fn fill(&self) {
         self.full.set(true);
     }
 
-    /// Since the beginning.
+    /// Counts since the creation of the device.
     pub fn tally(&self) -> Tally {
         self.tally.get()
     }
@@ -98,7 +98,7 @@ impl Emulated {
         self.spans.borrow_mut().extend(self.timing.get().map(span));
     }
 
-    /// An array's bytes.
+    /// Calls `work` with the bytes of an array.
     fn with<R>(&self, address: u64, length: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
         let mut arrays = self.arrays.borrow_mut();
         let (start, array) = arrays.range_mut(..=address).next_back().expect("an address of this device");
@@ -108,7 +108,7 @@ impl Emulated {
         work(&mut bytes[offset..offset + length])
     }
 
-    /// Panics where a kernel has written outside an array.
+    /// Panics if a kernel has written outside an array.
     fn check_guards(&self, launch: Launch) {
         for array in self.arrays.borrow().values() {
             let guards = array[..GUARD].iter().chain(&array[array.len() - GUARD..]);
@@ -187,7 +187,7 @@ impl Device for Emulated {
         self.span(Kernel::Solve);
         let mut plan = self.transforms.as_ref().expect("transforms were planned").borrow_mut();
         let (points, waves) = (plan.size().iter().product(), plan.reciprocal_size().iter().product());
-        // SAFETY: two different arrays of this device, of the sizes that the plan has
+        // SAFETY: two different arrays of this device, with the sizes of the plan
         let (grid, spectrum) = unsafe {
             (
                 std::slice::from_raw_parts_mut(grid as *mut f32, points),
@@ -206,7 +206,7 @@ impl Device for Emulated {
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
-        // the order must not matter
+        // results must not depend on the order
         if self.order == 0 {
             first(self)?;
             second(self)

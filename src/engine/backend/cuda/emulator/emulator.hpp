@@ -1,8 +1,8 @@
-// Enough of CUDA on one processor thread to run the kernels as they are written: the only check of their numbers where
-// there is no GPU. Blocks run one after another, the threads of a block as fibers that switch only at collectives and
-// barriers. Errors that lock-step execution would hide are detected: lanes at different collectives, or waiting for lanes
-// that have returned. The order of blocks and threads can be changed, and must not change a bit of the result. Shared
-// memory is filled with NaN when a block begins.
+// Emulation of the part of CUDA that the kernels use, on one processor thread. It is the only check of the kernels'
+// numbers without a GPU. Blocks run one after another, the threads of a block as fibers that switch only at
+// collectives and barriers. The emulator detects errors that lock-step execution would hide: lanes at different
+// collectives, or waiting for lanes that have returned. The order of blocks and threads can be changed, and must not
+// change a bit of the result. Shared memory is filled with NaN when a block begins.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include <ucontext.h>
 #include <vector>
 
-// Up to terms.cpp nothing is seen from outside: a process loads several copies, which must share no variable.
+// All symbols up to terms.cpp are hidden: a process loads several copies, which must share no variable.
 #pragma GCC visibility push(hidden)
 
 #define __device__
@@ -47,7 +47,8 @@ struct Fiber {
     bool started, done;
 };
 
-// A barrier with exchange of values, for a warp or a whole block. Values of one exchange stay valid during the next.
+// A barrier with exchange of values, for a warp or a whole block. The values of one exchange stay valid during the
+// next.
 struct Group {
     unsigned size, arrived, generation;
     Meeting at;
@@ -58,7 +59,7 @@ std::vector<Fiber> fibers;
 std::vector<Group> warps;
 Group whole_block;
 unsigned current, block_number, blocks, threads;
-// shared memory of the launch's size, and behind it what nothing may change
+// dynamic shared memory of the launch, followed by guard bytes that must not change
 std::vector<unsigned char> launched;
 constexpr size_t GUARD = 64;
 bool progress;
@@ -117,17 +118,18 @@ inline void fiber_main() {
     leave();
 }
 
-// The k-th of n in one of three orders.
+// The k-th of n indices, in one of three orders.
 inline unsigned in_order(unsigned k, unsigned n, unsigned order) {
     if (order == 0) return k;
     if (order == 1) return n - 1 - k;
-    // by steps of a number that shares no factor with n
+    // steps of a number that shares no factor with n
     unsigned step = 7;
     while (std::gcd(n, step) > 1) ++step;
     return unsigned((unsigned long long)k * step % n);
 }
 
-// Shared memory, and nothing else, is `thread_local`: it is one segment, which the loader knows.
+// The segment of shared memory. Shared memory, and nothing else, is `thread_local`, so the loader knows it as one
+// segment.
 struct Piece {
     void* start;
     size_t size;
@@ -201,7 +203,7 @@ inline const char* run(void (*kernel)(const void*, double), const void* a, doubl
     threads = size;
     fault = nullptr;
     if (size % LANES != 0 || size > 1024 || size == 0) return "a block must have 32 to 1024 threads, whole warps";
-    // so that there is a piece of this thread
+    // makes the loader allocate this thread's segment
     asked_for = 1;
     if (!dl_iterate_phdr(find_shared, nullptr) || !shared_memory.start) return "what blocks share is nowhere";
     fibers.resize(size);

@@ -1,6 +1,6 @@
-//! The kernels compiled as host C++, for tests: single terms ([`Library::term`]), and whole launches.
+//! Kernels compiled as host C++, for tests of single terms ([`Library::term`]) and of whole launches.
 //!
-//! `emulator.hpp` emulates the parts of CUDA that kernels use. The source of the kernels is the one that a GPU gets.
+//! `emulator.hpp` emulates the parts of CUDA that the kernels use. The kernels have the same source as on a GPU.
 
 pub(crate) mod device;
 
@@ -14,28 +14,29 @@ use std::num::NonZero;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
-/// Sources other than kernels: the emulated part of CUDA before the kernels, terms as plain functions after them.
+/// Sources in addition to the kernels: the emulated part of CUDA before them, terms as plain functions after them.
 const BEFORE: &str = include_str!("emulator.hpp");
 const BEHIND: &str = include_str!("terms.cpp");
 
-/// The compiled kernels: a copy for each processor, since one launch at a time has the variables of the emulator.
+/// Compiled kernels, with one copy per processor. The emulator keeps its state in global variables, so each copy runs
+/// one launch at a time.
 pub(crate) struct Library {
     copies: Vec<Mutex<libloading::Library>>,
 }
 
-/// Compiled once for all tests of a process.
+/// Returns the library, compiled once for all tests of a process.
 pub(crate) fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(Library::compile)
 }
 
-/// Whether the compiler knows how many threads a block of this kernel has.
+/// Whether the kernel declares its number of threads per block (launch bounds).
 fn bounded(kernel: Kernel) -> bool {
     let name = format!(" {}(const Arguments", kernel.name());
     source::text().lines().any(|line| line.contains("__launch_bounds__") && line.contains(&name))
 }
 
-/// The kernels by their numbers.
+/// Returns the source of a table of the kernels by their numbers.
 fn table() -> String {
     let mut text = String::from(
         "extern \"C\" __attribute__((visibility(\"default\"))) const char* emulate(unsigned kernel, const Arguments* a, double p,\n\
@@ -56,7 +57,7 @@ impl Library {
         let folder = tempfile::tempdir().expect("a folder for the compiled kernels");
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table())).expect("room for the text");
-        // contraction would differ from machine to machine; a kernel may have the name of a function of the C library
+        // contraction would differ between machines; a kernel may have the name of a function of the C library
         let options =
             ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
         let compiler = Command::new("c++")
@@ -69,16 +70,16 @@ impl Library {
         assert!(compiler.status.success(), "{}", String::from_utf8_lossy(&compiler.stderr));
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let load = |number| {
-            // the loader takes files of different names for different libraries
+            // the loader treats only files with different names as different libraries
             let copy = folder.path().join(format!("kernels-{number}.so"));
             std::fs::copy(&object, &copy).expect("room for a copy");
-            // SAFETY: the library has no initialisers but those of C++ containers
+            // SAFETY: the only initialisers of the library are those of C++ containers
             Mutex::new(unsafe { libloading::Library::new(&copy) }.expect("the compiled kernels load"))
         };
         Library { copies: (0..processors).map(load).collect() }
     }
 
-    /// A copy that nobody uses, or else the first that is free again.
+    /// Locks an unused copy; if all are in use, waits for one.
     fn copy(&self) -> MutexGuard<'_, libloading::Library> {
         let free = self.copies.iter().find_map(|copy| match copy.try_lock() {
             Ok(free) => Some(free),
@@ -88,7 +89,7 @@ impl Library {
         free.unwrap_or_else(|| locked(&self.copies[0]))
     }
 
-    /// A term as a function of numbers, `f32` unless its name says otherwise.
+    /// Evaluates a term, given and returned as plain numbers: `f32` unless its name says otherwise.
     #[cfg(test)]
     pub(crate) fn term<T: Copy + Default, const IN: usize, const OUT: usize>(
         &self,
@@ -96,7 +97,8 @@ impl Library {
         input: &[T; IN],
     ) -> [T; OUT] {
         let mut output = [T::default(); OUT];
-        // SAFETY: the functions of `terms.cpp` have this signature, and touch no more than the caller's formula has
+        // SAFETY: the functions of `terms.cpp` have this signature, and access only as many numbers as the formula
+        // has
         unsafe {
             let library = self.copy();
             let term: libloading::Symbol<unsafe extern "C" fn(*const T, *mut T)> =
@@ -106,8 +108,8 @@ impl Library {
         output
     }
 
-    /// Runs a kernel with `grid` blocks of `size` threads, which share so many bytes; `order` 0, 1, 2 is that of blocks and
-    /// threads.
+    /// Runs a kernel with `grid` blocks of `size` threads and `shared` bytes of shared memory per block. Blocks and
+    /// threads run in order 0, 1 or 2.
     pub(super) fn launch(
         &self,
         kernel: Kernel,
@@ -117,7 +119,7 @@ impl Library {
         order: u32,
     ) -> Result<(), String> {
         let library = self.copy();
-        // SAFETY: the addresses in `arguments` are those of arrays of the sizes it states, and nobody else is here
+        // SAFETY: the addresses in `arguments` belong to arrays of the sizes it states, and the copy is locked
         let fault = unsafe {
             let emulate: libloading::Symbol<Emulate> = library.get("emulate").expect("the table of kernels");
             let fault = emulate(kernel as u32, arguments, parameter, grid, size, shared, order);

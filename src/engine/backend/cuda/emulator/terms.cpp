@@ -1,5 +1,4 @@
-// The terms of `kernels/term.cuh` and the splines as functions of plain numbers, for comparison with those in
-// Rust.
+// Terms of `kernels/term.cuh` and the splines as functions of plain numbers, for comparison with the Rust versions.
 
 #pragma GCC visibility pop
 
@@ -19,7 +18,7 @@ void put(float* out, const Term<float, N>& term) {
     *out = term.energy;
 }
 
-// The displacements of a term of N atoms, then its P parameters.
+// Input: the displacements of a term of N atoms, then its P parameters.
 template <int N, int P, class Formula>
 void put_formula(const float* in, float* out, Formula formula) {
     Vec3<float> displacements[N - 1];
@@ -78,17 +77,17 @@ void term_map(const float* in, float* out) {
     put(out + 12, turned(psi, at.slope_psi, at.energy));
 }
 
-// q, r², α
+// input: q, r², α
 void term_excluded(const float* in, float* out) {
     const Radial<float> term = ewald_excluded(in[0], in[1], inverse_norm(in[1]), in[2]);
     out[0] = term.force;
     out[1] = term.energy;
 }
 
-// a, b, d, K
+// input: a, b, d, K
 void rescaling_factor_f64(const double* in, double* out) { *out = rescaling_factor({in[0], in[1], in[2]}, in[3]); }
 
-// low and high words of seed and step, atom
+// input: low and high words of seed and step, atom
 void normals_f64(const double* in, double* out) {
     const Refreshment refreshment = {{u32(in[0]), u32(in[1])}, {u32(in[2]), u32(in[3])}, {0, 0}, 0.0, 0.0};
     const Vec3<double> numbers = normals(refreshment, u32(in[4]));
@@ -97,15 +96,15 @@ void normals_f64(const double* in, double* out) {
     out[2] = numbers.z;
 }
 
-// a, P₀, e, n, whether stochastic, P, V
+// input: a, P₀, e, n, whether stochastic, P, V
 void box_scaling_factor_f64(const double* in, double* out) {
     *out = box_scaling_factor({in[0], in[1], in[2], in[3], in[4] != 0.0, 0}, in[5], in[6]);
 }
 
-// R, cutoff, μ, d²
+// input: R, cutoff, μ, d²
 void may_miss_f64(const double* in, double* out) { *out = may_miss(in[0], in[1], in[2], in[3]); }
 
-// I, L
+// input: I, L
 void angular_velocity_f64(const double* in, double* out) {
     const Vec3<double> omega =
         angular_velocity({in[0], in[1], in[2], in[3], in[4], in[5]}, vec3(in[6], in[7], in[8]));

@@ -1,4 +1,4 @@
-//! A real GPU, where there is one, against the emulated one; `validation/gpu` does more.
+//! Tests of a real GPU, if there is one, against the emulated device. `validation/gpu` tests more.
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use super::{Gpu, check_driver};
@@ -10,12 +10,13 @@ use crate::system::State;
 use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::Vec3;
 
-/// The project's bar for interactions in f32: fused operations and other reciprocals differ by less.
+/// Tolerance of forces: the project's limit for interactions in f32. Fused operations and other reciprocals differ by
+/// less.
 const FORCE: f64 = 2e-5;
-/// Energies relative to the largest of them.
+/// Tolerance of energies relative to the largest of them.
 const ENERGY: f64 = 1e-6;
 const STEPS: usize = 20;
-/// Every kind of term and cell, virtual sites, and ions without any bond.
+/// Samples with every kind of term and cell, virtual sites, and ions without any bond.
 const SYSTEMS: [&str; 10] = [
     "water",
     "tip4pew",
@@ -29,7 +30,7 @@ const SYSTEMS: [&str; 10] = [
     "salt-displaced",
 ];
 
-/// A GPU, or a printed reason why there is none. One that is there must open.
+/// Opens the GPU, or prints the reason why there is none. Panics if a GPU exists but does not open.
 fn gpu() -> Option<Gpu> {
     super::find(0).map_err(|error| eprintln!("skipped: {error}")).ok()?;
     Some(Gpu::open(0, &Programs::default()).expect("a GPU with kernels"))
@@ -67,7 +68,7 @@ fn forces_are_those_of_the_emulated_device() {
     }
 }
 
-/// The state after steps: captured ones, or steps with energies and virial.
+/// State after steps, either captured ones or steps with energies and virial.
 fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
@@ -87,7 +88,7 @@ fn captured_steps_give_the_same_bits() {
     assert_eq!(steps_on(&sample, first, false), steps_on(&sample, second, false));
 }
 
-/// Kernels with sums and those without are compiled apart, and do the same arithmetic.
+/// Tests that kernels with and without sums, which are compiled separately, do the same arithmetic.
 #[test]
 fn steps_with_energies_give_the_same_bits() {
     let sites = Sample::with_every_kind_of_site().rigid();
@@ -97,7 +98,7 @@ fn steps_with_energies_give_the_same_bits() {
     }
 }
 
-/// Some quiet, others looked at, with the same random numbers: they differ by the forces alone.
+/// Tests steps with and without output, with the same random numbers: only forces differ.
 #[test]
 fn renewed_velocities_are_those_of_the_emulated_device() {
     for sample in [Sample::load("opc").rigid(), Sample::load("peptide-charged").all_bonds()] {
@@ -111,8 +112,8 @@ fn renewed_velocities_are_those_of_the_emulated_device() {
     }
 }
 
-/// Tolerance of work and edge length against the emulated device: by forces accurate to [`FORCE`], relative to the kinetic
-/// energy.
+/// Tolerance of work (relative to the kinetic energy) and edge length against the emulated device, with forces
+/// accurate to [`FORCE`].
 const COUPLING: f64 = 1e-4;
 
 #[test]

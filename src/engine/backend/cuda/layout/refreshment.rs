@@ -1,18 +1,19 @@
-//! Velocities that a thermostat renews in part.
+//! Shared structure of partial velocity refreshments by a thermostat.
 
 use crate::backend::cuda::shared::{Element, Member, members, shared};
 use crate::rng::Purpose;
 use bytemuck::{Pod, Zeroable};
 
-/// The purpose of the random numbers.
+/// Purpose of the random numbers: thermostat noise.
 pub(in crate::backend::cuda) const PURPOSE_NOISE: u32 = Purpose::Noise as u32;
 
 shared! {
-    /// A refreshment ([`crate::ensemble::refreshment::Refreshment`]). Numbers of 64 bits are low and high words.
+    /// A velocity refreshment ([`crate::ensemble::refreshment::Refreshment`]). Numbers of 64 bits are stored as low
+    /// and high words.
     Refreshment {
         seed: [u32; 2],
         step: [u32; 2],
-        /// that of the refreshment after it
+        /// step of the next refreshment
         next_step: [u32; 2],
         /// α − 1
         lost: f64,

@@ -1,4 +1,4 @@
-//! Position restraints.
+//! Shared structures of position restraints.
 
 use super::Lattice;
 use crate::backend::cuda::shared::{Element, Member, members, shared};
@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 members!(Lattice);
 
-/// How references follow the cell ([`crate::restraint::ReferenceScaling`]): not at all, their centre does, each does.
+/// Reference scaling ([`crate::restraint::ReferenceScaling`]): none, centre, all references.
 pub(in crate::backend::cuda) const REFERENCES_FIXED: u32 = 0;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CENTER: u32 = 1;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CELL: u32 = 2;
@@ -15,9 +15,9 @@ shared! {
     /// An atom with a reference position.
     RestrainedAtom {
         atom: u32,
-        /// number of its [`RestraintSet`]
+        /// index of the atom's [`RestraintSet`]
         set: u32,
-        /// nm
+        /// reference position in nm
         reference: [f64; 3],
         /// lattice image of the atom
         image: [f64; 3],
@@ -25,19 +25,19 @@ shared! {
 }
 
 shared! {
-    /// Some atoms with a force constant in common ([`crate::restraint::PositionRestraints`]).
+    /// Restrained atoms with a common force constant ([`crate::restraint::PositionRestraints`]).
     RestraintSet {
-        /// the cell that the references belong to
+        /// cell to which the references belong
         cell: Lattice,
-        /// their centre there, nm
+        /// centre of the references in that cell, nm
         center: [f64; 3],
-        /// nm
+        /// radius of the flat bottom in nm
         flat_radius: f64,
-        /// at present, kJ/mol/nm²
+        /// present force constant, kJ/mol/nm²
         force_constant: f64,
-        /// one of the above
+        /// reference scaling, one of the constants above
         scaling: u32,
-        /// of the force constant's schedule
+        /// range of the points of the force constant's schedule
         first_point: u32,
         points: u32,
         unused: u32,
@@ -45,17 +45,17 @@ shared! {
 }
 
 shared! {
-    /// The work of force constants that change ([`crate::restraint::Restraining`]).
+    /// Work of time-dependent force constants ([`crate::restraint::Restraining`]).
     RestraintWork {
-        /// that the force constants are those of, ps since the start of the stage
+        /// time of the present force constants, ps since the start of the stage
         time: f64,
-        /// half a step after the last, kJ/mol
+        /// work half a step after the last step, kJ/mol
         after: f64,
-        /// at the last step, kJ/mol
+        /// work at the last step, kJ/mol
         at_step: f64,
         /// 0 before the first step
         begun: u32,
-        /// how many [`RestraintSet`]s there are
+        /// number of [`RestraintSet`]s
         sets: u32,
     }
 }

@@ -1,22 +1,22 @@
-//! Virtual sites.
+//! Shared structures of virtual sites.
 
 use crate::backend::cuda::shared::{Element, Member, shared};
 use crate::system::Construction;
 use bytemuck::{Pod, Zeroable};
 
-/// Kinds of constructions, and their parameters: averages, of any number of atoms; w of each.
+/// Average of any number of atoms; parameters: w of each.
 pub(in crate::backend::cuda) const SITE_AVERAGE: u32 = 0;
-/// d
+/// Construction from two atoms with a fixed distance; parameter: d.
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE2: u32 = 1;
-/// a, d
+/// Construction from three atoms with a fixed distance; parameters: a, d.
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE3: u32 = 2;
-/// d cos θ, d sin θ
+/// Construction from three atoms with a fixed angle; parameters: d cos θ, d sin θ.
 pub(in crate::backend::cuda) const SITE_FIXED_ANGLE3: u32 = 3;
-/// a, b, c
+/// Out of the plane of three atoms; parameters: a, b, c.
 pub(in crate::backend::cuda) const SITE_OUT_OF_PLANE: u32 = 4;
-/// a, b, d
+/// Construction from four atoms with a fixed distance; parameters: a, b, d.
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE4: u32 = 5;
-/// p, then w, u, v of each atom
+/// Local frame; parameters: p, then w, u, v of each atom.
 pub(in crate::backend::cuda) const SITE_LOCAL_FRAME: u32 = 6;
 
 shared! {
@@ -24,14 +24,14 @@ shared! {
     VirtualSite {
         site: u32,
         kind: u32,
-        /// those of the atoms that it follows from
+        /// range of the atoms that construct the site
         first_atom: u32,
         atoms: u32,
         first_parameter: u32,
     }
 }
 
-/// Kind and parameters of a construction.
+/// Returns kind and parameters of a construction.
 pub(in crate::backend::cuda) fn site_parameters(construction: &Construction) -> (u32, Vec<f64>) {
     match construction {
         Construction::Average2 { weights, .. } => (SITE_AVERAGE, weights.to_vec()),

@@ -1,4 +1,4 @@
-//! Bonded terms and update groups.
+//! Shared structures of bonded terms and update groups.
 
 use crate::backend::Energies;
 use crate::backend::cuda::device::{Device, store};
@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::system::{self, BondedTerm, BondedTerms, bonded_terms};
 use bytemuck::{Pod, Zeroable};
 
-/// The precision in which a GPU computes a kind of bonded terms.
+/// Number type in which a GPU computes a kind of bonded terms.
 pub(in crate::backend::cuda) trait Number: Element {
-    /// Nearest to a value.
+    /// Rounds a value to this type.
     fn nearest(value: f64) -> Self;
 }
 
@@ -25,7 +25,7 @@ impl Number for f32 {
     }
 }
 
-/// A term of the table: N atoms and P parameters. In C it is `Bonded<T, N, P>`.
+/// A bonded term of the table, with N atoms and P parameters. The type in C is `Bonded<T, N, P>`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(in crate::backend::cuda) struct Bonded<T, const N: usize, const P: usize> {
@@ -34,16 +34,16 @@ pub(in crate::backend::cuda) struct Bonded<T, const N: usize, const P: usize> {
 }
 
 impl<T: Number, const N: usize, const P: usize> Bonded<T, N, P> {
-    /// Parameters rounded to the device's precision.
+    /// Converts a term, with parameters rounded to the device's precision.
     pub(in crate::backend::cuda) fn new<K: BondedTerm<N, E, P, Number = T>, const E: usize>(term: &K) -> Self {
         const { assert!(size_of::<Self>() == N * size_of::<u32>() + P * size_of::<T>(), "no padding") };
         Bonded { atoms: term.atoms(), parameters: term.parameters().map(T::nearest) }
     }
 }
 
-// SAFETY: zeros are numbers
+// SAFETY: zeros are valid numbers
 unsafe impl<T: Zeroable, const N: usize, const P: usize> Zeroable for Bonded<T, N, P> {}
-// SAFETY: arrays of numbers without padding, as is asserted where one is made
+// SAFETY: arrays of numbers without padding, as `new` asserts
 unsafe impl<T: Pod, const N: usize, const P: usize> Pod for Bonded<T, N, P> {}
 
 impl<T: Number, const N: usize, const P: usize> Element for Bonded<T, N, P> {
@@ -57,17 +57,17 @@ macro_rules! define_bonded_lists {
         $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
     })*) => {
         shared! {
-            /// The lists of the table of bonded terms.
+            /// Lists of the table of bonded terms.
             BondedLists {
                 $($($list: Pointer<Bonded<<system::$Term as BondedTerm<$n, $e, $p>>::Number, $n, $p>>,)+)*
             }
         }
 
-        /// How many of them there are.
+        /// Number of lists of bonded terms.
         pub(in crate::backend::cuda) const BONDED_LISTS: u32 = [$($(stringify!($list)),+),*].len() as u32;
 
         impl BondedLists {
-            /// Stores all lists; returns their lengths.
+            /// Uploads all lists and returns their lengths.
             pub(in crate::backend::cuda) fn store(
                 device: &impl Device,
                 terms: &BondedTerms,
@@ -78,7 +78,7 @@ macro_rules! define_bonded_lists {
                 Ok((lists, [$($(terms.$list.len()),+),*]))
             }
 
-            /// Adds the energies that `sum` gives by the numbers of the lists.
+            /// Adds the energies of the lists; `sum` returns the energy of the list with a given number.
             pub(in crate::backend::cuda) fn add_energies(energies: &mut Energies, sum: impl Fn(u32) -> f64) {
                 let mut lists = 0..;
                 $($(
@@ -87,14 +87,15 @@ macro_rules! define_bonded_lists {
                 )+)*
             }
 
-            /// What messages call the terms of a list that has some, but no kernel.
+            /// Name, for messages, of a list that has terms but no kernel.
             pub(in crate::backend::cuda) fn unsupported(terms: &BondedTerms) -> Option<&'static str> {
                 let lists =
                     [$($((<system::$Term as BondedTerm<$n, $e, $p>>::KERNEL, terms.$list.len(), $name)),+),*];
                 lists.into_iter().find(|(kernel, length, _)| kernel.is_none() && *length > 0).map(|(.., name)| name)
             }
 
-            /// `BONDED_LISTS_TABLE(ROW)` applies `ROW` to number, list and formula of each that has a kernel.
+            /// Returns a C macro: `BONDED_LISTS_TABLE(ROW)` applies `ROW` to number, list and formula of each list
+            /// with a kernel.
             pub(in crate::backend::cuda) fn table() -> String {
                 let rows = [$($((stringify!($list), <system::$Term as BondedTerm<$n, $e, $p>>::KERNEL)),+),*];
                 let row = |(number, (list, kernel)): (usize, &(&str, Option<&str>))| {
@@ -110,12 +111,12 @@ bonded_terms!(define_bonded_lists);
 members!(BondedLists);
 
 shared! {
-    /// Correction map.
+    /// Correction-map (CMAP) term.
     CmapTerm {
         atoms: [u32; 8],
-        /// index of the first square of its grid
+        /// index of the first square of the term's grid
         first_patch: u32,
-        /// points per angle
+        /// grid points per angle
         size: u32,
     }
 }
@@ -124,7 +125,7 @@ shared! {
     /// Scaled 1-4 pair.
     Pair14Term {
         atoms: [u32; 2],
-        /// kJ nm/mol
+        /// product of the charges, kJ nm/mol
         charge_product: f32,
         c6: f32,
         c12: f32,
@@ -135,35 +136,35 @@ shared! {
     /// Excluded pair, for the Ewald correction.
     ExcludedTerm {
         atoms: [u32; 2],
-        /// kJ nm/mol
+        /// product of the charges, kJ nm/mol
         charge_product: f64,
     }
 }
 
 shared! {
-    /// Rigid water.
+    /// Rigid water, for SETTLE.
     SettleWater {
         atoms: [u32; 3],
         unused: u32,
-        /// nm
+        /// distances in nm
         oh: f64,
         hh: f64,
     }
 }
 
 shared! {
-    /// SHAKE cluster: constraints from a centre to up to four leaves.
+    /// SHAKE cluster: constraints between a centre and up to four leaves.
     ShakeCluster {
-        /// the centre, then the leaves
+        /// centre, then leaves
         atoms: [u32; 5],
         unused: u32,
-        /// nm
+        /// constraint lengths in nm
         lengths: [f64; 4],
     }
 }
 
 shared! {
-    /// A cluster of coupled constraints, and its atoms.
+    /// Cluster of coupled constraints, and its atoms.
     CoupledCluster {
         first_constraint: u32,
         constraints: u32,
@@ -173,20 +174,20 @@ shared! {
 }
 
 shared! {
-    /// One of these constraints.
+    /// Coupled constraint.
     CoupledConstraint {
         /// indices of [`CoupledAtom`]s
         ends: [u32; 2],
-        /// nm
+        /// length in nm
         length: f64,
     }
 }
 
 shared! {
-    /// An atom with coupled constraints.
+    /// Atom with coupled constraints.
     CoupledAtom {
         atom: u32,
-        /// first of its constraint ends, which run up to the first of the next atom
+        /// index of the atom's first constraint end; the range ends at the first end of the next atom
         first_end: u32,
     }
 }

@@ -1,47 +1,50 @@
-//! The mesh's transforms.
+//! Shared structures of the Fourier transforms of the mesh.
 
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use bytemuck::{Pod, Zeroable};
 
-/// Lines along x of a block of threads: two for each 32 bytes that the memory reads at once and half of 32 banks.
+/// Lines along x per block of threads. Memory reads 32 bytes (four complex numbers) at once, and the 32 banks of shared
+/// memory hold 16 complex numbers.
 pub(in crate::backend::cuda) const LINES: u32 = 16;
-/// Maximum number of threads per block of these lines.
+/// Maximum number of threads per block for lines along x.
 pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
-/// Maximum number of threads per block of a plane: planes of 100 × 100 points have one number of each stage for a thread.
+/// Maximum number of threads per block for planes. In a plane of 100 × 100 points each thread then has one
+/// short transform per stage.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
-/// Minimum number of these blocks per multiprocessor. This limits registers to 64, which suffice for the largest radix;
-/// more would keep blocks waiting for those of the pairs to leave.
+/// Minimum number of blocks for planes per multiprocessor. It limits registers to 64, which suffice for the largest
+/// radix; with more registers, blocks would wait for blocks of the pair kernel to finish.
 pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
-/// The first of two factors of a number of points; kernels are compiled for these.
+/// First radices for which kernels are compiled: the number of points along an axis is first radix times second
+/// radix.
 pub(in crate::backend::cuda) const FIRST_RADICES: [u32; 9] = [3, 4, 5, 6, 8, 10, 12, 14, LARGEST_RADIX];
-/// The second.
+/// Second radices for which kernels are compiled.
 pub(in crate::backend::cuda) const SECOND_RADICES: [u32; 8] = [3, 4, 5, 6, 7, 8, 9, LARGEST_SECOND];
-/// The largest of both.
+/// Largest of all radices.
 const LARGEST_RADIX: u32 = 16;
-/// The largest second one.
+/// Largest second radix.
 const LARGEST_SECOND: u32 = 10;
 
-// each thread of a block loads one number of a table, which is as long as an axis
+// each thread of a block loads one element of a table whose length is that of an axis
 const _: () = assert!(LINES >= LARGEST_SECOND && PLANE_THREADS >= LARGEST_RADIX * LARGEST_SECOND);
 
 shared! {
-    /// A number by which kernels divide.
+    /// An integer by which kernels divide.
     Divisor {
         value: u32,
-        /// 2³²/value, rounded up: products with numbers below 2³²/value, divided by 2³², are quotients
+        /// 2³²/value, rounded up: for n below 2³²/value the quotient n/value is the product with n divided by 2³²
         reciprocal: u32,
     }
 }
 
 impl Divisor {
-    /// At least 2.
+    /// Creates a divisor; `value` must be at least 2.
     pub(in crate::backend::cuda) fn new(value: u32) -> Self {
         Divisor { value, reciprocal: u32::MAX / value + 1 }
     }
 }
 
 shared! {
-    /// An axis whose points are a product of two radices; zeros where the transforms are cuFFT's.
+    /// An axis whose number of points is a product of two radices; zeros if cuFFT does the transforms.
     Axis {
         /// e^{−2πi k/points}
         roots: Pointer<[f32; 2]>,
@@ -53,7 +56,7 @@ shared! {
 members!(Divisor, Axis);
 
 shared! {
-    /// What the kernels between spreading and gathering need beside the mesh.
+    /// Constants of the kernels between spreading and gathering, in addition to the mesh.
     Transforms {
         x: Axis,
         y: Axis,
@@ -64,7 +67,7 @@ shared! {
         half_y: Divisor,
         /// grid_z/2 + 1
         depth: Divisor,
-        /// grid_y times that
+        /// grid_y · (grid_z/2 + 1)
         lines: u32,
         /// (π/α)², nm²
         gaussian: f32,

@@ -1,4 +1,4 @@
-//! Quantities that the device derives from a cell, against the host's functions.
+//! Tests of quantities that the device derives from a cell, against the host's functions.
 
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::{read, read_one};
@@ -13,9 +13,9 @@ use crate::system::State;
 use crate::testing::Sample;
 use crate::units::COULOMB;
 
-/// A few operations in double precision, of numbers up to 10.
+/// Rounding error of a few operations in double precision on numbers up to 10.
 const ROUNDINGS: f64 = 1e-14;
-/// One in single precision, relative.
+/// Relative rounding error of one operation in single precision.
 const SINGLE: f64 = 6e-8;
 
 fn found(cuda: &Cuda<Emulated>) -> (Lattice, Vec<[f32; 4]>) {
@@ -39,7 +39,7 @@ fn check(cuda: &Cuda<Emulated>, cell: &PeriodicCell) {
         let exact = cell.shift(shift_image(index)).to_array();
         for k in 0..3 {
             let (high, low) = (f64::from(parts[0][k]), f64::from(parts[1][k]));
-            // half a quantum rounded to 24 bits
+            // tolerance: half a quantum rounded to 24 bits
             assert!((high + low - exact[k]).abs() < ORIGIN_QUANTUM / 2.0 / 16_777_216.0 + ROUNDINGS);
             assert_eq!((high / ORIGIN_QUANTUM).fract(), 0.0);
         }

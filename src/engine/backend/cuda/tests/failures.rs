@@ -1,4 +1,4 @@
-//! What goes wrong on the device is reported with its atoms, and the last good positions survive.
+//! Tests of failures on the device: errors name the atoms, and the last valid positions are kept.
 
 use crate::backend::cuda::model;
 use crate::backend::{Backend, Leapfrog, Workload};
@@ -47,7 +47,7 @@ fn a_barostat_does_not_scale_a_failed_step() {
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
     cuda.integrate(Leapfrog { timestep: 0.002, virial: true, ..Leapfrog::default() }).unwrap();
-    // by 0.1 percent
+    // noise that scales the cell by 0.1 percent
     let noise = 0.003 * sample.state.cell.unwrap().volume().sqrt();
     cuda.scale_box(BoxScaling::isotropic(Relaxation { noise, ..Relaxation::default() })).unwrap();
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
@@ -73,7 +73,7 @@ fn coupled_constraints_that_fail_name_the_worst_bond_and_keep_positions() {
 #[test]
 fn a_thermostat_does_not_cool_what_flies_off() {
     let mut sample = Sample::load("water");
-    // 5·10⁷ K on average
+    // a velocity that corresponds to 5·10⁷ K on average over the system
     sample.state.velocities[30] = vec3(2e5, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload::default()).unwrap();
@@ -83,7 +83,7 @@ fn a_thermostat_does_not_cool_what_flies_off() {
     assert_eq!(atoms_of(error), [30]);
 }
 
-/// Four steps with a barostat and no output.
+/// Makes four steps with a barostat and without output.
 fn quiet_barostat(sample: &Sample, box_scaling: BoxScaling) -> (Error, State) {
     let mut cuda = sample.emulated(0);
     for _ in 0..4 {
@@ -101,11 +101,11 @@ fn a_barostat_that_tears_the_cell_is_stopped() {
     let sample = Sample::load("water").rigid();
     let by = |noise| BoxScaling::isotropic(Relaxation { noise, ..Relaxation::default() });
     let root = sample.state.cell.unwrap().volume().sqrt();
-    // by 12 percent at once
+    // scaling by 12 percent in one step
     let (error, state) = quiet_barostat(&sample, by(-0.3 * root));
     assert!(error.to_string().contains("would scale the cell by 0.888"), "{error}");
     assert!(state.cell == sample.state.cell && state.positions == sample.state.positions);
-    // by 7 to 9 percent again and again, until the cutoff does not fit
+    // repeated scaling by 7 to 9 percent, until the cell is too small for the cutoff
     let (error, state) = quiet_barostat(&sample, by(-0.2 * root));
     assert!(error.to_string().contains("the cell has shrunk so far"), "{error}");
     let half = 0.5 * state.cell.unwrap().rows()[0].x;

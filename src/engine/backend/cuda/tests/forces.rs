@@ -1,4 +1,4 @@
-//! Forces, energies and virial of an emulated device against the reference backend.
+//! Tests of forces, energies and virials of an emulated device against the reference backend.
 
 use crate::backend::cuda::{steps, sums};
 use crate::backend::{Backend, Evaluation, Reference};
@@ -8,15 +8,16 @@ use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::{Mat3, Vec3};
 use crate::virtual_sites::SitePlan;
 
-/// The project's bar for interactions in f32: RMS force error over RMS force.
+/// Tolerance of forces: the project's limit for interactions in f32, RMS force error over RMS force.
 const FORCE: f64 = 2e-5;
-/// On a perfect lattice forces cancel; then the RMS error itself, kJ/mol/nm.
+/// Tolerance of the RMS force error on a perfect lattice, where forces cancel, kJ/mol/nm.
 const LATTICE_FORCE: f64 = 1e-3;
-/// The project's bar for the energy, relative to the sum of the absolute terms.
+/// Tolerance of the energy: the project's limit, relative to the sum of the absolute terms.
 const ENERGY: f64 = 1e-6;
-/// As in `tests/forces.rs`: positions of a few nm times forces that are right to [`FORCE`] …
+/// Tolerance of the virial, from positions of a few nm times forces accurate to [`FORCE`], as in `tests/forces.rs`.
 const VIRIAL: f64 = 2e-5;
-/// … and direct and reciprocal parts of the Coulomb virial, which cancel, each right to a few of [`ENERGY`].
+/// Tolerance of the virial, relative to the direct and reciprocal parts of the Coulomb virial. They cancel, and each
+/// is accurate to a few times [`ENERGY`].
 const VIRIAL_PARTS: f64 = 4e-6;
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
@@ -37,7 +38,7 @@ fn check_virial(ours: &Mat3, exact: &Evaluation, what: &str) {
     }
 }
 
-/// One system: against the reference, with and without sums, and in other orders of blocks and threads.
+/// Compares one system with the reference, with and without sums, and in other orders of blocks and threads.
 fn compare(sample: &Sample, what: &str) {
     let (system, state) = (&sample.system, &sample.state);
     let (mut sites, mut positions) = (SitePlan::new(&system.topology), state.positions.clone());
@@ -156,7 +157,7 @@ fn virtual_sites() {
     compare(&Sample::with_sites_of_sites(), "sites of sites");
 }
 
-/// A short cutoff makes α large, and with it energies of excluded pairs and of the mesh that cancel to a tenth.
+/// Tests a short cutoff, which makes α large. The energies of excluded pairs and of the mesh then cancel to a tenth.
 #[test]
 fn energies_that_cancel() {
     for name in ["water", "opc"] {
@@ -173,8 +174,8 @@ fn geometric_rule() {
     compare(&Sample::load("argon"), "argon");
 }
 
-/// Every combination rule with each switch, with 1-4 pairs, which are not switched, and with a shorter cutoff of Coulomb
-/// interactions.
+/// Tests every combination rule with each switch, with 1-4 pairs, which are not switched, and with a shorter Coulomb
+/// cutoff.
 #[test]
 fn switched_interactions() {
     let switches = |from| [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }];

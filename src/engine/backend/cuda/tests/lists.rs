@@ -1,4 +1,4 @@
-//! The pair list of an emulated device against all pairs.
+//! Tests of the pair lists of an emulated device against all pairs.
 
 use crate::backend::Backend;
 use crate::backend::cuda::Cuda;
@@ -18,11 +18,11 @@ fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) ->
     elements
 }
 
-/// How often each pair i < j is listed, and with which displacement r_i − r_j.
+/// Displacements r_i − r_j with which each pair i < j is listed, one for each time.
 fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 2], Vec<Vec3>> {
     let a = &cuda.arguments;
     let counts = array(cuda, a.counts, 1)[0];
-    // a list of each half of a block, or one of the whole
+    // the inner list has one part per half of a block, the outer list one per block
     let (groups, entries, parts) = if inner { (a.inner_groups, a.inner, 2) } else { (a.outer_groups, a.outer, 1) };
     let groups = array(cuda, groups, parts * counts.chunks);
     let blocks = array(cuda, a.chunk_block, counts.chunks);
@@ -55,7 +55,8 @@ fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 
     found
 }
 
-/// Every pair within the radius is listed once, in its nearest image; excluded pairs are not; nothing is listed twice.
+/// Checks that every pair within the radius is listed once, in its nearest image, that excluded pairs are not listed,
+/// and that no pair is listed twice.
 fn check(name: &str) {
     let sample = Sample::load(name);
     let cuda = sample.emulated(0);
@@ -87,7 +88,7 @@ fn check(name: &str) {
 
 #[test]
 fn slots_without_atoms_have_no_force() {
-    // the host reads the whole array, and nothing adds to these
+    // no kernel adds to empty slots, but the host reads the whole array
     let mut cuda = Sample::load("peptide-ff19sb").emulated(0);
     cuda.forces(EVERYTHING).expect("forces");
     let a = &cuda.arguments;
@@ -104,7 +105,7 @@ fn lists_hold_every_pair_once() {
     }
 }
 
-/// A box by its corners.
+/// A box, given by two corners.
 type Corners = [[f32; 3]; 2];
 
 fn boxes(cuda: &Cuda<Emulated>, pointer: Pointer<[f32; 4]>, number: u32) -> Vec<Corners> {
@@ -134,7 +135,7 @@ fn lists_expire_by_actual_and_not_by_predicted_positions() {
     let mut cuda = Cuda::new(&sample.system, Emulated::new(0), &ListSchedule::exact(1.0)).expect("a supported system");
     cuda.upload(&sample.state).expect("a state");
     cuda.build_lists().unwrap();
-    // 0.2 nm away, four times as far as these lists allow
+    // positions predicted 0.2 nm away, four times as far as these lists allow
     cuda.prune_lists(0.2).unwrap();
     assert_eq!(array(&cuda, cuda.arguments.status, 1)[0].lists_expired, 0);
 }
@@ -161,7 +162,7 @@ fn lists_that_cannot_be_allocated_are_reported_and_touch_nothing() {
     cuda.device.fill();
     let error = cuda.build_lists().expect_err("no lists");
     cuda.prune_lists(0.0).unwrap();
-    // their memory has been freed
+    // the memory of the lists has been freed
     assert_eq!(cuda.arguments.chunk_capacity, 0);
     assert!(error.to_string().contains("out of memory"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The kernels with transforms in them against the host's transform in `f64`.
+//! Tests of the mesh kernels with Fourier transforms against the host's transform in `f64`.
 
 use crate::backend::cuda::device::{read, store, write, zeros};
 use crate::backend::cuda::emulator::device::Emulated;
@@ -15,8 +15,8 @@ use crate::vec3::Mat3;
 use bytemuck::Zeroable;
 use num_complex::Complex;
 
-/// Meshes with every radix on every axis where it can be; odd ones, and rows of which half a line is its own mirror image
-/// or not.
+/// Meshes that test every radix on every axis on which it is possible. Some sizes are odd: with an even number of
+/// points the middle element of a row is its own mirror image, with an odd number it is not.
 const GRIDS: [[usize; 3]; 12] = [
     [12, 20, 27],
     [9, 24, 25],
@@ -32,17 +32,18 @@ const GRIDS: [[usize; 3]; 12] = [
     [126, 112, 12],
 ];
 
-/// Roundings of a transform in `f32`, RMS over RMS: 1.3·10⁻⁷ at most here, a unit in the last place.
+/// Tolerance of a transform in `f32`, RMS error over RMS: at most 1.3·10⁻⁷ here, a unit in the last place.
 const ROUNDING: f64 = 2e-7;
-/// Three transforms there and back, and the exponential of the influence function, whose argument of up to 20 is rounded.
+/// Tolerance of three transforms forth and back, and of the exponential in the influence function, whose argument of
+/// up to 20 is rounded.
 const SOLVED: f64 = 5e-7;
-/// The bar for energies, for the virial too.
+/// Tolerance of energies and of the virial: the project's limit for energies.
 const ENERGY: f64 = 1e-6;
 
 struct Mesh {
     parameters: PmeParameters,
     cell: PeriodicCell,
-    /// e
+    /// charges on the mesh in e
     charges: Vec<f64>,
     raw: Vec<i32>,
 }
@@ -70,7 +71,7 @@ impl Mesh {
         a
     }
 
-    /// Their transforms along y and z.
+    /// Transforms of the charges along y and z.
     fn planes(&self) -> Vec<Complex<f64>> {
         let [_, ny, nz] = self.parameters.grid;
         let mut fft = Fft3::new([1, ny, nz]);
@@ -82,7 +83,7 @@ impl Mesh {
         charges.chunks_exact_mut(ny * nz).flat_map(plane).collect()
     }
 
-    /// Potential, energy and virial.
+    /// Potential, energy and virial of the charges.
     fn solved(&self) -> (Vec<f64>, f64, Mat3) {
         let mut fft = Fft3::new(self.parameters.grid);
         let [nx, ny, depth] = fft.reciprocal_size();
@@ -110,7 +111,7 @@ impl Mesh {
     }
 }
 
-/// RMS difference over RMS.
+/// RMS difference divided by the RMS of `theirs`.
 fn error(ours: impl Iterator<Item = f64>, theirs: impl Iterator<Item = f64>) -> f64 {
     let (mut off, mut size) = (0.0, 0.0);
     for (ours, theirs) in ours.zip(theirs) {

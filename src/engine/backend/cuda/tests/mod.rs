@@ -1,4 +1,4 @@
-//! What can be checked of the CUDA backend without a GPU: terms, compilation, and whole steps on an emulated device.
+//! Tests of the CUDA backend that need no GPU: terms, compilation, and whole steps on an emulated device.
 
 mod cell;
 mod clock;
@@ -19,7 +19,7 @@ use crate::backend::Backend;
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
 
-/// The atoms in the order in which the kernels sort them.
+/// Returns the atoms in the order in which the kernels sort them.
 pub(crate) fn sorted_on_device(system: &System, state: &State) -> Vec<u32> {
     let schedule = ListSchedule::exact(0.5);
     let mut cuda = Cuda::new(system, Emulated::new(0), &schedule).expect("a supported system");

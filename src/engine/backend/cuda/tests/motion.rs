@@ -1,4 +1,4 @@
-//! Steps of an emulated device against those of the host with reference forces.
+//! Tests of integration on an emulated device against the host with reference forces.
 
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::Device;
@@ -17,14 +17,16 @@ use crate::virtual_sites::SitePlan;
 
 const TIMESTEP: f64 = 0.002;
 const STEPS: usize = 5;
-/// Forces of 10³ kJ/mol/nm RMS are right to 2·10⁻⁵ of it, at worst ten times less so: dt²/m · 0.2 kJ/mol/nm is
-/// 10⁻⁶ nm per step for hydrogen; over five steps this adds up to fifteen times as much at worst.
+/// Tolerance of positions, nm. Forces of 10³ kJ/mol/nm RMS are accurate to 2·10⁻⁵ of it, at worst ten times less so:
+/// dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm per step for hydrogen. Over five steps this adds up to fifteen times as much at
+/// worst.
 const POSITION: f64 = 1.5e-5;
-/// Sums of squares of velocities that differ by as much per time step, relative to all.
+/// Tolerance of sums of squares of velocities that differ by [`POSITION`] per time step, relative to the sum.
 const KINETIC: f64 = 1e-6;
-/// Factors in `f64` on both sides, of velocities up to 100 nm/ps.
+/// Tolerance of velocities up to 100 nm/ps that both sides multiply by factors in `f64`.
 const FEW_ROUNDINGS: f64 = 1e-15;
-/// Constraints hold to their tolerance on both sides; constraint forces are forces.
+/// Tolerance of the constraint virial: both sides satisfy constraints to their tolerance, and constraint forces are
+/// as accurate as forces.
 const VIRIAL: f64 = 1e-4;
 
 pub(super) fn advance(sums: bool) -> Leapfrog {
@@ -88,7 +90,7 @@ fn frozen_atoms_stay() {
     assert!(state.velocities[frozen].iter().all(|&velocity| velocity == Vec3::ZERO));
 }
 
-/// A step as both backends do it.
+/// A step that both backends make.
 trait Steps {
     fn forces_now(&mut self);
 }
@@ -124,10 +126,10 @@ fn waters_with_virtual_sites() {
     compare_steps(&Sample::load("tip4pew").all_bonds());
 }
 
-/// Largest error of a constraint, relative: twice what the solver stops at, as that is half a squared length.
+/// Largest relative error of a constraint: twice the tolerance of the solver, which applies to half a squared length.
 const DISTANCE: f64 = 2e-6;
 
-/// Steps with coupled constraints, which are satisfied afterwards.
+/// Compares steps with coupled constraints, which must be satisfied afterwards.
 fn compare_chains(sample: &Sample) {
     compare_steps(sample);
     let mut cuda = sample.emulated(0);
@@ -170,7 +172,7 @@ fn chain_longer_than_a_block_of_threads_has_bonds() {
         let length = (positions[atom as usize + 1] - positions[atom as usize]).norm();
         Constraint { atoms: [atom, atom + 1], length }
     };
-    // a ring at its end
+    // a ring at the end of the chain
     let last = positions.len() as u32 - 1;
     let ring = Constraint {
         atoms: [last - 2, last],
@@ -189,9 +191,10 @@ fn waters_of_unequal_hydrogens_are_triangles() {
     compare_chains(&sample.rigid());
 }
 
-/// Length factors of about 1.005 follow from pressures whose parts are right to [`VIRIAL`] and cancel to a third.
+/// Tolerance of lengths. Scaling factors of about 1.005 follow from pressures whose parts are accurate to [`VIRIAL`]
+/// and cancel to a third.
 const LENGTH: f64 = 3.0 * 5e-3 * VIRIAL;
-/// Work is such a change of length times a virial, in all kinetic energies; twice.
+/// Tolerance of work relative to the kinetic energy: twice such a length error times a virial.
 const WORK: f64 = 2.0 * LENGTH;
 
 #[test]
@@ -204,7 +207,7 @@ fn barostats_on_the_device_are_those_of_the_host() {
     compare_scaling(&Sample::load("tip5p").rigid(), true);
 }
 
-/// A step with thermostat, barostat and removal of motion, and the step after it.
+/// Makes a step with thermostat, barostat and removal of the centre-of-mass motion, and the step after it.
 fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
     let virial = Workload { energy: false, virial: true, ..Workload::FORCES };
     backend.forces(virial).unwrap();
@@ -225,7 +228,7 @@ fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
 fn compare_scaling(sample: &Sample, stochastic: bool) {
     let (mut cuda, mut host) = (sample.emulated(0), host(sample));
     let before = sample.state.cell.unwrap().volume();
-    // so that the cell grows by 1.5 percent, at a pressure that is not known
+    // noise that makes the cell grow by 1.5 percent, whatever the pressure
     let mut probe = self::host(sample);
     probe.forces_now();
     let Kinetic { before: k, constraint_virial, .. } = probe.integrate(advance(true)).unwrap();
@@ -253,7 +256,7 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     assert!(ours.pending_rescaling.is_empty() && theirs.pending_rescaling.is_empty());
 }
 
-/// The state after steps with all couplings and without output.
+/// State after steps with all couplings and without output.
 pub(crate) fn coupled_steps(mut cuda: Cuda<impl Device>) -> State {
     let box_scaling =
         BoxScaling::isotropic(Relaxation { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true });
@@ -288,7 +291,7 @@ fn the_whole_comes_to_rest() {
         cuda.remove_com_motion().unwrap();
         host.remove_com_motion().unwrap();
         let (a, b) = (state_of(&cuda), state_of(&host));
-        // momenta are summed as multiples of 2⁻²⁴ where there is a cell, and in `f64` elsewhere
+        // momenta are summed as multiples of 2⁻²⁴ with a cell, and in `f64` without
         let allowed = if sample.state.cell.is_some() { 1e-6 } else { 1e-12 };
         assert!(largest_difference(&a.velocities, &b.velocities) < allowed);
         assert!(largest_difference(&a.velocities, &sample.state.velocities) > 0.1);
@@ -325,15 +328,16 @@ fn coupling_on_the_device_is_that_of_the_host() {
     }
     assert!(work.abs() > 1.0, "{work}");
     assert_eq!(state_of(&quiet), state_of(&looking));
-    // work goes on from that of a state
+    // work continues from that of an uploaded state
     looking.upload(&state_of(&quiet)).unwrap();
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
 
-/// Rounding error of a tenth of energies that some fifty warps have summed as multiples of 2⁻²⁴ kJ/mol, in five steps.
+/// Rounding error of a tenth of energies that about fifty warps have summed as multiples of 2⁻²⁴ kJ/mol, over five
+/// steps.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
-/// The state after steps without output, with blocks and threads in the given order.
+/// State after steps without output, with blocks and threads in the given order.
 fn quiet_steps(sample: &Sample, order: u32) -> State {
     let mut cuda = sample.emulated(order);
     for step in 0..2 * STEPS {
@@ -374,7 +378,7 @@ fn looking_does_not_change_the_way() {
     }
 }
 
-/// ps
+/// Time for which positions are predicted, ps.
 const LOOKAHEAD: f64 = 0.004;
 
 #[test]
@@ -390,7 +394,7 @@ fn lists_are_pruned_for_where_sites_will_be() {
     let mut expected: Vec<Vec3> = sample.state.positions.iter().zip(&sample.state.velocities).map(flight).collect();
     SitePlan::new(topology).place(&Team::single(), &mut expected);
     assert!(largest_difference(&pruned.positions, &expected) < 1e-12);
-    // sites of the present positions are where they were
+    // pruning leaves virtual sites at their present positions
     let mut now = sample.state.positions.clone();
     SitePlan::new(topology).place(&Team::single(), &mut now);
     assert!(largest_difference(&state_of(&cuda).positions, &now) < 1e-12);

@@ -1,4 +1,4 @@
-//! Velocities that a thermostat renews, on an emulated device against the host.
+//! Tests of velocity refreshments on an emulated device against the host.
 
 use super::motion::{advance, host, largest_difference, state_of};
 use crate::backend::cuda::device::Device;
@@ -18,14 +18,14 @@ use crate::testing::{EVERYTHING, Sample};
 use smallvec::smallvec;
 
 const STEPS: u64 = 5;
-/// As in `motion`, where forces alone differ: random numbers are the same.
+/// Tolerance of positions, nm, as in `motion`: only forces differ, random numbers are the same.
 const POSITION: f64 = 1.5e-5;
-/// That over half a time step, nm/ps.
+/// Tolerance of velocities: [`POSITION`] over half a time step, nm/ps.
 const VELOCITY: f64 = POSITION / 0.001;
-/// Of the work, relative to the kinetic energy: sums of squares of such velocities, each step anew.
+/// Tolerance of work relative to the kinetic energy: sums of squares of velocities with such errors, in each step.
 const WORK: f64 = 5e-6;
 
-/// Friction of 50/ps, so that five steps renew much; the seed and the step have both words.
+/// Friction of 50/ps, so that five steps renew a large part. Seed and step use both words.
 fn refreshed(step: u64) -> Refreshment {
     let bath = Bath { degrees_of_freedom: 0.0, temperature: 400.0, coupling_time: 0.02 };
     let key = (7 | 3 << 40, (1 << 32) - 3 + step);
@@ -95,7 +95,7 @@ fn work_of_constraints_is_reported_as_by_the_host() {
     }
 }
 
-/// Quiet steps within one launch, or steps that are looked at; without a refreshment at every third step.
+/// Makes steps, with output if `look`. Every third step has no refreshment.
 fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) {
     for step in range {
         cuda.forces(if look { EVERYTHING } else { Workload::default() }).unwrap();
@@ -111,7 +111,7 @@ fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) 
     }
 }
 
-/// The state after some of these steps.
+/// State after such steps.
 pub(crate) fn refreshed_steps(mut cuda: Cuda<impl Device>, look: bool) -> State {
     steps(&mut cuda, 0..2 * STEPS, look);
     state_of(&cuda)
@@ -145,8 +145,7 @@ fn the_device_goes_on_by_itself() {
         cuda.integrate_and_refresh(leapfrog(), &refreshed(step)).unwrap();
         kernels.push(cuda.device().tally().kernels - before);
     }
-    // the first refreshment is set by a kernel of its own
-    // and positions are packed by one; by that which integrates in later steps
+    // separate kernels of the first step set the refreshment and pack positions; later the integration packs them
     assert_eq!(kernels, [9, 7, 7, 7]);
 }
 
@@ -179,7 +178,7 @@ fn a_refreshment_follows_a_barostat_as_on_the_host() {
     }
 }
 
-/// The state after steps whose lists expire by displacement, with or without a check at each.
+/// State after steps whose lists expire by displacement, with or without a check at each step.
 fn expiring(sample: &Sample, must_know: bool) -> (State, u64) {
     let schedule = ListSchedule::exact(0.93);
     let cuda = Cuda::new(&sample.system, Emulated::new(0), &schedule).unwrap();

@@ -1,4 +1,4 @@
-//! Position restraints on an emulated device against those of the host.
+//! Tests of position restraints on an emulated device against those of the host.
 
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::emulator::device::Emulated;
@@ -17,16 +17,17 @@ use std::sync::Arc;
 
 const TIMESTEP: f64 = 0.001;
 const K: f64 = 1000.0;
-/// Both sides compute in `f64`; what a device sums is rounded to 2⁻³² kJ/mol/nm per force and 2⁻²⁴ kJ/mol per warp.
+/// Tolerance of energies and forces. Both sides compute in `f64`; sums on a device are rounded to 2⁻³² kJ/mol/nm per
+/// force and 2⁻²⁴ kJ/mol per warp.
 const ROUNDING: f64 = 1e-5;
-/// Work sums up over steps whose positions differ by the roundings of other forces.
+/// Tolerance of work, which adds up over steps whose positions differ by rounding errors of other forces.
 const WORK: f64 = 1e-4;
 
-/// Every third atom at a reference some 0.05 nm away, of a cell a little larger.
+/// Restraints of every third atom to a reference about 0.05 nm away, with a slightly larger reference cell.
 fn restraints(sample: &Sample, scaling: ReferenceScaling, flat_radius: f64, k: impl Into<Schedule>) -> Restraints {
     let offset = |atom: u32| vec3(0.05, -0.03 * f64::from(atom % 2), 0.01 * f64::from(atom % 5));
     let atoms = (0..sample.state.positions.len() as u32).step_by(3);
-    // some atoms of a periodic sample are held in another image
+    // periodic samples have references of some atoms in another image
     let own = |atom: u32| {
         sample.state.cell.map_or(([0; 3], Vec3::ZERO), |cell| {
             let image = [i32::from(atom.is_multiple_of(2)), -2, 0];
@@ -52,7 +53,7 @@ fn host(sample: &Sample) -> Host<Reference> {
     host
 }
 
-/// What restraints add to the forces, energies and virial of a backend.
+/// Energy, forces and virial that restraints add to those of a backend.
 fn added(backend: &mut impl Backend, restraints: &Restraints) -> (f64, Vec<Vec3>, [[f64; 3]; 3]) {
     let [free, held] = [&Restraints::default(), restraints].map(|restraints| {
         backend.restrain(restraints, &[]).expect("restraints");
@@ -94,7 +95,7 @@ fn rising() -> Schedule {
     Schedule::new(vec![(0.0, K), (10.0 * TIMESTEP, 5.0 * K)]).expect("times ascend")
 }
 
-/// One step at a number since the start of the stage; with a barostat after each third.
+/// Makes step `number` since the start of the stage, with a barostat after each third step.
 fn step(backend: &mut impl Backend, number: u64, energy: bool) {
     backend.set_restraint_time(number as f64 * TIMESTEP);
     let (scaled, pending) = (number % 3 == 2, number > 0 && number.is_multiple_of(3));
@@ -152,7 +153,7 @@ fn steps_give_the_same_bits_whatever_is_looked_at() {
         assert!(positions(&other) == positions(&expected), "order {order}");
         assert_eq!(other.restraint_progress().expect("a number"), progress, "order {order}");
     }
-    // from a state in between
+    // continuation from an intermediate state
     let mut before = restrained(&sample, 0, &restraints);
     (0..4).for_each(|number| step(&mut before, number, false));
     let mut state = State::default();
@@ -168,7 +169,7 @@ fn steps_give_the_same_bits_whatever_is_looked_at() {
 #[test]
 fn steps_that_are_replayed_have_their_own_force_constants() {
     let mut sample = Sample::load("argon");
-    // fast enough to leave the lists after some steps
+    // velocities so high that lists expire after some steps
     sample.state.velocities = (0..sample.state.positions.len()).map(|k| vec3(4.0, 0.0, k as f64 * 1e-3)).collect();
     let restraints = restraints(&sample, ReferenceScaling::None, 0.0, rising());
     let lists = ListSchedule::exact(sample.system.settings.longest_cutoff() + 0.05);

@@ -1,4 +1,5 @@
-//! Functions of the kernels in `f32` against those of the CPU in `f64`. Bonded terms are compared in `src/engine/term/tests.rs`.
+//! Tests of functions of the kernels in `f32` against those of the CPU in `f64`. `src/engine/term/tests.rs` compares
+//! bonded terms.
 
 use crate::backend::cuda::emulator;
 use crate::ensemble::barostat::{self, Relaxation, Target, stochastic_rescale};
@@ -11,12 +12,13 @@ use crate::term::testing::random;
 use crate::term::{ewald_excluded, inverse_norm};
 use crate::vec3::{Vec3, vec3};
 
-/// Roundings that the correction of an excluded pair may be off by, relative to 2α/√π (energy) and α³ (force): erf and
-/// exp are right to four units each, and their difference in the force is magnified by 1/(αr)², four where the series ends.
+/// Tolerance of the correction of an excluded pair, in roundings relative to 2α/√π (energy) and α³ (force). erf and
+/// exp are accurate to four units each, and their difference in the force is magnified by 1/(αr)², four where the
+/// series ends.
 const ENERGY_ROUNDINGS: f64 = 8.0;
 const FORCE_ROUNDINGS: f64 = 8.0 * std::f64::consts::FRAC_2_SQRT_PI * 4.0;
 
-/// The same operations on both sides, six of them, each of which a compiler may fuse with the next.
+/// Tolerance in roundings: both sides do the same six operations, each of which a compiler may fuse with the next.
 const FACTOR_ROUNDINGS: f64 = 6.0;
 
 #[test]
@@ -41,7 +43,7 @@ fn factors_of_a_thermostat() {
     let mut random = random(13);
     let bath = Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 0.1 };
     for step in 0..2000 {
-        // down to energies at which noise alone decides, and turns velocities around
+        // down to energies at which noise alone determines the factor, and reverses velocities
         let kinetic = if step == 0 { 0.0 } else { bath.target() * 10f64.powf(random.between(-6.0, 1.0)) };
         for rescaling in [velocity_rescale(bath, 0.02, (1, step), 0), berendsen(bath, 0.02)] {
             let Rescaling { kept, along, across } = rescaling;
@@ -52,7 +54,8 @@ fn factors_of_a_thermostat() {
     }
 }
 
-/// The same operations on both sides, ten of them of numbers near one; the cube root is right to one unit.
+/// Tolerance in roundings: both sides do the same ten operations on numbers near one, and the cube root is accurate
+/// to one unit.
 const DILATION_ROUNDINGS: f64 = 12.0;
 
 #[test]
@@ -91,10 +94,11 @@ fn the_end_of_a_list() {
     assert!(ended.into_iter().all(|times| times > 100), "{ended:?}");
 }
 
-/// Of the inverse of a tensor of inertia whose moments differ by a factor of ten at most; elsewhere by far fewer.
+/// Tolerance in roundings for the inverse of an inertia tensor whose moments differ by a factor of at most ten. Most
+/// errors are far smaller.
 const ROTATION_ROUNDINGS: f64 = 1e3;
 
-/// ω of the device, for atoms at the given places.
+/// Angular velocity ω from the device, for atoms at the given positions.
 fn turning(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
     let mean = |vectors: &[Vec3]| crate::ensemble::motion::weighted_mean(masses, vectors);
     let (centre, drift) = (mean(positions), mean(velocities));
@@ -123,7 +127,7 @@ fn rotation_of_the_whole() {
         let off = (turning(&masses, &positions, &velocities) - exact).norm();
         assert!(off <= ROTATION_ROUNDINGS * f64::EPSILON * exact.norm(), "{off:e} of {exact:?}");
     }
-    // on a line, and at one point
+    // atoms on a line, and atoms at one point
     let axis = vec3(1.0, 2.0, 3.0);
     let (masses, positions) = ([1.0, 16.0, 1.0], [axis * -0.1, axis * 0.02, axis * 0.15]);
     let velocities = positions.map(|r| vec3(2.0, -1.0, 0.0).cross(r));
@@ -132,7 +136,7 @@ fn rotation_of_the_whole() {
     assert_eq!(turning(&[2.0], &[axis], &[axis]), Vec3::ZERO);
 }
 
-/// Values and slopes of one order, within what rounding allows.
+/// Checks values and slopes of splines of one order, to within rounding errors.
 fn check_spline<const N: usize, const OUT: usize>(name: &str) {
     let mut random = random(12);
     for _ in 0..2000 {

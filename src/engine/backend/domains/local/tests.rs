@@ -1,4 +1,5 @@
-//! The pairs that all ranks list together against brute force: every pair within the radius once, on one rank.
+//! Compares the pairs that all ranks list together with a brute-force search: each pair within the radius must be
+//! listed once, on one rank.
 
 use super::*;
 use crate::pair::{
@@ -11,12 +12,12 @@ use crate::vec3::vec3;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Distances from offsets within blocks carry some roundings of `f32`, nm.
+/// Rounding error of distances from `f32` offsets within blocks, nm.
 const ROUNDING: f64 = 5e-6;
 
 /// Atoms i < j, and r_i − r_j in units of 10⁻³ nm.
 type Pair = ([u32; 2], [i64; 3]);
-/// How often each is listed.
+/// Number of times that each pair is listed.
 type Pairs = HashMap<Pair, u32>;
 
 struct Case {
@@ -27,7 +28,7 @@ struct Case {
 }
 
 impl Case {
-    /// Groups of one to four atoms at random places, in any image.
+    /// Random groups of one to four atoms, in any lattice image.
     fn new(shape: usize, atoms: usize, density: f64, seed: u64) -> Self {
         let mut random = Stream::new(seed, Purpose::Test, 0, 0);
         let mut between = |low, high| random.between(low, high);
@@ -55,7 +56,7 @@ impl Case {
         Case { cell, positions, groups, radius: 0.3 * narrowest }
     }
 
-    /// Pairs that the ranks list within the radius.
+    /// Pairs within the radius that the ranks list.
     fn listed(&self, ranks: usize) -> Option<Pairs> {
         let whole = Division::new(&self.cell, 1, 0.0).ok()?;
         let everything: Vec<u32> = (0..self.groups.len() as u32).collect();
@@ -67,14 +68,14 @@ impl Case {
         let division = Division::new(&self.cell, ranks, reach).ok()?;
         let found = Ranks::threads(ranks, |ranks| {
             let ground = Ground { ranks: &ranks, division: &division, cell: &self.cell, groups: &self.groups };
-            // as if everything had been at home on the first rank
+            // initially all groups are at home on the first rank
             let mut home = if ranks.is_first() { everything.clone() } else { vec![] };
             let (mut positions, mut velocities) =
                 (if ranks.is_first() { self.positions.clone() } else { vec![] }, vec![]);
             ground.migrate(&mut home, &mut positions, &mut velocities);
             assert_eq!(home, ground.groups_at_home(&self.positions));
             let (local, halo) = ground.surround(home, reach, &mut positions);
-            // the same positions come again
+            // a second halo exchange brings the same positions
             let mut again = positions.clone();
             again[local.region.home()..].fill(Vec3::ZERO);
             halo.fetch(&ranks, &mut again, &mut vec![]);

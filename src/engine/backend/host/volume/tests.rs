@@ -7,10 +7,10 @@ use crate::testing::Sample;
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
-/// Rounding of positions of some nm, nm.
+/// Rounding error of positions of some nm, in nm.
 const POSITION: f64 = 1e-12;
 
-/// Of x and y, by a fifth of Δ.
+/// A volume move of x and y by a fifth of Δ.
 fn trial(threshold: f64) -> VolumeTrial {
     VolumeTrial {
         extent: 1,
@@ -76,7 +76,7 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
             }
         }
         assert!(after.velocities == state.velocities && after.coupling.trials[1].accepted == 1);
-        // forces are those of a host that starts there
+        // the forces equal those of a host that starts at these positions
         let fresh = self::host(&sample, &after);
         let energy = fresh.evaluation().energies.potential();
         assert!((host.evaluation().energies.potential() - energy).abs() < 1e-9 * energy.abs());
@@ -85,7 +85,7 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
             .sum();
         let work = energy - before.energies.potential() + 0.001 * power;
         assert!((after.coupling.barostat_work - work).abs() < 1e-6 * work.abs(), "{work}");
-        // to first order the energy changes as the virial of molecules says
+        // the first-order energy change follows from the molecular virial
         let internal = (0..molecules.len()).map(|molecule| {
             let atoms = molecules.atoms(molecule);
             let centre = centre_of(atoms, &masses, &state.positions);
@@ -113,7 +113,7 @@ fn a_cell_that_would_be_too_small_is_refused_and_leaves_every_bit() {
         assert!(after == state && host.evaluation().forces == evaluation.forces);
         assert_eq!(host.evaluation().energies.potential(), evaluation.energies.potential());
     }
-    // a trial that makes it larger is a trial like any other
+    // a volume move that enlarges the cell is counted too
     host.try_volume(&VolumeTrial { change: 1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap();
     let moves = state_of(&host).coupling.trials[1];
     assert_eq!((moves.tried, moves.accepted, moves.too_small), (3, 1, 2));
