@@ -78,7 +78,7 @@ impl<'a> Chain<'a> {
         atoms.find(|&atom| self.topology.atoms[atom].name.as_str() == name).and_then(|atom| self.places[atom])
     }
 
-    /// returns the atoms of φ, ψ, ω and χ₁. ω belongs to the residue before the peptide bond, as in MDTraj and
+    /// Returns the atoms of φ, ψ, ω and χ₁. ω belongs to the residue before the peptide bond, as in MDTraj and
     /// MDAnalysis.
     fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 4] {
         let own = |name| self.atom(residue, name);

@@ -26,7 +26,7 @@ pub struct RadiusOfGyration {
 }
 
 impl RadiusOfGyration {
-    /// returns the radius of gyration in nm of each frame passed so far.
+    /// Returns the radius of gyration in nm of each frame passed so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }

@@ -86,7 +86,7 @@ impl RmsdToReference {
         Self { name, by_mass, weights: vec![], reference, spread: 0.0, values: vec![], times: vec![] }
     }
 
-    /// returns the RMSD in nm of each frame passed so far.
+    /// Returns the RMSD in nm of each frame passed so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }

@@ -45,7 +45,7 @@ pub struct Fluctuation {
     name: String,
     by_mass: bool,
     weights: Vec<f64>,
-    /// centred positions of the reference, nm
+    /// positions of the reference, nm
     reference: Vec<Vec3>,
     centre: Vec3,
     count: usize,
@@ -62,7 +62,7 @@ impl Fluctuation {
         Self { name, by_mass, weights: vec![], reference, centre: Vec3::ZERO, count: 0, mean, squares }
     }
 
-    /// returns the RMSF in nm of each atom over the frames passed so far.
+    /// Returns the RMSF in nm of each atom over the frames passed so far.
     pub fn values(&self) -> Vec<f64> {
         self.squares.iter().map(|square| (square / self.count.max(1) as f64).sqrt()).collect()
     }
