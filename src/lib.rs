@@ -255,8 +255,8 @@ pub mod run;
 #[allow(dead_code, reason = "the engine's own tests use more of it")]
 mod testing;
 
-/// Source revision that this was built from; empty where the build did not know it.
+/// Source revision of the build; empty if unknown.
 pub const COMMIT: &str = env!("MD_REVISION");
 
-/// Version of this program, with the source revision where it is known: `0.1.0 (1a2b3c4)`.
+/// Version of this program, with the source revision if known: `0.1.0 (1a2b3c4)`.
 pub const VERSION: &str = env!("MD_VERSION");

@@ -399,7 +399,7 @@ pub fn all() -> Vec<(String, &'static Key)> {
 mod tests {
     use super::*;
 
-    /// The second column of the tables in `coming-from.md` names keys of `md` or other known texts.
+    /// The second column of the tables in `coming-from.md` names existing keys of `md`.
     #[test]
     fn the_page_for_users_of_other_programs_names_keys() {
         const PAGE: &str = include_str!("../../../inputs/coming-from.md");
