@@ -79,8 +79,8 @@
 //! is the total energy minus the work of thermostat, barostat, and restraints whose centres move ([`restraint`]). A
 //! part of the work of couplings depends on the forces of the next step and is added there.
 //!
-//! Barostats scale the cell and the centres of mass of constrained groups. They use positions, velocities and the
-//! pressure of these centres at the time of the forces, and scale isotropically or not ([`ensemble::barostat`]).
+//! Barostats scale the cell and the centres of mass of constrained groups, both positions and velocities, at the time
+//! of the forces. They use the pressure of these centres, and scale isotropically or not ([`ensemble::barostat`]).
 //! Alternatively a step begins with a Monte Carlo volume move of the centres of molecules
 //! ([`ensemble::volume_trial`]). The factor of a thermostat follows from the kinetic energy of the half step whose
 //! velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a coupling, too: it refreshes velocities in

@@ -38,7 +38,7 @@ pub struct GemmRow {
     pub name: String,
     /// `f32` or `f64`
     pub real: String,
-    /// m, k and n
+    /// sizes m, k and n
     pub size: [usize; 3],
     /// `cpu`, or `cuda:0`
     #[serde(default = "cpu")]

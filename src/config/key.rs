@@ -56,7 +56,8 @@ pub enum Kind {
     Schedule(Dimension, Range),
     /// a quantity, or a list of quantities, one for each separately coupled direction
     Quantities(Dimension, Range),
-    /// a schedule as in [`Kind::Schedule`], or a list of schedules or quantities, one for each separately coupled direction
+    /// a schedule as in [`Kind::Schedule`], or a list of schedules or quantities, one for each separately coupled
+    /// direction
     Schedules(Dimension, Range),
     /// a quantity of the first dimension, or of the second if an earlier key of the same table has one of these words
     QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),

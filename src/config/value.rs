@@ -70,7 +70,7 @@ pub enum Value {
 /// Value with its origin and its spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// the value
+    /// checked value
     pub value: Value,
     /// place where it was written
     pub place: Place,

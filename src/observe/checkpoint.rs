@@ -25,9 +25,9 @@ const BUFFER: usize = 1 << 16;
 /// Result of [`read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored<T> {
-    /// the contents
+    /// contents of the checkpoint
     pub body: T,
-    /// why an older checkpoint was taken, if one was
+    /// reason for the fallback to the previous checkpoint, if it was used
     pub warning: Option<String>,
 }
 
@@ -129,7 +129,7 @@ fn with_word(path: &Path, word: &str) -> PathBuf {
     path.with_extension(extension)
 }
 
-/// Why a file is no valid checkpoint.
+/// Reason why a file is not a valid checkpoint.
 enum Fault {
     Missing,
     /// fault, as the predicate of a sentence about the file

@@ -72,7 +72,7 @@ pub struct Summary {
     /// extents of the closed files: rows of energy tables, frames, bytes of final structures
     #[serde(default)]
     pub files: BTreeMap<String, Extent>,
-    /// warnings
+    /// every warning of the run
     pub warnings: Vec<String>,
 }
 

@@ -40,7 +40,7 @@ pub struct TrajectoryInfo {
     pub run_id: String,
     /// version of the program that wrote the file
     pub version: String,
-    /// the input file of the run
+    /// text of the input file of the run
     pub input: String,
     /// size of the file in bytes
     pub size: u64,

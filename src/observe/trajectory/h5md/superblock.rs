@@ -38,7 +38,7 @@ impl Superblock {
         }
     }
 
-    /// True when the last writer did not close the file, or is still writing.
+    /// Whether the last writer did not close the file, or is still writing.
     pub(super) fn is_open_for_writing(&self) -> bool {
         // only version 3 has the flags
         self.0[8] == 3 && self.0[FLAGS] != 0
