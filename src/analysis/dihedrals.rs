@@ -9,8 +9,8 @@ use crate::system::Topology;
 use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
-/// Names that the fourth atom of χ₁ may have (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9): of two
-/// branches the first.
+/// Possible names of the fourth atom of χ₁ (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9).
+/// If the side chain branches, the first branch counts.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 
 /// File of the result: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with /phi_residue, … (0-based
@@ -24,31 +24,31 @@ impl ObservableOptions for Options {
     }
 }
 
-/// The dihedral angles of the residues whose four atoms are selected, in degrees.
+/// Dihedral angles, in degrees, of the residues whose four atoms are selected.
 #[derive(Clone, Debug, Default)]
 pub struct Dihedrals {
     kinds: Vec<Kind>,
     frames: usize,
 }
 
-/// One angle of every residue that has it.
+/// Values of one angle in every residue that has it.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// of the array of the angles, and of that of the residues
+    /// names of the array of angles and of the array of residues
     names: [&'static str; 2],
     residues: Vec<u32>,
-    /// places in the selection
+    /// the four atoms of each angle, as indices into the selection
     atoms: Vec<[usize; 4]>,
-    /// degrees, frame after frame
+    /// angles in degrees, frame after frame
     values: Vec<f32>,
 }
 
-/// Atoms of the residues of a chain by name.
+/// Atoms of the residues of a chain, found by name.
 struct Chain<'a> {
     topology: &'a Topology,
-    /// for every atom its place in the selection
+    /// index of each atom in the selection
     places: Vec<Option<usize>>,
-    /// for every residue the one before it, whose C is bonded to its N
+    /// preceding residue of each residue, whose C is bonded to its N
     before: Vec<Option<usize>>,
 }
 
@@ -72,13 +72,14 @@ impl<'a> Chain<'a> {
         Chain { topology, places, before }
     }
 
-    /// The selected atom of this name.
+    /// Returns the selected atom of this name.
     fn atom(&self, residue: usize, name: &str) -> Option<usize> {
         let mut atoms = self.topology.residue_atoms(residue);
         atoms.find(|&atom| self.topology.atoms[atom].name.as_str() == name).and_then(|atom| self.places[atom])
     }
 
-    /// φ, ψ, ω and χ₁; ω belongs to the residue before the peptide bond, as in MDTraj and MDAnalysis.
+    /// Returns the atoms of φ, ψ, ω and χ₁. ω belongs to the residue before the peptide bond, as in MDTraj and
+    /// MDAnalysis.
     fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 4] {
         let own = |name| self.atom(residue, name);
         let of = |residue: Option<usize>, name| residue.and_then(|residue| self.atom(residue, name));

@@ -1,4 +1,4 @@
-//! The selected atoms of a trajectory in memory, centred and weighted.
+//! Selected atoms of a trajectory in memory, centred and weighted.
 
 use super::pass::Selection;
 use crate::error::{Problem, Result};
@@ -6,8 +6,8 @@ use crate::vec3::Vec3;
 
 /// Positions of the selected atoms of some frames.
 ///
-/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the centre c = Σ w r: then sums over
-/// atoms need no weights, and any rotation acts as on positions.
+/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the centre c = Σ w r. Sums over atoms then
+/// need no weights, and a rotation acts as on positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based
@@ -16,25 +16,25 @@ pub struct Frames {
     pub steps: Vec<i64>,
     /// times of the frames, ps
     pub times: Vec<f64>,
-    /// w_i: equal, or proportional to the masses; they add up to 1
+    /// weights w_i, equal or proportional to the masses; they add up to 1
     pub weights: Vec<f64>,
-    /// whether these are the masses
+    /// whether the weights are the masses
     pub by_mass: bool,
-    /// what the weights were divided by: the number of atoms, or their mass in amu
+    /// sum of the weights before normalisation: the number of atoms, or their mass in amu
     pub total_weight: f64,
     /// centre of the first frame, nm
     pub first_centre: Vec3,
-    /// √w_i (r_i − c) in nm: for each frame all x, then all y, then all z
+    /// scaled positions √w_i (r_i − c) in nm: for each frame all x, then all y, then all z
     pub scaled: Vec<f64>,
 }
 
 impl Frames {
-    /// Memory of so many frames of so many atoms, bytes.
+    /// Memory of `frames` frames of `atoms` atoms, in bytes.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         (3 * size_of::<f64>()) as f64 * frames as f64 * atoms as f64
     }
 
-    /// No frames yet; atoms weigh the same unless masses (amu) are given.
+    /// Creates an empty set of frames. Atoms have equal weights unless masses (amu) are given.
     pub fn new(atoms: Vec<u32>, masses: Option<&[f64]>) -> Result<Self> {
         let raw = masses.map_or_else(|| vec![1.0; atoms.len()], <[f64]>::to_vec);
         let total_weight: f64 = raw.iter().sum();
@@ -45,13 +45,13 @@ impl Frames {
         Ok(Self { atoms, weights, by_mass: masses.is_some(), total_weight, ..Self::default() })
     }
 
-    /// No frames yet, of these atoms.
+    /// Creates an empty set of frames of the selected atoms.
     pub fn of(selection: &Selection<'_>, by_mass: bool) -> Result<Self> {
         let masses = by_mass.then(|| selection.masses());
         Self::new(selection.atoms.to_vec(), masses.as_deref())
     }
 
-    /// How atoms weigh, for the file of a result.
+    /// Describes the weights, for the file of a result.
     pub(super) fn weights_setting(&self) -> (&'static str, String) {
         ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }
@@ -71,17 +71,17 @@ impl Frames {
         }
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// True where no frame was read.
+    /// Whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
 
-    /// Σ w |r − c|² of each frame in nm²: the square of its radius of gyration.
+    /// Returns Σ w |r − c|² of each frame in nm²: the square of its radius of gyration.
     pub fn spreads(&self) -> Vec<f64> {
         self.scaled.chunks_exact(3 * self.atoms.len()).map(|frame| frame.iter().map(|x| x * x).sum()).collect()
     }
@@ -96,7 +96,7 @@ mod tests {
     fn frames_are_centred_by_weight() {
         let mut frames = Frames::new(vec![4, 7], Some(&[1.0, 3.0])).unwrap();
         frames.push(10, 0.5, &[vec3(1.0, 0.0, 2.0), vec3(5.0, 0.0, 2.0)]);
-        // the centre is at 4; √(1/4) · (−3) and √(3/4) · 1
+        // the centre is at 4, so the values are √(1/4) · (−3) and √(3/4) · 1
         let expected = [-1.5, 0.75f64.sqrt(), 0.0, 0.0, 0.0, 0.0];
         assert!(frames.scaled.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", frames.scaled);
         assert_eq!((frames.first_centre, frames.total_weight), (vec3(4.0, 0.0, 2.0), 4.0));

@@ -1,8 +1,9 @@
 //! Analysis of trajectories: RMSD, fluctuations, principal components, radius of gyration, dihedral angles.
 //!
-//! [`pass`] reads frames once, one at a time, and passes each to any number of [`Observable`]s; only what an observable
-//! stores grows with the number of frames. [`write()`] stores the results as HDF5 that h5py reads. [`OBSERVABLES`] lists
-//! those of `md analyze`. To add one: its module, and its row here. Nothing here prints.
+//! [`pass`] reads frames once, one at a time, and passes each to any number of [`Observable`]s. Only what an
+//! observable stores grows with the number of frames. [`write()`] stores the results as HDF5 that h5py reads.
+//! [`OBSERVABLES`] lists the observables of `md analyze`. A new observable is a module, and a row of this list. The
+//! library prints nothing.
 //!
 //! ```
 //! use md::analysis::{Observable, RadiusOfGyration, SelectedFrame, Selection};
@@ -46,7 +47,7 @@ use clap::{ArgMatches, Args, Command};
 use crate::error::Result;
 use crate::observe::trajectory::FrameSource;
 
-/// The observables of `md analyze`.
+/// Observables of `md analyze`.
 pub const OBSERVABLES: [ObservableEntry; 5] = [
     ObservableEntry::new::<rmsd::Options>(
         "rmsd",
@@ -67,15 +68,15 @@ pub const OBSERVABLES: [ObservableEntry; 5] = [
     ),
 ];
 
-/// An observable with its name; its results go to `NAME.h5` unless another file is named.
+/// Registry entry of an observable. Results are written to `NAME.h5` unless another file is given.
 pub struct ObservableEntry {
     /// subcommand of `md analyze`
     pub name: &'static str,
     /// description for the user
     pub about: &'static str,
-    /// adds its options to the subcommand
+    /// function that adds the options of the observable to the subcommand
     pub arguments: fn(Command) -> Command,
-    /// takes them from there
+    /// function that reads the options from the parsed arguments
     pub options: fn(&ArgMatches) -> std::result::Result<Box<dyn ObservableOptions>, clap::Error>,
 }
 
@@ -92,8 +93,8 @@ impl ObservableEntry {
     }
 }
 
-/// The options of an observable.
+/// Options of an observable.
 pub trait ObservableOptions: std::fmt::Debug + Send + Sync {
-    /// Creates the observable for these atoms of a trajectory; may read frames beforehand.
+    /// Creates the observable for the selected atoms of a trajectory. It may read frames beforehand.
     fn observable(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Box<dyn Observable>>;
 }

@@ -12,40 +12,40 @@ use crate::error::{Error, Result};
 /// Results of an observable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// for the file
+    /// arrays for the result file
     pub arrays: Vec<Array>,
-    /// how they were computed, by name: attributes of the file
+    /// settings of the computation, by name; attributes of the result file
     pub settings: Vec<(&'static str, String)>,
-    /// for people, a line each
+    /// lines of a summary for the user
     pub summary: Vec<String>,
 }
 
-/// Numbers with a name.
+/// Named array of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// of the dataset
+    /// name of the dataset
     pub name: &'static str,
     /// extent along each axis, the last varying fastest
     pub shape: Vec<usize>,
-    /// as many as the shape says
+    /// values, as many as the shape says
     pub values: Values,
     /// H5MD unit; empty for pure numbers
     pub unit: &'static str,
 }
 
-/// Numbers of one kind.
+/// Numbers of one type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// 32 bits
+    /// 32-bit floating point
     Single(Vec<f32>),
-    /// 64 bits
+    /// 64-bit floating point
     Double(Vec<f64>),
     /// counts and indices
     Whole(Vec<u32>),
 }
 
 impl Array {
-    /// An array of this shape.
+    /// Creates an array of this shape.
     pub fn new(name: &'static str, shape: &[usize], values: Vec<f64>, unit: &'static str) -> Self {
         Self { name, shape: shape.to_vec(), values: Values::Double(values), unit }
     }
@@ -54,11 +54,11 @@ impl Array {
 /// Provenance of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// file of the trajectory
+    /// path of the trajectory
     pub trajectory: String,
-    /// the selection, word for word
+    /// verbatim text of the selection
     pub selection: String,
-    /// the selected atoms, 0-based
+    /// selected atoms, 0-based
     pub atoms: Vec<u32>,
 }
 

@@ -1,8 +1,8 @@
-//! One pass over the frames of a trajectory.
+//! Pass over the frames of a trajectory, in which each frame is read once.
 //!
-//! Observables see the selected atoms only. Molecules are made whole, and the molecules of a selection are gathered along
-//! their shortest distances ([`crate::image`]), so that results do not depend on the periodic images that a file stores;
-//! or positions stay as they are stored.
+//! Observables see the selected atoms only. By default molecules are made whole, and the molecules of a selection are
+//! gathered along their shortest distances ([`crate::image`]), so that results do not depend on the periodic images
+//! in the file. Alternatively positions stay as they are stored.
 
 use super::output::Findings;
 use crate::cell::PeriodicCell;
@@ -12,40 +12,40 @@ use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::system::{Molecules, Topology};
 use crate::vec3::Vec3;
 
-/// A quantity computed from frames one at a time.
+/// Quantity computed from frames one at a time.
 pub trait Observable {
-    /// Memory for so many frames of so many atoms, bytes.
+    /// Memory for `frames` frames of `atoms` atoms, in bytes.
     fn memory(&self, _frames: usize, _atoms: usize) -> f64 {
         0.0
     }
 
-    /// Called before the first frame. Fails if it cannot be computed for these atoms.
+    /// Called before the first frame. Fails if the observable cannot be computed for these atoms.
     fn begin(&mut self, selection: &Selection<'_>) -> Result<()>;
 
     /// Called for each frame.
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()>;
 
-    /// Called after the last frame: the results.
+    /// Called after the last frame. Returns the results.
     fn finish(&mut self) -> Result<Findings>;
 }
 
-/// The selected atoms.
+/// Selected atoms of a system.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'a> {
-    /// all atoms
+    /// topology of all atoms
     pub topology: &'a Topology,
-    /// the selected ones, 0-based, ascending
+    /// selected atoms, 0-based and ascending
     pub atoms: &'a [u32],
 }
 
 impl Selection<'_> {
-    /// Masses of the selected atoms in amu.
+    /// Returns the masses of the selected atoms in amu.
     pub fn masses(&self) -> Vec<f64> {
         self.atoms.iter().map(|&atom| self.topology.atoms[atom as usize].mass).collect()
     }
 
-    /// Weights of the selected atoms that add up to 1, equal or by mass, and what they were divided by: the number of
-    /// atoms, or their mass in amu.
+    /// Returns the weights of the selected atoms, equal or by mass, which add up to 1, and the sum before
+    /// normalisation: the number of atoms, or their mass in amu.
     pub fn weights(&self, by_mass: bool) -> Result<(Vec<f64>, f64)> {
         let raw = if by_mass { self.masses() } else { vec![1.0; self.atoms.len()] };
         let total: f64 = raw.iter().sum();
@@ -56,56 +56,56 @@ impl Selection<'_> {
     }
 }
 
-/// A frame of the selected atoms.
+/// Frame of the selected atoms.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectedFrame<'a> {
-    /// of the frames that pass, from 0
+    /// index among the frames passed to the observable, from 0
     pub index: usize,
     /// steps since the start of the run
     pub step: i64,
-    /// ps
+    /// time, ps
     pub time: f64,
-    /// lattice, where there is one
+    /// unit cell; `None` if the frame has none
     pub cell: Option<PeriodicCell>,
-    /// nm, in the order of the selection, molecules whole and gathered, or as stored
+    /// positions in nm in the order of the selection, with molecules whole and gathered, or as stored
     pub positions: &'a [Vec3],
 }
 
-/// The frames that were read.
+/// Steps and times of the frames that were read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passed {
-    /// their steps
+    /// step of each frame
     pub steps: Vec<i64>,
-    /// their times, ps
+    /// time of each frame, ps
     pub times: Vec<f64>,
 }
 
-/// Which periodic images the positions of frames are taken in.
+/// Choice of the periodic images of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Images {
-    /// molecules whole, and those of the selection gathered
+    /// molecules are made whole, and the molecules of the selection gathered
     Gathered,
-    /// as the file stores them
+    /// positions are used as stored in the file
     AsStored,
 }
 
-/// Takes the selected atoms out of frames.
+/// Extractor of the selected atoms from frames.
 pub struct Selector<'a> {
     selection: Selection<'a>,
-    /// `None` where positions stay as they are stored
+    /// molecules to gather; `None` if positions stay as stored
     molecules: Option<Gathering>,
 }
 
-/// Of the molecules of frames.
+/// Data to make molecules whole and to gather the selection.
 struct Gathering {
     molecules: Molecules,
     whole: WholeMolecules,
-    /// of the selection
+    /// parts of the selection that are gathered
     parts: Parts,
 }
 
 impl<'a> Selector<'a> {
-    /// For frames of all atoms of the selection's topology.
+    /// Creates the selector for frames of all atoms of the selection's topology.
     pub fn new(selection: Selection<'a>, images: Images) -> Self {
         let molecules = (images == Images::Gathered).then(|| {
             let molecules = selection.topology.molecules();
@@ -115,17 +115,17 @@ impl<'a> Selector<'a> {
         Self { selection, molecules }
     }
 
-    /// The atoms.
+    /// Returns the selection.
     pub fn selection(&self) -> &Selection<'a> {
         &self.selection
     }
 
-    /// The molecules of frames; `None` where positions stay as the file stores them.
+    /// Returns the molecules of frames; `None` if positions stay as stored.
     pub fn molecules(&self) -> Option<&Molecules> {
         self.molecules.as_ref().map(|gathering| &gathering.molecules)
     }
 
-    /// Positions (nm) of the selected atoms. Molecules of the frame are whole afterwards.
+    /// Returns the positions (nm) of the selected atoms. Molecules of the frame are whole afterwards.
     pub fn positions(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
@@ -134,7 +134,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// As [`Self::positions`]; the molecules of the selected atoms move there in the frame, too, with all of their atoms.
+    /// Like [`Self::positions`], but also moves the molecules of the selected atoms, with all of their atoms, to the
+    /// gathered places in the frame.
     pub fn gather(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { molecules, parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
@@ -149,7 +150,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Positions (nm) of the selected atoms of a reference, in the images in which they fit best to `target`.
+    /// Returns the positions (nm) of the selected atoms of a reference, in the periodic images that fit best to
+    /// `target`.
     pub fn reference(&self, frame: &mut StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
@@ -159,7 +161,7 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Positions (nm) of the selected atoms, molecules whole but not gathered.
+    /// Returns the positions (nm) of the selected atoms, with molecules whole but not gathered.
     fn whole(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         if let (Some(Gathering { whole, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
             whole.make_whole(cell, &mut frame.positions);

@@ -1,4 +1,4 @@
-//! Principal components: the directions in which a molecule moves most.
+//! Principal component analysis: the directions of largest motion of a molecule.
 
 use nalgebra::{DMatrix, Matrix3, SymmetricEigen};
 use rayon::prelude::*;
@@ -30,7 +30,7 @@ impl ObservableOptions for Options {
     }
 }
 
-/// Principal components of all frames; stores the selected atoms of each.
+/// Observable of principal components, which stores the selected atoms of every frame.
 struct Components {
     by_mass: bool,
     components: usize,
@@ -76,32 +76,33 @@ impl Observable for Components {
     }
 }
 
-/// Largest eigenvalue problem that is solved: the smaller of 3 × atoms and frames. Time grows with its cube; this one
-/// takes minutes on one core.
+/// Largest dimension of an eigenvalue problem that is solved: the smaller of 3 × atoms and frames. Time grows with
+/// its cube; this size takes minutes on one core.
 pub const LARGEST_PROBLEM: usize = 6000;
-/// Eigenvalues below this part of the largest are rounding errors; their eigenvectors are meaningless.
+/// Smallest significant eigenvalue, as a fraction of the largest. Smaller ones are rounding errors with meaningless
+/// eigenvectors.
 const NEGLIGIBLE: f64 = 1e-12;
 
-/// Covariance of superposed positions, by its eigenvalues and leading eigenvectors.
+/// Eigenvalues and leading eigenvectors of the covariance of superposed positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pca {
     /// mean positions after superposition on the first frame, nm: x, y, z of each atom
     pub mean: Vec<[f64; 3]>,
-    /// all eigenvalues that are not zero, largest first: variances along the eigenvectors, nm² (mass-weighted: amu nm²)
+    /// non-zero eigenvalues, largest first: variances along the eigenvectors, nm² (mass-weighted: amu nm²)
     pub eigenvalues: Vec<f64>,
-    /// leading eigenvectors, each of length 1: x, y, z of each atom
+    /// leading eigenvectors, normalised: x, y, z of each atom
     pub eigenvectors: Vec<Vec<[f64; 3]>>,
-    /// for each frame its coordinates along the leading eigenvectors, nm (mass-weighted: amu^½ nm)
+    /// coordinates of each frame along the leading eigenvectors, nm (mass-weighted: amu^½ nm)
     pub projections: Vec<Vec<f64>>,
 }
 
 impl Pca {
-    /// Superposes all frames on the first and diagonalises the covariance Σ (q − ⟨q⟩)⊗(q − ⟨q⟩)/(F − 1) of F frames, where
-    /// q are the positions, each times the root of its mass where frames are mass-weighted.
+    /// Superposes all frames on the first and diagonalises the covariance Σ (q − ⟨q⟩)⊗(q − ⟨q⟩)/(F − 1) of F frames.
+    /// The q are the positions, in mass-weighted frames each times the root of its mass.
     ///
-    /// With D = 3 × atoms ≤ F the covariance itself is formed, a product of D × F by F × D. With fewer frames the Gram
-    /// matrix of F × F has the same eigenvalues; its eigenvectors u give those of the covariance as Xᵀu/|Xᵀu|, X being
-    /// the frames' deviations by rows (the snapshot method: Sirovich, Q. Appl. Math. 45, 561 (1987),
+    /// If D = 3 × atoms ≤ F, the covariance itself is computed, a product of D × F by F × D. With fewer frames the
+    /// Gram matrix of F × F has the same eigenvalues. Its eigenvectors u give those of the covariance as Xᵀu/|Xᵀu|,
+    /// with the deviations of the frames as rows of X (the snapshot method: Sirovich, Q. Appl. Math. 45, 561 (1987),
     /// doi:10.1090/qam/910462).
     pub fn new(frames: &Frames, components: usize) -> Result<Self> {
         let (count, width) = (frames.len(), 3 * frames.atoms.len());
@@ -117,7 +118,7 @@ impl Pca {
             .help(format!("select at most {} atoms, or take at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3))
             .into());
         }
-        // what frames hold is divided by the root of the total weight
+        // stored frames are divided by the root of the total weight
         let scale = frames.total_weight.sqrt();
         let mut deviations: Vec<f64> = superposed(frames).into_iter().map(|x| x * scale).collect();
         let mean = subtract_mean(&mut deviations, width);
@@ -127,7 +128,7 @@ impl Pca {
         eigenvalues.iter_mut().for_each(|value| *value /= (count - 1) as f64);
         let largest = eigenvalues.first().copied().unwrap_or(0.0);
         eigenvalues.retain(|&value| value > NEGLIGIBLE * largest);
-        // frames have lost their mean, so one direction among them is no deviation
+        // the mean has been subtracted, so F frames span at most F − 1 directions
         eigenvalues.truncate(count - 1);
 
         let kept = components.min(eigenvalues.len());
@@ -146,19 +147,20 @@ impl Pca {
         })
     }
 
-    /// Memory of [`Self::new`] in addition to the frames, bytes: deviations twice, the matrix and its eigenvectors.
+    /// Memory of [`Self::new`] in addition to the frames, in bytes: deviations twice, the matrix and its
+    /// eigenvectors.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         let smaller = frames.min(3 * atoms) as f64;
         2.0 * Frames::bytes(frames, atoms) + (3 * size_of::<f64>()) as f64 * smaller * smaller
     }
 
-    /// Sum of all eigenvalues.
+    /// Returns the sum of all eigenvalues.
     pub fn total_variance(&self) -> f64 {
         self.eigenvalues.iter().sum()
     }
 }
 
-/// A Aᵀ for A of n × k.
+/// Computes A Aᵀ for a matrix A of n × k.
 fn product(a: Matrix<'_, f64>) -> Vec<f64> {
     let mut result = vec![0.0; a.rows() * a.rows()];
     gemm(1.0, a, a.transposed(), 0.0, &mut result);
@@ -186,7 +188,7 @@ fn superposed(frames: &Frames) -> Vec<f64> {
     turned
 }
 
-/// Subtracts the mean of all rows from each; returns it.
+/// Subtracts the mean of all rows from each row. Returns the mean.
 fn subtract_mean(rows: &mut [f64], width: usize) -> Vec<f64> {
     let mut mean = vec![0.0; width];
     for row in rows.chunks_exact(width) {
@@ -200,7 +202,8 @@ fn subtract_mean(rows: &mut [f64], width: usize) -> Vec<f64> {
     mean
 }
 
-/// Eigenvalues of a symmetric matrix of `size` × `size`, largest first, and their eigenvectors one after the other.
+/// Returns the eigenvalues of a symmetric matrix of `size` × `size`, largest first, and the eigenvectors one after
+/// the other.
 fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     let found = SymmetricEigen::new(DMatrix::from_row_slice(size, size, matrix));
     let mut order: Vec<usize> = (0..size).collect();
@@ -209,8 +212,8 @@ fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&k| found.eigenvalues[k]).collect(), vectors.collect())
 }
 
-/// Unit vectors over coordinates, by rows, from eigenvectors over coordinates or over frames; their sign is such that the
-/// largest component is positive.
+/// Returns unit vectors over coordinates, by rows, from eigenvectors over coordinates or over frames. Their sign is
+/// such that the largest component is positive.
 fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f64> {
     let width = deviations.columns();
     let mut vectors = basis.to_vec();
@@ -226,7 +229,7 @@ fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f
     vectors
 }
 
-/// From all x, all y, all z to x, y, z of each atom; `convert` gets atom, axis and value.
+/// Reorders from all x, all y, all z to x, y, z of each atom. `convert` receives atom, axis and value.
 fn by_atom(values: &[f64], convert: impl Fn(usize, usize, f64) -> f64) -> Vec<[f64; 3]> {
     let atoms = values.len() / 3;
     (0..atoms).map(|i| [0, 1, 2].map(|axis| convert(i, axis, values[axis * atoms + i]))).collect()
@@ -237,11 +240,11 @@ mod tests {
     use super::*;
     use crate::vec3::{Vec3, vec3};
 
-    /// Some hundred roundings of numbers of order 1.
+    /// Tolerance for some hundred roundings of numbers of order 1.
     const ROUNDING: f64 = 1e-12;
 
-    /// Six atoms on the axes, at ±1: those on x move by ±a, those on y by ±b, as the frame tells. By symmetry no
-    /// superposition turns them, so the directions and variances are known.
+    /// Six atoms on the axes, at ±1. In each frame the atoms on x move by ±a, those on y by ±b, as given by
+    /// `amplitudes`. By symmetry no superposition rotates them, so directions and variances are known.
     fn breathing(amplitudes: &[[f64; 2]], turned: bool) -> Frames {
         let mut frames = Frames::new((0..6).collect(), None).unwrap();
         for (index, [a, b]) in amplitudes.iter().enumerate() {
@@ -268,7 +271,7 @@ mod tests {
 
     #[test]
     fn breathing_has_two_components() {
-        // a and b uncorrelated, then few frames (Gram matrix) or many (covariance); also with frames turned about
+        // a and b uncorrelated, with few frames (Gram matrix) or many (covariance), and with rotated frames
         let square = [[0.3, 0.1], [0.3, -0.1], [-0.3, 0.1], [-0.3, -0.1]];
         for (repeats, turned) in [(1, false), (6, false), (1, true), (6, true)] {
             let amplitudes = square.repeat(repeats);
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn masses_weigh_variances() {
-        // along a line, two atoms of mass 1 and 4 at distance 1 + d: reduced mass 0.8
+        // two atoms of mass 1 and 4 on a line at distance 1 + d: reduced mass 0.8
         let distances = [1.0, 1.2, 1.4, 1.1];
         let mut frames = Frames::new(vec![0, 1], Some(&[1.0, 4.0])).unwrap();
         distances.iter().for_each(|&d| frames.push(0, 0.0, &[vec3(0.0, 0.0, 3.0), vec3(0.0, d, 3.0)]));
@@ -301,7 +304,7 @@ mod tests {
         let expected = 0.8 * variance(distances.iter().copied());
         assert!((found.eigenvalues[0] - expected).abs() < ROUNDING, "{:?}", found.eigenvalues);
         assert_eq!(found.eigenvalues.len(), 1);
-        // the centre stays where the first frame had it
+        // the centre stays where it is in the first frame
         let middle = distances.iter().sum::<f64>() / 4.0;
         assert!((found.mean[1][1] - found.mean[0][1] - middle).abs() < ROUNDING);
         assert!((found.mean[0][1] * 0.2 + found.mean[1][1] * 0.8 - 0.8).abs() < ROUNDING);

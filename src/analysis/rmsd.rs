@@ -1,4 +1,4 @@
-//! RMSD of all frames from all others.
+//! RMSD between all pairs of frames.
 
 use rayon::prelude::*;
 
@@ -44,7 +44,7 @@ impl ObservableOptions for Options {
     }
 }
 
-/// RMSD of all frames from all others; stores the selected atoms of each.
+/// Observable of the RMSD between all pairs of frames, which stores the selected atoms of each.
 struct AllToAll<C> {
     core: C,
     by_mass: bool,
@@ -90,25 +90,25 @@ impl<C: Core> Observable for AllToAll<C> {
     }
 }
 
-/// Frames on an edge of the tiles in which correlations are formed: 384² of them take 2.6 MiB, of which every element is
-/// used once. Larger tiles reach no higher rate.
+/// Edge, in frames, of the tiles in which correlations are computed. A tile has 9 × 192² numbers, 2.5 MiB in `f64`, and
+/// every number is used once. Larger tiles are not faster.
 const TILE: usize = 192;
 
-/// Deviations of all pairs of frames.
+/// RMSD of all pairs of frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RmsdMatrix {
     /// number of frames
     pub frames: usize,
-    /// nm, row-major, symmetric, zeros on the diagonal
+    /// RMSD in nm, row-major, symmetric, zero on the diagonal
     pub values: Vec<f32>,
 }
 
-/// Root of the mean square deviation (nm) of every pair of frames after their best superposition.
+/// Computes the RMSD (nm) of every pair of frames after optimal superposition.
 ///
-/// The correlations of all pairs are one product: with a matrix of three rows a frame (x, y, z of its atoms) times its
-/// transpose, element (3a + i, 3b + j) is M_ij of frames a and b. It is formed in square tiles above the diagonal, in
-/// `f64`: a deviation is the difference of two numbers that are nearly equal, and comes out to 10⁻⁸ of the radius of
-/// gyration. Tiles are formed by `core`, the rest on the current rayon pool.
+/// The correlations of all pairs are one product: a matrix with three rows per frame (x, y, z of its atoms) times its
+/// transpose. Its element (3a + i, 3b + j) is M_ij of frames a and b. The product is computed in square tiles above
+/// the diagonal, in `f64`: an RMSD is the difference of two nearly equal numbers, and is accurate to 10⁻⁸ of the
+/// radius of gyration. `core` computes the tiles, the current rayon pool the rest.
 pub fn rmsd_matrix(core: &impl Core, frames: &Frames) -> Result<RmsdMatrix> {
     let count = frames.len();
     let mut values = zeros(count)?;
@@ -157,29 +157,29 @@ fn zeros(count: usize) -> Result<Vec<f32>> {
 }
 
 impl RmsdMatrix {
-    /// Bytes for so many frames.
+    /// Memory for `frames` frames, in bytes.
     pub fn bytes(frames: usize) -> f64 {
         size_of::<f32>() as f64 * (frames as f64).powi(2)
     }
 
-    /// Deviations (nm) of frame `index` from all.
+    /// Returns the RMSD (nm) of frame `index` from all frames.
     pub fn row(&self, index: usize) -> &[f32] {
         &self.values[index * self.frames..][..self.frames]
     }
 
-    /// Mean over all pairs of different frames, nm; zero where there are none.
+    /// Returns the mean over all pairs of different frames, nm; zero if there are none.
     pub fn mean(&self) -> f64 {
         let pairs = (self.frames * self.frames.saturating_sub(1)) as f64;
         self.values.iter().map(|&value| f64::from(value)).sum::<f64>() / pairs.max(1.0)
     }
 
-    /// The pair of frames that differ most, and by how much (nm).
+    /// Returns the pair of frames with the largest RMSD, and that RMSD (nm).
     pub fn largest(&self) -> ([usize; 2], f32) {
         let place = (0..self.values.len()).max_by(|&a, &b| self.values[a].total_cmp(&self.values[b]));
         place.map_or(([0; 2], 0.0), |at| ([at % self.frames, at / self.frames], self.values[at]))
     }
 
-    /// The frame with the smallest mean square deviation from all others.
+    /// Returns the frame with the smallest mean square deviation from all others.
     pub fn central(&self) -> usize {
         let square = |index: usize| self.row(index).iter().map(|&v| f64::from(v).powi(2)).sum::<f64>();
         let squares: Vec<f64> = (0..self.frames).map(square).collect();
@@ -193,7 +193,7 @@ mod tests {
     use crate::compute::HostCore;
     use crate::vec3::{Vec3, vec3};
 
-    /// Frames of an isosceles triangle with base 2 and height 3 h, turned and moved about.
+    /// Frames of an isosceles triangle with base 2 and height 3 h, rotated and translated.
     fn triangles(heights: &[f64]) -> Frames {
         let mut frames = Frames::new(vec![0, 1, 2], None).unwrap();
         for (index, h) in heights.iter().enumerate() {
@@ -205,12 +205,12 @@ mod tests {
         frames
     }
 
-    /// Storage in f32, and the square root of roundings of order 1 in f64.
+    /// Tolerance for storage in f32, and for the square root of roundings of order 1 in f64.
     const ROUNDING: f64 = 1e-7;
 
     #[test]
     fn triangles_differ_by_their_heights() {
-        // more than a tile; centred heights are −h, −h, 2 h, bases agree: Σ (Δh)² (1 + 1 + 4)/3
+        // more frames than a tile; centred heights are −h, −h, 2 h, bases agree: Σ (Δh)² (1 + 1 + 4)/3
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
         let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {

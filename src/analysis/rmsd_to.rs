@@ -10,7 +10,7 @@ use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::superpose::{correlation, overlap};
 use crate::vec3::Vec3;
 
-/// The reference of an RMSD.
+/// Reference of an RMSD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// frame of the trajectory, from 0
@@ -20,7 +20,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// `first`, a number, or else the name of a file.
+    /// Parses `first`, the number of a frame, or the name of a file.
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         Ok(match (text, text.parse()) {
             ("first", _) => Reference::Frame(0),
@@ -29,7 +29,8 @@ impl Reference {
         })
     }
 
-    /// Its selected atoms, in the images in which they fit best to the first frame.
+    /// Returns the positions of the selected atoms of the reference, in the periodic images that fit best to the
+    /// first frame.
     pub fn positions(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Vec<Vec3>> {
         let count = trajectory.frames();
         if let Reference::Frame(index) = self
@@ -64,34 +65,34 @@ impl std::fmt::Display for Reference {
     }
 }
 
-/// Root of the (weighted) mean square deviation of each frame from a reference after the best superposition, in nm.
+/// Root of the (weighted) mean square deviation of each frame from a reference after optimal superposition, in nm.
 #[derive(Clone, Debug)]
 pub struct RmsdToReference {
     /// description of the reference
     name: String,
     by_mass: bool,
     weights: Vec<f64>,
-    /// centred, nm
+    /// centred positions of the reference, nm
     reference: Vec<Vec3>,
-    /// Σ w |r|² of it, nm²
+    /// Σ w |r|² of the reference, nm²
     spread: f64,
     values: Vec<f64>,
     times: Vec<f64>,
 }
 
 impl RmsdToReference {
-    /// Against the selected atoms of a structure (nm), which is called `name`.
+    /// Creates the observable for the selected atoms of a reference (nm) that is called `name`.
     pub fn new(name: String, reference: Vec<Vec3>, by_mass: bool) -> Self {
         Self { name, by_mass, weights: vec![], reference, spread: 0.0, values: vec![], times: vec![] }
     }
 
-    /// nm, for each frame that has passed.
+    /// Returns the RMSD in nm of each frame passed so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 }
 
-/// Takes the weighted centre off; gives Σ w |r|².
+/// Subtracts the weighted centre. Returns Σ w |r|².
 fn centre(positions: &mut [Vec3], weights: &[f64]) -> f64 {
     let centre = positions.iter().zip(weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
     positions.iter_mut().for_each(|r| *r -= centre);
@@ -135,8 +136,8 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Isosceles triangles of base 2 and height 3 h, turned and moved: centred heights are −h, −h, 2 h, so that their
-    /// deviation is √(Σ (Δh)² (1 + 1 + 4)/3) = √2 Δh.
+    /// Isosceles triangles of base 2 and height 3 h, rotated and translated: centred heights are −h, −h, 2 h, so that
+    /// their RMSD is √(Σ (Δh)² (1 + 1 + 4)/3) = √2 Δh.
     #[test]
     fn triangles_differ_by_their_heights() {
         let triangle = |h: f64, turn: f64| {
@@ -156,7 +157,7 @@ mod tests {
                 found.frame(&SelectedFrame { index, step: 0, time: 0.0, cell: None, positions: &positions }).unwrap();
             }
             for (value, h) in found.values().iter().zip(heights) {
-                // the square root of roundings of order 1
+                // tolerance for the square root of roundings of order 1
                 assert!((value - 2f64.sqrt() * (h - 1.0f64).abs()).abs() < 1e-7, "{h}: {value}");
             }
         }

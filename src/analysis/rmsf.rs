@@ -1,4 +1,4 @@
-//! Root mean square fluctuation of atoms, and the B-factors that follow.
+//! Root mean square fluctuation (RMSF) of atoms, and the B-factors that follow from it.
 
 use std::f64::consts::PI;
 
@@ -11,7 +11,7 @@ use crate::observe::trajectory::FrameSource;
 use crate::superpose::{correlation, rotation};
 use crate::vec3::Vec3;
 
-/// Å² in a nm²: the unit of B-factors in PDB files.
+/// Conversion from nm² to Å², the unit of B-factors in PDB files.
 const SQUARE_ANGSTROMS: f64 = 100.0;
 
 /// File of the result: /rmsf (nm), /b_factor (Å²) and /mean (nm, atoms × 3) of each atom, /time, /step, /atoms
@@ -33,34 +33,36 @@ impl ObservableOptions for Options {
     }
 }
 
-/// √⟨|r − ⟨r⟩|²⟩ in nm of each atom, after the best superposition of every frame on a reference.
+/// Root mean square fluctuation √⟨|r − ⟨r⟩|²⟩ in nm of each atom, after optimal superposition of every frame on a
+/// reference.
 ///
-/// Means and squares are updated frame by frame (Welford, Technometrics 4, 419 (1962), doi:10.1080/00401706.1962.10490022),
-/// so that no frame is stored. An isotropic B-factor is 8π²/3 of the mean square fluctuation.
+/// Means and squares are updated frame by frame (Welford, Technometrics 4, 419 (1962),
+/// doi:10.1080/00401706.1962.10490022), so that no frame is stored. An isotropic B-factor is 8π²/3 of the mean square
+/// fluctuation.
 #[derive(Clone, Debug)]
 pub struct Fluctuation {
     /// description of the reference
     name: String,
     by_mass: bool,
     weights: Vec<f64>,
-    /// nm
+    /// positions of the reference, nm
     reference: Vec<Vec3>,
     centre: Vec3,
     count: usize,
-    /// of superposed positions, nm
+    /// mean of the superposed positions, nm
     mean: Vec<Vec3>,
     /// Σ |r − ⟨r⟩|² of each atom, nm²
     squares: Vec<f64>,
 }
 
 impl Fluctuation {
-    /// About the selected atoms of a structure (nm), which is called `name`.
+    /// Creates the observable for superposition on the selected atoms of a structure (nm) that is called `name`.
     pub fn new(name: String, reference: Vec<Vec3>, by_mass: bool) -> Self {
         let (mean, squares) = (vec![Vec3::ZERO; reference.len()], vec![0.0; reference.len()]);
         Self { name, by_mass, weights: vec![], reference, centre: Vec3::ZERO, count: 0, mean, squares }
     }
 
-    /// nm, of each atom over the frames that have passed.
+    /// Returns the RMSF in nm of each atom over the frames passed so far.
     pub fn values(&self) -> Vec<f64> {
         self.squares.iter().map(|square| (square / self.count.max(1) as f64).sqrt()).collect()
     }
@@ -124,8 +126,8 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Four atoms at the corners of a large square; a fifth, of next to no weight, swings by ±a about the middle. However the
-    /// frames are turned and moved, only the fifth fluctuates, by a.
+    /// Four atoms at the corners of a large square, and a fifth of negligible weight that swings by ±a about the
+    /// middle. For any rotation and translation of the frames only the fifth atom fluctuates, by a.
     #[test]
     fn one_atom_swings() {
         let name = Name::new("X");
@@ -145,7 +147,7 @@ mod tests {
             let positions = frame(index);
             found.frame(&SelectedFrame { index, step: 0, time: 0.0, cell: None, positions: &positions }).unwrap();
         }
-        // the square root of roundings of order 1, and the weight of the fifth atom
+        // tolerance for the square root of roundings of order 1, and for the weight of the fifth atom
         for (value, expected) in found.values().iter().zip([0.0, 0.0, 0.0, 0.0, amplitude]) {
             assert!((value - expected).abs() < 1e-7, "{:?}", found.values());
         }

@@ -1,23 +1,24 @@
-//! Comparison with an older report.
+//! Comparison with an earlier report.
 
 use super::{Range, Report, Row};
 
-/// Slower by no more than this is no regression, however little the repeats scatter.
+/// Smallest slowdown that counts as a regression, even if the repeats scatter less.
 const NOISE: f64 = 0.02;
 
-/// A row that became slower beyond noise.
+/// Row that became slower beyond noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
-    /// system, threads, instruction set
+    /// name of the row: system, threads, instruction set
     pub what: String,
-    /// ns/day before
+    /// speed before, ns/day
     pub before: Range,
-    /// ns/day now
+    /// speed now, ns/day
     pub now: Range,
 }
 
-/// Rows of `now` that are slower than the same rows of `before`: ranges that do not overlap, and medians more than 2 %
-/// apart. Rows without a partner are not looked at; the second number says how many have one.
+/// Returns the rows of `now` that are slower than the same rows of `before`: their ranges do not overlap, and their
+/// medians differ by more than 2 %. Rows without a counterpart are ignored. The second number counts the rows with a
+/// counterpart.
 pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     let partner = |row: &Row| before.rows.iter().find(|old| key(old) == key(row)).map(|old| old.ns_per_day);
     let pairs: Vec<(&Row, Range)> = now.rows.iter().filter_map(|row| Some((row, partner(row)?))).collect();
@@ -28,7 +29,7 @@ pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     (found.collect(), pairs.len())
 }
 
-/// What makes two rows the same measurement.
+/// Key by which two rows are the same measurement.
 fn key(row: &Row) -> (&str, usize, usize, &str, &str) {
     (&row.name, row.atoms, row.threads, &row.simd, &row.device)
 }

@@ -1,9 +1,9 @@
 //! Detects other programs that use the processors during a benchmark.
 
-/// From this part of the processors' time on, figures say more about the others than about this program.
+/// Fraction of the processors' time used by other programs above which results are unreliable.
 pub(super) const DISTURBED: f64 = 0.05;
 
-/// Clock ticks since the machine started: of all processors, of those the busy ones, and of this process.
+/// Clock ticks since the machine started: of all processors, of these the busy ones, and of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ticks {
     all: f64,
@@ -12,26 +12,27 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Now; `None` where the system does not say.
+    /// Reads the present ticks; `None` if the system does not report them.
     pub(super) fn now() -> Option<Self> {
         let read = |path| std::fs::read_to_string(path).ok();
         Self::parse(&read("/proc/stat")?, &read("/proc/self/stat")?)
     }
 
-    /// From the texts of Linux' `/proc/stat` and `/proc/self/stat` (proc(5)).
+    /// Parses Linux' `/proc/stat` and `/proc/self/stat` (proc(5)).
     fn parse(machine: &str, process: &str) -> Option<Self> {
         let line = machine.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<f64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        // user, nice, system, idle, waiting for disks, interrupts (2), stolen by the host; guests are part of user
+        // user, nice, system, idle, waiting for disks, interrupts (2), stolen by the host; guests are included in
+        // user
         let all = ticks.iter().take(8).sum();
         let idle = ticks.get(3)? + ticks.get(4)?;
-        // the name of the program, in parentheses, may hold anything; user and system time are fields 14 and 15
+        // the program name in parentheses may contain any character; user and system time are fields 14 and 15
         let mut fields = process.rsplit_once(')')?.1.split_whitespace().skip(11);
         let mut next = || fields.next()?.parse::<f64>().ok();
         Some(Ticks { all, busy: all - idle, own: next()? + next()? })
     }
 
-    /// Part of the processors' time since `before` that others used.
+    /// Returns the fraction of the processors' time since `before` that other programs used.
     pub(super) fn others_since(&self, before: &Ticks) -> f64 {
         let all = (self.all - before.all).max(1.0);
         ((self.busy - before.busy - (self.own - before.own)) / all).clamp(0.0, 1.0)
@@ -48,7 +49,7 @@ mod tests {
             |own: u32| format!("854 (a (b) c) R 851 851 14231 0 -1 4194304 100 0 0 0 {own} 5 0 0 20 0 1 0 157\n");
         let before = Ticks::parse("cpu  100 200 50 1000 10 0 5 5 7 7\ncpu0 1 2 3 4", &process(60)).unwrap();
         assert_eq!(before, Ticks { all: 1370.0, busy: 360.0, own: 65.0 });
-        // 100 more ticks: 30 idle, 70 busy, of which 50 were ours
+        // 100 more ticks: 30 idle, 70 busy, of which 50 belong to this process
         let after = Ticks::parse("cpu  150 215 55 1030 10 0 5 5 9 9\n", &process(110)).unwrap();
         assert!((after.others_since(&before) - 0.2).abs() < 1e-12);
         assert_eq!(Ticks::parse("nothing", "else"), None);

@@ -1,4 +1,4 @@
-//! Benchmarks of the compute core: devices, and how a call is timed.
+//! Benchmarks of the compute core: devices, and the timing of a call.
 
 use std::time::{Duration, Instant};
 
@@ -7,42 +7,42 @@ use crate::compute::Core;
 use crate::error::Result;
 use crate::run::Engine;
 
-/// What does the work.
+/// Device of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// `cpu`, or `cuda:0`
     pub device: String,
-    /// threads of the CPU; none for a device
+    /// number of CPU threads; 0 for a GPU
     pub threads: usize,
-    /// operations per second that are possible in `f32`, where that is known
+    /// peak operations per second in `f32`, if known
     pub peak: Option<f64>,
 }
 
 impl Place {
-    /// The threads of an engine.
+    /// Returns the CPU with the threads of an engine.
     pub fn cpu(engine: &Engine, roofline: &Roofline) -> Self {
         Place { device: cpu(), threads: engine.threads, peak: Some(roofline.peak) }
     }
 
-    /// The GPU of this number.
+    /// Returns the GPU with this number.
     pub fn cuda(number: u32) -> Self {
         Place { device: format!("cuda:{number}"), threads: 0, peak: None }
     }
 }
 
-/// The device of rows that are older than devices.
+/// Returns the device of rows from reports that did not store it.
 pub(super) fn cpu() -> String {
     "cpu".into()
 }
 
-/// Mean wall time in seconds of as many calls as fill `patience`, at least one, until all of their work has been done. A
-/// device starts one call while it is at work on another.
+/// Mean wall time in seconds per call, measured until all work is done. Calls are repeated, at least once, until they
+/// take as long as `patience`. A GPU queues a call while another is running.
 pub(super) fn seconds_per_call(
     core: &impl Core,
     patience: Duration,
     mut call: impl FnMut() -> Result<()>,
 ) -> Result<f64> {
-    /// Calls of nothing would never fill it.
+    /// Largest number of calls, because calls without work would never take that long.
     const MOST: f64 = 1e5;
     let mut timed = |calls: u32| -> Result<f64> {
         core.wait()?;

@@ -4,22 +4,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::BOLTZMANN;
 
-/// Fewer samples than this say nothing about their own scatter.
+/// Smallest number of samples from which their scatter can be estimated.
 const FEWEST_SAMPLES: usize = 10;
 
 /// Slope of the conserved energy, kT/ns per degree of freedom.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// of the straight line of least squares
+    /// slope of the least-squares line
     pub slope: f64,
-    /// its standard error
+    /// standard error of the slope
     pub error: f64,
 }
 
-/// From samples (ps, kJ/mol) at one distance; `None` where they are too few.
+/// Computes the drift from samples (ps, kJ/mol) at equal intervals; `None` if there are too few.
 ///
-/// The error is s/√Σ(t − t̄)² with the residual scatter s, times √((1 + ρ)/(1 − ρ)) for the correlation ρ of neighbouring
-/// residuals where it is positive (Lee & Lund, Biometrika 91, 240 (2004), doi:10.1093/biomet/91.1.240).
+/// The error is s/√Σ(t − t̄)² with the residual scatter s, times √((1 + ρ)/(1 − ρ)) if the correlation ρ of
+/// neighbouring residuals is positive (Lee & Lund, Biometrika 91, 240 (2004), doi:10.1093/biomet/91.1.240).
 pub fn drift(samples: &[(f64, f64)], temperature: f64, degrees_of_freedom: usize) -> Option<Drift> {
     if samples.len() < FEWEST_SAMPLES || temperature <= 0.0 || degrees_of_freedom == 0 {
         return None;
@@ -37,7 +37,7 @@ pub fn drift(samples: &[(f64, f64)], temperature: f64, degrees_of_freedom: usize
         0.0
     };
     let error = (squares / (count - 2.0) / spread * (1.0 + correlation) / (1.0 - correlation)).sqrt();
-    // kJ/mol/ps to kT/ns per degree of freedom
+    // conversion from kJ/mol/ps to kT/ns per degree of freedom
     let scale = 1000.0 / (BOLTZMANN * temperature * degrees_of_freedom as f64);
     Some(Drift { slope: slope * scale, error: error * scale })
 }
@@ -48,13 +48,14 @@ mod tests {
 
     #[test]
     fn a_line_with_alternating_noise_has_its_slope_and_textbook_error() {
-        // y = 2t ± 0.5 at t = 0, 0.2, … 3.8 ps, signs in pairs + − − + that are orthogonal to 1 and t
+        // y = 2t ± 0.5 at t = 0, 0.2, … 3.8 ps, with signs in pairs + − − + that are orthogonal to 1 and t
         let signs = [1.0, -1.0, -1.0, 1.0];
         let samples: Vec<_> =
             (0..20u32).map(|i| (0.2 * f64::from(i), 0.4 * f64::from(i) + 0.5 * signs[i as usize % 4])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);
-        // Σ(t − t̄)² = 0.2² n(n² − 1)/12; of 19 pairs of neighbours nine are alike and ten not: no positive correlation
+        // Σ(t − t̄)² = 0.2² n(n² − 1)/12; of 19 pairs of neighbours nine have equal signs and ten do not: no positive
+        // correlation
         let spread: f64 = 0.04 * 20.0 * 399.0 / 12.0;
         let error = (20.0 * 0.25 / 18.0 / spread).sqrt();
         assert!((found.slope / (2.0 * unit) - 1.0).abs() < 1e-12, "{found:?}");
@@ -63,8 +64,8 @@ mod tests {
 
     #[test]
     fn correlated_noise_has_a_larger_error() {
-        // ± 0.5 in runs of five, + − − +: of 19 pairs of neighbours 17 are alike and two not, ρ = 15/20 about the mean and,
-        // the residuals being those of a line of slope zero by symmetry, about the line
+        // ± 0.5 in runs of five, + − − +: of 19 pairs of neighbours 17 have equal signs and two do not, so ρ = 15/20
+        // about the mean. By symmetry the fitted line has slope zero, so ρ is the same about the line.
         let samples: Vec<_> = (0..20u32).map(|i| (f64::from(i), [0.5, -0.5, -0.5, 0.5][i as usize / 5])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);

@@ -10,12 +10,12 @@ use super::row::Range;
 use crate::compute::Core;
 use crate::error::Result;
 
-/// Edges of cubes: the mesh of DHFR is 56 to 64, that of 156,000 atoms about 100.
+/// Edges of cubic meshes. The mesh of DHFR has an edge of 56 to 64, that of 156,000 atoms about 100.
 const SIZES: [usize; 10] = [32, 40, 48, 56, 64, 72, 80, 96, 108, 128];
-/// Time spent on each repeat of each size.
+/// Measurement time of each repeat of each size.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A forward or an inverse transform of n³ points, the mean of both.
+/// Mean of a forward and an inverse transform of n³ points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FftRow {
     /// points along an edge
@@ -23,18 +23,18 @@ pub struct FftRow {
     /// `cpu`, or `cuda:0`
     #[serde(default = "cpu")]
     pub device: String,
-    /// threads of the CPU; none for a device
+    /// number of CPU threads; 0 for a GPU
     pub threads: usize,
     /// wall time of a call
     pub us: Range,
-    /// at 5/2 N log₂ N operations for N real points, at the median
+    /// speed at the median, counting 5/2 N log₂ N operations for N real points
     pub gflops: f64,
-    /// the same over the measured peak, where there is one
+    /// fraction of the measured peak, if there is one
     #[serde(default)]
     pub peak_share: Option<f64>,
 }
 
-/// Times transforms in `f32`; arrays stay where they are transformed.
+/// Times transforms in `f32`. Arrays stay on the device that transforms them.
 pub fn measure_fft(core: &impl Core, place: &Place, repeats: usize) -> Result<Vec<FftRow>> {
     SIZES.iter().map(|&size| measure_size(core, size, place, repeats)).collect()
 }
@@ -42,7 +42,8 @@ pub fn measure_fft(core: &impl Core, place: &Place, repeats: usize) -> Result<Ve
 fn measure_size(core: &impl Core, size: usize, place: &Place, repeats: usize) -> Result<FftRow> {
     let points = (size * size * size) as f64;
     let mut fft = core.plan::<f32>([size; 3])?;
-    // zeros stay zeros: forward and inverse together multiply by the number of points, and soon nothing else would be finite
+    // zeros stay zeros; other values would overflow, because forward and inverse together multiply by the number of
+    // points
     let mut real = core.zeros::<f32>(size * size * size)?;
     let mut complex = core.zeros::<Complex<f32>>(size * size * (size / 2 + 1))?;
     let mut both_ways = || {

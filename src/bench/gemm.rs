@@ -9,21 +9,21 @@ use super::row::Range;
 use crate::compute::{Core, Operand, Real};
 use crate::error::Result;
 
-/// Edges of square matrices.
+/// Edges of the square matrices.
 const SQUARES: [usize; 4] = [256, 512, 1024, 2048];
-/// Time spent on each repeat of each shape, or one call.
+/// Measurement time of each repeat of each shape; at least one call.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A product of m × k by k × n.
+/// Shape of a matrix product, m × k by k × n.
 #[derive(Clone, Copy)]
 struct Shape {
     name: &'static str,
     size: [usize; 3],
-    /// which of the two is stored as its transpose
+    /// whether each of the two matrices is stored transposed
     transposed: [bool; 2],
 }
 
-/// What `md analyze` multiplies, in `f64`: 2500 atoms are the heavy ones of a protein of 300 residues, 300 their Cα.
+/// Products of `md analyze`, in `f64`: 2500 atoms are the heavy atoms of a protein of 300 residues, 300 its Cα.
 const ANALYSIS: [Shape; 4] = [
     Shape { name: "rmsd, a tile", size: [576, 2500, 576], transposed: [false, true] },
     Shape { name: "superposition", size: [3000, 2500, 3], transposed: [false, true] },
@@ -31,29 +31,30 @@ const ANALYSIS: [Shape; 4] = [
     Shape { name: "pca, few frames", size: [1000, 7500, 1000], transposed: [false, true] },
 ];
 
-/// A shape, timed.
+/// Timing of one shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GemmRow {
-    /// its use
+    /// use of the product
     pub name: String,
     /// `f32` or `f64`
     pub real: String,
-    /// m, k and n
+    /// sizes m, k and n
     pub size: [usize; 3],
     /// `cpu`, or `cuda:0`
     #[serde(default = "cpu")]
     pub device: String,
-    /// threads of the CPU; none for a device
+    /// number of CPU threads; 0 for a GPU
     pub threads: usize,
     /// wall time of a call
     pub us: Range,
-    /// at 2 m k n operations, at the median
+    /// speed at the median, counting 2 m k n operations
     pub gflops: f64,
-    /// the same over the measured peak, where there is one: for `f64` half of that for `f32`, as registers hold half as many
+    /// fraction of the measured peak, if there is one; the peak of `f64` is half that of `f32`, as registers hold
+    /// half as many
     pub peak_share: Option<f64>,
 }
 
-/// Times products; matrices stay where they are multiplied.
+/// Times products. Matrices stay on the device that multiplies them.
 pub fn measure_gemm(core: &impl Core, place: &Place, repeats: usize) -> Result<Vec<GemmRow>> {
     let squares = SQUARES.map(|n| Shape { name: "square", size: [n; 3], transposed: [false; 2] });
     let half = place.peak.map(|peak| 0.5 * peak);
@@ -79,7 +80,7 @@ fn row(shape: &Shape, real: &str, us: Range, place: &Place, peak: Option<f64>) -
     }
 }
 
-/// Microseconds of a product of matrices full of ones.
+/// Returns the wall time in µs of a product of matrices full of ones.
 fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Range> {
     let [m, k, n] = shape.size;
     let [zero, one] = [0.0, 1.0].map(T::nearest);
@@ -95,7 +96,7 @@ fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Ran
     Ok(Range::new(&times.collect::<Result<Vec<f64>>>()?))
 }
 
-/// A matrix that fills an array.
+/// Returns the matrix that fills an array.
 fn stored<A>(array: &A, [rows, columns]: [usize; 2], transposed: bool) -> Operand<'_, A> {
     if transposed { Operand::new(array, 0..columns, rows).transposed() } else { Operand::new(array, 0..rows, columns) }
 }

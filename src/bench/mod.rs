@@ -1,7 +1,8 @@
 //! Benchmarks: a suite of systems at fixed settings, time per phase, and the roofline of the machine.
 //!
-//! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`], [`Roofline`]
-//! measures the machine, [`regressions`] compares with an older report. Nothing here prints or leaves files.
+//! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`],
+//! [`Roofline`] measures the machine, and [`regressions`] compares with an earlier report. This module prints nothing
+//! and leaves no files.
 
 mod chart;
 mod compare;
@@ -37,31 +38,31 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// version of this program
     pub version: String,
-    /// source revision, where the build knew it
+    /// source revision of the build, if known
     pub commit: Option<String>,
-    /// computer
+    /// name of the computer
     pub host: String,
-    /// its processor
+    /// name of the processor
     pub processor: String,
-    /// processors that this program may use
+    /// number of processors that this program may use
     #[serde(default)]
     pub processors: usize,
     /// day of the measurement, as 2026-01-31
     #[serde(default)]
     pub date: String,
-    /// what the processor can do, for each number of threads and instruction set
+    /// rooflines of the processor, for each number of threads and instruction set
     pub rooflines: Vec<Roofline>,
-    /// systems
+    /// benchmarks of systems
     pub rows: Vec<Row>,
     /// Fourier transforms of the shared compute core
     pub core: Vec<FftRow>,
-    /// its products of matrices
+    /// matrix products of the shared compute core
     #[serde(default)]
     pub gemm: Vec<GemmRow>,
 }
 
 impl Report {
-    /// Of this program on this machine, without results.
+    /// Creates a report of this program on this machine, without results.
     pub fn new() -> Self {
         Report {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -74,14 +75,14 @@ impl Report {
         }
     }
 
-    /// `md 0.1.0`, with the revision where it is known.
+    /// Returns name and version of the program, as `md 0.1.0`, with the revision if known.
     pub fn program(&self) -> String {
         let commit = self.commit.as_ref().map_or(String::new(), |commit| format!(" ({commit})"));
         format!("md {}{commit}", self.version)
     }
 }
 
-/// The processor's name from the operating system.
+/// Returns the processor's name from the operating system.
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

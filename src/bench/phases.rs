@@ -1,4 +1,4 @@
-//! Time per phase of a step, against the roofline of the machine.
+//! Time per phase of a step, compared with the roofline of the machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,35 +7,36 @@ use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::run::Measured;
 use crate::system::System;
 
-/// One phase of a step.
+/// Phase of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRow {
-    /// as in `summary.json`
+    /// name of the phase, as in `summary.json`
     pub name: String,
     /// wall time per step, µs
     pub us_per_step: f64,
-    /// of the wall time of a step
+    /// fraction of the wall time of a step
     pub share: f64,
     /// operations and bytes per step, by formula from counts
     pub work: Work,
     /// operations per byte
     pub intensity: f64,
-    /// speed reached
+    /// speed reached, GFLOP/s
     pub gflops: f64,
-    /// of what the roofline allows at this intensity and this amount of data
+    /// fraction of the roofline's speed at this intensity and this amount of data
     pub roof_share: f64,
 }
 
-/// The phases of a step.
+/// Phases of a step, with a diagnosis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// in the order of a step; without work in double precision, whose backend is a definition, not a fast path
+    /// phases in the order of a step; without `work` in double precision, where the backend is a reference, not a
+    /// fast path
     pub phases: Vec<PhaseRow>,
-    /// pairs within the cutoff over pairs computed
+    /// number of pairs within the cutoff divided by the number of pairs computed
     pub useful_pairs: Option<f64>,
-    /// time in phases over wall time
+    /// fraction of the wall time spent in phases
     pub compute_share: f64,
-    /// what limits, and what would help
+    /// diagnosis: the bottleneck, and how to improve it
     pub bottleneck: String,
 }
 
@@ -82,12 +83,12 @@ fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -
     }
 }
 
-/// If the phases take less than this part of the wall time, the time between them matters most.
+/// Smallest fraction of the wall time in phases that is normal. Below it the time between phases matters most.
 const LOW_COMPUTE: f64 = 0.85;
-/// Part of its roof above which a phase counts as optimal.
+/// Smallest fraction of its roof at which a phase counts as optimal.
 const NEAR_ROOF: f64 = 0.5;
 
-/// The largest phase, whether it is near its roof, and what would help.
+/// Describes the largest phase, whether it is near its roof, and how to improve it.
 fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>) -> String {
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {

@@ -1,11 +1,11 @@
-//! Larger periodic systems from small ones.
+//! Replication of periodic systems.
 
 use crate::cell::PeriodicCell;
 use crate::system::{Atom, BondedTerms, Constraint, Exclusions, Residue, Settle, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// A system of `copies` cells along a, b, c, and its state. Settings are copied: the caller must renew those that follow
-/// from the cell, like a PME grid. `None` where there is no cell.
+/// Returns a system of `copies` cells along a, b, c, and its state; `None` without a cell. Settings are copied, and
+/// the caller must renew those that depend on the cell, like a PME grid.
 pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(System, State)> {
     let [a, b, c] = state.cell?.rows();
     let [na, nb, nc] = copies;
@@ -27,7 +27,7 @@ pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(
     Some((larger, state))
 }
 
-/// Each element once per copy, with the number of atoms before it.
+/// Iterates over each element once per copy, with the number of atoms before that copy.
 fn copied<T>(one: &[T], copies: usize, atoms: usize) -> impl Iterator<Item = (u32, &T)> {
     (0..copies).flat_map(move |copy| one.iter().map(move |element| ((copy * atoms) as u32, element)))
 }

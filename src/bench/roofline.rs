@@ -1,7 +1,8 @@
-//! The roofline of the machine: multiply-adds per second, and bytes per second by the amount of data.
+//! Roofline of the machine: multiply-adds per second, and bytes per second by the amount of data.
 //!
-//! S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009), doi:10.1145/1498765.1498785. Arithmetic is `f32`
-//! at the instruction set in use: phases in `f64` (constraints, update, parts of bonded) can reach half of it at best.
+//! S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009), doi:10.1145/1498765.1498785. Arithmetic is
+//! `f32` at the instruction set in use: phases in `f64` (constraints, update, parts of bonded) can reach half of it
+//! at best.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,47 +15,48 @@ use crate::error::Result;
 use crate::run::Engine;
 use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 
-/// How long each of the seven measurements lasts.
+/// Duration of each of the seven measurements.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Calls of which the best counts, even where they take longer.
+/// Smallest number of calls per measurement, even if they take longer than [`PATIENCE`]. The fastest one counts.
 const FEWEST_CALLS: u32 = 3;
-/// Bytes in three arrays of all threads: from what any cache holds to more than most do.
+/// Sizes in bytes of the three arrays of all threads together: from one that fits any cache to one larger than most
+/// caches.
 const SIZES: [usize; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
-/// Multiply-adds of each accumulator in a call: some 100 µs.
+/// Multiply-adds of each accumulator in a call, which takes some 100 µs.
 const ROUNDS: usize = 20_000;
 
-/// What stands in the place of an instruction set where a GPU computes.
+/// Entry of the instruction-set column for a GPU.
 pub(super) const GPU: &str = "cuda";
 
 /// Bandwidth of a triad over arrays of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
-    /// of all arrays together
+    /// size of all arrays together, in bytes
     pub bytes: f64,
-    /// bytes per second, reads and writes as the program asks for them
+    /// bytes per second, counting the reads and writes that the program requests
     pub rate: f64,
 }
 
-/// The roofs over a number of threads and an instruction set.
+/// Roofline for a number of threads and an instruction set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Roofline {
-    /// threads
+    /// number of threads
     pub threads: usize,
     /// instruction set
     pub simd: String,
-    /// operations per second, a multiply-add being two
+    /// operations per second; a multiply-add counts as two
     pub peak: f64,
-    /// by size of the data, smallest first
+    /// bandwidths by size of the data, smallest first
     pub bandwidths: Vec<Bandwidth>,
 }
 
 impl Roofline {
-    /// Measured on the threads of `engine`, in about a fifth of a second.
+    /// Measures the roofline on the threads of `engine`, in about a fifth of a second.
     pub fn measure(engine: &Engine) -> Self {
         let level = engine.level;
         let on_all = |rate: &(dyn Fn() -> f64 + Sync)| engine.pool.broadcast(|_| rate()).iter().sum::<f64>();
         let bandwidths = SIZES.map(|bytes| {
-            // three arrays of f32, whole vectors
+            // three arrays of f32, in whole vectors
             let vectors = bytes / (12 * LANES * engine.threads);
             Bandwidth { bytes: bytes as f64, rate: on_all(&|| triad_rate(level, vectors.max(1))) }
         });
@@ -67,26 +69,26 @@ impl Roofline {
         }
     }
 
-    /// Of the GPU of this number, by its clocks and widths: nothing is measured.
+    /// Computes the roofline of the GPU with this number from its clock rates and widths, without a measurement.
     pub fn of_gpu(number: u32, threads: usize) -> Result<Self> {
         let Limits { flops, bandwidth, memory } = cuda::limits(number)?;
         let bandwidths = vec![Bandwidth { bytes: memory, rate: bandwidth }];
         Ok(Roofline { threads, simd: GPU.into(), peak: flops, bandwidths })
     }
 
-    /// Bytes per second for a phase that moves `bytes`.
+    /// Returns the bandwidth in bytes per second for a phase that moves `bytes`.
     pub fn bandwidth(&self, bytes: f64) -> f64 {
         let fitting = self.bandwidths.iter().find(|measured| measured.bytes >= bytes);
         fitting.or(self.bandwidths.last()).map_or(0.0, |measured| measured.rate)
     }
 
-    /// Operations per second that are possible for this work.
+    /// Returns the largest possible number of operations per second for this work.
     pub fn roof(&self, work: &Work) -> f64 {
         if work.bytes > 0.0 { self.peak.min(work.flops / work.bytes * self.bandwidth(work.bytes)) } else { self.peak }
     }
 }
 
-/// The best of as many calls as time allows, in units per second; one call does `units`.
+/// Returns the best rate in units per second of as many calls as time allows. One call processes `units`.
 fn best_rate(units: f64, mut call: impl FnMut()) -> f64 {
     let (begin, mut best, mut calls) = (Instant::now(), f64::INFINITY, 0);
     while calls < FEWEST_CALLS || begin.elapsed() < PATIENCE {
@@ -105,7 +107,7 @@ fn peak_rate<const N: usize>(level: Level) -> f64 {
     })
 }
 
-/// Independent chains a ← a m + c, which tend to 1.
+/// Independent chains a ← a m + c, which converge to 1.
 struct MultiplyAdd<const N: usize> {
     rounds: usize,
 }
@@ -127,7 +129,7 @@ impl<const N: usize> Kernel for MultiplyAdd<N> {
 }
 
 fn triad_rate(level: Level, vectors: usize) -> f64 {
-    // not zero: pages of zeros would be allocated only during the timing
+    // not zero, because pages of zeros would be allocated only during the timing
     let array = |value: f32| vec![[value; LANES]; vectors];
     let (mut a, b, c) = (array(3.0), array(1.0), array(2.0));
     best_rate((12 * LANES * vectors) as f64, || {
@@ -136,7 +138,7 @@ fn triad_rate(level: Level, vectors: usize) -> f64 {
     })
 }
 
-/// a ← b + s c (J. D. McCalpin's STREAM).
+/// Triad a ← b + s c (J. D. McCalpin's STREAM).
 struct Triad<'a> {
     a: &'a mut [[f32; LANES]],
     b: &'a [[f32; LANES]],

@@ -12,26 +12,26 @@ use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, Placement, measure};
 
-/// Atoms times steps of a timed segment unless steps are given: some seconds on two cores.
+/// Atoms times steps of a timed segment unless steps are given: a few seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
-/// Steps from one search to the next where no fixed number lies between them.
+/// Assumed steps between list searches if the schedule has no fixed interval.
 const NO_INTERVAL: u64 = 100;
-/// Steps between energies, as in `validation/performance`.
+/// Steps between energy evaluations, as in `validation/performance`.
 const ENERGIES_EVERY: u64 = 100;
 
-/// Median, smallest and largest of the repeats.
+/// Median, smallest and largest value of the repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Range {
-    /// the middle one, or the mean of the two in the middle
+    /// middle value, or mean of the two middle values
     pub median: f64,
-    /// smallest
+    /// smallest value
     pub min: f64,
-    /// largest
+    /// largest value
     pub max: f64,
 }
 
 impl Range {
-    /// Of at least one value.
+    /// Creates the range of at least one value.
     pub fn new(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -41,43 +41,45 @@ impl Range {
     }
 }
 
-/// A system's speed.
+/// Benchmark result of one system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// name in the suite, or input file
+    /// name in the suite, or of the input file
     pub name: String,
-    /// atoms
+    /// number of atoms
     pub atoms: usize,
-    /// where forces are computed
+    /// device that computes the forces
     pub device: String,
-    /// threads
+    /// number of threads
     pub threads: usize,
     /// instruction set
     pub simd: String,
-    /// steps of a timed segment
+    /// number of steps of a timed segment
     pub steps: u64,
-    /// timed segments
+    /// number of timed segments
     pub repeats: usize,
-    /// fs
+    /// timestep, fs
     pub timestep_fs: f64,
-    /// speed
+    /// speed, ns/day
     pub ns_per_day: Range,
     /// wall time of a step, median
     pub us_per_step: f64,
-    /// the same over the number of atoms
+    /// wall time of a step divided by the number of atoms, ns
     pub ns_per_atom_step: f64,
-    /// part of the machine's processor time that other programs used meanwhile; `None` where the system does not say
+    /// fraction of the machine's processor time that other programs used meanwhile; `None` if the system does not
+    /// report it
     #[serde(default)]
     pub others: Option<f64>,
-    /// of the conserved energy; `None` where the timed part is too short to say
+    /// drift of the conserved energy; `None` if the timed part is too short
     pub drift: Option<Drift>,
-    /// pair lists as used; `None` where every pair is listed
+    /// pair-list schedule in use; `None` if every pair is listed
     pub list: Option<ListSchedule>,
-    /// where the time of a step goes
+    /// time of a step by phase
     pub step: StepReport,
 }
 
-/// Steps of a timed segment of `atoms` atoms: a whole number of searches, so that every segment has the same.
+/// Number of steps of a timed segment of `atoms` atoms: a whole number of list intervals, so that every segment has
+/// the same number of searches.
 pub fn default_steps(atoms: usize, list: &ListSchedule) -> u64 {
     let interval = interval(list);
     let searches = (SEGMENT_WORK / atoms.max(1) as f64 / interval as f64).round().max(1.0);
@@ -89,14 +91,14 @@ fn interval(list: &ListSchedule) -> u64 {
 }
 
 impl Row {
-    /// A warning where other programs took part of the machine.
+    /// Returns a warning if other programs used part of the machine.
     pub fn disturbance(&self) -> Option<String> {
         let share = self.others.filter(|&share| share > DISTURBED)?;
         let what = format!("{}: other programs used {:.0} % of the processors", self.name, 100.0 * share);
         Some(format!("{what}; measure again on an idle machine"))
     }
 
-    /// Times `repeats` segments of `steps` steps (else of [`default_steps`]) after half as many for warming up.
+    /// Times `repeats` segments of `steps` steps (`None`: [`default_steps`]) after half as many segments to warm up.
     pub fn measure(
         prepared: &Prepared,
         engine: &Engine,
@@ -154,7 +156,7 @@ mod tests {
     #[test]
     fn segments_hold_whole_searches() {
         let list = ListSchedule { rebuild: 80, prune: 10, outer: 1.1, inner: 0.91, lookahead: 0.0 };
-        // 1.2e7/24,000 = 500 steps are 6.25 searches; a million atoms still make one
+        // 1.2e7/24,000 = 500 steps are 6.25 list intervals; a million atoms still get one interval
         assert_eq!(default_steps(24_000, &list), 480);
         assert_eq!(default_steps(1_000_000, &list), 80);
         assert_eq!(default_steps(24_000, &ListSchedule::exact(1.0)), 500);

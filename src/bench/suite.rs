@@ -1,4 +1,4 @@
-//! The systems of the suite: by name, or any input file.
+//! Systems of the suite, by name, or from any input file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ use crate::prepare::{self, ConstrainedTerms, ElectrostaticsSpec, PmeSpec};
 use crate::run::{Dynamics, Plan, StageKind, load};
 use crate::system::{Electrostatics, State, System};
 
-/// Names of the suite, smallest first. Other boxes of water go by their size: `water-81k`.
+/// Names of the suite, smallest first. Other boxes of water are named by their size: `water-81k`.
 pub const NAMES: &[&str] = &["water-3k", "dhfr", "water-24k", "47k", "89k", "156k", "water-192k", "water-1.5m"];
-/// Those that are run unless others are named: about two minutes on two cores.
+/// Names of the systems that are run by default: about two minutes on two cores.
 pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
-/// Atoms of the box that boxes of water are made of.
+/// Number of atoms of the water box that larger boxes are made of.
 const WATER_ATOMS: f64 = 3000.0;
-/// A name may be off by this part of the size that cubes of boxes come in: "1.5m" has 1,536,000 atoms.
+/// Tolerated relative deviation of a named size from the size of a cube of boxes: "1.5m" has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
-/// Room for more atoms than this has not been tried.
+/// Largest number of atoms; larger systems have not been tried.
 const MOST_ATOMS: f64 = 5e7;
 
-/// Settings of the suite, those of `validation/performance`; velocities are drawn, since not every system brings them.
+/// Settings of the suite, those of `validation/performance`. Velocities are drawn, since not every system has them.
 const SETTINGS: &str = r#"
 [forces]
 cutoff         = "0.9 nm"
@@ -42,39 +42,39 @@ temperature = "300 K"
 thermostat  = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.1 ps" }
 "#;
 
-/// What is to be timed.
+/// System to be timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// a system whose files lie in this folder below the project's inputs
+    /// system of the suite, with its files in a folder below the project's inputs
     Named {
-        /// in the suite
+        /// name in the suite
         name: String,
-        /// of folder and files
+        /// name of the folder and the files
         files: &'static str,
-        /// boxes along each edge
+        /// number of boxes along each edge
         copies: usize,
     },
-    /// an input file: its forces and its last stage of dynamics
+    /// input file, of which the forces and the last dynamics stage are used
     File(PathBuf),
 }
 
-/// A system ready to run.
+/// System that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// name in tables
     pub name: String,
-    /// how it is computed
+    /// plan of the computation
     pub plan: Plan,
-    /// without the terms that constraints hold fixed
+    /// system without the terms that constraints hold fixed
     pub system: System,
-    /// where it starts
+    /// initial state
     pub state: State,
-    /// what is timed
+    /// settings of the timed dynamics
     pub dynamics: Dynamics,
 }
 
 impl Case {
-    /// A name of the suite, a size of water, or a file that exists.
+    /// Finds a name of the suite, a size of water, or an existing file.
     pub fn find(text: &str) -> std::result::Result<Self, Problem> {
         let named = |files, copies| Case::Named { name: text.to_owned(), files, copies };
         match text {
@@ -99,7 +99,7 @@ impl Case {
         )))
     }
 
-    /// Name in tables.
+    /// Returns the name in tables.
     pub fn name(&self) -> String {
         match self {
             Case::Named { name, .. } => name.clone(),
@@ -107,7 +107,7 @@ impl Case {
         }
     }
 
-    /// What is wrong where the files of the suite are not in any of `folders`.
+    /// Returns the problem if none of `folders` has the files of the suite.
     pub fn missing(&self, folders: &[PathBuf]) -> Option<Problem> {
         match self {
             Case::Named { name, files, .. } => find_files(name, files, folders).err(),
@@ -115,7 +115,7 @@ impl Case {
         }
     }
 
-    /// Reads files and builds the system. Those of the suite are looked for in `folders`; `overrides` are laid over the
+    /// Reads files and builds the system. Files of the suite are looked for in `folders`; `overrides` replace
     /// settings.
     pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
         let (plan, copies) = match self {
@@ -145,7 +145,7 @@ impl Case {
     }
 }
 
-/// Number with an optional k or m behind it.
+/// Parses a number with an optional suffix k or m.
 fn size(text: &str) -> Option<f64> {
     let (digits, unit) = match text.strip_suffix(['k', 'm']) {
         Some(digits) => (digits, if text.ends_with('k') { 1e3 } else { 1e6 }),
@@ -154,7 +154,7 @@ fn size(text: &str) -> Option<f64> {
     digits.parse::<f64>().ok().map(|number| number * unit).filter(|size| size.is_finite() && *size > 0.0)
 }
 
-/// Boxes along an edge of a cube of about `size` atoms.
+/// Returns the number of boxes along an edge of a cube of about `size` atoms.
 fn water_copies(name: &str, size: f64) -> std::result::Result<usize, Problem> {
     let edge = (size / WATER_ATOMS).cbrt().round().max(1.0);
     let atoms = |edge: f64| WATER_ATOMS * edge.powi(3);
@@ -171,7 +171,7 @@ fn closeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(a, b)
 }
 
-/// The folder of a system of the suite.
+/// Returns the folder of a system of the suite.
 fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Result<PathBuf, Problem> {
     let file = files.rsplit('/').next().unwrap_or(files);
     let complete = |folder: &PathBuf| folder.join(format!("{file}.prmtop.xz")).is_file();
@@ -181,7 +181,7 @@ fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Resu
     })
 }
 
-/// Boxes side by side; a PME grid follows the new cell.
+/// Replicates the box along each edge. A PME grid follows the new cell.
 fn enlarge(plan: &Plan, system: &System, state: &State, copies: usize) -> Result<(System, State)> {
     let missing = || Error::Internal("a box of water without a cell or a PME spacing".to_owned());
     let (mut system, state) = replicate(system, state, [copies; 3]).ok_or_else(missing)?;

@@ -6,9 +6,9 @@ use super::{FftRow, GemmRow, Range, Report, Roofline, Row};
 use crate::observe::progress::three_digits;
 use crate::pair::ListSchedule;
 
-// Writing to a String cannot fail: results of `writeln!` are dropped below.
+// Writing to a String cannot fail, so results of `writeln!` are dropped below.
 
-/// Head of the lines of [`row_line`].
+/// Returns the header of the lines of [`row_line`].
 pub fn rows_header() -> String {
     format!(
         "{:<14}{:>9}{:>8} {:<9}{:>24}{:>11}{:>13}  {}\n",
@@ -16,7 +16,7 @@ pub fn rows_header() -> String {
     )
 }
 
-/// A row on one line.
+/// Returns one line for a row.
 pub fn row_line(row: &Row) -> String {
     format!(
         "{:<14}{:>9}{:>8} {:<9}{:>24}{:>11.0}{:>13.2}  {}\n",
@@ -31,7 +31,7 @@ pub fn row_line(row: &Row) -> String {
     )
 }
 
-/// `28.7 (28.1–29.3)`.
+/// Formats a range as `28.7 (28.1–29.3)`.
 fn range(range: &Range) -> String {
     format!("{} ({}–{})", three_digits(range.median), three_digits(range.min), three_digits(range.max))
 }
@@ -40,7 +40,7 @@ fn drift(row: &Row) -> String {
     row.drift.map_or("too short to say".to_owned(), |drift| format!("{:+.3} ± {:.3}", drift.slope, drift.error))
 }
 
-/// Where the time of a row's step goes, and the sentence.
+/// Returns the table of the time per phase of a row's step, and its diagnosis.
 pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     let step = &row.step;
     let mut text = format!("\n{}, {} threads, {}: {}\n", row.name, row.threads, row.simd, roofs(roofline));
@@ -64,7 +64,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
         );
     }
     let rest = 1.0 - step.compute_share;
-    // phases of a GPU are timed one by one
+    // phases of a GPU are timed one by one, and may overlap in a step
     let what = if rest < 0.0 { "overlap" } else { "rest" };
     let _ = writeln!(text, "  {what:<12}{:>10.1}{:>7.1}", rest * row.us_per_step, 100.0 * rest);
     if let Some(list) = row.list {
@@ -84,7 +84,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     text
 }
 
-/// The roofs in words.
+/// Describes the roofline in words.
 fn roofs(roofline: &Roofline) -> String {
     let bandwidths: Vec<String> = roofline
         .bandwidths
@@ -94,7 +94,7 @@ fn roofs(roofline: &Roofline) -> String {
     format!("peak {:.0} GFLOP/s, memory {} (GB/s at MiB)", roofline.peak * 1e-9, bandwidths.join(", "))
 }
 
-/// Transforms of the compute core.
+/// Returns the table of Fourier transforms of the compute core.
 pub fn fft_table(rows: &[FftRow]) -> String {
     let mut text = core_head("real 3-D FFT");
     for row in rows {
@@ -104,7 +104,7 @@ pub fn fft_table(rows: &[FftRow]) -> String {
     text
 }
 
-/// Products of matrices of the compute core.
+/// Returns the table of matrix products of the compute core.
 pub fn gemm_table(rows: &[GemmRow]) -> String {
     let mut text = core_head("matrix product m x k x n");
     for row in rows {
@@ -131,7 +131,7 @@ fn core_line(
     format!("{}\n", line.trim_end())
 }
 
-/// The table of the README, to be pasted as it is: machine, versions and settings, then the systems.
+/// Returns the table of the README, ready to paste: machine, versions and settings, then the systems.
 pub fn markdown(report: &Report) -> String {
     let Report { processor, processors, date, .. } = report;
     let mut text =
@@ -161,7 +161,7 @@ pub fn markdown(report: &Report) -> String {
     text
 }
 
-/// `23,558`.
+/// Formats an integer as `23,558`.
 fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

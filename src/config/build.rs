@@ -1,6 +1,7 @@
-//! From checked values to the plan, with checks across keys.
+//! Assembles the plan from checked values, and checks combinations of keys.
 //!
-//! A function here returns `None` only where a problem has been recorded, by it or when the values were read.
+//! A function of this module returns `None` only after a problem has been recorded, by the function itself or when
+//! the values were read.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub(super) fn report(problems: &mut Vec<Problem>, table: &Table, key: &str, mess
     problems.push(table.place(key).problem(Problem::new(message).help(help)));
 }
 
-/// The plan of a whole input file.
+/// Assembles the plan of a whole input file.
 pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {
     let system = root.table("system").and_then(system);
     let forces = root.table("forces").and_then(|table| forces(table, problems));
@@ -88,13 +89,14 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
     })
 }
 
-/// The scaled solute, `Some(None)` where there is none.
+/// Returns the scaled solute; `Some(None)` if there is none.
 fn scaled_solute(table: &Table) -> Option<Option<ScaledSolute>> {
     let Some(inner) = table.table("scaled_solute") else { return (!table.is_set("scaled_solute")).then_some(None) };
     Some(Some(ScaledSolute { select: inner.text("select")?.to_owned(), factor: inner.number("factor")? }))
 }
 
-/// A distance, the word that stands for its absence, or the one for the convention of the force field.
+/// Returns a distance, `Setting::Given(None)` for the word that stands for no distance, or `Setting::ForceField` for
+/// the convention of the force field.
 fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
     match table.word(name) {
         Some(words::FORCE_FIELD) => Some(Setting::ForceField),
@@ -153,7 +155,7 @@ fn electrostatics(table: &Table, problems: &mut Vec<Problem>) -> Option<Electros
     })
 }
 
-/// Spline orders for which coefficients exist.
+/// Spline orders for which error coefficients exist.
 const ORDERS: [i64; 4] = [4, 5, 6, 8];
 
 fn lj_pme(table: &Table, problems: &mut Vec<Problem>) -> Option<LjPmeSpec> {
@@ -164,7 +166,7 @@ fn lj_pme(table: &Table, problems: &mut Vec<Problem>) -> Option<LjPmeSpec> {
     }
 }
 
-/// Of the key `name`: `pme`, or `lj_pme`, which has no force error.
+/// Returns the PME settings of the key `name`: `pme`, or `lj_pme`, which has no force error.
 fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
     let before = problems.len();
     let given = |name| table.is_given(name);

@@ -1,4 +1,4 @@
-//! Checks that need more than the input file: the files it names.
+//! Checks of the files that an input file names.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::key::{Key, Kind, nearest};
 use super::value::{Table, Value};
 use crate::error::Problem;
 
-/// Reports every file that is named but not there, with the nearest name in its folder.
+/// Reports every named file that does not exist, with the most similar name in its folder.
 pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     for (key, entry) in &table.entries {
         match (&key.kind, &entry.value) {
@@ -23,7 +23,7 @@ pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The problem of a path that is no file.
+/// Returns the problem of a path that is not a file; `None` if it is one.
 fn missing_file(key: &Key, text: &str) -> Option<Problem> {
     let path = Path::new(text);
     if path.is_file() {
@@ -40,7 +40,7 @@ fn missing_file(key: &Key, text: &str) -> Option<Problem> {
     })
 }
 
-/// The file in the same folder whose name is nearest.
+/// Returns the file in the same folder with the most similar name.
 fn neighbour(path: &Path) -> Option<String> {
     let entries = std::fs::read_dir(path.parent()?).ok()?;
     let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();

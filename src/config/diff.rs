@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::run::Plan;
 
-/// Sections and keys without influence on the physics, as the output of stages; the fingerprint of the system tells whether other files of a topology
-/// did.
+/// Sections and keys without influence on the physics. The output of stages has none either. Whether other files
+/// change the topology is seen from the fingerprint of the system.
 const FREE: [&str; 9] = [
     "output",
     "system.include",
@@ -18,16 +18,17 @@ const FREE: [&str; 9] = [
     "run.max_steps",
 ];
 
-/// Two decimal spellings of a quantity ("12 A", "1.2 nm") differ by a few roundings of 1.1e-16.
+/// Relative tolerance between two decimal spellings of a quantity ("12 A", "1.2 nm"), which differ by a few roundings
+/// of 1.1e-16.
 const SPELLING: f64 = 1e-14;
 
-/// The variant of settings that are not left to the force field: it is no key of the input file.
+/// Name of the enum variant of settings that are not left to the force field, which is not a key of the input file.
 const GIVEN: &str = "given";
 
-/// Differences in physics between `old` and `new`, one line each; empty if `new` may continue `old`.
+/// Lists the differences in physics between `old` and `new`, one line each; empty if `new` may continue `old`.
 ///
-/// Allowed are other output, device, threads and limits, longer stages, stages added at the end, and files in
-/// another folder under the same name. Values are shown in internal units (nm, ps, kJ/mol).
+/// Not counted as differences are other output, device, threads and limits, longer stages, stages added at the end,
+/// and files in another folder under the same name. Values are shown in internal units (nm, ps, kJ/mol).
 pub fn physics_diff(old: &Plan, new: &Plan) -> Vec<String> {
     let (Ok(old), Ok(new)) = (serde_json::to_value(old), serde_json::to_value(new)) else {
         return vec!["the plans cannot be compared".to_owned()];
@@ -65,7 +66,7 @@ fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The name of a stage, or its number counted from 1.
+/// Returns the name of a stage, or its number counted from 1.
 fn stage_label(index: usize, stage: &Value) -> String {
     stage.get("name").and_then(Value::as_str).map_or(format!("stage.{}", index + 1), |name| format!("stage.{name}"))
 }
@@ -83,7 +84,7 @@ fn same(path: &str, old: &Value, new: &Value) -> bool {
     }
 }
 
-/// Names of enum variants are no keys of the input file.
+/// Removes the names of enum variants, which are not keys of the input file, from a path.
 fn shown_path(path: &str) -> String {
     path.replace(".kind.dynamics", "").replace(".kind.minimize", "")
 }

@@ -1,4 +1,4 @@
-//! From checked values to the stages of the plan.
+//! Assembles the stages of the plan from checked values.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,8 @@ use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
-/// Every stage, beside what the run writes; `None` where a problem has been recorded.
+/// Returns every stage. `output` is the output of the whole run, which stages may override. `None` if a problem has
+/// been recorded.
 pub(super) fn stages(
     tables: &[Table],
     output: Option<&OutputOptions>,
@@ -63,7 +64,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
     })
 }
 
-/// The selection of frozen atoms, `Some(None)` where there is none.
+/// Returns the selection of frozen atoms; `Some(None)` if there is none.
 fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> {
     let Some(text) = table.text("frozen") else { return (!table.is_set("frozen")).then_some(None) };
     if table.table("barostat").is_some() {
@@ -104,7 +105,7 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
     let timestep = table.number("timestep");
     let before = problems.len();
     if let (Some(timestep), Some(Some(t)), Some(inner)) = (timestep, &thermostat, table.table("thermostat")) {
-        // stochastic rescaling is exact for any ratio; weak coupling overshoots beyond 1
+        // stochastic rescaling is exact for any ratio; weak coupling overshoots for ratios beyond 1
         let least = match t.kind {
             ThermostatKind::Berendsen => 1.0,
             ThermostatKind::NoseHoover => LEAST_COUPLINGS,
@@ -151,15 +152,16 @@ fn impulses(table: &Table) -> Option<MultipleTimeSteps> {
     Some(MultipleTimeSteps { every: u32::try_from(table.integer("every")?).ok()? })
 }
 
-/// A coupling table, `Some(None)` where it is the word "none".
+/// Returns a coupling table; `Some(None)` if it is the word "none".
 fn coupling<'a>(table: &'a Table, name: &str) -> Option<Option<&'a Table>> {
     table.word(name).map(|_| None).or_else(|| table.table(name).map(Some))
 }
 
-/// Durations and time steps are decimal numbers: their ratio is whole up to f64 rounding, far below this.
+/// Tolerated deviation of a number of steps from a whole number. Durations and time steps are decimal numbers, so
+/// their ratio is whole up to f64 rounding, which is far smaller.
 pub(super) const WHOLE_STEPS: f64 = 1e-3;
 
-/// Steps of a dynamics stage, from `steps` or from `duration` and `timestep`.
+/// Returns the number of steps of a dynamics stage, from `steps` or from `duration` and `timestep`.
 fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
     match (table.is_set("duration"), table.is_set("steps")) {
         (true, true) => {
@@ -176,12 +178,12 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
         (true, false) => {
             let (duration, timestep) = (table.number("duration")?, table.number("timestep")?);
             let steps = duration / timestep;
-            // beyond 2^53 neighbouring whole numbers are no longer distinct
+            // beyond 2^53 f64 no longer distinguishes consecutive integers
             if steps.round() < 1.0 || steps > 9e15 || (steps - steps.round()).abs() > WHOLE_STEPS {
                 let text = |key| table.get(key).map(|entry| entry.text.as_str()).unwrap_or_default();
                 let message =
                     format!("duration {} is not a whole number of steps of {}", text("duration"), text("timestep"));
-                // rounded to 1e-9 ps: without the last digits of binary fractions
+                // rounded to 1e-9 ps, to hide the last digits of binary fractions
                 let [below, above] = [steps.floor(), steps.ceil()].map(|n| (n * timestep * 1e9).round() / 1e9);
                 report(
                     problems,
@@ -267,7 +269,8 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
     })
 }
 
-/// A value for each of x, y, z, of one for all or one for each extent of the cell that is coupled by itself.
+/// Returns a value for each of x, y and z. The table has one value for all, or one for each group of directions that
+/// couple together.
 fn along_directions<T: Clone>(
     table: &Table,
     name: &str,
@@ -296,11 +299,11 @@ fn along_directions<T: Clone>(
     Some(along)
 }
 
-/// Rounding of a product of decimal numbers, relative.
+/// Relative rounding error of a product of decimal numbers.
 const ROUNDING: f64 = 1e-12;
 
-/// A relaxation time shorter than the time between couplings would overshoot; stochastic cell rescaling wants more than one
-/// coupling in it.
+/// Records a problem if a relaxation time is too short. A time shorter than the interval between couplings would
+/// overshoot, and stochastic cell rescaling requires several couplings per relaxation time.
 fn long_enough(
     table: &Table,
     name: &str,
@@ -313,7 +316,7 @@ fn long_enough(
     if coupling_time >= least * (1.0 - ROUNDING) {
         return;
     }
-    // rounded to 1e-9 ps: without the last digits of binary fractions
+    // rounded to 1e-9 ps, to hide the last digits of binary fractions
     let [least, interval] = [least, interval].map(|time| (time * 1e9).round() / 1e9);
     let between =
         if couplings > 1.0 { format!("{couplings} times the {interval} ps") } else { format!("the {interval} ps") };

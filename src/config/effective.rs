@@ -1,11 +1,11 @@
-//! The effective configuration: what was set and every default, as TOML that reads back to the same plan.
+//! Effective configuration: the given values and every default, as TOML that reads back to the same plan.
 
 use std::fmt::Write;
 
 use super::keys::ROOT;
 use super::value::{Entry, Place, Table, Value};
 
-/// The whole configuration as text.
+/// Returns the whole configuration as text.
 pub(super) fn write(root: &Table) -> String {
     let mut text = String::from("# Effective configuration: what was set, and every default.\n");
     for key in ROOT {

@@ -1,4 +1,4 @@
-//! `ensemble.exchange`: what it needs, and the states that replicas swap.
+//! Settings of `ensemble.exchange`: checks its requirements, and collects the states that replicas swap.
 
 use super::build::report;
 use super::dynamics::WHOLE_STEPS;
@@ -11,7 +11,8 @@ use crate::error::Problem;
 use crate::restraint::Potential;
 use crate::run::{Dynamics, Interval, Plan, Stage, StageKind, TuningMethod};
 
-/// Steps between attempts of an ensemble of so many replicas whose stages are those of `plan`, if it asks for them.
+/// Returns the number of steps between exchange attempts of an ensemble of `replicas` replicas with the stages of
+/// `plan`; `None` if there is no exchange.
 pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &mut Vec<Problem>) -> Option<u64> {
     let inner = table.table("exchange")?;
     let mut wrong = |what: &str, help: &str| {
@@ -55,7 +56,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     Some(steps)
 }
 
-/// Refuses what makes no ensemble, or one that is not known.
+/// Refuses couplings that sample no ensemble, or an unknown one.
 fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     match &dynamics.thermostat {
         None => refuse("has no thermostat".to_owned(), "states have a temperature: add a thermostat"),
@@ -97,13 +98,13 @@ fn is_constant(thermostat: &Thermostat) -> bool {
     groups.chain([&thermostat.temperature]).all(|temperature| constant(temperature).is_some())
 }
 
-/// The temperature of all groups and times, K.
+/// Returns the temperature, if all groups and times have the same one, K.
 fn temperature(thermostat: &Thermostat) -> Option<f64> {
     let all = constant(&thermostat.temperature)?;
     thermostat.groups.iter().all(|group| constant(&group.temperature) == Some(all)).then_some(all)
 }
 
-/// The pressure of all directions and times, kJ/mol/nm³.
+/// Returns the pressure, if all directions and times have the same one, kJ/mol/nm³.
 fn pressure(barostat: &Barostat) -> Option<f64> {
     match barostat.pressure.each_ref().map(constant) {
         [Some(x), Some(y), Some(z)] if x == y && y == z => Some(x),
@@ -111,7 +112,7 @@ fn pressure(barostat: &Barostat) -> Option<f64> {
     }
 }
 
-/// The exchange of replicas with these plans, each in its own state, by attempts every so many steps.
+/// Returns the exchange of replicas with these plans, each in its own state, with `every` steps between attempts.
 pub(super) fn between(plans: &[&Plan], every: u64, seed: u64) -> Exchange {
     let state = |plan: &&Plan| {
         let (_, dynamics) = plan.dynamics().next_back()?;

@@ -1,13 +1,13 @@
-//! Reference text for keys, from the table of keys.
+//! Reference text for keys, generated from the table of keys.
 
 use std::fmt::Write;
 
 use super::key::{Key, quoted};
 use super::keys;
 
-/// Help on the key of a dotted path; otherwise the nearest paths.
+/// Returns the help on the key with a dotted path, or the most similar paths as an error.
 pub fn describe(path: &str) -> Result<String, Vec<String>> {
-    // a bare name stands for every key of that name
+    // a bare name matches every key of that name
     let wanted = path.trim_matches(['[', ']']);
     let matches: Vec<(String, &Key)> = keys::all()
         .into_iter()
@@ -42,10 +42,10 @@ fn entry(path: &str, key: &Key) -> String {
     text
 }
 
-/// Columns of help text.
+/// Width of help text in columns.
 const WIDTH: usize = 100;
 
-/// `text` broken at blanks, further lines indented.
+/// Wraps `text` at blanks and indents further lines.
 fn wrapped(text: &str, indent: usize) -> String {
     let mut lines = String::new();
     let mut column = indent;
@@ -65,7 +65,7 @@ fn wrapped(text: &str, indent: usize) -> String {
     lines
 }
 
-/// All keys, each with the first sentence of its description.
+/// Lists all keys, each with the first sentence of its description.
 pub fn overview() -> String {
     let mut text = String::new();
     for (path, key) in keys::all() {

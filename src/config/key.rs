@@ -1,12 +1,12 @@
 //! Keys of the input file: name, kind of value, default, description.
 //!
-//! The tables of keys are in [`super::keys`]; parser, defaults, suggestions, `md help` and the effective
-//! configuration all follow from them.
+//! The tables of keys are in [`super::keys`]. Parser, defaults, suggestions, `md help` and the effective
+//! configuration are all derived from them.
 
 use super::value::Table;
 use crate::units::Dimension;
 
-/// One key of the input file.
+/// Key of the input file.
 #[derive(Debug)]
 pub struct Key {
     /// name inside its table
@@ -15,9 +15,9 @@ pub struct Key {
     pub kind: Kind,
     /// words accepted in addition to the kind
     pub words: &'static [&'static str],
-    /// value where the file does not set it; rules look at earlier keys of the same table only
+    /// value if the file does not set the key; rules look at earlier keys of the same table only
     pub default: Default,
-    /// the key applies only if this earlier key of the same table has one of these words
+    /// condition: the key applies only if this earlier key of the same table has one of these words
     pub only: Option<(&'static str, &'static [&'static str])>,
     /// a value as it would be written
     pub example: &'static str,
@@ -28,7 +28,7 @@ pub struct Key {
 /// Kinds of value.
 #[derive(Debug)]
 pub enum Kind {
-    /// one of the words
+    /// word from the list of the key
     Word,
     /// any text
     Text,
@@ -42,71 +42,72 @@ pub enum Kind {
     Folders,
     /// a list of texts naming files that must exist, relative to the folder of the input file
     Files,
-    /// three edges of a periodic cell, and perhaps its three angles
+    /// three edges of a periodic cell, and optionally its three angles
     Cell,
     /// `true` or `false`
     Boolean,
-    /// a whole number in this range
+    /// an integer in this range
     Integer(i64, i64),
     /// a number without a dimension
     Number(Range),
     /// text with number and unit
     Quantity(Dimension, Range),
-    /// as [`Kind::Quantity`], or a list of times, from the start of the stage, with quantities
+    /// a quantity, or a list of pairs of a time, from the start of the stage, and a quantity
     Schedule(Dimension, Range),
-    /// text with number and unit, or a list of such, one for each direction that is coupled by itself
+    /// a quantity, or a list of quantities, one for each separately coupled direction
     Quantities(Dimension, Range),
-    /// as [`Kind::Schedule`], or a list of such or of quantities, one for each direction that is coupled by itself
+    /// a schedule as in [`Kind::Schedule`], or a list of schedules or quantities, one for each separately coupled
+    /// direction
     Schedules(Dimension, Range),
-    /// the same of the first dimension, or of the second where an earlier key of the same table has one of these words
+    /// a quantity of the first dimension, or of the second if an earlier key of the same table has one of these words
     QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),
-    /// simulated time, or a number of steps
+    /// a time interval, or a number of steps
     Interval,
-    /// three whole numbers: points along a, b, c
+    /// three integers: grid points along a, b, c
     Grid,
-    /// dotted keys of the whole file in braces, with values for them
+    /// dotted keys of the whole file in braces, with their values
     Settings,
     /// keys in braces, or a section at the top level
     Table(&'static [Key]),
     /// any number of sections `[[name]]`
     Tables(&'static [Key]),
-    /// keys in braces, or a list of such
+    /// keys in braces, or a list of such tables
     OneOrMore(&'static [Key]),
 }
 
-/// Admissible values of a number, in internal units.
+/// Allowed values of a number, in internal units.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// values must be greater
+    /// exclusive lower bound
     pub above: f64,
-    /// values must not be greater
+    /// inclusive upper bound
     pub at_most: f64,
-    /// the range in words and ordinary units
+    /// description of the range in words, with usual units
     pub words: &'static str,
 }
 
 impl Range {
-    /// Every finite number.
+    /// Range of every finite number.
     pub const ANY: Self = Self { above: f64::NEG_INFINITY, at_most: f64::INFINITY, words: "any number" };
-    /// Every finite number above zero.
+    /// Range of every finite number above zero.
     pub const POSITIVE: Self = Self { above: 0.0, at_most: f64::INFINITY, words: "greater than zero" };
 
-    /// True when `value` is inside.
+    /// Whether `value` is in the range.
     pub fn contains(self, value: f64) -> bool {
         value > self.above && value <= self.at_most
     }
 }
 
-/// The value of a key the file does not set.
+/// Default of a key.
 #[derive(Clone, Copy)]
 pub enum Default {
-    /// the file must set it
+    /// no default: the file must set the key
     Required,
-    /// it stays unset
+    /// the key stays unset
     Unset,
-    /// this value, as written in TOML
+    /// fixed value, as written in TOML
     Is(&'static str),
-    /// description, and the value (or unset) that follows from the keys before it
+    /// description, and function that returns the value (or unset) from the earlier keys
     Rule(&'static str, fn(&Table) -> Option<String>),
 }
 
@@ -117,7 +118,7 @@ impl std::fmt::Debug for Default {
 }
 
 impl Default {
-    /// The default in words.
+    /// Describes the default in words.
     pub fn describe(&self) -> String {
         match self {
             Default::Required => "none, it must be given".to_owned(),
@@ -130,7 +131,7 @@ impl Default {
 }
 
 impl Key {
-    /// What may be written, in words: `text with a length, for example "0.9 nm", or "none"`.
+    /// Describes the accepted values: `text with a length, for example "0.9 nm", or "none"`.
     pub fn expected(&self) -> String {
         let kind = match &self.kind {
             Kind::Word => String::new(),
@@ -186,7 +187,7 @@ impl Key {
         }
     }
 
-    /// Keys below this one.
+    /// Returns the keys inside the value of this one.
     pub fn children(&self) -> &'static [Key] {
         match self.kind {
             Kind::Table(keys) | Kind::Tables(keys) | Kind::OneOrMore(keys) => keys,
@@ -195,14 +196,15 @@ impl Key {
     }
 }
 
-/// Words in quotes.
+/// Returns the words in quotes.
 pub(super) fn quoted(words: &[&str], separator: &str) -> String {
     words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(separator)
 }
 
-/// The known name closest to `name`, if it is close enough for a typing error.
+/// Returns the known name closest to `name`, if it is close enough for a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // one slip in three letters, at least two: catches transposed, doubled and forgotten letters, not other words
+    // one error per three letters, at least two: this allows transposed, doubled and forgotten letters, but not other
+    // words
     let letters = name.chars().count();
     let allowed = (letters / 3).max(2);
     let name = name.to_lowercase();

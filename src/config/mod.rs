@@ -1,9 +1,9 @@
-//! Reads the input file: from TOML text to a checked [`Plan`]; reports all problems at once.
+//! Reader of the input file: from TOML text to a checked [`Plan`]. Reports all problems at once.
 //!
-//! Text becomes raw values with their positions (`raw`); presets become stages (`stages`); options of the command line override them, and in a
-//! replica of an ensemble what it sets (`replicas`); values are checked
-//! against the table of keys ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files
-//! that a plan names. Start reading at [`Config::parse`].
+//! Text becomes raw values with their positions (`raw`). Presets become stages (`stages`). Options of the command
+//! line, or the settings of a replica (`replicas`), override raw values. Values are checked against the table of keys
+//! ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files that a plan names. A
+//! reader of the code begins with [`Config::parse`].
 
 mod build;
 mod check;
@@ -41,45 +41,45 @@ use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::run::Plan;
 
-/// An input file after all checks that need no other file.
+/// Input file after all checks that need no other file.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// the plan
     pub plan: Plan,
     /// the whole configuration with every default spelled out, as TOML that reads back to the same plan
     pub effective: String,
-    /// the replicas of `[ensemble]`, of which `plan` is what they share
+    /// replicas of `[ensemble]`, for which `plan` is the common part
     pub ensemble: Option<Ensemble>,
-    /// the seed of `plan` where the file asks for a random one: another at each reading
+    /// seed of `plan`, if the file asks for a random one, which differs at each reading
     pub drawn_seed: Option<u64>,
 }
 
-/// How a file is read.
+/// Options for reading an input file.
 #[derive(Clone, Copy)]
 struct Reading {
-    /// the files that it names must exist
+    /// whether the files that it names must exist
     files: bool,
-    /// as one replica of its ensemble, which then has no replicas itself
+    /// whether it is read as one replica of its ensemble, which then has no replicas itself
     replica: bool,
 }
 
-/// Largest input file: they are a page of text, and anything larger is a mistake.
+/// Largest input file in bytes. Input files are a page of text, so a larger one is a mistake.
 const LARGEST_FILE: u64 = 1 << 20;
 
 impl Config {
-    /// Reads an input file and lays `overrides` over it; the files it names must exist.
+    /// Reads an input file and applies `overrides`. The files it names must exist.
     pub fn read(path: &Path, overrides: &[Override]) -> Result<Self> {
         let text = read_text(path)?;
         Self::parse_with(&text, path, overrides, Reading { files: true, replica: false }).map_err(Error::Input)
     }
 
-    /// One replica of the ensemble of a file; what it sets is among the `overrides`.
+    /// Reads the file of an ensemble as one of its replicas, whose settings are among the `overrides`.
     pub fn read_replica(path: &Path, overrides: &[Override]) -> Result<Self> {
         let text = read_text(path)?;
         Self::parse_with(&text, path, overrides, Reading { files: true, replica: true }).map_err(Error::Input)
     }
 
-    /// The same from text, as if it stood in the file `path`; files it names are not looked for.
+    /// Parses an input file from text, as if it were in the file `path`. The files it names need not exist.
     pub fn parse(text: &str, path: &Path, overrides: &[Override]) -> std::result::Result<Self, Vec<Problem>> {
         Self::parse_with(text, path, overrides, Reading { files: false, replica: false })
     }
@@ -95,7 +95,7 @@ impl Config {
         match config {
             Some(config) if problems.is_empty() => Ok(config),
             _ => {
-                // in the order of the file, options of the command line last
+                // sorted in the order of the file, options of the command line last
                 problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
                 let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
                 Err(problems.into_iter().map(|problem| located(problem, path, &newlines)).collect())
@@ -137,7 +137,7 @@ impl Config {
     }
 }
 
-/// The text of an input file.
+/// Returns the text of an input file.
 pub fn read_text(path: &Path) -> Result<String> {
     let bytes = file::read(path, LARGEST_FILE).map_err(|error| not_read(path, &error))?;
     String::from_utf8(bytes).map_err(|error| {
@@ -158,7 +158,7 @@ fn located(problem: Problem, path: &Path, newlines: &[usize]) -> Problem {
             let line = 1 + newlines.partition_point(|&at| at < span.start);
             problem.in_file(path).at_line(line)
         }
-        // an option of the command line
+        // the problem is in an option of the command line
         None => problem,
     }
 }

@@ -1,4 +1,4 @@
-//! The input file as written: TOML values with their positions, overridden by options of the command line.
+//! Input file as written: TOML values with their positions, overridden by options of the command line.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -10,18 +10,18 @@ use super::resolve::quote;
 use super::value::Place;
 use crate::error::Problem;
 
-/// A value as written.
+/// Value as written.
 #[derive(Clone, Debug)]
 pub(super) struct Raw {
     pub(super) node: Node,
     pub(super) place: Place,
 }
 
-/// The TOML types, as far as the input file uses them.
+/// TOML types that the input file uses.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Text(String),
-    /// digits as written, value as integer where it is one, value as f64
+    /// digits as written, value as integer if it is one, value as f64
     Number {
         text: String,
         integer: Option<i64>,
@@ -33,7 +33,7 @@ pub(super) enum Node {
     Table(Vec<Member>),
 }
 
-/// A key and its value in a table.
+/// Key of a table with its value.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) name: String,
@@ -42,7 +42,7 @@ pub(super) struct Member {
 }
 
 impl Node {
-    /// The TOML type in words.
+    /// Returns the TOML type in words.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Node::Text(_) => "text",
@@ -57,14 +57,14 @@ impl Node {
 }
 
 impl Raw {
-    /// The value as TOML on one line.
+    /// Returns the value as TOML on one line.
     pub(super) fn text(&self) -> String {
         match &self.node {
             Node::Text(text) => quote(text),
             Node::Number { integer: Some(value), .. } => value.to_string(),
             Node::Number { text, .. } => text.clone(),
             Node::Boolean(value) => value.to_string(),
-            // no key has a date: which one does not matter to the message
+            // no key accepts a date, so any date serves in the message
             Node::Datetime => "1970-01-01".to_owned(),
             Node::Array(items) => format!("[{}]", items.iter().map(Raw::text).collect::<Vec<_>>().join(", ")),
             Node::Table(members) => {
@@ -79,7 +79,7 @@ impl Raw {
 pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
     match DeTable::parse(text) {
         Ok(table) => {
-            // what is missing from the whole file is reported at its first byte
+            // a key missing from the whole file is reported at its first byte
             Ok(Raw { node: Node::Table(members(table.get_ref(), &Place::File)), place: Place::File(0..0) })
         }
         Err(error) => {
@@ -92,12 +92,12 @@ pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
     }
 }
 
-/// Parses one value written as `default` of a key.
+/// Parses the default of a key.
 pub(super) fn parse_default(text: &str) -> Result<Raw, Problem> {
     parse_at(text, &Place::Default)
 }
 
-/// Parses one value as if it stood at a place.
+/// Parses one value as if it were written at `place`.
 pub(super) fn parse_at(text: &str, place: &Place) -> Result<Raw, Problem> {
     DeValue::parse(text)
         .map(|value| convert(&value, &|_| place.clone()))
@@ -120,7 +120,7 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) 
         DeValue::String(text) => Node::Text(text.to_string()),
         DeValue::Integer(digits) => {
             let integer = i64::from_str_radix(digits.as_str(), digits.radix()).ok();
-            // beyond 64 bits only the size matters, for the message
+            // beyond 64 bits only the magnitude matters, for the message
             let value = integer.map_or_else(|| digits.as_str().parse().unwrap_or(f64::INFINITY), |i| i as f64);
             Node::Number { text: digits.to_string(), integer, value }
         }
@@ -137,10 +137,11 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) 
     Raw { node, place: place(value.span()) }
 }
 
-/// Parts of a dotted key: the deepest, `stage.NAME.output.trajectory.every`, has five. Tables are built and dropped recursively.
+/// Largest number of parts of a dotted key. The deepest key, `stage.NAME.output.trajectory.every`, has five parts.
+/// The limit bounds the recursion in which tables are built and dropped.
 const DEEPEST: usize = 8;
 
-/// One setting from the command line, or of one replica of an ensemble.
+/// Setting from the command line, or of one replica of an ensemble.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// dotted key; a stage is named by its name or its number, counted from 1
@@ -149,12 +150,12 @@ pub struct Override {
     pub value: String,
     /// the option as typed, for messages
     pub typed: String,
-    /// bytes of the input file, where it stands there
+    /// byte range in the input file, if the setting is in the file
     pub span: Option<Range<usize>>,
 }
 
 impl Override {
-    /// The option `--set KEY=VALUE`.
+    /// Parses the option `--set KEY=VALUE`.
     pub fn set(assignment: &str) -> Result<Self, Problem> {
         let typed = format!("--set {assignment}");
         match assignment.split_once('=') {
@@ -166,12 +167,12 @@ impl Override {
         }
     }
 
-    /// Another option that stands for a key, for example `--threads 4` for `run.threads`.
+    /// Creates the override of another option that sets a key, for example `--threads 4` for `run.threads`.
     pub fn option(name: &str, shown: &str, key: &str, value: impl Into<String>) -> Self {
         Self { key: key.to_owned(), value: value.into(), typed: format!("{name} {shown}"), span: None }
     }
 
-    /// A setting, as TOML, that something written at a place stands for.
+    /// Creates an override with a TOML value, attributed to `place`.
     pub(super) fn at(place: &Place, key: impl Into<String>, value: impl Into<String>) -> Self {
         let (typed, span) = match place {
             Place::File(span) => (String::new(), Some(span.clone())),
@@ -181,7 +182,7 @@ impl Override {
         Self { key: key.into(), value: value.into(), typed, span }
     }
 
-    /// The same for a key whose value is text.
+    /// Creates the override of an option for a key whose value is text.
     pub fn text_option(name: &str, key: &str, text: &str) -> Self {
         Self::option(name, text, key, quote(text))
     }
@@ -221,7 +222,7 @@ impl Override {
     }
 }
 
-/// The value of `name` in `table`, made where it is missing; what is not a table becomes one.
+/// Returns the value of `name` in `table`, which is created if missing. A value that is not a table becomes a table.
 fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     let empty = || Raw { node: Node::Table(vec![]), place: place.clone() };
     if !matches!(table.node, Node::Table(_)) {
@@ -235,7 +236,7 @@ fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     &mut members[index].value
 }
 
-/// The stage of this name, else of this number counted from 1.
+/// Returns the stage with this name, or else with this number counted from 1.
 fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
     let Node::Array(items) = &mut stages.node else { return Err(Problem::new("there are no stages")) };
     let names: Vec<String> = items.iter().map(stage_name).collect();
@@ -250,7 +251,7 @@ fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
     }
 }
 
-/// The name of a stage as written; where it has none, its kind, which is the default name.
+/// Returns the name of a stage as written, or else its kind, which is the default name.
 pub(super) fn stage_name(stage: &Raw) -> String {
     let Node::Table(members) = &stage.node else { return String::new() };
     let text = |wanted: &str| {

@@ -1,4 +1,4 @@
-//! The replicas of `[ensemble]`: what each of them sets over the file that they share.
+//! Replicas of `[ensemble]`: the settings of each replica in addition to the common file.
 
 use std::collections::HashSet;
 
@@ -14,43 +14,43 @@ use crate::error::Problem;
 use crate::observe::replicas::title;
 use crate::run::{Dynamics, Plan, Velocities};
 
-/// The replicas of an input file.
+/// Replicas of an input file.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
-    /// side by side, if the file says how many
+    /// number of replicas that run at the same time, if the file sets it
     pub at_once: Option<usize>,
-    /// in their order, at least one
+    /// replicas in their order, at least one
     pub replicas: Vec<Replica>,
-    /// what lists do not change in some stages
+    /// notes on stages in which a list of the ensemble changes nothing
     pub notes: Vec<String>,
-    /// steps between attempts to swap states, and their seed
+    /// steps between exchange attempts, and their seed
     exchange: Option<(u64, u64)>,
 }
 
-/// One replica.
+/// Replica of an ensemble.
 #[derive(Clone, Debug)]
 pub struct Replica {
-    /// in messages; that of its folder unless the file gives another
+    /// name in messages; the name of the folder unless the file gives another
     pub name: String,
-    /// in the output folder of the ensemble: `replica-3`
+    /// folder inside the output folder of the ensemble: `replica-3`
     pub folder: String,
-    /// in what it differs, in a few words
+    /// short description of what distinguishes the replica
     pub description: String,
-    /// what it sets
+    /// settings of the replica
     pub overrides: Vec<Override>,
-    /// its seed less that of the input file; `None` where it sets one of its own
+    /// difference between its seed and that of the input file; `None` if the replica sets its own seed
     pub seed_after_first: Option<u64>,
 }
 
 impl Replica {
-    /// Its name with that of its folder, for messages.
+    /// Returns the folder name, followed by the name of the replica if it differs, for messages.
     pub fn title(&self) -> String {
         title(&self.folder, &self.name)
     }
 }
 
 impl Ensemble {
-    /// The replica of this name, else of this number counted from 1.
+    /// Returns the replica with this name, or else with this number counted from 1.
     pub fn find(&self, which: &str) -> Result<&Replica, Problem> {
         let by_number = || which.parse::<usize>().ok().and_then(|number| self.replicas.get(number.checked_sub(1)?));
         self.replicas.iter().find(|replica| replica.name == which).or_else(by_number).ok_or_else(|| {
@@ -64,7 +64,8 @@ impl Ensemble {
         self.exchange.is_some()
     }
 
-    /// Tells the plans of all replicas, in their order, of the states that they swap, if they do.
+    /// Adds the swapped states to the plans of all replicas, which are in their order. Without exchange nothing
+    /// changes.
     pub fn join(&self, configs: &mut [Config]) {
         let Some((every, seed)) = self.exchange else { return };
         let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
@@ -78,14 +79,14 @@ impl Ensemble {
     }
 }
 
-/// Removes the section from the raw input file.
+/// Removes the section `[ensemble]` from the raw input file.
 pub(super) fn remove(root: &mut Raw) {
     if let Node::Table(members) = &mut root.node {
         members.retain(|member| member.name != "ensemble");
     }
 }
 
-/// What one replica has of its own.
+/// Settings of one replica that differ from the common file.
 #[derive(Default)]
 struct Variant {
     name: Option<String>,
@@ -93,7 +94,7 @@ struct Variant {
     overrides: Vec<Override>,
 }
 
-/// The replicas of a file with such a section; `None` also where a problem has been recorded.
+/// Returns the replicas of a file with a section `[ensemble]`; `None` also if a problem has been recorded.
 pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ensemble> {
     let table = root.table("ensemble")?;
     let mut notes = vec![];
@@ -127,7 +128,7 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     Some(Ensemble { at_once, replicas, notes, exchange })
 }
 
-/// The replica of this place from 0: with what all have for themselves, its seed and its folder.
+/// Returns the replica with this index from 0, with its seed and its folder among its settings.
 fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
     let folder = format!("replica-{}", index + 1);
     let Variant { name, mut description, mut overrides } = variant;
@@ -138,7 +139,7 @@ fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
         description.push(format!("seed {seed}"));
         overrides.push(Override::option("ensemble", &name, "run.seed", seed.to_string()));
     }
-    // the folder was text of the input file
+    // the folder comes from text of the input file, so it is valid UTF-8
     let directory = plan.output.directory.join(&folder).to_string_lossy().into_owned();
     overrides.push(Override::text_option("ensemble", "output.directory", &directory));
     Replica {
@@ -159,7 +160,8 @@ fn by_seed(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ve
     Some((0..table.integer("replicas")?).map(|_| Variant::default()).collect())
 }
 
-/// Whether a stage depends on the seed. Barostats that do have a thermostat that does, or are one of these.
+/// Whether the stage draws random numbers: for its velocities, in a stochastic thermostat, or in a barostat other than
+/// Berendsen's.
 fn draws(stage: &Dynamics) -> bool {
     let stochastic = |thermostat: &Thermostat| match thermostat.kind {
         ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => true,
@@ -198,7 +200,7 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A list of the section: its name, its texts, the keys that each of them sets, and the values of these.
+/// List of the section: its name, its texts, the keys that each text sets, and their values.
 struct List {
     name: &'static str,
     texts: Vec<String>,
@@ -232,7 +234,7 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
         let help = "together they say of each replica its temperature and its pressure: repeat values as needed";
         report(problems, table, second.name, format!("ensemble: {a} values, {b}"), help);
     }
-    // a list that is written wrongly has been reported
+    // an invalid list has been reported already
     if problems.len() > before || lists.iter().any(|list| table.failed.contains(&list.name)) {
         return None;
     }
@@ -251,7 +253,8 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
 
 const SOLUTE_TEMPERATURE: &str = "solute_temperature";
 
-/// The list that scales a solute: by the temperature of the last stage over that which the solute shall see.
+/// Returns the list that scales a solute: the factor is the temperature of the last stage divided by the temperature
+/// of the solute.
 fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<List> {
     let (entry, kelvin) = (table.get(SOLUTE_TEMPERATURE)?, table.numbers(SOLUTE_TEMPERATURE)?);
     let mut wrong = |what: &str, help: &str| {
@@ -279,7 +282,7 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
     Some(List { name: SOLUTE_TEMPERATURE, texts: texts(&entry.text), keys, values })
 }
 
-/// The texts of a list, or the one.
+/// Returns the texts of a list, or the single text.
 fn texts(list: &str) -> Vec<String> {
     let text = |raw: &Raw| if let Node::Text(text) = &raw.node { text.clone() } else { String::new() };
     match parse_default(list) {
@@ -288,7 +291,7 @@ fn texts(list: &str) -> Vec<String> {
     }
 }
 
-/// The keys that a list sets; notes say which stages it leaves alone.
+/// Function that returns the keys that a list sets. It adds notes on stages that the list does not change.
 type Keys = fn((&Table, &Plan), &mut Vec<String>) -> Result<Vec<String>, Problem>;
 
 fn temperature_keys((table, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
@@ -339,7 +342,7 @@ fn pressure_keys((_, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<
     Ok(keys)
 }
 
-/// The value of a schedule that does not change.
+/// Returns the value of a schedule if it is constant.
 pub(super) fn constant(schedule: &Schedule) -> Option<f64> {
     match schedule.points() {
         [(_, value)] => Some(*value),
@@ -359,7 +362,7 @@ mod tests {
         velocities = \"generate\"\nthermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }\n\
         barostat = { pressure = \"1 bar\" }\n";
 
-    /// The ensemble of a file with these stages, and the configuration of each replica.
+    /// Returns the ensemble of a file with these stages, and the configuration of each replica.
     fn read(stages: &str, ensemble: &str, options: &[Override]) -> (Ensemble, Vec<Config>) {
         let (text, path) = (format!("{FILE}{stages}[ensemble]\n{ensemble}\n"), Path::new("/base/input.toml"));
         let shared = Config::parse(&text, path, options).unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -372,7 +375,7 @@ mod tests {
         (ensemble, configs)
     }
 
-    /// Temperature and pressure (kJ/mol/nm³) of the last stage, and the temperature of velocities.
+    /// Returns temperature and pressure (kJ/mol/nm³) of the last stage, and the initial velocities.
     fn couplings(config: &Config) -> (f64, f64, Velocities) {
         let (_, stage) = config.plan.dynamics().next_back().unwrap();
         let pressure = stage.barostat.as_ref().map_or(0.0, |barostat| barostat.pressure[2].at(0.0));
@@ -391,7 +394,7 @@ mod tests {
         for (index, config) in configs.iter().enumerate() {
             assert_eq!(config.plan.run.seed, 40 + index as u64);
             assert_eq!(config.plan.output.directory, Path::new("/data/x").join(format!("replica-{}", index + 1)));
-            // by itself it is the same run, without replicas
+            // the effective configuration gives the same run, without replicas
             let alone = Config::parse(&config.effective, Path::new("/else/effective.toml"), &[]).unwrap();
             assert!(alone.plan == config.plan && alone.ensemble.is_none() && config.ensemble.is_none());
         }
@@ -414,7 +417,7 @@ mod tests {
         let (name, heat) = configs[1].plan.dynamics().next().unwrap();
         let thermostat = heat.thermostat.as_ref().unwrap();
         assert_eq!((name, thermostat.temperature.at(1.0), thermostat.coupling_time), ("heat", 300.0, 0.5));
-        // velocities that are generated at another temperature are no matter of the thermostat
+        // velocities generated at a different temperature do not follow the thermostat
         let cold = NPT.replace("\"generate\"\n", "\"generate\"\ntemperature = \"10 K\"\n");
         let (_, configs) = read(&cold, "temperature = \"310 K\"", &[]);
         let (temperature, _, velocities) = couplings(&configs[0]);

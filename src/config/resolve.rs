@@ -1,4 +1,4 @@
-//! From values as written to checked values: types, units, ranges, words, unknown keys, defaults.
+//! Checks of values as written: types, units, ranges, words, unknown keys, defaults.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::units::Dimension;
 
 /// Context of the checks, and the problems found.
 pub(super) struct Resolver<'a> {
-    /// folder that relative paths start from
+    /// folder of the input file, to which paths are relative
     pub(super) base: &'a Path,
     /// all problems so far
     pub(super) problems: Vec<Problem>,
@@ -46,7 +46,7 @@ impl Resolver<'_> {
 
     fn entry(&mut self, path: &str, key: &'static Key, member: Option<&Member>, table: &Table) -> Option<Entry> {
         if let Some((name, words)) = key.only {
-            // a missing or wrong condition has been reported; nothing can be said about this key
+            // a missing or wrong condition has been reported, so this key cannot be checked
             if !table.word(name).is_some_and(|actual| words.contains(&actual)) {
                 if let (Some(member), Some(actual)) = (member, table.get(name)) {
                     let message = format!("\"{}\" has no effect with {name} = {}", key.name, actual.text);
@@ -123,7 +123,7 @@ impl Resolver<'_> {
     }
 }
 
-/// A value that is not a table, and its canonical text.
+/// Returns a value that is not a table, and its canonical text.
 fn scalar(
     path: &str,
     key: &Key,
@@ -184,7 +184,7 @@ fn scalar(
     }
 }
 
-/// A value with a unit, several, or one that changes with time; and its canonical text.
+/// Returns one or several values with a unit, or one that changes with time, and the canonical text.
 fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Result<(Value, String), Problem> {
     let named = |problem: Problem| Problem { message: format!("{name}: {}", problem.message), ..problem };
     let (Kind::Quantity(_, admissible)
@@ -234,7 +234,7 @@ fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Resu
     }
 }
 
-/// The values of a text with number and unit, or of a list of such, and how they are written.
+/// Returns the values of a text with number and unit, or of a list of such texts, and the canonical text.
 fn quantities(node: &Node, dimension: Dimension) -> Result<(Vec<f64>, String), Problem> {
     let one = |node: &Node| match node {
         Node::Text(text) => Ok((dimension.parse(text)?, quote(text.trim()))),
@@ -247,7 +247,7 @@ fn quantities(node: &Node, dimension: Dimension) -> Result<(Vec<f64>, String), P
     Ok((values, format!("[{}]", written.join(", "))))
 }
 
-/// A schedule of points in their order, and how it is written.
+/// Returns a schedule of points in their order, and its canonical text.
 fn schedule(items: &[Raw], dimension: Dimension) -> Result<(Schedule, String), Problem> {
     let (points, text) = points(items, dimension)?;
     let help = "for example [[\"0 ps\", ...], [\"50 ps\", ...]]";
@@ -255,7 +255,8 @@ fn schedule(items: &[Raw], dimension: Dimension) -> Result<(Schedule, String), P
     Ok((schedule, text))
 }
 
-/// One value or schedule, or a list of such, and how they are written. A list of pairs of texts is one schedule.
+/// Returns one value or schedule, or a list of them, and the canonical text. A list of pairs of texts is one
+/// schedule.
 fn schedules(node: &Node, dimension: Dimension) -> Result<(Vec<Schedule>, String), Problem> {
     let is_pair = |item: &Raw| match &item.node {
         Node::Array(pair) => pair.first().is_some_and(|first| matches!(first.node, Node::Text(_))),
@@ -275,19 +276,19 @@ fn schedules(node: &Node, dimension: Dimension) -> Result<(Vec<Schedule>, String
     }
 }
 
-/// All values of schedules.
+/// Returns all values of schedules.
 fn values_of(schedules: &[&Schedule]) -> Vec<f64> {
     schedules.iter().flat_map(|schedule| schedule.points().iter().map(|point| point.1)).collect()
 }
 
-/// The absolute path of one that is relative to the folder of the input file.
+/// Returns the absolute path for one relative to the folder of the input file.
 fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
-    // TOML is UTF-8, and so is the path unless the working directory is not
+    // TOML is UTF-8, so the path is, too, unless the working directory is not
     path.into_os_string().into_string().map_err(|_| Problem::new("the path is not UTF-8"))
 }
 
-/// Points of a schedule, and their text.
+/// Returns the points of a schedule, and their text.
 fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, String), Problem> {
     let (mut points, mut written) = (vec![], vec![]);
     for item in items {
@@ -319,10 +320,10 @@ fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, Strin
     Ok((points, format!("[{}]", written.join(", "))))
 }
 
-/// Keys that the ensemble gives to each replica.
+/// Keys that the ensemble sets for each replica.
 const OF_THE_ENSEMBLE: [&str; 5] = ["ensemble", "run.threads", "run.pin", "run.max_time", "output.directory"];
 
-/// Settings of other keys of the file, and their text.
+/// Returns settings of other keys of the file, and their text.
 fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
     let (mut settings, mut written) = (vec![], vec![]);
     for Member { name, value, .. } in members {
@@ -346,7 +347,7 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
 
 const CELL_WORDS: &str = "three lengths, or three lengths and three angles, of a cell with a volume";
 
-/// A cell of edges a, b, c, and angles α, β, γ where they are not 90°; `None` where the values make none.
+/// Returns a cell of edges a, b, c, with angles α, β, γ if they are not 90°; `None` if the values make no cell.
 fn cell(items: &[Raw]) -> Result<Option<(Value, String)>, Problem> {
     let mut values = [0.0, 0.0, 0.0, 90.0, 90.0, 90.0];
     let mut written = vec![];
@@ -370,7 +371,7 @@ fn cell(items: &[Raw]) -> Result<Option<(Value, String)>, Problem> {
     Ok(cell.map(|cell| (Value::Cell(cell), format!("[{}]", written.join(", ")))))
 }
 
-/// An interval is a time above zero or a whole number of steps.
+/// Parses an interval: a time above zero or a whole number of steps.
 fn interval(text: &str) -> Result<Interval, Problem> {
     let steps = text.trim().strip_suffix("steps").or_else(|| text.trim().strip_suffix("step"));
     if let Some(number) = steps {
@@ -386,7 +387,8 @@ fn interval(text: &str) -> Result<Interval, Problem> {
     }
 }
 
-/// Fewest points the widest spline needs, and as many as 128 GiB of complex f64 in a cube.
+/// Range of grid points: the minimum is needed by the highest spline order; a cube of the maximum takes 128 GiB of
+/// complex f64.
 const GRID_POINTS: std::ops::RangeInclusive<i64> = 8..=2048;
 const GRID_WORDS: &str = "three whole numbers from 8 to 2048";
 
@@ -421,7 +423,8 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// An unknown key: the nearest name of this table, else the table that has a key of that name, else all names.
+/// Returns the problem of an unknown key. It suggests the most similar name of this table, else the table that has a
+/// key of that name, else lists all names.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));
@@ -434,7 +437,7 @@ fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     })
 }
 
-/// Text as a TOML string.
+/// Returns text as a TOML string.
 pub(super) fn quote(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

@@ -1,4 +1,4 @@
-//! From checked values to the restraints of a stage.
+//! Assembles the restraints of a stage from checked values.
 
 use super::build::report;
 use super::value::Table;
@@ -8,7 +8,7 @@ use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::{Restraint, StageKind};
 use std::f64::consts::{PI, TAU};
 
-/// A restraint of a stage of some kind; `None` where a problem has been recorded.
+/// Returns a restraint of a stage of the given kind; `None` if a problem has been recorded.
 pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Problem>) -> Option<Restraint> {
     let kind = table.meaning("kind", &words::VARIABLES)?;
     let groups = table.texts("groups")?.to_vec();
@@ -55,7 +55,7 @@ fn named(kind: VariableKind) -> String {
     format!("{article} {}", if kind == VariableKind::Rmsd { "RMSD" } else { kind.name() })
 }
 
-/// A constant force.
+/// Returns the potential of a constant force.
 fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
     for name in ["at", "flat", "lower", "upper", "force_constant", "linear_beyond", "rate"] {
         if table.is_given(name) {
@@ -70,7 +70,7 @@ fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Opti
     table.number("force").map(Potential::Force)
 }
 
-/// A harmonic restraint, perhaps with a flat bottom, or walls.
+/// Returns a harmonic potential, possibly with a flat bottom, or walls.
 fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
     let before = problems.len();
     if !table.is_set("force_constant") {
@@ -118,7 +118,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
     Some(Potential::Well(Well { center, rate, below, above, force_constant, linear_beyond }))
 }
 
-/// Refuses a centre or wall that the variable cannot have.
+/// Refuses a centre or wall outside the range of the variable.
 fn bounds(kind: VariableKind, center: Option<f64>, table: &Table, problems: &mut Vec<Problem>) {
     let name = ["at", "lower", "upper"].into_iter().find(|name| table.is_given(name)).unwrap_or_default();
     let Some(center) = center else { return };

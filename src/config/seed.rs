@@ -1,14 +1,15 @@
-//! `run.seed = "random"`: a number of the operating system in place of the word.
+//! `run.seed = "random"`: replaces the word with a random number from the operating system.
 
 use super::raw::{Node, Raw};
 use crate::error::Problem;
 
-/// The word of the input file.
+/// Word in the input file that asks for a random seed.
 pub(super) const RANDOM: &str = "random";
-/// Bits of a seed: every one is exact as a number in JSON, and the replicas of an ensemble have seeds after it.
+/// Number of random bits of a seed, so that every seed is exact as a JSON number and the replicas of an ensemble can
+/// use consecutive seeds.
 const BITS: u32 = 53;
 
-/// Draws a seed where the input file asks for one, in place of the word; `None` where it does not.
+/// Draws a seed if the input file asks for a random one, and replaces the word. Returns `None` otherwise.
 pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
     let Some(seed) = member(root, "run").and_then(|run| member(run, "seed")) else { return Ok(None) };
     if !matches!(&seed.node, Node::Text(text) if text == RANDOM) {
@@ -22,7 +23,7 @@ pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
     Ok(Some(drawn))
 }
 
-/// A member of a table.
+/// Returns a member of a table.
 fn member<'a>(table: &'a mut Raw, name: &str) -> Option<&'a mut Raw> {
     let Node::Table(members) = &mut table.node else { return None };
     members.iter_mut().find(|member| member.name == name).map(|member| &mut member.value)
@@ -45,7 +46,7 @@ mod tests {
         let [one, other] = [read(FILE, &[]), read(FILE, &[])];
         let seed = one.plan.run.seed;
         assert!(one.drawn_seed == Some(seed) && other.drawn_seed == Some(other.plan.run.seed));
-        // equal in one of 2⁵³ cases
+        // equal with probability 2⁻⁵³
         assert_ne!(seed, other.plan.run.seed);
         assert!(one.effective.contains(&format!("\nseed = {seed}\n")), "{}", one.effective);
         let again = read(&one.effective, &[]);

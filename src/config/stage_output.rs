@@ -1,4 +1,4 @@
-//! What a stage writes otherwise than the run.
+//! Output settings of a stage that differ from those of the run.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::value::Table;
 use crate::error::Problem;
 use crate::run::{CheckpointOptions, ENERGIES, Interval, OutputOptions, RESTRAINTS, StageOutput};
 
-/// From the table `output` of a stage, with what the run writes.
+/// Returns the settings of the table `output` of a stage. `run` is the output of the run.
 pub(super) fn stage_output(
     stage: &Table,
     run: Option<&OutputOptions>,
@@ -40,7 +40,7 @@ pub(super) fn stage_output(
     (problems.len() == before).then_some(output)
 }
 
-/// The interval of a table, `Some(None)` for the word "none".
+/// Returns the interval of a table; `Some(None)` for the word "none".
 fn every(table: &Table) -> Option<Option<Interval>> {
     table.word("every").map(|_| None).or_else(|| table.interval("every").map(Some))
 }
@@ -51,7 +51,7 @@ fn no_file(table: &Table, key: &str, problems: &mut Vec<Problem>) {
     report(problems, table, key, message, &help);
 }
 
-/// The interval of one trajectory, or of all.
+/// Sets the interval of one trajectory, or of all.
 fn trajectory(table: &Table, run: &OutputOptions, output: &mut StageOutput, problems: &mut Vec<Problem>) {
     let Some(every) = every(table) else { return };
     let known = || run.trajectories.iter().map(|options| options.file.as_str());

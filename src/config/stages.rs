@@ -1,14 +1,14 @@
-//! What stands for several stages: presets, and stages that are repeated.
+//! Expands presets and repeated stages.
 //!
-//! Both are replaced by the stages that they stand for, before options of the command line are laid over them and anything is
-//! checked: `md check --effective` shows these, and each can be named.
+//! Both are expanded before options of the command line are applied and anything is checked. `md check --effective`
+//! shows the resulting stages, and options can name each of them.
 
 use super::key::nearest;
 use super::raw::{Member, Node, Raw, parse_at, stage_name};
 use crate::error::Problem;
 
-/// Presets: their name, what they are for, and their stages as TOML, where `$temperature`, `$pressure` and `$select` stand for
-/// what the user sets, or else the default given here.
+/// Presets: name, purpose, and stages as TOML. `$temperature`, `$pressure` and `$select` are replaced by the settings
+/// of the user, or by the defaults of [`SETTINGS`].
 pub(super) const PRESETS: [(&str, &str, &str); 1] = [(
     "equilibrate-protein",
     "minimisation, heating and relaxation at constant pressure of a protein in water, whose restraints are then released",
@@ -33,11 +33,11 @@ pub(super) const PRESETS: [(&str, &str, &str); 1] = [(
     ]"#,
 )];
 
-/// Keys beside `preset`, and their defaults as TOML.
+/// Keys allowed with `preset`, and their defaults as TOML.
 const SETTINGS: [(&str, &str); 3] =
     [("temperature", "\"300 K\""), ("pressure", "\"1 bar\""), ("select", "\"protein and heavy\"")];
 
-/// Most repetitions of a stage: each is a stage in log and files.
+/// Largest number of repetitions of a stage. Each repetition is a stage in the log and in file names.
 const MOST: i64 = 1000;
 
 /// Replaces presets and repeated stages in the raw input file.
@@ -64,7 +64,7 @@ fn is_preset(stage: &Raw) -> bool {
     matches!(&stage.node, Node::Table(members) if members.iter().any(|member| member.name == "preset"))
 }
 
-/// Numbers stages of presets whose name another stage has: minimize, minimize-2.
+/// Numbers stages of presets whose name is taken by another stage: minimize, minimize-2.
 fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
     let of_user = stages.iter().zip(of_presets).filter(|(_, of_preset)| !**of_preset);
     let mut taken: Vec<String> = of_user.map(|(stage, _)| stage_name(stage)).collect();
@@ -80,7 +80,7 @@ fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
     }
 }
 
-/// The stages of a preset, or the stage itself.
+/// Returns the stages of a preset, or the stage itself.
 fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     let Node::Table(members) = &stage.node else { return Ok(vec![stage]) };
     let Some(preset) = members.iter().find(|member| member.name == "preset") else { return Ok(vec![stage]) };
@@ -115,7 +115,7 @@ fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     }
 }
 
-/// Puts what the user sets, or the default, in the place of `"$name"`.
+/// Replaces `"$name"` with the setting of the user, or with the default.
 fn substitute(raw: &mut Raw, given: &[Member]) -> Result<(), Problem> {
     match &mut raw.node {
         Node::Text(text) => {
@@ -133,7 +133,7 @@ fn substitute(raw: &mut Raw, given: &[Member]) -> Result<(), Problem> {
     }
 }
 
-/// A stage as often as it says, numbered from 1.
+/// Returns the repetitions of a stage, numbered from 1.
 fn repeated(mut stage: Raw) -> Result<Vec<Raw>, Problem> {
     let name = stage_name(&stage);
     let Node::Table(members) = &mut stage.node else { return Ok(vec![stage]) };
@@ -188,7 +188,7 @@ mod tests {
             let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("heat is dynamics") };
             let temperature = &heat.thermostat.as_ref().unwrap().temperature;
             assert_eq!([temperature.at(0.0), temperature.at(40.0)], [10.0, 310.0]);
-            // what is shown is the same plan
+            // the effective configuration gives the same plan
             let again = Config::parse(&effective, Path::new("/base/input.toml"), &[]).unwrap();
             assert_eq!(again.plan, plan);
         }

@@ -1,6 +1,6 @@
-//! The starter input that `md new` writes.
+//! Template of an input file, written by `md new`.
 
-/// A commented input file for a solvated biomolecule, with `topology` and `coordinates` filled in.
+/// Returns a commented input file for a solvated biomolecule, with `topology` and `coordinates` filled in.
 pub fn template(topology: &str, coordinates: &str) -> String {
     let quote = super::resolve::quote;
     TEMPLATE.replace("TOPOLOGY", &quote(topology)).replace("COORDINATES", &quote(coordinates))

@@ -1,4 +1,4 @@
-//! Values of keys after checking: typed, in internal units, each with the place it came from.
+//! Checked values of keys: typed, in internal units, each with its origin.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -10,19 +10,19 @@ use crate::ensemble::schedule::Schedule;
 use crate::error::Problem;
 use crate::run::Interval;
 
-/// Where a value was written.
+/// Place where a value was written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// bytes of the input file
+    /// byte range of the input file
     File(Range<usize>),
     /// an option of the command line, as typed
     Option(Rc<str>),
-    /// nowhere: a default
+    /// not written: a default
     Default,
 }
 
 impl Place {
-    /// A problem at this place.
+    /// Adds this place to a problem.
     pub fn problem(&self, problem: Problem) -> Problem {
         match self {
             Place::File(span) => problem.at_span(span.clone()),
@@ -32,60 +32,60 @@ impl Place {
     }
 }
 
-/// A checked value.
+/// Checked value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// one of the key's words
+    /// word of the key
     Word(&'static str),
-    /// text, or an absolute path
+    /// text, or absolute path
     Text(String),
-    /// texts, or absolute paths
+    /// list of texts, or of absolute paths
     Texts(Vec<String>),
     /// a periodic cell
     Cell(PeriodicCell),
-    /// yes or no
+    /// boolean
     Boolean(bool),
-    /// whole number
+    /// integer
     Integer(i64),
-    /// number, internal units
+    /// number in internal units
     Number(f64),
-    /// numbers, internal units
+    /// list of numbers in internal units
     Numbers(Vec<f64>),
-    /// time or steps
+    /// interval as a time or a number of steps
     Interval(Interval),
-    /// what changes with time, internal units
+    /// value that may change with time, in internal units
     Schedule(Schedule),
-    /// several of these
+    /// list of schedules
     Schedules(Vec<Schedule>),
-    /// points along a, b, c
+    /// grid points along a, b, c
     Grid([usize; 3]),
     /// settings of other keys
     Settings(Vec<Override>),
-    /// nested keys
+    /// nested table of keys
     Table(Table),
-    /// sections
+    /// list of sections
     Tables(Vec<Table>),
 }
 
-/// A value, where it came from, and how it is written.
+/// Value with its origin and its spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// the value
+    /// checked value
     pub value: Value,
-    /// its place
+    /// place where it was written
     pub place: Place,
-    /// the value as TOML; empty for tables, which print their entries
+    /// value as TOML; empty for tables, which print their entries
     pub text: String,
 }
 
-/// The checked keys of one table. A key whose value was wrong is absent, as is one that is not set.
+/// Checked keys of one table. A key with a wrong value is absent, like one that is not set.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// the table itself
+    /// place of the table itself
     pub place: Place,
-    /// in the order of the table of keys
+    /// entries in the order of the table of keys
     pub entries: Vec<(&'static Key, Entry)>,
-    /// keys that are written, but wrongly: reported, and absent from `entries`
+    /// keys with a wrong value: reported, and absent from `entries`
     pub failed: Vec<&'static str>,
 }
 
@@ -98,27 +98,27 @@ impl PartialEq for Table {
 }
 
 impl Table {
-    /// The entry of a key.
+    /// Returns the entry of a key.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|(key, _)| key.name == name).map(|(_, entry)| entry)
     }
 
-    /// True when the user, not a default, set the key, rightly or wrongly.
+    /// Whether the user, not a default, set the key, with a valid or an invalid value.
     pub fn is_given(&self, name: &str) -> bool {
         self.failed.contains(&name) || self.get(name).is_some_and(|entry| entry.place != Place::Default)
     }
 
-    /// True when the key is written, rightly or wrongly, or has a default here.
+    /// Whether the key is written, with a valid or an invalid value, or has a default in this table.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name).is_some() || self.failed.contains(&name)
     }
 
-    /// The place of a key, or of the table where the key is not written.
+    /// Returns the place of a key, or of the table if the key is not written.
     pub fn place(&self, name: &str) -> &Place {
         self.get(name).map(|entry| &entry.place).filter(|place| **place != Place::Default).unwrap_or(&self.place)
     }
 
-    /// A word.
+    /// Returns a word.
     pub fn word(&self, name: &str) -> Option<&'static str> {
         match self.get(name)?.value {
             Value::Word(word) => Some(word),
@@ -126,13 +126,13 @@ impl Table {
         }
     }
 
-    /// What a word means, by the table from which its key has its words.
+    /// Returns the meaning of a word, by the table from which its key takes its words.
     pub fn meaning<T: Copy>(&self, name: &str, table: &[(&'static str, T)]) -> Option<T> {
         let word = self.word(name)?;
         table.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
     }
 
-    /// Text or path.
+    /// Returns a text or path.
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.get(name)?.value {
             Value::Text(text) => Some(text),
@@ -140,7 +140,7 @@ impl Table {
         }
     }
 
-    /// Texts.
+    /// Returns a list of texts.
     pub fn texts(&self, name: &str) -> Option<&[String]> {
         match &self.get(name)?.value {
             Value::Texts(value) => Some(value),
@@ -148,7 +148,7 @@ impl Table {
         }
     }
 
-    /// A periodic cell.
+    /// Returns a periodic cell.
     pub fn cell(&self, name: &str) -> Option<PeriodicCell> {
         match self.get(name)?.value {
             Value::Cell(cell) => Some(cell),
@@ -156,7 +156,7 @@ impl Table {
         }
     }
 
-    /// Yes or no.
+    /// Returns a boolean.
     pub fn boolean(&self, name: &str) -> Option<bool> {
         match self.get(name)?.value {
             Value::Boolean(value) => Some(value),
@@ -164,7 +164,7 @@ impl Table {
         }
     }
 
-    /// Whole number.
+    /// Returns an integer.
     pub fn integer(&self, name: &str) -> Option<i64> {
         match self.get(name)?.value {
             Value::Integer(value) => Some(value),
@@ -172,7 +172,7 @@ impl Table {
         }
     }
 
-    /// Number in internal units.
+    /// Returns a number in internal units.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name)?.value {
             Value::Number(value) => Some(value),
@@ -180,7 +180,7 @@ impl Table {
         }
     }
 
-    /// Numbers in internal units.
+    /// Returns a list of numbers in internal units.
     pub fn numbers(&self, name: &str) -> Option<&[f64]> {
         match &self.get(name)?.value {
             Value::Numbers(values) => Some(values),
@@ -188,7 +188,7 @@ impl Table {
         }
     }
 
-    /// Time or steps.
+    /// Returns an interval.
     pub fn interval(&self, name: &str) -> Option<Interval> {
         match self.get(name)?.value {
             Value::Interval(value) => Some(value),
@@ -196,7 +196,7 @@ impl Table {
         }
     }
 
-    /// What changes with time.
+    /// Returns a value that may change with time.
     pub fn schedule(&self, name: &str) -> Option<&Schedule> {
         match &self.get(name)?.value {
             Value::Schedule(value) => Some(value),
@@ -204,7 +204,7 @@ impl Table {
         }
     }
 
-    /// Several that change with time.
+    /// Returns a list of values that may change with time.
     pub fn schedules(&self, name: &str) -> Option<&[Schedule]> {
         match &self.get(name)?.value {
             Value::Schedules(values) => Some(values),
@@ -212,7 +212,7 @@ impl Table {
         }
     }
 
-    /// Grid points.
+    /// Returns grid points.
     pub fn grid(&self, name: &str) -> Option<[usize; 3]> {
         match self.get(name)?.value {
             Value::Grid(value) => Some(value),
@@ -220,7 +220,7 @@ impl Table {
         }
     }
 
-    /// Settings of other keys.
+    /// Returns settings of other keys.
     pub fn settings(&self, name: &str) -> Option<&[Override]> {
         match &self.get(name)?.value {
             Value::Settings(value) => Some(value),
@@ -228,7 +228,7 @@ impl Table {
         }
     }
 
-    /// Nested keys.
+    /// Returns a nested table.
     pub fn table(&self, name: &str) -> Option<&Table> {
         match &self.get(name)?.value {
             Value::Table(table) => Some(table),
@@ -236,7 +236,7 @@ impl Table {
         }
     }
 
-    /// Sections.
+    /// Returns the sections.
     pub fn tables(&self, name: &str) -> &[Table] {
         match self.get(name).map(|entry| &entry.value) {
             Some(Value::Tables(tables)) => tables,

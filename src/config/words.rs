@@ -1,5 +1,5 @@
-//! The words of the input file and their meanings: one table for each key whose value is one of several words. The table of
-//! keys takes its words from here, and the plan takes the meanings, so that every word has one.
+//! Words of the input file and their meanings: one table for each key whose value is one of several words. The table
+//! of keys takes the words from here, and the plan takes the meanings, so that every word has a meaning.
 
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
@@ -7,7 +7,7 @@ use crate::restraint::{Components, ReferenceScaling, VariableKind};
 use crate::run::{ConstraintKind, Precision, SimdLevel, TuningMethod};
 use crate::system::Modifier;
 
-/// The words of a table, in its order.
+/// Returns the words of a table, in its order.
 pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) -> [&'static str; N] {
     let (mut words, mut index) = ([""; N], 0);
     while index < N {
@@ -17,20 +17,20 @@ pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) 
     words
 }
 
-/// `forces.electrostatics`, without what else belongs to each.
+/// Words of `forces.electrostatics`, without the settings that belong to each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElectrostaticsWord {
     /// particle-mesh Ewald
     Pme,
-    /// truncated
+    /// truncated Coulomb interaction
     Plain,
     /// reaction field
     ReactionField,
-    /// none
+    /// no electrostatics
     Off,
 }
 
-/// `forces.electrostatics`
+/// Words of `forces.electrostatics`.
 pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
     ("pme", ElectrostaticsWord::Pme),
     ("plain", ElectrostaticsWord::Plain),
@@ -38,22 +38,22 @@ pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
     ("off", ElectrostaticsWord::Off),
 ];
 
-/// `forces.lj_modifier`, without the distance that belongs to switches.
+/// Words of `forces.lj_modifier`, without the distance that belongs to switches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LjModifierWord {
-    /// by the convention of the force field
+    /// modifier by the convention of the force field
     ForceField,
-    /// shifted
+    /// shifted potential
     PotentialShift,
     /// switched force
     ForceSwitch,
     /// switched potential
     PotentialSwitch,
-    /// truncated
+    /// truncated potential
     None,
 }
 
-/// `forces.lj_modifier`
+/// Words of `forces.lj_modifier`.
 pub(super) const LJ_MODIFIERS: [(&str, LjModifierWord); 5] = [
     (FORCE_FIELD, LjModifierWord::ForceField),
     ("potential-shift", LjModifierWord::PotentialShift),
@@ -62,14 +62,14 @@ pub(super) const LJ_MODIFIERS: [(&str, LjModifierWord); 5] = [
     ("none", LjModifierWord::None),
 ];
 
-/// For what follows the conventions of the force field.
+/// Word for the conventions of the force field.
 pub(super) const FORCE_FIELD: &str = "force-field";
 
-/// `forces.coulomb_modifier`
+/// Words of `forces.coulomb_modifier`.
 pub(super) const MODIFIERS: [(&str, Modifier); 2] =
     [("potential-shift", Modifier::PotentialShift), ("none", Modifier::None)];
 
-/// `forces.constraints`
+/// Words of `forces.constraints`.
 pub(super) const CONSTRAINTS: [(&str, ConstraintKind); 4] = [
     ("none", ConstraintKind::None),
     ("h-bonds", ConstraintKind::HBonds),
@@ -77,14 +77,14 @@ pub(super) const CONSTRAINTS: [(&str, ConstraintKind); 4] = [
     ("h-angles", ConstraintKind::HAngles),
 ];
 
-/// `run.precision`
+/// Words of `run.precision`.
 pub(super) const PRECISIONS: [(&str, Precision); 2] = [("mixed", Precision::Mixed), ("double", Precision::Double)];
 
-/// `run.tuning`
+/// Words of `run.tuning`.
 pub(super) const TUNINGS: [(&str, TuningMethod); 3] =
     [("off", TuningMethod::Off), ("model", TuningMethod::Model), ("measure", TuningMethod::Measure)];
 
-/// `run.simd`; none is the best of the processor
+/// Words of `run.simd`; `None` means the best instruction set of the processor.
 pub(super) const SIMD_LEVELS: [(&str, Option<SimdLevel>); 4] = [
     ("auto", None),
     ("portable", Some(SimdLevel::Portable)),
@@ -92,7 +92,7 @@ pub(super) const SIMD_LEVELS: [(&str, Option<SimdLevel>); 4] = [
     ("avx512", Some(SimdLevel::Avx512)),
 ];
 
-/// `kind` of a stage.
+/// Words of `kind` of a stage.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StageWord {
     /// minimisation
@@ -101,24 +101,24 @@ pub(super) enum StageWord {
     Dynamics,
 }
 
-/// `kind` of a stage
+/// Words of `kind` of a stage.
 pub(super) const STAGES: [(&str, StageWord); 2] =
     [("minimize", StageWord::Minimize), ("dynamics", StageWord::Dynamics)];
 
-/// `velocities` of a stage, without the temperature.
+/// Words of `velocities` of a stage, without the temperature.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum VelocitiesWord {
-    /// the present ones
+    /// velocities of the present state
     File,
-    /// drawn at random
+    /// velocities drawn at random
     Generate,
 }
 
-/// `velocities` of a stage
+/// Words of `velocities` of a stage.
 pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
     [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
 
-/// `thermostat.kind`
+/// Words of `thermostat.kind`.
 pub(super) const THERMOSTATS: [(&str, ThermostatKind); 5] = [
     ("v-rescale", ThermostatKind::VRescale),
     ("nose-hoover", ThermostatKind::NoseHoover),
@@ -127,14 +127,14 @@ pub(super) const THERMOSTATS: [(&str, ThermostatKind); 5] = [
     ("berendsen", ThermostatKind::Berendsen),
 ];
 
-/// `position_restraints.reference_scaling`
+/// Words of `position_restraints.reference_scaling`.
 pub(super) const REFERENCE_SCALINGS: [(&str, ReferenceScaling); 3] = [
     ("center-of-mass", ReferenceScaling::CenterOfMass),
     ("all", ReferenceScaling::All),
     ("none", ReferenceScaling::None),
 ];
 
-/// `restraints.kind`
+/// Words of `restraints.kind`.
 pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
     ("distance", VariableKind::Distance),
     ("angle", VariableKind::Angle),
@@ -142,13 +142,14 @@ pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
     ("rmsd", VariableKind::Rmsd),
 ];
 
-/// Those of them that are angles.
+/// Restraint variables that are angles.
 pub(super) const ANGLES: &[&str] = &["angle", "torsion"];
 
-/// `restraints.gather_around`: the molecules of a group are gathered along their shortest distances
+/// Word of `restraints.gather_around` with which the molecules of a group are gathered along their shortest
+/// distances.
 pub(super) const NO_ATOM: &str = "none";
 
-/// `restraints.along`
+/// Words of `restraints.along`.
 pub(super) const COMPONENTS: [(&str, Components); 7] = [
     ("xyz", [true, true, true]),
     ("x", [true, false, false]),
@@ -159,21 +160,21 @@ pub(super) const COMPONENTS: [(&str, Components); 7] = [
     ("yz", [false, true, true]),
 ];
 
-/// `barostat.kind`
+/// Words of `barostat.kind`.
 pub(super) const BAROSTATS: [(&str, BarostatKind); 3] = [
     ("c-rescale", BarostatKind::CRescale),
     ("monte-carlo", BarostatKind::MonteCarlo),
     ("berendsen", BarostatKind::Berendsen),
 ];
 
-/// `barostat.coupling`
+/// Words of `barostat.coupling`.
 pub(super) const PRESSURE_COUPLINGS: [(&str, PressureCoupling); 3] = [
     ("isotropic", PressureCoupling::Isotropic),
     ("semi-isotropic", PressureCoupling::SemiIsotropic),
     ("anisotropic", PressureCoupling::Anisotropic),
 ];
 
-/// Words of other programs, and what to take instead.
+/// Words of other programs, and the advice for each.
 pub(super) const INSTEAD: [(&str, &str); 6] = [
     ("parrinello-rahman", SAME_ENSEMBLE),
     ("mttk", SAME_ENSEMBLE),

@@ -1,5 +1,5 @@
-//! The input file of a plan: TOML that reads back to it. Words are taken from the tables of [`super::words`], quantities are
-//! spelled by their dimensions.
+//! Writes the input file of a plan, as TOML that reads back to the plan. Words are taken from the tables of
+//! [`super::words`], quantities are spelled by their dimensions.
 
 use std::path::Path;
 
@@ -22,23 +22,24 @@ use crate::units::Dimension::{
     Time, WallTime,
 };
 
-/// A line of an input file.
+/// Line of an input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// the dotted key that it sets, `stage.timestep`; empty where it sets none
+    /// dotted key that it sets, `stage.timestep`; empty if it sets none
     pub key: String,
-    /// the stage that it belongs to, from 0; `None` = the run
+    /// index of the stage that it belongs to; `None` = the run
     pub stage: Option<usize>,
-    /// its text
+    /// text of the line
     pub text: String,
 }
 
 /// A key and its value as TOML.
 type Member = (&'static str, String);
 
-/// The input file of a plan, for a file in the folder `base`, to which paths are relative where they are below it.
+/// Returns the input file of a plan, for a file in the folder `base`. Paths below `base` are written relative to it.
 ///
-/// What has its default is left out, unless `remark` has a comment on its key, of the run or of a stage: these follow the values.
+/// Default values are left out, unless `remark` has a comment on the key of the run or of a stage. Comments follow
+/// the values.
 pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> Option<String>) -> Vec<Line> {
     let mut lines = vec![];
     let mut section = |name: &'static str, stage: Option<usize>, members: Vec<Member>, defaults: &[Member]| {
@@ -70,7 +71,7 @@ pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> O
     lines
 }
 
-/// Column in which comments begin, where the value leaves room.
+/// Column in which comments begin, unless the value is longer.
 const COMMENTS: usize = 48;
 
 fn line(key: &str, value: &str, remark: Option<String>) -> String {
@@ -81,7 +82,7 @@ fn line(key: &str, value: &str, remark: Option<String>) -> String {
     }
 }
 
-/// The word for a meaning.
+/// Returns the word for a meaning.
 fn word<T: PartialEq>(table: &[(&'static str, T)], meaning: &T) -> String {
     let word = table.iter().find(|(_, known)| known == meaning).map(|(word, _)| *word);
     quote(word.expect("every meaning has its word: a test writes them all"))
@@ -169,7 +170,7 @@ fn forces(options: &ForceOptions) -> Vec<Member> {
     members
 }
 
-/// A number without a dimension: TOML wants a point or an exponent.
+/// Spells a number without a dimension. TOML floats need a point or an exponent.
 fn float(value: f64) -> String {
     format!("{value:?}")
 }
@@ -285,7 +286,7 @@ fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
     names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).chain(output).collect()
 }
 
-/// What a stage writes otherwise than the run, if anything.
+/// Spells the output settings of a stage that differ from those of the run, if any.
 fn stage_output(options: &StageOutput) -> Option<String> {
     let every = |every: &Option<Interval>| ("every", quote(&every.map_or("none".to_owned(), interval)));
     let trajectories = options.every.iter().filter(|(file, _)| ![ENERGIES, RESTRAINTS].contains(&file.as_str()));
@@ -356,7 +357,7 @@ fn thermostat(options: &Thermostat) -> String {
     braces(members)
 }
 
-/// A quantity, or times and quantities.
+/// Spells a quantity, or a list of times and quantities.
 fn schedule(dimension: Dimension, schedule: &Schedule) -> String {
     let points = schedule.points();
     if let [(_, value)] = points {
@@ -392,7 +393,7 @@ fn barostat(options: &Barostat) -> String {
     braces(members)
 }
 
-/// A restraint as a table of `restraints` of a stage.
+/// Spells a restraint as a table of `restraints` of a stage.
 pub fn spell_restraint(one: &Restraint) -> String {
     restraints::restraint(one, Path::new(""))
 }

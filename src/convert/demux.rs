@@ -1,8 +1,8 @@
-//! Replica exchange: from the files of each replica to the files of each state.
+//! Demultiplexing of replica exchange: from the files of each replica to the files of each state.
 //!
-//! A replica writes its own trajectory and energies on its way through the states. At a step n it has the state of the last
-//! attempt at or before n, as `exchange.csv` says; frames and rows of that step, of whichever replica, become those of the
-//! state. Replicas are read side by side, one frame of each at a time.
+//! A replica writes its own trajectory and energies while it walks through the states. At step n it has the state of
+//! the last attempt at or before n, as recorded in `exchange.csv`. Each frame or row of that step goes to the file of
+//! this state. Replicas are read in parallel, one frame of each at a time.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
@@ -17,10 +17,10 @@ use crate::observe::trajectory::{FrameSource, StoredFrame, open};
 use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions};
 use crate::system::Topology;
 
-/// What was written of one kind of file.
+/// Result of sorting one kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sorted {
-    /// its name in the folder of each state
+    /// name of the file in the folder of each state
     pub name: String,
     /// frames or rows of each state
     pub records: usize,
@@ -29,7 +29,7 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// What replicas with more records than others have lost by that.
+    /// Returns a warning if some replicas have more records than others, and the surplus was left out.
     pub fn warning(&self) -> Option<String> {
         let (shortest, longest) = (self.counts.iter().min()?, self.counts.iter().max()?);
         let replica = 1 + self.counts.iter().position(|count| count == shortest)?;
@@ -40,7 +40,7 @@ impl Sorted {
     }
 }
 
-/// An exchange, in the folder of its replicas.
+/// Replica exchange, opened in the folder of its replicas.
 pub struct Demux {
     folder: PathBuf,
     replicas: usize,
@@ -49,7 +49,7 @@ pub struct Demux {
 }
 
 impl Demux {
-    /// Of the folder of an ensemble.
+    /// Opens the folder of an ensemble.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(EXCHANGE);
         if !path.exists() {
@@ -65,18 +65,18 @@ impl Demux {
         Ok(Demux { folder: folder.to_owned(), replicas, attempts, output: found.body.plan.output })
     }
 
-    /// Number of states.
+    /// Returns the number of states.
     pub fn states(&self) -> usize {
         self.replicas
     }
 
-    /// The folder of a state, from 0, in `target`.
+    /// Returns the folder in `target` of a state, from 0.
     pub fn folder(target: &Path, state: usize) -> PathBuf {
         target.join(format!("state-{}", state + 1))
     }
 
-    /// Sorts trajectories and energies of all replicas into the folders of the states in `target`, which are created. All files
-    /// of the replicas are opened before.
+    /// Sorts trajectories and energies of all replicas into the folders of the states in `target`, which are created.
+    /// All files of the replicas are opened first.
     pub fn sort_into(&self, target: &Path) -> Result<Vec<Sorted>> {
         let trajectories = self.output.trajectories.iter();
         let trajectories = trajectories.map(|options| Ok((options, self.sources(&options.file)?)));
@@ -97,12 +97,12 @@ impl Demux {
         Ok(sorted)
     }
 
-    /// The trajectories of this name.
+    /// Opens the trajectories with this name.
     fn sources(&self, name: &str) -> Result<Vec<Box<dyn FrameSource>>> {
         (0..self.replicas).map(|replica| open(&self.file(replica, name))).collect()
     }
 
-    /// The energy tables.
+    /// Opens the energy tables.
     fn tables(&self) -> Result<Vec<Lines<BufReader<File>>>> {
         let open = |replica| {
             let path = self.file(replica, ENERGIES);
@@ -115,7 +115,7 @@ impl Demux {
         self.folder.join(format!("replica-{}", replica + 1)).join(name)
     }
 
-    /// The state of a replica at a step.
+    /// Returns the state of a replica at a step.
     fn state(&self, replica: usize, step: i64) -> usize {
         let later = self.attempts.partition_point(|row| i64::try_from(row.step).is_ok_and(|at| at <= step));
         later.checked_sub(1).map_or(replica, |last| self.attempts[last].states[replica])
@@ -171,7 +171,7 @@ impl Demux {
             }
             let mut first = None;
             for (replica, line) in lines.iter().enumerate() {
-                // the header goes to each as it is
+                // the header is copied unchanged to each state
                 let state = if records == 0 {
                     replica
                 } else {
@@ -189,7 +189,7 @@ impl Demux {
         Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts })
     }
 
-    /// Refuses records that are not of the step of those of the other replicas.
+    /// Refuses a record whose step differs from that of the other replicas.
     fn same_step(&self, name: &str, replica: usize, index: usize, first: &mut Option<i64>, step: i64) -> Result<()> {
         let expected = *first.get_or_insert(step);
         if step == expected && step >= 0 {
@@ -232,7 +232,7 @@ mod tests {
         let error = demux(1000).sort_into(folder.path()).unwrap_err();
         assert!(error.to_string().contains("replica-2"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        // fewer rows than the others are said
+        // a replica with fewer rows than the others causes a warning
         std::fs::create_dir(folder.path().join("replica-2")).unwrap();
         std::fs::write(folder.path().join("replica-2/energies.csv"), "step\n1\n2\n3\n4\n").unwrap();
         let sorted = demux(2).sort_into(folder.path()).unwrap();
@@ -241,7 +241,7 @@ mod tests {
         let warning = sorted[0].warning().unwrap();
         assert!(warning.contains("replica-1/energies.csv has 2 records, others up to 4"), "{warning}");
         assert_eq!(std::fs::read_to_string(folder.path().join("state-2/energies.csv")).unwrap(), "step\n1\n2\n");
-        // the folder of a state that leads elsewhere
+        // the folder of a state is a link to another place
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("state-3")).unwrap();
         std::fs::create_dir(folder.path().join("replica-3")).unwrap();

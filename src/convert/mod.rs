@@ -1,8 +1,9 @@
-//! Trajectories, structures and topologies from one format to another.
+//! Conversion of trajectories, structures and topologies between formats.
 //!
-//! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each through a list of [`Operation`]s and writes it
-//! to a [`Target`]. Memory does not grow with their number. [`open`] also takes structures, whose models are frames.
-//! [`Demux`] sorts the files of a replica exchange by state. [`write_topology`] writes what a reader of topologies gave.
+//! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each through a list of [`Operation`]s and
+//! writes it to a [`Target`]. Memory does not grow with the number of frames. [`open`] also takes structures, whose
+//! models are frames. [`Demux`] sorts the files of a replica exchange by state. [`write_topology`] writes a topology
+//! that a reader returned.
 
 mod demux;
 mod operations;
@@ -20,20 +21,20 @@ use crate::error::{Problem, Result};
 use crate::format::{Coordinates, Label, read_models};
 use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
 
-/// Which frames are written.
+/// Selection of the frames to write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frames {
-    /// this one, from 0, and no other
+    /// index from 0 of the only frame to write; `None` for all
     pub only: Option<usize>,
-    /// from this time on, ps
+    /// earliest time, ps
     pub begin: Option<f64>,
-    /// up to this time, ps
+    /// latest time, ps
     pub end: Option<f64>,
-    /// every so manyth of those, the first included; at least 1
+    /// interval between written frames among those within the times, beginning with the first; at least 1
     pub stride: usize,
 }
 
-/// Times of `f32` are rounded by less.
+/// Relative tolerance for times, larger than the rounding of `f32`.
 const TIME_ROUNDING: f64 = 1e-6;
 
 impl Frames {
@@ -43,7 +44,7 @@ impl Frames {
     }
 }
 
-/// Opens a trajectory, or a coordinate file of so many atoms, each model of which is a frame.
+/// Opens a trajectory, or a coordinate file of `atoms` atoms, each model of which is a frame.
 pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
         return trajectory::open(path);
@@ -51,7 +52,7 @@ pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     Ok(Box::new(Structures(read_models(path, atoms)?)))
 }
 
-/// The models of a structure, at least one, as a trajectory.
+/// Trajectory of the models of a structure, of which there is at least one.
 struct Structures(Vec<Coordinates>);
 
 impl FrameSource for Structures {
@@ -73,23 +74,23 @@ impl FrameSource for Structures {
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         let Coordinates { time, positions, velocities, cell, .. } = self.0[index].clone();
-        // frames without a time are counted, as in PDB trajectories
+        // frames without a time are numbered, as in PDB trajectories
         let (time, velocities) = (time.unwrap_or(index as f64), velocities.unwrap_or_default());
         *frame = StoredFrame { step: index as i64, time, cell, positions, velocities, forces: vec![] };
         Ok(())
     }
 }
 
-/// What a conversion did.
+/// Result of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Converted {
-    /// frames written
+    /// number of frames written
     pub frames: usize,
-    /// what the format of the target could not hold
+    /// warning about contents that the target format could not hold
     pub warning: Option<&'static str>,
 }
 
-/// Reads frames, changes and writes them. The target is in place afterwards.
+/// Reads frames, applies operations and writes the frames. The target file is complete afterwards.
 pub fn convert(
     source: &mut dyn FrameSource,
     operations: &mut [Box<dyn Operation + '_>],
@@ -110,7 +111,7 @@ pub fn convert(
             Some(_) => is_last,
             None => passed.is_multiple_of(frames.stride),
         };
-        // none is read in vain
+        // frames that are not needed are not read
         if !is_timed && !every && !is_due(passed) {
             passed += 1;
             continue;

@@ -1,4 +1,4 @@
-//! What is done to frames on their way: each operation changes one frame after the other.
+//! Operations on frames during conversion. Each operation changes one frame after the other.
 
 use crate::analysis::Selector;
 use crate::error::Result;
@@ -8,22 +8,22 @@ use crate::superpose::Superposition;
 use crate::system::{Molecules, Topology};
 use crate::vec3::{Vec3, vec3};
 
-/// A change of every frame. Memory does not grow with their number.
+/// Operation on every frame. Memory does not grow with the number of frames.
 pub trait Operation {
-    /// Changes one frame, in the order of the trajectory.
+    /// Changes one frame. Frames come in the order of the trajectory.
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()>;
 
-    /// Whether it must see the frames between those that are written, too.
+    /// Whether the operation also needs the frames between those that are written.
     fn needs_every_frame(&self) -> bool {
         false
     }
 }
 
-/// Makes molecules whole and puts them into the cell by their mean positions.
+/// Operation that makes molecules whole and places each with its mean position in the cell.
 pub struct Whole(WholeMolecules);
 
 impl Whole {
-    /// For all molecules of a system.
+    /// Creates the operation for all molecules of a system.
     pub fn new(topology: &Topology) -> Self {
         Self(WholeMolecules::of(topology))
     }
@@ -38,7 +38,7 @@ impl Operation for Whole {
     }
 }
 
-/// The mean of some positions.
+/// Returns the mean of some positions.
 fn mean(atoms: &[u32], positions: &[Vec3]) -> Vec3 {
     atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64
 }
@@ -47,20 +47,22 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
     atoms.iter().for_each(|&atom| positions[atom as usize] += by);
 }
 
-/// Makes molecules whole and takes out their jumps from one face of the cell to the opposite one, from the first frame on.
+/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell, beginning with
+/// the first frame.
 ///
-/// The centre c of a molecule moves on by the minimum image of its displacement, u' = u + (c' − c), which keeps diffusion
-/// coefficients right where a barostat scales the cell (von Bülow, Bullerjahn, Hummer, J. Chem. Phys. 153, 021101 (2020),
-/// doi:10.1063/5.0008316). Frames must be close enough for no molecule to move by half the cell between them.
+/// The unwrapped centre u of a molecule advances by the minimum image of the displacement of its centre c, u' = u +
+/// (c' − c). This keeps diffusion coefficients right if a barostat scales the cell (von Bülow, Bullerjahn, Hummer, J.
+/// Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). Frames must be close enough that no molecule moves by half
+/// the cell between them.
 pub struct Unwrap {
     whole: WholeMolecules,
     molecules: Molecules,
-    /// centres in the frame before: as stored, and unwrapped
+    /// centre of each molecule in the frame before, as stored and unwrapped
     before: Vec<[Vec3; 2]>,
 }
 
 impl Unwrap {
-    /// For all molecules of a system.
+    /// Creates the operation for all molecules of a system.
     pub fn new(topology: &Topology) -> Self {
         Self { whole: WholeMolecules::of(topology), molecules: topology.molecules(), before: vec![] }
     }
@@ -88,16 +90,16 @@ impl Operation for Unwrap {
     }
 }
 
-/// Moves the centre of a selection to the centre of the cell, and all other molecules into the cell around it; without a
-/// cell to the origin.
+/// Operation that moves the centre of a selection to the centre of the cell, and all other molecules into the cell
+/// around it. Without a cell the centre moves to the origin.
 pub struct Center<'a> {
     selector: Selector<'a>,
-    /// molecules of other atoms, which come into the cell around the selection
+    /// molecules without selected atoms, which are moved into the cell around the selection
     others: Vec<usize>,
 }
 
 impl<'a> Center<'a> {
-    /// For these atoms.
+    /// Creates the operation for the atoms of `selector`.
     pub fn new(selector: Selector<'a>) -> Self {
         let others = selector.molecules().map_or(vec![], |molecules| {
             let mut is_other = vec![true; molecules.len()];
@@ -125,15 +127,16 @@ impl Operation for Center<'_> {
     }
 }
 
-/// Superposes a selection on its positions in a reference (nm, equal weights) by rotating and moving all atoms, their
-/// velocities and forces. The lattice is left out: it would not be turned.
+/// Operation that superposes a selection on its positions in a reference (nm, equal weights). It rotates and
+/// translates all atoms, and rotates their velocities and forces. The cell is removed, because it would not be
+/// rotated.
 pub struct Align<'a> {
     selector: Selector<'a>,
     reference: Vec<Vec3>,
 }
 
 impl<'a> Align<'a> {
-    /// On these positions of the atoms of `selector`.
+    /// Creates the superposition of the atoms of `selector` on the positions `reference`.
     pub fn new(selector: Selector<'a>, reference: Vec<Vec3>) -> Self {
         Self { selector, reference }
     }

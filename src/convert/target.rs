@@ -1,4 +1,4 @@
-//! Where converted frames go: a trajectory of any format, or a structure.
+//! Output of converted frames: a trajectory of any format, or a structure.
 //!
 //! A file is written under a temporary name and renamed when it is complete.
 
@@ -13,22 +13,22 @@ use crate::observe::trajectory::{
 use crate::system::{Atom, Name, Topology};
 use crate::vec3::Vec3;
 
-/// A file that takes frames.
+/// Output file for frames.
 pub struct Target<'a> {
     path: PathBuf,
     kind: Kind,
-    /// of the frames; nameless atoms where it is not known
+    /// topology of the frames; nameless atoms if it is unknown
     system: Topology,
-    /// that of the atoms that are written
+    /// topology of the written atoms
     written: Topology,
-    /// these, where they are not all
+    /// written atoms; `None` for all
     atoms: Option<&'a [u32]>,
-    /// the first frame, until there is another or none
+    /// the first frame, kept until the second one or the end
     first: Option<StoredFrame>,
     sink: Option<Box<dyn FrameSink>>,
     /// fields of the first frame that the format holds
     fields: Fields,
-    /// fields that are written where frames have them
+    /// fields that are written if frames have them
     wanted: Fields,
     periodic: bool,
     last_step: Option<u64>,
@@ -40,7 +40,7 @@ enum Kind {
     Structure(Structure),
 }
 
-/// A format of one frame.
+/// Format of a single structure.
 #[derive(Clone, Copy, PartialEq)]
 enum Structure {
     Rst7,
@@ -49,7 +49,7 @@ enum Structure {
     Mmcif,
 }
 
-/// Names that structures end in.
+/// File name extensions of structures.
 const STRUCTURES: [(&str, Structure); 5] = [
     ("rst7", Structure::Rst7),
     ("inpcrd", Structure::Rst7),
@@ -59,8 +59,9 @@ const STRUCTURES: [(&str, Structure); 5] = [
 ];
 
 impl<'a> Target<'a> {
-    /// A new file for frames of so many atoms, of which `atoms` (0-based, ascending) are written, or all. `one` is whether
-    /// there is one frame only. The ending of the name decides the format; `rounding` (nm) how coarse positions may be.
+    /// Creates a file for frames with the atoms of `system`, of which `atoms` (0-based, ascending; `None` for all)
+    /// are written. `one` says whether there is a single frame. The file name extension decides the format.
+    /// `rounding` (nm) is the largest allowed rounding of positions.
     pub fn new(
         path: &Path,
         (topology, count): (Option<&Topology>, usize),
@@ -93,13 +94,13 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Leaves out velocities or forces, even where all frames have them.
+    /// Leaves out velocities or forces, even if all frames have them.
     pub fn without(mut self, velocities: bool, forces: bool) -> Self {
         self.wanted = Fields { velocities: !velocities, forces: !forces, image: false };
         self
     }
 
-    /// Writes one frame. The first decides about cell, velocities and forces.
+    /// Writes one frame. The first frame decides about cell, velocities and forces.
     pub(super) fn write(&mut self, frame: &StoredFrame) -> Result<()> {
         match (self.kind, self.first.take()) {
             (Kind::Trajectory(..), None) if self.sink.is_some() => self.put(frame),
@@ -116,7 +117,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Completes the file and puts it in its place; gives what the format could not hold.
+    /// Completes the file and renames it. Returns a warning about contents that the format could not hold.
     pub(super) fn finish(mut self) -> Result<Option<&'static str>> {
         match (self.kind, self.first.take()) {
             (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame).map(|()| None),
@@ -137,20 +138,20 @@ impl<'a> Target<'a> {
         self.path.with_file_name(format!(".{name}.part"))
     }
 
-    /// Removes what was begun.
+    /// Deletes the unfinished files.
     fn discard(&self) {
         if let Kind::Trajectory(format, _) = self.kind {
             let temporary = self.temporary();
             let name = temporary.file_name().unwrap_or_default().to_string_lossy();
             let companions = format.files.companions(&name);
             for file in companions.iter().map(|name| temporary.with_file_name(name)).chain([temporary.clone()]) {
-                // most are not there
+                // most of these files do not exist
                 let _ = std::fs::remove_file(file);
             }
         }
     }
 
-    /// Fields that are written of a frame.
+    /// Returns the fields of a frame that are written.
     fn taken(&self, format: &Format, frame: &StoredFrame) -> Fields {
         Fields {
             velocities: format.holds.velocities && self.wanted.velocities && !frame.velocities.is_empty(),
@@ -203,7 +204,7 @@ impl<'a> Target<'a> {
                 return Err(Problem::new(message).help(help).into());
             }
         }
-        // steps ascend in every trajectory, also where those of the input do not
+        // steps ascend in every trajectory, even if those of the input do not
         let step = u64::try_from(frame.step).unwrap_or(0).max(self.last_step.map_or(0, |last| last + 1));
         self.last_step = Some(step);
         let Some(sink) = &mut self.sink else { return Ok(()) };
@@ -249,7 +250,7 @@ impl<'a> Target<'a> {
 }
 
 impl Drop for Target<'_> {
-    /// A file that was not finished is none.
+    /// Deletes an unfinished file.
     fn drop(&mut self) {
         if let Some(sink) = self.sink.take() {
             drop(sink);
@@ -258,7 +259,7 @@ impl Drop for Target<'_> {
     }
 }
 
-/// The format of a name, and whether it holds names.
+/// Returns the format for a file name, and whether the format holds names.
 fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let structure = STRUCTURES.into_iter().find(|(name, _)| *name == extension);
@@ -282,7 +283,7 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
     }
 }
 
-/// So many atoms of which nothing is known.
+/// Returns a topology of `count` unknown atoms.
 fn nameless(count: usize) -> Topology {
     let (name, type_name) = (Name::default(), Name::default());
     let atom = Atom { name, type_name, element: 0, mass: 0.0, charge: 0.0, lj_type: 0, residue: 0 };

@@ -1,4 +1,4 @@
-//! Topologies from one format to another.
+//! Conversion of topologies between formats.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,9 +10,9 @@ use crate::observe::replace::replace_synced;
 use crate::prepare::problems_of;
 use crate::system::{BoxKind, Description};
 
-/// Writes a topology in the format that the name ends in, under a temporary name until it is complete. Refuses a description
-/// that could not be run, what the format cannot express, and a periodic system without the cell of its coordinates where the
-/// format states the cell.
+/// Writes a topology in the format given by the file name extension, under a temporary name until it is complete.
+/// Refuses a description that could not be run, and contents that the format cannot express. Also refuses a periodic
+/// system without the cell of its coordinates if the format stores the cell.
 pub fn write_topology(description: &Description, cell: Option<&PeriodicCell>, path: &Path) -> Result<()> {
     let problems = problems_of(description);
     if !problems.is_empty() {

@@ -1,11 +1,13 @@
-//! Lists of atoms as selections.
+//! Conversion of lists of atoms to selections.
 
 use std::fmt::Write;
 
-/// Runs of neighbouring atoms of a list that is carried over: each is looked for among all atoms.
+/// Largest number of ranges of consecutive atoms in one selection. The limit exists because each range is searched
+/// among all atoms.
 const MOST_RANGES: usize = 1000;
 
-/// `index 0-9 15`, of atoms that count from 1. `None` where there is none, or too many pieces.
+/// Returns the selection `index 0-9 15` for atoms that count from 1. `None` if there are no atoms, or too many
+/// ranges.
 pub(super) fn indices(atoms: &[u32]) -> Option<String> {
     let mut atoms = atoms.to_vec();
     atoms.sort_unstable();
@@ -14,13 +16,13 @@ pub(super) fn indices(atoms: &[u32]) -> Option<String> {
     let mut text = "index".to_owned();
     for range in &ranges {
         let (first, last) = (range[0] - 1, range[range.len() - 1] - 1);
-        // writing to a text does not fail
+        // writing to a String does not fail
         let _ = if first == last { write!(text, " {first}") } else { write!(text, " {first}-{last}") };
     }
     (1..=MOST_RANGES).contains(&ranges.len()).then_some(text)
 }
 
-/// The same in as many texts as the pieces need.
+/// Returns the selection of the atoms, as several texts if there are too many ranges for one.
 pub(super) fn pieces(atoms: &[u32]) -> Vec<String> {
     let mut atoms = atoms.to_vec();
     atoms.sort_unstable();

@@ -1,4 +1,4 @@
-//! Temperature and pressure coupling: what both programs share.
+//! Temperature and pressure coupling: the common part of both programs.
 
 use super::draft::Draft;
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
@@ -7,13 +7,14 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::Dynamics;
 
-/// Steps between couplings, at most: the default of `md`.
+/// Largest number of steps between couplings, the default of `md`.
 const EVERY: u32 = 10;
-/// Room for the rounding of a ratio of decimal numbers.
+/// Relative tolerance for the rounding of a ratio of decimal numbers.
 const ROUNDING: f64 = 1e-9;
 
-/// A thermostat of a dynamics stage; of Langevin dynamics the time is the inverse of the friction. Weak coupling needs a
-/// relaxation of at least one interval, a chain a period of more.
+/// Returns the thermostat of a dynamics stage. For Langevin dynamics `coupling_time` is the inverse of the friction.
+/// Weak coupling requires a relaxation time of at least one interval between couplings, a Nosé-Hoover chain a period
+/// of several.
 pub(super) fn thermostat(
     stage: &Dynamics,
     kind: ThermostatKind,
@@ -30,25 +31,25 @@ pub(super) fn thermostat(
     Thermostat::new(kind, temperature, coupling_time, every)
 }
 
-/// Pressure coupling of a dynamics stage as asked for, in internal units.
+/// Requested pressure coupling of a dynamics stage, in internal units.
 pub(super) struct Pressure<'a> {
-    /// the method that `md` has, or the nearest
+    /// requested method, or the nearest that `md` has
     pub(super) kind: BarostatKind,
     pub(super) coupling: PressureCoupling,
-    /// along x, y, z
+    /// pressure along x, y, z
     pub(super) pressure: [f64; 3],
     pub(super) surface_tension: f64,
-    /// of no meaning where trials are made
+    /// coupling time, without meaning for Monte Carlo volume moves
     pub(super) coupling_time: f64,
     pub(super) compressibility: [f64; 3],
-    /// steps between couplings or trials where the file says
+    /// steps between couplings or Monte Carlo volume moves; `None` if the file does not set them
     pub(super) every: Option<u32>,
-    /// the key that names the method, and that of the coupling time
+    /// key that names the method, and key of the coupling time
     pub(super) keys: [&'a str; 2],
 }
 
-/// The barostat of a stage. The correct ensemble takes its temperature from a thermostat, and stochastic cell rescaling wants
-/// several couplings in a relaxation time.
+/// Returns the barostat of a stage. A barostat with the correct ensemble takes its temperature from a thermostat.
+/// Stochastic cell rescaling requires several couplings per relaxation time.
 pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure<'_>) -> Barostat {
     let [method, time] = asked.keys;
     let pressure = asked.pressure.map(Schedule::from);
@@ -72,7 +73,8 @@ pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure
     Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every }
 }
 
-/// The largest number of steps between couplings, up to `most`, of which so many fit into the coupling time.
+/// Returns the largest number of steps between couplings, up to `most`, for which `couplings` intervals fit into the
+/// coupling time.
 fn intervals(coupling_time: f64, timestep: f64, couplings: f64, most: u32) -> u32 {
     let fitting = (coupling_time / (couplings * timestep) * (1.0 + ROUNDING)).floor();
     if fitting >= f64::from(most) { most } else { (fitting as u32).max(1) }

@@ -1,7 +1,8 @@
-//! A translation in progress: the settings of the foreign file, the plan that becomes of them, and what is to be said.
+//! State of a translation: the settings of the foreign file, the plan made from them, and the remarks for the user.
 //!
-//! Every setting of the file ends in one of four ways: it is carried over and stands as a comment beside the key that it
-//! became ([`Draft::carried`]); `md` differs ([`Draft::differs`]); it has no use for it; or the file is wrong there.
+//! Every setting of the file is treated in one of four ways. It is carried over and quoted as a comment beside the
+//! resulting key ([`Draft::carried`]); or `md` does something different ([`Draft::differs`]); or it has no meaning
+//! for `md` ([`Draft::no_use`]); or it is an error of the file ([`Draft::problem`]).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,63 +14,63 @@ use crate::config::keys;
 use crate::error::Problem;
 use crate::run::{Plan, PositionRestraint, Restraint};
 
-/// What is said about a setting of the file that is not simply carried over.
+/// Remark on a setting of the file that is not simply carried over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// its key
+    /// key of the setting
     pub key: String,
-    /// its value; as in the file, or the default of the program
+    /// value of the setting, as in the file, or the default of the program
     pub value: String,
-    /// its line; `None` where the default of the program is meant
+    /// line of the setting; `None` if the default of the program is meant
     pub line: Option<usize>,
-    /// where several files are translated, those that it is said of
+    /// files and lines with this setting, if several files are translated
     pub places: Vec<Place>,
-    /// true: `md` does something else; false: the setting means nothing to it
+    /// true if `md` does something else; false if the setting has no meaning for `md`
     pub differs: bool,
-    /// why, and what `md` does instead
+    /// reason, and what `md` does instead
     pub text: String,
 }
 
-/// A setting of one of several files.
+/// Place of a setting in one of several files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// the file
+    /// path of the file
     pub file: PathBuf,
-    /// its line; `None` where the default of the program is meant
+    /// line in the file; `None` if the default of the program is meant
     pub line: Option<usize>,
 }
 
-/// The translation of one file.
+/// Translation of one file.
 pub(super) struct Draft<'a> {
     settings: &'a Settings,
-    /// that go with the input
+    /// files that belong to the input
     pub(super) files: &'a Files,
-    /// what becomes of it
+    /// plan made from the settings
     pub(super) plan: Plan,
-    /// atoms that the stage freezes
+    /// selection of the atoms that the stage freezes
     pub(super) frozen: Option<String>,
-    /// restraints of the stage
+    /// collective restraints of the stage
     pub(super) restraints: Vec<Restraint>,
-    /// atoms that the stage holds near references
+    /// position restraints of the stage
     pub(super) position_restraints: Vec<PositionRestraint>,
     /// comments on keys of the input file
     notes: BTreeMap<&'static str, Note>,
     remarks: Vec<Remark>,
-    /// folded names of keys of which something has been said
+    /// normalised names of keys that have been treated
     spoken: HashSet<String>,
-    /// folded names of keys that have a problem
+    /// normalised names of keys that have a problem
     wrong: HashSet<String>,
     problems: Vec<Problem>,
 }
 
-/// A comment on a key.
+/// Comment on a key.
 struct Note {
     text: String,
-    /// the first line of the file that it quotes
+    /// first quoted line of the file
     line: Option<usize>,
 }
 
-/// What a translation gives.
+/// Result of a translation.
 pub(super) struct Finished {
     pub(super) plan: Plan,
     pub(super) remarks: Vec<Remark>,
@@ -78,17 +79,17 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// The comment on a key.
+    /// Returns the comment on a key.
     pub(super) fn note(&self, key: &str) -> Option<String> {
         self.notes.get(key).map(|note| note.text.clone())
     }
 
-    /// The first line that became a key.
+    /// Returns the first line that became a key.
     pub(super) fn line(&self, key: &str) -> Option<usize> {
         self.notes.get(key).and_then(|note| note.line)
     }
 
-    /// A problem with a key, at the setting that it follows from.
+    /// Attributes a problem with a key to the setting that the key follows from.
     pub(super) fn problem(&self, key: &str, problem: Problem) -> Problem {
         let from = self.notes.get(key).map_or(String::new(), |note| format!(" (from {})", note.text));
         let Problem { message, help, .. } = problem;
@@ -121,32 +122,32 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The file that is translated.
+    /// Returns the path of the translated file.
     pub(super) fn path(&self) -> &'a Path {
         &self.settings.path
     }
 
-    /// True where the file sets the key to something.
+    /// Whether the file sets the key to a value.
     pub(super) fn is_given(&self, name: &str) -> bool {
         self.settings.entry(name).is_some()
     }
 
-    /// The value as written, or the default.
+    /// Returns the value as written, or the default.
     pub(super) fn text(&self, name: &str) -> &'a str {
         self.settings.value(name)
     }
 
-    /// The value without what the program ignores in words: case, dashes and underscores.
+    /// Returns the value without the parts that the program ignores in words: case, dashes and underscores.
     pub(super) fn word(&self, name: &str) -> String {
         folded(self.text(name))
     }
 
-    /// The values between blanks or commas.
+    /// Returns the values separated by blanks or commas.
     pub(super) fn words(&self, name: &str) -> Vec<&'a str> {
         words(self.text(name)).collect()
     }
 
-    /// Yes or no.
+    /// Returns a boolean value.
     pub(super) fn flag(&mut self, name: &str) -> bool {
         let word = self.word(name);
         match word.as_str() {
@@ -159,7 +160,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Numbers between blanks.
+    /// Returns numbers separated by blanks.
     pub(super) fn reals(&mut self, name: &str) -> Vec<f64> {
         let mut values = vec![];
         for word in self.words(name) {
@@ -174,7 +175,7 @@ impl<'a> Draft<'a> {
         values
     }
 
-    /// One number.
+    /// Returns one number.
     pub(super) fn real(&mut self, name: &str) -> f64 {
         let before = self.problems.len();
         match self.reals(name).as_slice() {
@@ -188,9 +189,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// One whole number.
+    /// Returns an integer.
     pub(super) fn whole(&mut self, name: &str) -> i64 {
-        // beyond 2^53 neighbouring whole numbers are no longer distinct
+        // beyond 2^53 f64 no longer distinguishes consecutive integers
         const MOST: f64 = 9e15;
         let value = self.real(name);
         if value.fract() != 0.0 || value.abs() > MOST {
@@ -200,7 +201,7 @@ impl<'a> Draft<'a> {
         value as i64
     }
 
-    /// A whole number that counts.
+    /// Returns a non-negative integer.
     pub(super) fn count(&mut self, name: &str) -> u64 {
         let value = self.whole(name);
         u64::try_from(value).unwrap_or_else(|_| {
@@ -209,7 +210,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Checks that a value in internal units is one that a key of the input file admits.
+    /// Checks that a value in internal units is allowed for a key of the input file.
     pub(super) fn admitted(&mut self, key: &str, name: &str, value: f64) -> f64 {
         let range = match keys::find(key).map(|key| &key.kind) {
             Some(Kind::Quantity(_, range) | Kind::Schedule(_, range) | Kind::Number(range)) => *range,
@@ -222,12 +223,12 @@ impl<'a> Draft<'a> {
         value
     }
 
-    /// The settings of these names became a key of the input file.
+    /// Records that the settings with these names became a key of the input file.
     pub(super) fn carried(&mut self, key: &'static str, names: &[&str]) {
         self.carried_as(key, names, "");
     }
 
-    /// The same with a few words on what became of them.
+    /// Like [`Self::carried`], with a few words on the conversion.
     pub(super) fn carried_as(&mut self, key: &'static str, names: &[&str], words: &str) {
         debug_assert!(keys::find(key).is_some(), "{key} is a key of the input file");
         let lines = names.iter().filter_map(|name| Some(self.settings.entry(name)?.line));
@@ -239,24 +240,24 @@ impl<'a> Draft<'a> {
         self.spoken.extend(names.iter().map(|name| folded(name)));
     }
 
-    /// `md` does something else than this setting says.
+    /// Records that `md` does something different from this setting.
     pub(super) fn differs(&mut self, name: &str, text: impl Into<String>) {
         self.remark(name, true, text.into());
     }
 
-    /// The setting means nothing to `md`. Nothing is said of one that is not there.
+    /// Records that the setting has no meaning for `md`. Nothing is recorded if the file does not have it.
     pub(super) fn no_use(&mut self, name: &str, text: impl Into<String>) {
         if self.is_given(name) {
             self.remark(name, false, text.into());
         }
     }
 
-    /// What stands in the file and is no setting, in its order.
+    /// Returns the entries of the file that are not settings, in their order.
     pub(super) fn others(&self) -> &'a [Entry] {
         &self.settings.others
     }
 
-    /// What became of something that is no setting: whether `md` does something else, and why.
+    /// Records the treatment of an entry that is not a setting: whether `md` does something different, and why.
     pub(super) fn other(&mut self, entry: &Entry, differs: bool, text: &str) {
         let Entry { name, value, line } = entry;
         let (key, value, line, text) = (name.clone(), shortened(value).to_owned(), Some(*line), text.to_owned());
@@ -272,7 +273,7 @@ impl<'a> Draft<'a> {
         self.spoken.insert(folded(name));
     }
 
-    /// The file is wrong in a setting. What follows from it is not reported again.
+    /// Records an error of the file in a setting. Errors that follow from it are not reported again.
     pub(super) fn problem(&mut self, name: &str, message: impl Into<String>, help: &str) {
         if !self.wrong.insert(folded(name)) {
             return;
@@ -284,12 +285,12 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// A file that goes with the input is wrong.
+    /// Records an error in a file that belongs to the input.
     pub(super) fn fault(&mut self, problem: Problem) {
         self.problems.push(problem);
     }
 
-    /// Says what becomes of the settings that the translation has not spoken of.
+    /// Adds remarks on the settings that the translation has not treated.
     pub(super) fn finish(mut self) -> Result<Finished, Vec<Problem>> {
         for (entry, key) in self.settings.rest(&self.spoken) {
             let (differs, text) = self.fate(key, &entry.value);

@@ -1,9 +1,11 @@
-//! Inputs of other programs: GROMACS mdp or AMBER mdin files become the input file of `md` that does the same, one stage a file.
+//! Import of inputs of other programs: translates GROMACS mdp or AMBER mdin files to an equivalent input file of
+//! `md`, with one stage per file.
 //!
-//! A file is recognised by its content, read into settings, and translated to a [`Plan`]; those of several files are put together
-//! (`whole`). [`crate::config::write`] turns the plan into text. Nothing is dropped in silence: a setting stands as a comment
-//! beside the key that it became, or in a [`Remark`]; a key that its program does not know is an error. Defaults of absent keys
-//! are those of the program. A new program needs a table of its keys, a reader of its syntax, and its translation ([`PROGRAMS`]).
+//! A file is recognised by its content, read into settings, and translated to a [`Plan`]. Plans of several files are
+//! merged (`whole`). [`crate::config::write`] turns the plan into text. No setting is dropped silently: it is quoted
+//! in a comment beside the resulting key, or in a [`Remark`]. A key that its program does not know is an error.
+//! Absent keys have the defaults of the program. A new program needs a table of its keys, a reader of its syntax, and
+//! its translation ([`PROGRAMS`]).
 
 mod atoms;
 mod coupling;
@@ -25,45 +27,46 @@ use draft::{Draft, Finished};
 use settings::Settings;
 use whole::Whole;
 
-/// An input of another program, translated.
+/// Translated input of another program.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// the program and its file, for messages
+    /// name of the program with its file, for messages
     pub program: &'static str,
-    /// the input file of `md`: accepted by [`Config::parse`]
+    /// text of the input file of `md`, which [`Config::parse`] accepts
     pub text: String,
-    /// what it does
+    /// plan of the input file
     pub plan: Plan,
-    /// what is not simply carried over: first what `md` does otherwise, then what means nothing to it
+    /// remarks on settings that are not simply carried over: first those where `md` differs, then those without
+    /// meaning for it
     pub remarks: Vec<Remark>,
 }
 
-/// The files that the input goes with; those not named have the names that the program would look for.
+/// Files that belong to the input. Files that are not given have the names that the program would look for.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// topology
+    /// topology file
     pub topology: Option<PathBuf>,
-    /// coordinates
+    /// coordinate file
     pub coordinates: Option<PathBuf>,
-    /// groups of atoms (GROMACS)
+    /// index file with groups of atoms (GROMACS)
     pub index: Option<PathBuf>,
-    /// positions that position restraints refer to; `None` = the coordinates
+    /// file with the reference positions of position restraints; `None` = the coordinates
     pub reference: Option<PathBuf>,
-    /// folders of files that the topology includes, in addition to those of the input
+    /// folders with include files of the topology, in addition to that of the input
     pub include: Vec<PathBuf>,
 }
 
-/// A program whose inputs are translated.
+/// Program whose inputs are translated.
 struct Program {
     name: &'static str,
-    /// names of topology and coordinates where the command line gives none
+    /// default names of topology and coordinates
     files: [&'static str; 2],
     recognises: fn(&str) -> bool,
     read: fn(&Path, &str) -> std::result::Result<Settings, Problem>,
     translate: fn(&mut Draft<'_>) -> StageKind,
 }
 
-/// The first that recognises a file translates it.
+/// Known programs. The first one that recognises a file translates it.
 const PROGRAMS: [Program; 2] = [
     Program {
         name: "AMBER mdin",
@@ -81,11 +84,11 @@ const PROGRAMS: [Program; 2] = [
     },
 ];
 
-/// Largest file: a page of text, or hundreds of groups to pull.
+/// Largest input file in bytes. Usual ones are a page of text, or hundreds of pull groups.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// Translates the inputs of another program, for an input file of `md` in the folder `base`: each file is a stage, in their order.
-/// Fails with all problems of the files, each with its line.
+/// Translates the inputs of another program to an input file of `md` in the folder `base`. Each file becomes a stage,
+/// in their order. Fails with all problems of the files, each with its line.
 pub fn import(paths: &[PathBuf], files: &Files, base: &Path) -> Result<Imported> {
     let texts = paths.iter().map(|path| {
         let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
@@ -98,12 +101,12 @@ pub fn import(paths: &[PathBuf], files: &Files, base: &Path) -> Result<Imported>
     import_texts(&texts.collect::<Result<Vec<_>>>()?, files, base)
 }
 
-/// The same of a text, as if it stood in the file `path`.
+/// Like [`import`] for a text, as if it were in the file `path`.
 pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Result<Imported> {
     import_texts(&[(path, text.to_owned())], files, base)
 }
 
-/// The same of several texts.
+/// Like [`import`] for several texts.
 pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> Result<Imported> {
     let program = program(inputs)?;
     let (mut parts, mut problems) = (vec![], vec![]);
@@ -131,7 +134,7 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
     }
 }
 
-/// The program of all inputs.
+/// Returns the program of all inputs.
 fn program(inputs: &[(&Path, String)]) -> Result<&'static Program> {
     let mut found: Option<(&Path, &'static Program)> = None;
     for (path, text) in inputs {
@@ -150,7 +153,7 @@ fn program(inputs: &[(&Path, String)]) -> Result<&'static Program> {
     Ok(program)
 }
 
-/// One file, or its problems.
+/// Translates one file to a stage.
 fn stage(
     program: &Program,
     path: &Path,
@@ -165,7 +168,7 @@ fn stage(
     let mut draft = Draft::new(&settings, files, start(program, files, base)?);
     let mut kind = (program.translate)(&mut draft);
     if let (StageKind::Dynamics(dynamics), true) = (&mut kind, draft.frozen.is_some()) {
-        // it would move frozen atoms
+        // the removal of centre-of-mass motion would move frozen atoms
         dynamics.com_removal = None;
     }
     draft.plan.stages = vec![Stage {
@@ -179,7 +182,7 @@ fn stage(
     Ok(draft.finish())
 }
 
-/// The defaults of `md` with the files of the system.
+/// Returns a plan with the defaults of `md` and the files of the system.
 fn start(program: &Program, files: &Files, base: &Path) -> Result<Plan> {
     let absolute = |path: &Option<PathBuf>, usual: &str| {
         let path = path.clone().unwrap_or_else(|| usual.into());
@@ -192,7 +195,7 @@ fn start(program: &Program, files: &Files, base: &Path) -> Result<Plan> {
     Ok(plan)
 }
 
-/// The name of the file where it is one for a stage, or the kind.
+/// Returns the file name if it is valid as the name of a stage, or else the kind.
 fn stage_name(path: &Path, kind: &StageKind) -> String {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
@@ -205,7 +208,7 @@ fn stage_name(path: &Path, kind: &StageKind) -> String {
     kind.to_owned()
 }
 
-/// Lines of the head, and the keys.
+/// Returns the text of the input file: the header, then the keys.
 fn whole_text(program: &Program, paths: &[&Path], whole: &Whole, lines: &[Line]) -> String {
     let names = paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let names = printable(&names.collect::<Vec<_>>().join(", "));
@@ -220,7 +223,7 @@ fn whole_text(program: &Program, paths: &[&Path], whole: &Whole, lines: &[Line])
     text
 }
 
-/// Without the last digits of a binary fraction.
+/// Rounds a value, to hide the last digits of a binary fraction.
 fn readable(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
@@ -230,12 +233,12 @@ fn article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// Comments of TOML hold no control characters.
+/// Replaces control characters, which comments in TOML cannot hold.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A problem of the translated text at the setting that it follows from.
+/// Attributes a problem of the translated text to the setting that it follows from.
 fn traced(problem: Problem, text: &str, lines: &[Line], whole: &Whole) -> Problem {
     let line = problem.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
     let known = lines.iter().find(|known| !known.key.is_empty() && known.text.lines().any(|one| one == line));
@@ -243,7 +246,7 @@ fn traced(problem: Problem, text: &str, lines: &[Line], whole: &Whole) -> Proble
 }
 
 impl Remark {
-    /// `pcoupl = MTTK, line 7: …`
+    /// Returns the remark as text: `pcoupl = MTTK, line 7: …`.
     pub fn describe(&self) -> String {
         let value = if self.value.is_empty() { String::new() } else { format!(" = {}", self.value) };
         let place = match &self.places[..] {

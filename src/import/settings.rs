@@ -1,4 +1,4 @@
-//! The settings of a foreign file, and the table of the keys that its program knows.
+//! Settings of a foreign file, and the table of the keys that its program knows.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -6,54 +6,54 @@ use std::path::PathBuf;
 use crate::config::key::nearest;
 use crate::error::Problem;
 
-/// A key of the program.
+/// Key of the program.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// as its manual writes it; a final `*` stands for any ending
+    /// name as in the manual; a final `*` stands for any ending
     pub(super) name: &'static str,
-    /// its value where the file does not set it
+    /// default value of the program
     pub(super) default: &'static str,
-    /// what becomes of it
+    /// treatment of the key
     pub(super) fate: Fate,
 }
 
-/// What becomes of a key.
+/// Treatment of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
-    /// the translation looks at it
+    /// the translation reads it
     Carried,
-    /// it means nothing to `md`, whatever its value
+    /// no meaning for `md`, whatever its value; with the reason
     NoUse(&'static str),
-    /// `md` has no such thing: no matter with the default, or a value that says no
+    /// `md` lacks the feature, which is not reported if the value is the default or switches it off
     Absent {
-        /// and what it does instead
+        /// reason, and what `md` does instead
         why: &'static str,
     },
-    /// a detail of another key, which `md` does not have
+    /// detail of another key, named here, whose feature `md` lacks
     Part(&'static str),
 }
 
-/// A key that the translation looks at.
+/// Creates a key that the translation reads.
 pub(super) const fn carried(name: &'static str, default: &'static str) -> Key {
     Key { name, default, fate: Fate::Carried }
 }
 
-/// A key that means nothing to `md`.
+/// Creates a key without meaning for `md`.
 pub(super) const fn no_use(name: &'static str, why: &'static str) -> Key {
     Key { name, default: "", fate: Fate::NoUse(why) }
 }
 
-/// A key of something that `md` does not have; with this default it is off.
+/// Creates a key of a feature that `md` lacks. The default switches it off.
 pub(super) const fn absent(name: &'static str, default: &'static str, why: &'static str) -> Key {
     Key { name, default, fate: Fate::Absent { why } }
 }
 
-/// A detail of an absent key.
+/// Creates a key that is a detail of an absent one.
 pub(super) const fn part(name: &'static str, of: &'static str) -> Key {
     Key { name, default: "", fate: Fate::Part(of) }
 }
 
-/// Words that switch something off, or leave it empty.
+/// Words that switch a feature off, or leave it empty.
 const OFF: [&str; 6] = ["no", "none", "false", "off", "inactive", ""];
 
 impl Key {
@@ -64,7 +64,7 @@ impl Key {
         }
     }
 
-    /// True when the value is the default, or says no.
+    /// Whether the value is the default, or switches the feature off.
     pub(super) fn is_off(&self, value: &str) -> bool {
         let same = |word: &str, other: &str| {
             folded(word) == folded(other) || (real(word).is_some() && real(word) == real(other))
@@ -75,18 +75,18 @@ impl Key {
     }
 }
 
-/// A setting of the file.
+/// Setting of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// key as written
+    /// name of the key as written
     pub(super) name: String,
-    /// value as written, without blanks around it
+    /// value as written, without surrounding blanks
     pub(super) value: String,
-    /// counted from 1
+    /// line number, from 1
     pub(super) line: usize,
 }
 
-/// A table of keys; the first row that fits a name counts.
+/// Table of keys. The first row that matches a name counts.
 pub(super) type Keys = &'static [&'static [Key]];
 
 /// All settings of a file.
@@ -94,12 +94,12 @@ pub(super) struct Settings {
     pub(super) path: PathBuf,
     keys: Keys,
     entries: Vec<Entry>,
-    /// what is no setting: `md` has nothing for it
+    /// entries that are not settings, and have no equivalent key
     pub(super) others: Vec<Entry>,
 }
 
 impl Settings {
-    /// Settings, each key once; those without a value have their defaults.
+    /// Creates the settings. A key may occur only once. A setting without a value gets the default.
     pub(super) fn new(path: PathBuf, keys: Keys, entries: Vec<Entry>) -> Result<Self, Problem> {
         let mut names = HashMap::new();
         for Entry { name, line, .. } in &entries {
@@ -111,24 +111,24 @@ impl Settings {
         Ok(Settings { path, keys, entries, others: vec![] })
     }
 
-    /// The row of the table for a name.
+    /// Returns the row of the table for a name.
     fn key(&self, name: &str) -> Option<&'static Key> {
         let name = folded(name);
         self.keys.iter().flat_map(|keys| keys.iter()).find(|key| key.fits(&name))
     }
 
-    /// A setting that has a value.
+    /// Returns a setting that has a value.
     pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| alike(&entry.name, name) && !entry.value.is_empty())
     }
 
-    /// The value, or the default of the program.
+    /// Returns the value, or the default of the program.
     pub(super) fn value(&self, name: &str) -> &str {
         let default = || self.key(name).expect("translations name keys of the table").default;
         self.entry(name).map_or_else(default, |entry| &entry.value)
     }
 
-    /// `rvdw = 1.2`, or `rvdw = 1 (default)`.
+    /// Quotes a setting: `rvdw = 1.2`, or `rvdw = 1 (default)`.
     pub(super) fn quoted(&self, name: &str) -> String {
         let value = shortened(self.value(name));
         match self.entry(name) {
@@ -138,18 +138,18 @@ impl Settings {
         }
     }
 
-    /// True when the option of this key is off.
+    /// Whether the feature of this key is off.
     pub(super) fn is_off(&self, name: &str) -> bool {
         self.key(name).is_none_or(|key| key.is_off(self.value(name)))
     }
 
-    /// Settings whose folded names are not among those spoken of, with their rows.
+    /// Returns the settings whose normalised names are not in `spoken`, with their rows of the table.
     pub(super) fn rest(&self, spoken: &HashSet<String>) -> Vec<(&Entry, &'static Key)> {
         let rest = self.entries.iter().filter(|entry| !spoken.contains(&folded(&entry.name)));
         rest.filter_map(|entry| Some((entry, self.key(&entry.name)?))).collect()
     }
 
-    /// Keys that the program does not know.
+    /// Returns a problem for every key that the program does not know.
     pub(super) fn unknown(&self) -> Vec<Problem> {
         let unknown = self.entries.iter().filter(|entry| self.key(&entry.name).is_none());
         let problem = |entry: &Entry| {
@@ -163,7 +163,7 @@ impl Settings {
     }
 }
 
-/// A word without what GROMACS and AMBER ignore in it: case, dashes and underscores.
+/// Normalises a word: removes what GROMACS and AMBER ignore, which are case, dashes and underscores.
 pub(super) fn folded(word: &str) -> String {
     letters(word).collect()
 }
@@ -176,19 +176,19 @@ fn alike(word: &str, other: &str) -> bool {
     letters(word).eq(letters(other))
 }
 
-/// The words of a value.
+/// Returns the words of a value.
 pub(super) fn words(value: &str) -> impl Iterator<Item = &str> {
     value.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty())
 }
 
-/// A finite number, also with Fortran's `d` for the exponent.
+/// Parses a finite number, also with Fortran's `d` for the exponent.
 pub(super) fn real(word: &str) -> Option<f64> {
     let plain = word.replace(['d', 'D'], "e");
-    // "inf" and "nan" are words, and no numbers
+    // "inf" and "nan" are not accepted as numbers
     plain.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// What messages quote of a text.
+/// Shortens a text for messages.
 pub(super) fn shortened(text: &str) -> &str {
     const MOST: usize = 60;
     text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])

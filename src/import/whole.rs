@@ -1,5 +1,6 @@
-//! The files of a run together: each is a stage, in their order. What `md` has once for all stages is that of the last file,
-//! and a file that says something else is named in a [`Remark`]. Intervals of output belong to stages.
+//! Merge of the files of a run, each of which becomes a stage, in their order. Settings that `md` has once for all
+//! stages are those of the last file. A file with a different value is named in a [`Remark`]. Output intervals belong
+//! to stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,19 +11,19 @@ use crate::config::write;
 use crate::error::Problem;
 use crate::run::{Plan, RESTRAINTS, Stage, StageKind, TrajectoryOptions};
 
-/// The translation of all files.
+/// Merged translation of all files.
 pub(super) struct Whole {
     pub(super) plan: Plan,
     pub(super) remarks: Vec<Remark>,
-    /// one for each stage
+    /// translation of each stage
     parts: Vec<Finished>,
 }
 
-/// A key that one file may set for all: the others need not repeat it.
+/// Key that one file may set for all. Other files need not repeat it.
 const SEED: &str = "run.seed";
 
 impl Whole {
-    /// Of at least one file.
+    /// Merges at least one file.
     pub(super) fn new(mut parts: Vec<Finished>, base: &Path) -> Self {
         let last = parts.len() - 1;
         let mut plan = parts[last].plan.clone();
@@ -49,24 +50,24 @@ impl Whole {
         whole
     }
 
-    /// The file whose value of a key of the run counts.
+    /// Returns the index of the file whose value of a key of the run counts.
     fn decisive(&self, key: &str) -> usize {
         let last = self.parts.len() - 1;
         let states = |part: &Finished| part.note(key).is_some();
         if key == SEED { self.parts.iter().position(states) } else { None }.unwrap_or(last)
     }
 
-    /// The comment on a key of the run, or of a stage.
+    /// Returns the comment on a key of the run, or of a stage.
     pub(super) fn note(&self, stage: Option<usize>, key: &str) -> Option<String> {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].note(key)
     }
 
-    /// A problem with a key, at the setting that it follows from.
+    /// Attributes a problem with a key to the setting that the key follows from.
     pub(super) fn problem(&self, stage: Option<usize>, key: &str, problem: Problem) -> Problem {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].problem(key, problem)
     }
 
-    /// Files that are written are those of all stages of dynamics; stages state their own intervals.
+    /// Merges the output of all dynamics stages. Each stage keeps its own intervals.
     fn output(&mut self) {
         let is_dynamics = |stage: &Stage| matches!(stage.kind, StageKind::Dynamics(_));
         let dynamics: Vec<usize> = (0..self.parts.len()).filter(|&k| is_dynamics(&self.plan.stages[k])).collect();
@@ -105,7 +106,7 @@ impl Whole {
         }
     }
 
-    /// Says where files disagree in what all stages have in common.
+    /// Adds remarks where files disagree on settings that all stages share.
     fn contradictions(&mut self, base: &Path) {
         let values: Vec<BTreeMap<String, String>> = self.parts.iter().map(|part| values(&part.plan, base)).collect();
         let keys: BTreeSet<&String> = values.iter().flat_map(BTreeMap::keys).collect();
@@ -131,14 +132,14 @@ impl Whole {
     }
 }
 
-/// What `md` does otherwise than a file says of a key of the input file.
+/// Returns a remark that `md` uses another value than a file sets for a key of the input file.
 fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
     let line = part.line(key);
     let places = vec![Place { file: part.path.clone(), line }];
     Remark { key: key.to_owned(), value: shortened(value).to_owned(), line, places, differs: true, text }
 }
 
-/// The values of all keys of the run but those of its output, as they are written.
+/// Returns the values of all keys of the run except those of its output, as written.
 fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
     let lines = write(plan, base, &|_, _| Some(String::new())).into_iter();
     let of_run = lines.filter(|line| line.stage.is_none() && !line.key.is_empty() && !line.key.starts_with("output."));
@@ -149,7 +150,7 @@ fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
     of_run.map(|line| (line.key, value(&line.text))).collect()
 }
 
-/// Numbers those of several stages of one name.
+/// Appends a number to stage names that occur several times.
 fn different_names(stages: &mut [Stage]) {
     for k in 1..stages.len() {
         let name = stages[k].name.clone();
@@ -161,7 +162,7 @@ fn different_names(stages: &mut [Stage]) {
     }
 }
 
-/// One remark of those that say the same of several files; first those on what differs.
+/// Merges equal remarks of several files. Remarks on differences come first.
 fn merged(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut merged: Vec<Remark> = vec![];
     for remark in remarks {

@@ -19,20 +19,20 @@ use crate::format::file;
 
 const MAGIC: [u8; 8] = *b"MDCHECKP";
 const HEADER: usize = 24;
-/// Bytes that are written at a time.
+/// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 16;
 
 /// Result of [`read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored<T> {
-    /// the contents
+    /// contents of the checkpoint
     pub body: T,
-    /// why an older checkpoint was taken, if one was
+    /// reason for the fallback to the previous checkpoint, if it was used
     pub warning: Option<String>,
 }
 
-/// Writes `body`, whose contents have number `version`, to `path`; the intact checkpoint that was there is kept as
-/// [`previous`]. When this returns, the new one is on disk.
+/// Writes `body` to `path`, with `version` as the version number of its contents. An intact checkpoint that was at
+/// `path` is kept as [`previous`]. The new checkpoint is on disk when this returns.
 pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     let io = |e| Error::io(path, e);
     let mut file = temporary_beside(path)?;
@@ -59,15 +59,15 @@ pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     match load(path) {
         Ok(_) => keep(path).map_err(io)?,
         Err(Fault::Missing) => {}
-        // a damaged one must not replace the good previous one; keep it for inspection
+        // a damaged checkpoint must not replace the good previous one; it is kept for inspection
         Err(_) => fs::rename(path, damaged(path)).map_err(io)?,
     }
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)
 }
 
-/// Links the checkpoint at `path` to the name [`previous`], so that `path` always exists; renames it where the file system
-/// has no links.
+/// Gives the checkpoint at `path` the second name [`previous`], as a hard link, so that `path` always exists. Renames
+/// it where the file system has no hard links.
 fn keep(path: &Path) -> std::io::Result<()> {
     let (older, link) = (previous(path), path.with_extension("link.tmp"));
     let _ = fs::remove_file(&link);
@@ -75,13 +75,14 @@ fn keep(path: &Path) -> std::io::Result<()> {
         return fs::rename(path, older);
     }
     fs::rename(&link, older)?;
-    // renaming one name of a file to another of its names does nothing
+    // renaming a file to another of its own names does nothing, so the link is removed
     let _ = fs::remove_file(&link);
     Ok(())
 }
 
-/// Reads the checkpoint at `path`, or the one before it if this one is missing, damaged or cannot be read; `None` if
-/// there never was one. Contents of another version are a [`Problem`]: falling back would silently lose steps.
+/// Reads the checkpoint at `path`, or the previous one if it is missing, damaged or unreadable. `None` if there never
+/// was a checkpoint. A different version of the contents is a [`Problem`], because falling back would silently lose
+/// steps.
 pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Restored<T>>> {
     let fault = match load(path).and_then(|stored| decode(stored, path, version)) {
         Ok(body) => return Ok(Some(Restored { body, warning: None })),
@@ -103,7 +104,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
     }
 }
 
-/// True for a file that begins like a checkpoint.
+/// Whether the file begins like a checkpoint.
 pub fn is_checkpoint(path: &Path) -> bool {
     let mut magic = [0; MAGIC.len()];
     file::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == MAGIC)
@@ -114,7 +115,7 @@ pub fn previous(path: &Path) -> PathBuf {
     with_word(path, "prev")
 }
 
-/// Path of a file that is no valid checkpoint: `checkpoint.md` → `checkpoint.damaged.md`.
+/// Path under which an invalid checkpoint is kept: `checkpoint.md` → `checkpoint.damaged.md`.
 fn damaged(path: &Path) -> PathBuf {
     with_word(path, "damaged")
 }
@@ -128,16 +129,16 @@ fn with_word(path: &Path, word: &str) -> PathBuf {
     path.with_extension(extension)
 }
 
-/// Why a file is no valid checkpoint.
+/// Reason why a file is not a valid checkpoint.
 enum Fault {
     Missing,
-    /// what is wrong, as the end of a sentence about the file
+    /// fault, as the predicate of a sentence about the file
     Damaged(String),
     Version(Problem),
 }
 
 impl Fault {
-    /// The end of a sentence about the file.
+    /// Returns the fault as the predicate of a sentence about the file.
     fn reason(&self) -> String {
         match self {
             Fault::Missing => "is missing".to_owned(),
@@ -189,11 +190,11 @@ fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std
         let help = "continue with the md that wrote it, or use --force to start anew";
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
-    // the checksum is right: the file is intact, but of a program with other contents
+    // the checksum is right, so the file is intact but was written by a program with different contents
     postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("is not understood: {e}")))
 }
 
-/// Of version, length and body.
+/// Checksum of version, length and body.
 fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     let mut whole = Hasher::new();
     whole.update(&header[8..20]);
@@ -201,13 +202,13 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Passes bytes on while it counts them and computes their checksum, so that the body of a large system is never in memory
-/// as a whole.
+/// Writer that counts the bytes and computes their checksum while it passes them on. The serialised body of a large
+/// system is therefore never in memory as a whole.
 struct Summed<W> {
     to: W,
     length: u64,
     checksum: Hasher,
-    /// what the serializer does not pass on
+    /// the first I/O error, which the serializer does not report
     failure: Option<std::io::Error>,
 }
 
@@ -283,7 +284,7 @@ mod tests {
             let warning = found.warning.unwrap();
             assert!(warning.contains(words) && warning.contains("went back to"), "{warning}");
         }
-        // writing over the damaged one keeps the good one
+        // writing over the damaged checkpoint keeps the good previous one
         write(&path, 1, &state(3)).unwrap();
         assert_eq!(restored(&path).body, state(3));
         assert_eq!(restored(&previous(&path)).body, state(1));
@@ -308,12 +309,12 @@ mod tests {
         let error = read::<State>(&path, 7).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("version 1, this md reads version 7"), "{error}");
-        // killed between the two renames
+        // state after a kill between the two renames
         fs::remove_file(&path).unwrap();
         let found = restored(&path);
         assert_eq!(found.body, state(1));
         assert!(found.warning.unwrap().contains("missing"));
-        // nothing good left
+        // no good checkpoint is left
         for bad in [&path, &previous(&path)] {
             fs::write(bad, b"MDCHECKP but no more").unwrap();
         }
@@ -334,7 +335,7 @@ mod tests {
         write(&path, 1, &state(3)).unwrap();
         assert_eq!((restored(&path).body, restored(&previous(&path)).body), (state(3), state(1)));
         assert!(damaged(&path).join("inside").exists());
-        // neither can be read: both reasons
+        // neither file can be read: the error gives both reasons
         for unreadable in [&path, &previous(&path)] {
             fs::remove_file(unreadable).unwrap();
             fs::create_dir(unreadable).unwrap();

@@ -1,24 +1,24 @@
-//! The time of day, which may be wrong: a clock that shows a year outside -9999 to 9999 gives no time instead of an error.
+//! Wall-clock time. The clock may be wrong: a year outside -9999 to 9999 gives no time instead of an error.
 
 use std::time::SystemTime;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// What stands for a time that the clock does not give.
+/// Text written where the clock gives no valid time.
 pub const UNKNOWN: &str = "at an unknown time";
 
-/// The present time; none where the clock shows no year that a date can have.
+/// Returns the present time; `None` if the clock shows a year that no date can have.
 pub fn now() -> Option<Zoned> {
     zoned(SystemTime::now())
 }
 
-/// The present time in the format of `strftime`.
+/// Returns the present local time in the `strftime` format `format`.
 pub fn local(format: &str) -> String {
     now().map_or_else(|| UNKNOWN.to_owned(), |now| now.strftime(format).to_string())
 }
 
-/// The present time in UTC, as RFC 3339 writes it.
+/// Returns the present time in UTC, in the format of RFC 3339.
 pub fn utc() -> String {
     now().map_or_else(|| UNKNOWN.to_owned(), |now| now.timestamp().to_string())
 }

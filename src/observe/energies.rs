@@ -11,7 +11,7 @@ use crate::format::file;
 use crate::units;
 use crate::vec3::Vec3;
 
-/// Columns after the energies that exist with or without a cell.
+/// Columns after the energy terms, present with or without a cell.
 const STATE: [(&str, &str); 5] = [
     ("kinetic", "kJ/mol"),
     ("total", "kJ/mol"),
@@ -19,7 +19,7 @@ const STATE: [(&str, &str); 5] = [
     ("conserved", "kJ/mol"),
     ("temperature", "K"),
 ];
-/// Columns that only a periodic system has.
+/// Columns of a periodic system.
 const PERIODIC: [(&str, &str); 9] = [
     ("pressure", "bar"),
     ("volume", "nm^3"),
@@ -31,15 +31,15 @@ const PERIODIC: [(&str, &str); 9] = [
     ("c_y", "nm"),
     ("c_z", "nm"),
 ];
-/// Columns that only a cell has whose directions are coupled to the pressure by themselves.
+/// Columns of a cell whose directions couple to the pressure separately.
 const DIRECTIONAL: [(&str, &str); 4] =
     [("pressure_xx", "bar"), ("pressure_yy", "bar"), ("pressure_zz", "bar"), ("surface_tension", "mN/m")];
 const TERMS: usize = Energies::NAMES.len();
-/// Columns that exist with or without a cell.
+/// Number of columns that exist with or without a cell.
 const COMMON: usize = TERMS + STATE.len();
-/// Columns of any cell.
+/// Number of columns of any periodic system.
 const OF_CELL: usize = COMMON + PERIODIC.len();
-/// All columns of numbers; before them stand step, time and stage.
+/// All columns of numbers, which follow step, time and stage.
 const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
     let mut columns = [("", "kJ/mol"); OF_CELL + DIRECTIONAL.len()];
     let mut index = 0;
@@ -58,28 +58,28 @@ const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
     columns
 };
 
-/// Which columns a table has.
+/// Choice of the columns of an energy table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// by what the system is
+    /// columns that depend on the type of system
     pub cell: CellColumns,
-    /// names of those of the temperatures of groups, which come last
+    /// names of the temperature columns of groups, which come last
     pub temperatures: Vec<String>,
 }
 
-/// Columns of systems with or without a cell.
+/// Columns that depend on the cell and its pressure coupling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellColumns {
-    /// of a system without a cell
+    /// columns of a system without a cell
     Open,
-    /// and pressure, density and cell
+    /// pressure, density and cell in addition
     Periodic,
-    /// and the pressure along x, y, z, and the surface tension of x and y
+    /// pressure along x, y and z, and surface tension in the xy plane, in addition
     Directional,
 }
 
 impl CellColumns {
-    /// Names and units.
+    /// Names and units of the columns.
     fn all(self) -> &'static [(&'static str, &'static str)] {
         match self {
             CellColumns::Open => &COLUMNS[..COMMON],
@@ -101,40 +101,41 @@ impl Columns {
 pub struct EnergyRow<'a> {
     /// steps since the start of the run
     pub step: u64,
-    /// ps
+    /// time, ps
     pub time: f64,
-    /// stage of the run, from 1: the end of a stage and the start of the next share their step
+    /// stage of the run, from 1; the end of a stage and the start of the next have the same step
     pub stage: u32,
     /// potential energy by term
     pub energies: Energies,
-    /// kJ/mol, mean of the two half steps
+    /// kinetic energy, mean of the two half steps, kJ/mol
     pub kinetic: f64,
     /// work of the moving centres of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
     /// kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,
-    /// K
+    /// Temperature, K
     pub temperature: f64,
-    /// kJ/mol/nm³; written in bar
+    /// pressure, kJ/mol/nm³; written in bar
     pub pressure: f64,
-    /// along x, y, z, kJ/mol/nm³; written in bar, where a device knows it
+    /// pressure along x, y and z, kJ/mol/nm³; written in bar, if the backend computes it
     pub pressure_along: Vec3,
     /// total mass in amu, for the density
     pub mass: f64,
-    /// lattice
+    /// unit cell; `None` for a system without a cell
     pub cell: Option<PeriodicCell>,
-    /// of temperature groups, K, in the order of [`Columns::temperatures`]; NaN where a stage has no such group
+    /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN where a stage has no
+    /// such group
     pub temperatures: &'a [f64],
 }
 
 impl EnergyRow<'_> {
-    /// The numbers in the order and the units of [`Columns::all`].
+    /// Returns the numbers of the row, in the order and the units of [`Columns::all`].
     pub fn values(&self, columns: &Columns) -> impl Iterator<Item = f64> {
         let count = columns.cell.all().len();
         self.of_system().into_iter().take(count).chain(self.temperatures.iter().copied())
     }
 
-    /// Those of the whole system; those of a cell are NaN without one.
+    /// Returns the values of the whole system. Values that need a cell are NaN without one.
     fn of_system(&self) -> [f64; COLUMNS.len()] {
         let mut values = [f64::NAN; COLUMNS.len()];
         values[..TERMS].copy_from_slice(&self.energies.values());
@@ -154,28 +155,28 @@ impl EnergyRow<'_> {
         values
     }
 
-    /// The first line of the table.
+    /// Returns the header line of the table.
     pub fn header(columns: &Columns) -> String {
         let columns = columns.all().map(|(name, unit)| format!("{name} ({unit})"));
         format!("{TABLE_START}{}\n", columns.collect::<Vec<_>>().join(","))
     }
 
-    /// Appends the row as a line.
+    /// Appends the row to `line`.
     pub fn write(&self, columns: &Columns, line: &mut String) {
         // writing to a string does not fail
         let _ = write!(line, "{},{:.6},{}", self.step, self.time, self.stage);
         for value in self.values(columns) {
-            // six decimals resolve the drift of the largest system; beyond 1e9 only a clash being minimised goes
+            // six decimals resolve the drift of the largest system; only a clash under minimisation exceeds 1e9
             let _ = if value.abs() < 1e9 { write!(line, ",{value:.6}") } else { write!(line, ",{value:e}") };
         }
         line.push('\n');
     }
 }
 
-/// The numbers of a table that a run has written or is writing.
+/// Numbers of an energy table that a run has written or is writing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyRecord {
-    /// names and units; the first three are step, time and stage
+    /// names and units of the columns; the first three are step, time and stage
     pub columns: Vec<(String, String)>,
     /// complete rows
     pub rows: Vec<Vec<f64>>,
@@ -184,7 +185,7 @@ pub struct EnergyRecord {
 /// First bytes of every table.
 pub const TABLE_START: &str = "step,time (ps),stage,";
 
-/// Reads a table of any run; a last line that is not finished is left out.
+/// Reads the table of any run. An incomplete last line is left out.
 pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     let text = file::text(path).map_err(|e| Error::io(path, e))?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);

@@ -1,8 +1,9 @@
-//! `exchange.csv`: what has come of every attempt of a replica exchange, and what follows from it.
+//! `exchange.csv`: the outcome of every attempt of a replica exchange, and the statistics of all attempts.
 //!
-//! A row has the number of the attempt, the step before which it took place, its time (ps), the state of every replica from then
-//! on, and the probability of each pair of neighbours that tried; states count from 1. The rows are the memory of the exchange:
-//! a replica that continues from a checkpoint before some of them takes their outcomes as they stand.
+//! A row has the number of the attempt, the step before which the attempt took place, the time (ps), the state of
+//! every replica from this step on, and the exchange probability of each pair of neighbouring states that tried.
+//! States count from 1. The file is the memory of the exchange: a replica that continues from an earlier checkpoint
+//! takes the outcomes from the rows.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -16,24 +17,25 @@ use crate::ensemble::exchange::neighbour;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// The file.
+/// Name of the file.
 pub const EXCHANGE: &str = "exchange.csv";
 
-/// Digits of probabilities after the point.
+/// Number of decimals of probabilities.
 const DIGITS: usize = 6;
 
-/// An attempt.
+/// Exchange attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeRow {
-    /// from 1
+    /// number of the attempt, from 1
     pub attempt: u64,
     /// steps since the start of the run
     pub step: u64,
-    /// ps
+    /// time, ps
     pub time: f64,
-    /// of each replica from this step on, from 0
+    /// state of each replica from this step on, from 0
     pub states: Vec<usize>,
-    /// of each pair of neighbours that tried, by its lower state
+    /// exchange probability of each pair of neighbouring states, indexed by the lower state; `None` for a pair that
+    /// did not try
     pub probabilities: Vec<Option<f64>>,
 }
 
@@ -53,7 +55,7 @@ impl ExchangeRow {
         format!("{},{},{:.6}{}\n", self.attempt, self.step, self.time, states.chain(pairs).collect::<String>())
     }
 
-    /// Of a line; `None` if it is none of so many replicas.
+    /// Parses a line; `None` if it is not a row of `replicas` replicas.
     fn parse(line: &str, replicas: usize) -> Option<Self> {
         let mut fields = line.split(',');
         let (attempt, step) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
@@ -71,7 +73,7 @@ impl ExchangeRow {
         (is_permutation && fields.next().is_none()).then_some(Self { attempt, step, time, states, probabilities })
     }
 
-    /// With probabilities as the file has them.
+    /// Returns the row with probabilities rounded as in the file.
     pub fn rounded(mut self) -> Self {
         let scale = 10f64.powi(DIGITS as i32);
         self.probabilities.iter_mut().flatten().for_each(|value| *value = (*value * scale).round() / scale);
@@ -79,7 +81,7 @@ impl ExchangeRow {
     }
 }
 
-/// Writes the file.
+/// Writer of the exchange table.
 #[derive(Debug)]
 pub struct ExchangeTable {
     path: PathBuf,
@@ -87,8 +89,8 @@ pub struct ExchangeTable {
 }
 
 impl ExchangeTable {
-    /// Creates the file, or continues it: `see` is given each of its complete rows. A row that a killed process has left
-    /// unfinished is cut off.
+    /// Creates the file, or continues it and passes each complete row to `see`. An incomplete row of a killed process
+    /// is cut off.
     pub fn open(path: &Path, replicas: usize, see: impl FnMut(ExchangeRow)) -> Result<Self> {
         let io = |error| Error::io(path, error);
         let mut options = OpenOptions::new();
@@ -110,7 +112,7 @@ impl ExchangeTable {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Adds a row, in one system call.
+    /// Appends a row in one system call.
     pub fn write(&mut self, row: &ExchangeRow) -> Result<()> {
         self.file.write_all(row.line().as_bytes()).map_err(|error| Error::io(&self.path, error))
     }
@@ -121,7 +123,7 @@ impl ExchangeTable {
     }
 }
 
-/// Gives every row of a text with its header to `see`.
+/// Passes every row of a text that begins with the header to `see`.
 fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRow)) -> Result<()> {
     let wrong = |line: usize, what: String| {
         let problem = Problem::new(what).in_file(path).at_line(line + 1);
@@ -141,9 +143,9 @@ fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRo
     Ok(())
 }
 
-/// Checks that every row follows from the row before it.
+/// Checker that every row follows from the row before it.
 struct Sequence {
-    /// of each replica
+    /// state of each replica
     states: Vec<usize>,
     /// step and time of the last row
     last: Option<(u64, f64)>,
@@ -156,7 +158,7 @@ impl Sequence {
         Sequence { states: (0..replicas).collect(), last: None, every: None }
     }
 
-    /// Takes the next row; fails with the end of a sentence about it.
+    /// Checks the next row. The error is the predicate of a sentence about the row.
     fn check(&mut self, row: &ExchangeRow) -> std::result::Result<(), String> {
         let ExchangeRow { attempt, step, time, ref states, ref probabilities } = *row;
         let count = states.len();
@@ -196,7 +198,7 @@ impl Sequence {
     }
 }
 
-/// Reads the file of an exchange; gives the number of replicas with the rows.
+/// Reads the exchange table. Returns the number of replicas and the rows.
 pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     let text = file::text(path).map_err(|error| Error::io(path, error))?;
     let complete = text.rfind('\n').map_or("", |end| &text[..=end]);
@@ -211,43 +213,43 @@ pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     Ok((replicas, found))
 }
 
-/// What follows from the attempts so far.
+/// Statistics of the attempts so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExchangeStatistics {
-    /// attempts
+    /// number of attempts
     pub attempts: u64,
-    /// of neighbours
+    /// statistics of each pair of neighbouring states
     pub pairs: Vec<PairStatistics>,
-    /// of each replica
+    /// walk of each replica
     pub replicas: Vec<Walk>,
 }
 
-/// Two neighbouring states.
+/// Statistics of two neighbouring states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairStatistics {
-    /// from 1
+    /// the two states, from 1
     pub states: [usize; 2],
-    /// attempts
+    /// number of attempts of this pair
     pub tried: u64,
-    /// of these
+    /// number of accepted attempts of this pair
     pub accepted: u64,
-    /// over all attempts
+    /// exchange probability, mean over all attempts of this pair
     pub mean_probability: f64,
 }
 
 /// The walk of a replica through the states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Walk {
-    /// its state now, from 1
+    /// current state of the replica, from 1
     pub state: usize,
-    /// from the first state to the last and back to the first
+    /// number of round trips: from the first state to the last and back to the first
     pub round_trips: u64,
-    /// which of these two it saw last, if the first before the last; from 1
+    /// end state (the first or the last, from 1) visited last, once the first has been visited
     pub last_end: Option<usize>,
 }
 
 impl ExchangeStatistics {
-    /// Of an exchange of so many replicas that has not begun.
+    /// Returns the statistics of an exchange of `replicas` replicas before its first attempt.
     pub fn new(replicas: usize) -> Self {
         let pair = |low| PairStatistics { states: [low, low + 1], ..PairStatistics::default() };
         let walk = |state| Walk { state, last_end: (state == 1).then_some(1), ..Walk::default() };
@@ -255,12 +257,12 @@ impl ExchangeStatistics {
         Self { attempts: 0, pairs, replicas }
     }
 
-    /// The state of each replica, from 0.
+    /// Returns the state of each replica, from 0.
     pub fn states(&self) -> Vec<usize> {
         self.replicas.iter().map(|walk| walk.state - 1).collect()
     }
 
-    /// After one more attempt.
+    /// Adds one attempt.
     pub fn add(&mut self, row: &ExchangeRow) {
         self.attempts = row.attempt;
         for (pair, probability) in self.pairs.iter_mut().zip(&row.probabilities) {
@@ -282,7 +284,7 @@ impl ExchangeStatistics {
         }
     }
 
-    /// Tables of neighbours and of replicas; `names` of the states.
+    /// Logs tables of pairs and replicas. `names` are the names of the states.
     pub fn log(&self, log: &mut RunLog, names: &[String]) -> Result<()> {
         log.section("Exchange")?;
         let name = |state: usize| names.get(state - 1).map_or(String::new(), |name| format!(" ({name})"));
@@ -330,7 +332,7 @@ mod tests {
         let mut table = ExchangeTable::open(&path, 3, |_| panic!("there are no rows")).unwrap();
         all[..2].iter().for_each(|row| table.write(row).unwrap());
         table.sync().unwrap();
-        // killed within a row
+        // state after a kill within a row
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,30,0.0").unwrap();
         assert_eq!(read(&path).unwrap(), (3, all[..2].to_vec()));
         let mut seen = vec![];
@@ -404,7 +406,7 @@ mod tests {
     fn swaps_and_round_trips_are_counted() {
         let mut statistics = ExchangeStatistics::new(3);
         let (some, none) = (Some(0.25), None);
-        // the first replica goes up, comes back, and goes half the way
+        // the first replica walks up, returns, and walks half the way again
         let walk = [[1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2]];
         for (index, states) in walk.into_iter().enumerate() {
             let tried = if index % 2 == 0 { [some, none] } else { [none, some] };

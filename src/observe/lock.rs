@@ -1,8 +1,8 @@
-//! One run per output directory: advisory locks that end with the process, however it ends.
+//! Locks that allow one run per output directory. The advisory locks end with the process, however it ends.
 //!
-//! The lock is on the directory itself, so that a run notices its removal, and on a file in it, which names the holder and
-//! serves where directories cannot be locked (NFS). A path may come to lead to another directory during a run:
-//! [`OutputLock::check`] compares it with the locked one.
+//! Two locks are taken. The lock on the directory itself reveals that the directory was removed. The lock on a file
+//! in the directory names the holder, and is the only one where directories cannot be locked (NFS). During a run the
+//! path may come to lead to another directory, so [`OutputLock::check`] compares it with the locked directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -13,12 +13,12 @@ use super::replace::{open_unfollowed, refusal};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Name of the lock file; it stays behind, the lock on it does not.
+/// Name of the lock file. The file stays behind, but is then unlocked.
 const FILE_NAME: &str = ".md.lock";
-/// A directory that is replaced between being opened and being locked is tried again this often.
+/// Number of attempts, for a directory that is replaced between opening and locking.
 const ATTEMPTS: usize = 10;
 
-/// Holds a directory until dropped.
+/// Lock on an output directory, held until dropped.
 #[derive(Debug)]
 pub struct OutputLock {
     path: PathBuf,
@@ -29,12 +29,12 @@ pub struct OutputLock {
 }
 
 impl OutputLock {
-    /// Creates `directory` if need be and locks it; if another process has it, the [`Problem`] says which one, on which
-    /// computer, since when.
+    /// Creates `directory` if necessary and locks it. If another process holds the lock, the [`Problem`] says which
+    /// process on which computer, and since when.
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             match std::fs::create_dir_all(directory) {
-                // something else is there, or was when it was to be created
+                // the path holds something that is no directory, or held it when the directory was to be created
                 Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
                     return Err(Error::io(directory, e));
                 }
@@ -47,7 +47,7 @@ impl OutputLock {
         Err(Error::io(directory, "the folder is being replaced again and again by another process"))
     }
 
-    /// `None` if the directory is removed meanwhile.
+    /// Tries once to lock the directory; `None` if the directory is removed meanwhile.
     fn acquire_once(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(FILE_NAME);
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
@@ -63,7 +63,7 @@ impl OutputLock {
         Ok(Some(lock))
     }
 
-    /// Locks the directory `file` is in, and its lock file if present; leaves nothing behind.
+    /// Locks the directory that contains `file`, and the lock file if there is one. Leaves no new file behind.
     pub(super) fn acquire_if_present(file: &Path) -> Result<Self> {
         let directory = super::replace::directory(file);
         let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
@@ -74,7 +74,8 @@ impl OutputLock {
         }
     }
 
-    /// Fails where the path no longer leads to the directory that is held, or, where that cannot be locked, to the file.
+    /// Fails if the path no longer leads to the locked directory, or, where directories cannot be locked, if the path
+    /// of the lock file no longer leads to the locked file.
     pub fn check(&self) -> Result<()> {
         if !is_at(&self.directory, &self.path) {
             let message = "the folder was moved, removed or replaced while a run was writing to it: the run stops, since \
@@ -94,7 +95,7 @@ impl OutputLock {
         let directory_is_locked = match directory.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Err(in_use(path)),
-            // not every file system can
+            // not every file system can lock directories
             Err(TryLockError::Error(_)) => false,
         };
         Ok(Self { path: path.to_owned(), directory, directory_is_locked, file: None })
@@ -110,7 +111,7 @@ impl OutputLock {
         Ok(self)
     }
 
-    /// Writes the holder into the lock file.
+    /// Writes the identity of the holder into the lock file.
     fn sign(&self) -> std::io::Result<()> {
         let Some(mut file) = self.file.as_ref() else { return Ok(()) };
         let since = super::clock::local("%Y-%m-%d %H:%M:%S %Z");
@@ -122,7 +123,7 @@ impl OutputLock {
 
 impl Drop for OutputLock {
     fn drop(&mut self) {
-        // closing the files would release them too; this also does if a child process inherited the handles
+        // closing the files would release the locks too, but not if a child process inherited the handles
         let _ = self.file.as_ref().map(File::unlock);
         let _ = self.directory.unlock();
     }
@@ -138,7 +139,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
 
 fn in_use(directory: &Path) -> Error {
     let mut holder = String::new();
-    // the message is true without these words too
+    // without the name of the holder the message is still true
     let _ = file::open(&directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))
@@ -156,7 +157,7 @@ fn is_at(held: &File, path: &Path) -> bool {
     }
 }
 
-/// Host name.
+/// Returns the host name.
 pub fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     if name.trim().is_empty() { "unknown host".to_owned() } else { name.trim().to_owned() }
@@ -198,7 +199,7 @@ mod tests {
         let error = OutputLock::acquire(directory.path()).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains("in use by"), "{error}");
         lock.check().unwrap();
-        // where directories cannot be locked the file is all there is
+        // where directories cannot be locked, only the lock file is checked
         lock.directory_is_locked = false;
         let error = lock.check().unwrap_err();
         assert!(error.exit_code() == 5 && error.to_string().contains("lock was removed"), "{error}");
@@ -220,7 +221,7 @@ mod tests {
             let error = lock.check().unwrap_err();
             assert!(error.exit_code() == 5 && error.to_string().contains("was moved"), "{error}");
         }
-        // the lock has moved with the directory
+        // the lock moves with the directory
         assert!(OutputLock::acquire(&there).is_err());
         assert!(OutputLock::acquire(&here).is_ok());
     }

@@ -1,4 +1,4 @@
-//! `run.log`: the log of a run, in sections. A run that continues appends to the same file.
+//! `run.log`: the log of a run, in sections. A continued run appends to the same file.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,21 +10,21 @@ use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 
-/// Importance of a line, by which the caller decides what the terminal shows.
+/// Importance of a line. The caller decides by it what the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// for later reading
+    /// information for later reading
     Detail,
-    /// what a user follows
+    /// information that a user follows during the run
     Note,
-    /// something may be wrong
+    /// warning that something may be wrong
     Warning,
 }
 
 /// Receives every line of the log. The library itself prints nothing.
 pub type Echo = Box<dyn FnMut(Level, &str) + Send>;
 
-/// The log. Every line reaches the operating system at once.
+/// Writer of the log. Every line is passed to the operating system at once.
 pub struct RunLog {
     path: PathBuf,
     file: File,
@@ -33,13 +33,13 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Opens `path` for appending, creating it if need be.
+    /// Opens `path` for appending, creating it if necessary.
     pub fn open(path: &Path, echo: Option<Echo>) -> Result<Self> {
         let file = open_file(path, OpenOptions::new().append(true).create(true))?;
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 
-    /// One line, or several, without control characters and none longer than [`LONGEST`].
+    /// Writes one or more lines, without control characters and none longer than [`LONGEST`].
     pub fn line(&mut self, level: Level, text: &str) -> Result<()> {
         let mut whole = printable_lines(text);
         whole.push('\n');
@@ -50,12 +50,12 @@ impl RunLog {
         Ok(())
     }
 
-    /// A line a user follows.
+    /// Writes a line that a user follows during the run.
     pub fn note(&mut self, text: &str) -> Result<()> {
         self.line(Level::Note, text)
     }
 
-    /// A line that also goes into [`Self::warnings`].
+    /// Writes a warning, and adds it to [`Self::warnings`].
     pub fn warning(&mut self, text: &str) -> Result<()> {
         let text = printable(text, LONGEST);
         self.line(Level::Warning, &format!("Warning: {text}"))?;
@@ -63,23 +63,23 @@ impl RunLog {
         Ok(())
     }
 
-    /// Every warning so far, for the summary.
+    /// Returns every warning so far, for the summary.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// A heading.
+    /// Writes a heading.
     pub fn section(&mut self, title: &str) -> Result<()> {
         self.line(Level::Detail, &format!("\n{title}\n{}", "-".repeat(title.chars().count())))
     }
 
-    /// Names and values, the values below each other.
+    /// Writes pairs of name and value, with the values aligned.
     pub fn pairs(&mut self, pairs: &[(&str, String)]) -> Result<()> {
         let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         pairs.iter().try_for_each(|(name, value)| self.line(Level::Detail, &format!("  {name:<width$}  {value}")))
     }
 
-    /// A table: the first column to the left, the others to the right.
+    /// Writes a table with the first column aligned left and the others right.
     pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
         let length = |text: &str| text.chars().count();
         let width: [usize; N] = std::array::from_fn(|column| {
@@ -97,7 +97,7 @@ impl RunLog {
         rows.iter().try_for_each(|row| self.line(Level::Detail, &format_row(std::array::from_fn(|i| row[i].as_str()))))
     }
 
-    /// Averages of a stage with errors, fluctuations and drifts.
+    /// Writes the averages of a stage with errors, fluctuations and drifts.
     pub fn averages(&mut self, averages: &[Average]) -> Result<()> {
         let row = |average: &Average| {
             let error = average.error.map_or("?".to_owned(), number);
@@ -109,7 +109,7 @@ impl RunLog {
         self.table(["quantity", "average", "error", "fluctuation", "drift", "unit"], &rows)
     }
 
-    /// Time per phase, and the share outside of all phases.
+    /// Writes the time per phase, and the share outside all phases.
     pub fn phases(&mut self, phases: &[Phase], wall_seconds: f64) -> Result<()> {
         let row = |name: &str, calls: String, seconds: f64| {
             let percent = if wall_seconds > 0.0 { 100.0 * seconds / wall_seconds } else { 0.0 };
@@ -128,7 +128,7 @@ impl RunLog {
     }
 }
 
-/// Large numbers with two decimals, small ones with three digits, tiny ones with an exponent.
+/// Formats a number: large ones with two decimals, small ones with three digits, tiny ones with an exponent.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

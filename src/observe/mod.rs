@@ -1,9 +1,9 @@
-//! Everything a run writes: trajectories, energies, checkpoint, log, progress, status, summary, and the lock on the
-//! directory they are in.
+//! Output of a run: trajectories, energies, checkpoint, log, progress, status, summary, and the lock on the output
+//! directory.
 //!
-//! Nothing here depends on the engine, prints, or keeps global state. Checkpoint, status and summary are replaced
-//! atomically; trajectories, energies and log are appended to and stay readable up to the last flush after a crash;
-//! trajectories and energies can be cut back to a checkpoint and continued.
+//! This module does not depend on the engine, prints nothing, and keeps no global state. Checkpoint, status and
+//! summary are replaced atomically. Trajectories, energies and log are appended to and stay readable up to the last
+//! flush after a crash. Trajectories and energies can be cut back to a checkpoint and continued.
 
 pub mod checkpoint;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! Progress of a run: a bar on a terminal, a plain line every few minutes elsewhere, and the speed both show.
+//! Progress of a run, with its speed: a bar on a terminal, or a plain line every few minutes elsewhere.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::status::Status;
 use crate::error::printable;
 
-/// Bytes of the name of a stage beside the bar.
+/// Longest stage name shown beside the bar, in bytes.
 const LONGEST_NAME: usize = 60;
 
 /// Recent speed: an exponential average with a half-life of 20 s, so that warm-up fades.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
-    /// steps and ps per second of wall time
+    /// steps per second and ps per second of wall time
     rates: Option<(f64, f64)>,
 }
 
@@ -23,7 +23,7 @@ const HALF_LIFE: Duration = Duration::from_secs(20);
 const NS_PER_DAY: f64 = 1e-3 * 86_400.0;
 
 impl SpeedMeter {
-    /// At wall time `elapsed` the run was at `step` and simulated time `time` (ps).
+    /// Records that the run was at `step` and simulated time `time` (ps) at wall time `elapsed`.
     pub fn update(&mut self, elapsed: Duration, step: u64, time: f64) {
         if let Some((then, step_then, time_then)) = self.last {
             let seconds = elapsed.saturating_sub(then).as_secs_f64();
@@ -38,23 +38,23 @@ impl SpeedMeter {
         self.last = Some((elapsed, step, time));
     }
 
-    /// Starts anew, for a stage whose steps may cost something else.
+    /// Starts again, for a stage whose steps may have a different cost.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// Recent speed; `None` before the second update and where time stands still (minimisation).
+    /// Recent speed in ns/day; `None` before the second update and while time does not advance (minimisation).
     pub fn ns_per_day(&self) -> Option<f64> {
         self.rates.map(|(_, ps)| ps * NS_PER_DAY).filter(|speed| *speed > 0.0)
     }
 
-    /// Seconds that `steps` more steps will take.
+    /// Estimated wall time of `steps` more steps, s.
     pub fn seconds_for(&self, steps: u64) -> Option<f64> {
         self.rates.filter(|(rate, _)| *rate > 0.0).map(|(rate, _)| steps as f64 / rate)
     }
 }
 
-/// Shows progress.
+/// Display of the progress.
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -63,11 +63,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// On a terminal a bar on standard error; elsewhere [`Self::update`] returns a line every `interval`.
+    /// Creates the display. A terminal shows a bar on standard error. Elsewhere [`Self::update`] returns a line every
+    /// `interval`.
     pub fn new(terminal: bool, interval: Duration) -> Self {
         let bar = terminal.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            // without the template the default style is used: nothing is lost but looks
+            // if the template fails, the default style is used, which only looks different
             if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {percent:>3} %  {msg}") {
                 bar.set_style(style);
             }
@@ -76,7 +77,7 @@ impl Progress {
         Self { bar, interval, next_line: interval }
     }
 
-    /// Shows `status` at wall time `elapsed`; a returned line is for the log.
+    /// Shows `status` at wall time `elapsed`. A returned line is for the log.
     pub fn update(&mut self, elapsed: Duration, status: &Status) -> Option<String> {
         if let Some(bar) = &self.bar {
             bar.set_length(status.steps);
@@ -92,7 +93,7 @@ impl Progress {
         Some(format!("{}: {}", status.stage, details(status)))
     }
 
-    /// Runs `print` with the bar out of the way, so that a line of the log does not run into it.
+    /// Runs `print` with the bar hidden, so that a log line does not run into the bar.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         match &self.bar {
             Some(bar) => bar.suspend(print),
@@ -108,7 +109,7 @@ impl Progress {
     }
 }
 
-/// Step, time, speed, and time left.
+/// Formats step, time, speed and time left.
 fn details(status: &Status) -> String {
     let mut text = format!("step {} of {}, {:.1} ps", status.step, status.steps, status.time_ps);
     if let Some(speed) = status.ns_per_day {
@@ -125,7 +126,7 @@ fn details(status: &Status) -> String {
     text
 }
 
-/// Three significant digits without an exponent: 0.123, 4.56, 78.9, 1234.
+/// Formats a number with three significant digits and no exponent: 0.123, 4.56, 78.9, 1234.
 pub fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 100.0 => 0,
@@ -136,7 +137,7 @@ pub fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A length of time as people say it: `45 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`.
+/// Formats a duration for people: `45 s`, `2 min 5 s`, `3 h 20 min`, `2 d 4 h`.
 pub fn duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;
     match seconds {
@@ -156,11 +157,11 @@ mod tests {
         let mut meter = SpeedMeter::default();
         assert_eq!((meter.ns_per_day(), meter.seconds_for(1)), (None, None));
         let second = |i: u64| Duration::from_secs(i);
-        // 100 steps of 2 fs a second for a minute: 0.2 ps/s = 17.28 ns/day
+        // 100 steps of 2 fs per second for a minute: 0.2 ps/s = 17.28 ns/day
         (0..=60).for_each(|i| meter.update(second(i), 100 * i, 0.2 * i as f64));
         assert!((meter.ns_per_day().unwrap() / 17.28 - 1.0).abs() < 1e-9);
         assert!((meter.seconds_for(500).unwrap() - 5.0).abs() < 1e-9);
-        // twice as fast for one half-life: halfway between both speeds
+        // twice the speed for one half-life gives the mean of both speeds
         (61..=80).for_each(|i| meter.update(second(i), 6_000 + 200 * (i - 60), 12.0 + 0.4 * (i - 60) as f64));
         assert!((meter.ns_per_day().unwrap() / (1.5 * 17.28) - 1.0).abs() < 1e-9);
         meter.update(second(80), 9_999_999, 1e9);

@@ -1,7 +1,8 @@
-//! Files of an output folder: opened without following symbolic links, or replaced atomically, that is written under a
-//! temporary name in the same directory and renamed.
+//! Files of an output folder, opened without following symbolic links, or replaced atomically. An atomic replacement
+//! is written under a temporary name in the same directory and then renamed.
 //!
-//! A folder may come from someone else, with links that lead to files of the user; what is written to such a folder stays in it.
+//! An output folder may come from someone else and contain links that lead to files of the user. Output written to
+//! such a folder stays in the folder.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -13,17 +14,17 @@ use tempfile::{NamedTempFile, TempPath};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Opens or creates a regular file of an output folder; a symbolic link in its place is refused.
+/// Opens or creates a regular file of an output folder. Refuses a symbolic link at `path`.
 pub(super) fn open_file(path: &Path, options: &mut OpenOptions) -> Result<File> {
     open_unfollowed(path, options).map_err(|error| refusal(path, error))
 }
 
-/// [`open_file`] with the error of the operating system, for [`refusal`].
+/// Like [`open_file`], but returns the error of the operating system, for [`refusal`].
 pub(super) fn open_unfollowed(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
     file::open_unfollowed(path, options)
 }
 
-/// What an error of [`open_unfollowed`] says to the user.
+/// Converts an error of [`open_unfollowed`] to an error for the user.
 pub(super) fn refusal(path: &Path, error: std::io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ELOOP) => is_link(path).into(),
@@ -31,7 +32,7 @@ pub(super) fn refusal(path: &Path, error: std::io::Error) -> Error {
     }
 }
 
-/// Refuses a symbolic link in the place of a file that a library is going to open.
+/// Refuses a symbolic link at `path`, for a file that an external library is going to open.
 pub fn refuse_link(path: &Path) -> Result<()> {
     if path.is_symlink() { Err(is_link(path).into()) } else { Ok(()) }
 }
@@ -41,8 +42,9 @@ fn is_link(path: &Path) -> Problem {
     problem.help("remove the link, or put the file itself there; the output folder as a whole may be a link")
 }
 
-/// An empty temporary file in the directory of `path`, removed unless it is renamed. Its name is fixed, so that the next
-/// run replaces what a killed one leaves; only one process may write to the directory (it is locked).
+/// Creates an empty temporary file in the directory of `path`, removed on drop unless it is renamed. The name is
+/// fixed, so that the next run replaces the file that a killed run leaves behind. Only one process may write to the
+/// directory, which is locked.
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -52,7 +54,7 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
         _ => {}
     }
-    // with O_EXCL, which follows no link
+    // o_EXCL follows no link
     let file = File::options().write(true).create_new(true).open(&temporary).map_err(|e| Error::io(path, e))?;
     let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
     Ok(NamedTempFile::from_parts(file, temporary))
@@ -63,7 +65,7 @@ pub(super) fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory(path)).and_then(|d| d.sync_all()).map_err(|e| Error::io(path, e))
 }
 
-/// Replaces `path` by `bytes` at once: a reader sees the old file or the new one. Not forced to disk.
+/// Replaces `path` by `bytes` atomically: a reader sees the old file or the new one. Does not wait for the disk.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = temporary_beside(path)?;
     file.write_all(bytes).map_err(|e| Error::io(path, e))?;
@@ -71,7 +73,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Replaces `path` at once by what `write` writes; when this returns it is on disk.
+/// Atomically replaces `path` with the output of `write`. The new file is on disk when this returns.
 pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
     let io = |e| Error::io(path, e);
     let file = temporary_beside(path)?;
@@ -83,14 +85,14 @@ pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> 
     sync_directory(path)
 }
 
-/// A text that replaces a file once it is complete.
+/// Text file that replaces another once it is complete.
 pub struct Replacement {
     path: PathBuf,
     file: BufWriter<NamedTempFile>,
 }
 
 impl Replacement {
-    /// A new text for `path`, empty.
+    /// Begins an empty replacement for `path`.
     pub fn new(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), file: BufWriter::new(temporary_beside(path)?) })
     }
@@ -100,14 +102,14 @@ impl Replacement {
         writeln!(self.file, "{line}").map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Puts the text in its place.
+    /// Replaces the file with the complete text.
     pub fn finish(self) -> Result<()> {
         let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.error()))?;
         file.persist(&self.path).map_err(|e| Error::io(&self.path, e.error)).map(drop)
     }
 }
 
-/// The directory `path` is in.
+/// Returns the directory that contains `path`.
 pub(super) fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -143,7 +145,7 @@ mod tests {
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
     }
 
-    /// The user may keep the output on another disk.
+    /// The output folder itself may be a link, because the user may keep the output on another disk.
     #[test]
     fn the_folder_itself_may_be_a_link() {
         let parent = tempfile::tempdir().unwrap();

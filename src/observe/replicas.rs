@@ -1,4 +1,5 @@
-//! `ensemble.json`: the replicas of an ensemble, what each sets, and how far it is, by the files in its folder.
+//! `ensemble.json`: the replicas of an ensemble, their settings, and their progress as read from the files in their
+//! folders.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,28 +16,28 @@ use super::status::{RunState, Status};
 use super::summary::Summary;
 use crate::error::{Error, Result};
 
-/// The file.
+/// Name of the file.
 pub const ENSEMBLE: &str = "ensemble.json";
 
-/// What a replica is doing.
+/// State of a replica.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicaState {
-    /// not begun, or killed and not yet continued
+    /// not started, or killed and not yet continued
     #[default]
     Waiting,
-    /// running; by another process perhaps killed: see `updated`
+    /// running. A replica of another process may have been killed: see `updated`.
     Running,
     /// every stage is done
     Finished,
     /// stopped on request with a checkpoint; the same command continues
     Stopped,
-    /// ended by an error, see `reason`
+    /// ended by an error: see `reason`
     Failed,
 }
 
 impl ReplicaState {
-    /// Its word in tables.
+    /// Returns the word for the state in tables.
     pub fn word(self) -> &'static str {
         match self {
             ReplicaState::Waiting => "waiting",
@@ -59,42 +60,42 @@ impl From<RunState> for ReplicaState {
     }
 }
 
-/// One replica.
+/// Status of one replica.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplicaStatus {
-    /// given in the input, or that of the folder
+    /// name given in the input, or else the name of the folder
     pub name: String,
-    /// in the folder of the ensemble
+    /// folder of the replica, inside the folder of the ensemble
     pub folder: String,
-    /// in what it differs, in a few words
+    /// short description of what distinguishes the replica
     pub description: String,
-    /// what it sets, by key
+    /// settings of the replica, by key
     pub set: BTreeMap<String, serde_json::Value>,
-    /// what it is doing
+    /// state of the replica
     pub state: ReplicaState,
-    /// of a failure
+    /// reason of a failure
     pub reason: Option<String>,
-    /// name of the stage
+    /// name of the current stage
     pub stage: String,
-    /// steps of this stage done
+    /// steps done in this stage
     pub step: u64,
-    /// steps this stage has
+    /// total steps of this stage
     pub steps: u64,
     /// simulated time since the start of the replica, ps
     pub time_ps: f64,
-    /// recent speed while it runs, then that of its last process
+    /// recent speed while it runs, afterwards the speed of its last process
     pub ns_per_day: Option<f64>,
-    /// when it said so (RFC 3339)
+    /// time of this status (RFC 3339)
     pub updated: String,
 }
 
-/// The name of a replica with that of its folder, if it has another.
+/// Returns the folder name, followed by the name of the replica if it differs.
 pub fn title(folder: &str, name: &str) -> String {
     if name == folder { folder.to_owned() } else { format!("{folder} ({name})") }
 }
 
 impl ReplicaStatus {
-    /// As the files in its folder say; unchanged where there are none.
+    /// Updates the status from the files in the folder of the replica. Leaves it unchanged if there are none.
     pub fn refresh(&mut self, directory: &Path) {
         let folder = directory.join(&self.folder);
         let Ok(status) = Status::read(&folder.join("status.json")) else { return };
@@ -109,48 +110,51 @@ impl ReplicaStatus {
     }
 }
 
-/// The whole file.
+/// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnsembleStatus {
-    /// of all: running while one is, else failed, stopped or waiting if one is, else finished
+    /// state of the ensemble: running if any replica is, else failed, stopped or waiting if any replica is, else
+    /// finished
     pub state: ReplicaState,
     /// version of this program
     pub version: String,
-    /// computer
+    /// name of the computer
     pub host: String,
-    /// of the process that runs all replicas; the following are absent where each has its own
+    /// number of the process that runs all replicas; like the following fields, absent if each replica has its own
+    /// process
     pub process: Option<u32>,
-    /// processes that share the replicas, where there are several; the first of them is `process` on `host`
+    /// number of processes that share the replicas, if several; the first of them is `process` on `host`
     pub ranks: Option<usize>,
-    /// replicas side by side, on each rank
+    /// replicas that run at the same time on each rank
     pub at_once: Option<usize>,
-    /// threads of each
+    /// threads of each replica
     pub threads: Option<usize>,
     /// wall time of the process, s
     pub wall_seconds: Option<f64>,
-    /// of all replicas together: while they run the sum of their speeds, then what this process has simulated in its wall time
+    /// speed of all replicas together: the sum of their speeds while they run, afterwards the time simulated by this
+    /// process divided by its wall time
     pub ns_per_day: Option<f64>,
-    /// when this was written (RFC 3339)
+    /// time of this status (RFC 3339)
     pub updated: String,
-    /// of replicas that swap states
+    /// statistics of replica exchange
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<ExchangeStatistics>,
-    /// in their order
+    /// replicas in their order
     pub replicas: Vec<ReplicaStatus>,
 }
 
 impl EnsembleStatus {
-    /// Of these replicas.
+    /// Creates the status of an ensemble of `replicas`.
     pub fn new(replicas: Vec<ReplicaStatus>) -> Self {
         EnsembleStatus { version: crate::VERSION.into(), host: host_name(), replicas, ..Self::default() }
     }
 
-    /// How many replicas do this.
+    /// Returns the number of replicas in `state`.
     pub fn count(&self, state: ReplicaState) -> usize {
         self.replicas.iter().filter(|replica| replica.state == state).count()
     }
 
-    /// Replaces the file in the folder of the ensemble at once.
+    /// Atomically replaces the file in the folder of the ensemble.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         use ReplicaState::{Failed, Finished, Running, Stopped, Waiting};
         let first = [Running, Failed, Stopped, Waiting].into_iter().find(|&state| self.count(state) > 0);
@@ -161,7 +165,7 @@ impl EnsembleStatus {
         replace_synced(&directory.join(ENSEMBLE), |out| out.write_all(&text))
     }
 
-    /// A line for each replica, and the speed of all.
+    /// Logs a line for each replica, and the speed of all.
     pub fn log(&self, log: &mut RunLog) -> Result<()> {
         let row = |replica: &ReplicaStatus| {
             let speed = replica.ns_per_day.map_or(String::new(), three_digits);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::restraint::RestraintSample;
 
-/// First line of the table. Restraints are numbered from 1 in the order of their stage.
+/// Header line of the table. Restraints are numbered from 1 in the order of their stage.
 pub const HEADER: &str = "step,time (ps),stage,restraint,value (nm or rad),center (nm or rad),\
                           force (kJ/mol/nm or kJ/mol/rad),energy (kJ/mol),work (kJ/mol)\n";
 

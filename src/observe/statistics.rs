@@ -1,6 +1,6 @@
 //! Running averages: mean, fluctuation, drift, and a standard error that accounts for correlation.
 //!
-//! Memory is logarithmic in the number of samples and nothing is stored twice, so a checkpoint can hold it.
+//! Memory is logarithmic in the number of samples, so that a checkpoint can hold the averages.
 
 /// Running averages of several quantities sampled together.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -8,14 +8,14 @@ pub struct Statistics {
     quantities: Vec<Quantity>,
 }
 
-/// The averages of one quantity.
+/// Averages of one quantity.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Average {
     /// name of the quantity
     pub name: String,
-    /// its unit
+    /// unit of the quantity
     pub unit: String,
-    /// samples
+    /// number of samples
     pub samples: u64,
     /// arithmetic mean
     pub mean: f64,
@@ -23,12 +23,12 @@ pub struct Average {
     pub fluctuation: f64,
     /// standard error of the mean, `None` if the samples are too few or too correlated
     pub error: Option<f64>,
-    /// slope of the straight line of least squares, per ps
+    /// slope of the least-squares line, per ps
     pub drift: f64,
 }
 
 impl Statistics {
-    /// No samples yet of quantities with these names and units.
+    /// Creates averages without samples, for quantities with these names and units.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let quantity = |(name, unit): (&str, &str)| Quantity {
             name: name.to_owned(),
@@ -39,20 +39,20 @@ impl Statistics {
         Self { quantities: columns.into_iter().map(quantity).collect() }
     }
 
-    /// One sample of each quantity at `time` (ps); further values are ignored.
+    /// Adds one sample of each quantity at `time` (ps). Surplus values are ignored.
     pub fn add(&mut self, time: f64, values: &[f64]) {
         for (quantity, &value) in self.quantities.iter_mut().zip(values) {
             quantity.add(time, value);
         }
     }
 
-    /// The averages so far.
+    /// Returns the averages so far.
     pub fn averages(&self) -> Vec<Average> {
         self.quantities.iter().map(Quantity::average).collect()
     }
 }
 
-/// Room for 2⁴⁰ samples before a level has to be allocated.
+/// Number of levels allocated in advance, enough for 2⁴⁰ samples.
 const LEVELS: usize = 40;
 
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -67,19 +67,20 @@ struct Quantity {
     levels: Vec<Level>,
 }
 
-/// Mean and squares of the block means of one size.
+/// Mean and sum of squares of the block means of one block size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Level {
     count: u64,
     mean: f64,
     /// Σ(x − x̄)²
     squares: f64,
-    /// the first half of the next larger block
+    /// mean of the first half of the next larger block
     half: Option<f64>,
 }
 
 impl Level {
-    /// Updates mean and squares (Welford, Technometrics 4, 419 (1962)); returns the larger block this one completes.
+    /// Updates mean and squares (Welford, Technometrics 4, 419 (1962)). Returns the mean of the next larger block if
+    /// this value completes one.
     fn add(&mut self, value: f64) -> Option<f64> {
         self.count += 1;
         let before = value - self.mean;
@@ -94,7 +95,7 @@ impl Level {
         }
     }
 
-    /// Square of the standard error of the mean if these blocks were independent.
+    /// Square of the standard error of the mean if the blocks of this level were independent.
     fn error_squared(&self) -> f64 {
         let count = self.count as f64;
         self.squares / (count * (count - 1.0))
@@ -132,8 +133,9 @@ impl Quantity {
         }
     }
 
-    /// Blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)) with the smallest block of B samples that has
-    /// B³ > 2 n (ε_B/ε_1)⁴, where bias and noise of the error balance (Lee et al., Phys. Rev. E 83, 066706 (2011)).
+    /// Returns the standard error of the mean by blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)) with
+    /// the smallest block of B samples that has B³ > 2 n (ε_B/ε_1)⁴, where bias and noise of the error balance (Lee
+    /// et al., Phys. Rev. E 83, 066706 (2011)).
     fn error(&self) -> Option<f64> {
         let samples = self.levels.first().filter(|level| level.count > 1)?;
         let uncorrelated = samples.error_squared();
@@ -154,7 +156,7 @@ mod tests {
     use super::*;
     use crate::rng::{Purpose, Stream};
 
-    /// The random numbers of one test.
+    /// Random numbers of one test.
     fn random(seed: u64) -> Stream {
         Stream::new(seed, Purpose::Test, 0, 0)
     }
@@ -169,7 +171,7 @@ mod tests {
     fn a_straight_line_has_its_slope() {
         let average = average_of((0..101).map(|i| (0.1 * f64::from(i), 1e6 + 3.0 * 0.1 * f64::from(i))));
         assert_eq!(average.samples, 101);
-        // values near 1e6 carry 1.2e-10; sums of 101 of them stay below 1e-8
+        // values near 1e6 are rounded by 1.2e-10, sums of 101 values by less than 1e-8
         assert!((average.mean - 1_000_015.0).abs() < 1e-8);
         assert!((average.drift - 3.0).abs() < 1e-8);
         // 101 equidistant points 0.3 apart: variance 0.3² (101² − 1)/12
@@ -182,7 +184,8 @@ mod tests {
         let samples = 1 << 16;
         let average = average_of((0..samples).map(|i| (f64::from(i), 5.0 + 2.0 * random.gaussian())));
         let exact = 2.0 / f64::from(samples).sqrt();
-        // blocks of 64 (64³ > 2n): 1024 of them, the error of the error is 1/√2046 = 2.2 %; five of those
+        // 1024 blocks of 64 (64³ > 2n): the relative error of the error is 1/√2046 = 2.2 %; the bound is five times
+        // that
         assert!((average.error.unwrap() / exact - 1.0).abs() < 0.11, "{average:?} {exact}");
         assert!((average.mean - 5.0).abs() < 5.0 * exact);
         assert!((average.fluctuation / 2.0 - 1.0).abs() < 0.015);
@@ -199,7 +202,8 @@ mod tests {
             (f64::from(i), x)
         }));
         let exact = ((1.0 + rho) / (1.0 - rho) / f64::from(samples)).sqrt();
-        // blocks of 1024 (B³ > 2 n 19²): 256 of them, 4.4 % noise, five of those; bias −(correlation length)/B = −1 %
+        // 256 blocks of 1024 (B³ > 2 n 19²): 4.4 % noise, bias −(correlation length)/B = −1 %; the bound is five
+        // times the noise
         assert!((average.error.unwrap() / exact - 1.0).abs() < 0.23, "{average:?} {exact}");
     }
 

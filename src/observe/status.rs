@@ -9,7 +9,7 @@ use super::replace::replace;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// What a run is doing.
+/// State of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
@@ -20,53 +20,53 @@ pub enum RunState {
     Finished,
     /// stopped on request with a checkpoint; the same command continues
     Stopped,
-    /// ended by an error, see `message`
+    /// ended by an error: see `message`
     Failed,
 }
 
 /// A snapshot of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// what the run is doing
+    /// state of the run
     pub state: RunState,
     /// identity of the run, the same in all its files
     #[serde(default)]
     pub run_id: String,
     /// name of the stage
     pub stage: String,
-    /// its number, from 1
+    /// number of the stage, from 1
     pub stage_number: usize,
     /// number of stages
     pub stages: usize,
-    /// steps of this stage done
+    /// steps done in this stage
     pub step: u64,
-    /// steps this stage has
+    /// total steps of this stage
     pub steps: u64,
     /// simulated time since the start of the run, ps
     pub time_ps: f64,
-    /// recent speed
+    /// recent speed, ns/day
     pub ns_per_day: Option<f64>,
-    /// until the end of this stage at that speed
+    /// wall time to the end of this stage at the recent speed, s
     pub seconds_left: Option<f64>,
     /// wall time since the program started, s
     pub wall_seconds: f64,
-    /// when this was written (RFC 3339)
+    /// time of this status (RFC 3339)
     pub updated: String,
     /// process number
     pub process: u32,
-    /// computer
+    /// name of the computer
     pub host: String,
-    /// error or reason to stop
+    /// error, or reason of the stop
     pub message: Option<String>,
 }
 
 impl Status {
-    /// Of this process, with a run of so many stages before it.
+    /// Creates the status of this process, for a run of `stages` stages.
     pub fn new(run_id: String, stages: usize) -> Self {
         Status { run_id, stages, process: std::process::id(), host: host_name(), ..Status::default() }
     }
 
-    /// Replaces `path` at once, with the present time as [`Self::updated`].
+    /// Atomically replaces `path`, with the present time as [`Self::updated`].
     pub fn write(&mut self, path: &Path) -> Result<()> {
         self.updated = super::clock::utc();
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
@@ -74,7 +74,7 @@ impl Status {
         replace(path, &text)
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads a status written by [`Self::write`].
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read(path, file::LONGEST_RECORD).map_err(|e| Error::io(path, e))?;
         serde_json::from_slice(&text)

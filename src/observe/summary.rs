@@ -16,76 +16,76 @@ use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::system::PmeParameters;
 
-/// Everything worth comparing between two runs.
+/// Summary of a run: everything worth comparing between two runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// how it ended
+    /// final state of the run
     pub state: RunState,
     /// identity of the run, the same in all its files
     #[serde(default)]
     pub run_id: String,
     /// version of this program
     pub version: String,
-    /// source revision it was built from; empty if unknown
+    /// source revision of the build; empty if unknown
     pub commit: String,
-    /// computer
+    /// name of the computer
     pub host: String,
-    /// backend and what it runs on
+    /// backend and its hardware
     pub device: String,
-    /// why that one
+    /// reason of the choice of backend
     #[serde(default)]
     pub device_reason: String,
-    /// threads
+    /// number of threads
     pub threads: usize,
     /// instruction set of the kernels
     pub simd: String,
-    /// atoms and virtual sites
+    /// number of atoms and virtual sites
     pub atoms: usize,
-    /// steps done by this process, all stages
+    /// steps done by this process, in all stages
     pub steps: u64,
     /// time simulated by this process, ps
     pub simulated_ps: f64,
-    /// from the start of the process, s
+    /// wall time since the start of the process, s
     pub wall_seconds: f64,
-    /// of dynamics, set-up and tuning included
+    /// speed of dynamics, including set-up and tuning
     pub ns_per_day: Option<f64>,
-    /// of dynamics after tuning
+    /// speed of dynamics after tuning
     pub ns_per_day_steady: Option<f64>,
     /// wall time of a dynamics step after tuning, µs
     pub us_per_step: Option<f64>,
-    /// particle-mesh Ewald as used
+    /// PME parameters in use
     pub pme: Option<PmeParameters>,
-    /// pair list as used
+    /// pair list in use
     pub list: Option<ListSummary>,
-    /// candidates, choice and gain of tuning, if there was a choice
+    /// candidates, choice and gain of tuning; `None` if there was no choice
     #[serde(default)]
     pub tuning: Option<Tuning>,
     /// time per phase
     pub phases: Vec<Phase>,
-    /// pairs within the cutoff over pairs computed, where there are lists
+    /// number of pairs within the cutoff divided by the number of pairs computed; `None` without pair lists
     #[serde(default)]
     pub useful_pairs: Option<f64>,
     /// averages by stage
     pub stages: Vec<StageSummary>,
     /// hash of the final state, equal for runs that agree bit for bit
     pub final_state_hash: Option<String>,
-    /// extents of the closed files: rows of the energies, frames, bytes of the final structures
+    /// extents of the closed files: rows of energy tables, frames, bytes of final structures
     #[serde(default)]
     pub files: BTreeMap<String, Extent>,
-    /// warnings
+    /// every warning of the run
     pub warnings: Vec<String>,
 }
 
-/// Pair list as used.
+/// Pair list in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListSummary {
     /// interaction cutoff, nm
     pub cutoff: f64,
     /// list cutoff minus interaction cutoff, nm
     pub buffer: f64,
-    /// steps between rebuilds, mean where they are not regular
+    /// steps between rebuilds; their mean if rebuilds are irregular
     pub interval: f64,
-    /// steps between prunings, if any
+    /// steps between prunings; `None` without pruning
     pub prune_interval: Option<f64>,
 }
 
@@ -94,37 +94,37 @@ pub struct ListSummary {
 pub struct Phase {
     /// name, e.g. `pairs`
     pub name: String,
-    /// times it ran
+    /// number of calls
     pub calls: u64,
     /// wall time, s
     pub seconds: f64,
-    /// operations and bytes of one call, by formula from counts; `None` where there is no formula
+    /// operations and bytes of one call, computed from counts by formula; `None` if there is no formula
     #[serde(default)]
     pub work: Option<Work>,
 }
 
-/// One stage.
+/// Summary of one stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageSummary {
     /// name given in the input
     pub name: String,
-    /// `minimize`, `dynamics`
+    /// kind of the stage: `minimize` or `dynamics`
     pub kind: String,
-    /// steps done
+    /// number of steps done
     pub steps: u64,
     /// averages of the energy table
     pub averages: Vec<Average>,
 }
 
 impl Summary {
-    /// Replaces `path` at once; when this returns it is on disk.
+    /// Atomically replaces `path`. The file is on disk when this returns.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         text.push(b'\n');
         replace_synced(path, |out| out.write_all(&text))
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads a summary written by [`Self::write`].
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read(path, file::LONGEST_RECORD).map_err(|e| Error::io(path, e))?;
         serde_json::from_slice(&text).map_err(|e| {

@@ -1,7 +1,7 @@
 //! Tables of numbers that a run writes: one row per line, every column with its unit in the header.
 //!
-//! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary tie it to
-//! its run: they store the number of rows and a checksum of their text ([`Extent`]).
+//! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
+//! store the number of rows and a checksum of their text ([`Extent`]), which ties the table to its run.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use super::replace::open_file;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Writes a table. The rows of a step are written in one system call, so that readers see them at once.
+/// Writer of a table. The rows of a step are written in one system call, so that readers see them at once.
 #[derive(Debug)]
 pub struct Table {
     path: PathBuf,
@@ -24,12 +24,12 @@ pub struct Table {
     lines: String,
 }
 
-/// The rows of a table from its beginning.
+/// Rows of a table from its beginning.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     count: u64,
     checksum: Hasher,
-    /// step and stage of the last one
+    /// step and stage of the last row
     last: Option<(u64, u32)>,
 }
 
@@ -46,7 +46,7 @@ impl Rows {
 }
 
 impl Table {
-    /// Creates `path`, in which there must be no rows, with a header (a line).
+    /// Creates `path` with the line `header`. An existing table must have no rows.
     pub fn create(path: &Path, header: &str) -> Result<Self> {
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header.len() as u64) {
             std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
@@ -64,8 +64,8 @@ impl Table {
         Ok(table)
     }
 
-    /// Continues an existing table after the rows of `checkpointed`, and cuts off what follows them; refuses a table that
-    /// does not begin with these.
+    /// Continues an existing table after the rows of `checkpointed`, and cuts off later rows. Refuses a table that
+    /// does not begin with the checkpointed rows.
     pub fn append(path: &Path, header: &str, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let (length, rows) = checkpointed_rows(path, header, checkpointed)?;
@@ -75,12 +75,12 @@ impl Table {
         Ok(Self::new(path, file, rows))
     }
 
-    /// Refuses what [`Self::append`] would refuse; changes nothing.
+    /// Refuses a table that [`Self::append`] would refuse. Changes nothing.
     pub fn check(path: &Path, header: &str, checkpointed: Extent) -> Result<()> {
         checkpointed_rows(path, header, checkpointed).map(|_| ())
     }
 
-    /// Extent of a closed table.
+    /// Returns the extent of a closed table.
     pub fn extent(path: &Path, header: &str) -> Result<Extent> {
         read_rows(path, header, u64::MAX).map(|(_, rows)| rows.extent())
     }
@@ -89,8 +89,8 @@ impl Table {
         Self { path: path.to_owned(), file, written, lines: String::with_capacity(1024) }
     }
 
-    /// Writes the rows of a step of a stage, unless the last ones were of the same: a run that continues repeats them.
-    /// `fill` appends lines that begin with step, time and stage.
+    /// Writes the rows of a step of a stage, unless the last rows are of this step and stage already, because a
+    /// continued run repeats them. `fill` appends lines that begin with step, time and stage.
     pub fn write(&mut self, step: u64, stage: u32, fill: impl FnOnce(&mut String)) -> Result<()> {
         let place = Some((step, stage));
         if self.written.last == place {
@@ -103,7 +103,7 @@ impl Table {
         Ok(())
     }
 
-    /// Waits until all rows are on disk; returns the extent for a checkpoint.
+    /// Waits until all rows are on disk. Returns the extent for a checkpoint.
     pub fn sync(&mut self) -> Result<Extent> {
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
         Ok(self.written.extent())
@@ -114,7 +114,7 @@ impl Table {
     }
 }
 
-/// The rows of `checkpointed`, and where they end.
+/// Returns the rows of `checkpointed`, with the offset of their end.
 fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<(u64, Rows)> {
     let (length, rows) = read_rows(path, header, checkpointed.count)?;
     let message = match rows.count.cmp(&checkpointed.count) {
@@ -126,7 +126,7 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     Err(Problem::new(message).in_file(path).help(help).into())
 }
 
-/// The first `most` rows that are complete, and where they end.
+/// Reads up to `most` complete rows. Returns the offset of their end, with the rows.
 fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
     let mut reader = BufReader::new(file::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
@@ -184,14 +184,14 @@ mod tests {
         write(&mut table, &rows[..4]);
         let kept = table.sync().unwrap();
         write(&mut table, &rows[4..5]);
-        // killed in the middle of a row, the checkpoint is of step 20 of stage 2
+        // state after a kill in the middle of a row; the checkpoint is of step 20 of stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
         let mut table = Table::append(&parts, HEADER, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);
         write(&mut table, &rows[3..]);
         assert_eq!((table.sync().unwrap(), all.count), (all, 6));
         assert_eq!(lines(&whole), lines(&parts));
-        // at the end everything is kept
+        // a checkpoint at the end keeps all rows
         drop(Table::append(&parts, HEADER, all).unwrap());
         assert_eq!(lines(&whole), lines(&parts));
         assert_eq!(Table::extent(&parts, HEADER).unwrap(), all);

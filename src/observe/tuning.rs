@@ -1,11 +1,11 @@
-//! Tuning of a run: candidates, choice and gain. Plain data, for log, summary and checkpoint.
+//! Tuning of a run: candidates, choice and gain, as plain data for log, summary and checkpoint.
 
 use serde::{Deserialize, Serialize};
 
 use crate::pair::ListSchedule;
 use crate::pme::Splitting;
 
-/// What tuning may choose.
+/// Settings that tuning may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// Coulomb cutoff and mesh; `None` without PME
@@ -14,40 +14,44 @@ pub struct Setting {
     pub lists: ListSchedule,
 }
 
-/// A candidate.
+/// Candidate of the tuning.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// its setting
+    /// setting of the candidate
     pub setting: Setting,
-    /// clock cycles of a step's pairs, lists and mesh by the cost model, all threads together, in millions
+    /// predicted cost of pairs, lists and mesh per step by the cost model, in 10⁶ clock cycles of all threads
+    /// together
     pub megacycles: f64,
-    /// measured time, if it was timed
+    /// measured time; `None` if the candidate was not timed
     pub measured: Option<Timed>,
 }
 
 /// Measured time of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
-    /// of a step's forces, with its share of searches and prunings: median, ms
+    /// median time of the forces of a step, including the step's share of list searches and prunings, ms
     pub milliseconds: f64,
-    /// part of that time saved against the setting it was compared with in the same rounds: median over the rounds
+    /// fraction of that time saved relative to the setting it was compared with in the same rounds, median over the
+    /// rounds
     pub gain: f64,
-    /// scatter of the gain from round to round
+    /// scatter of the gain between rounds
     pub spread: f64,
 }
 
 /// The tuning of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
-    /// `off`, `model`, `measure`
+    /// method of tuning: `off`, `model` or `measure`
     pub method: String,
-    /// all candidates; the first is that of `off`
+    /// all candidates; the first is the setting used with `off`
     pub tried: Vec<Trial>,
     /// the setting of the run
     pub chosen: Setting,
-    /// part of the clock cycles of pairs, lists and mesh that the model's choice saves against `off`, by the cost model
+    /// fraction of the clock cycles of pairs, lists and mesh that the model's choice saves relative to `off`, by the
+    /// cost model
     pub predicted_gain: f64,
-    /// part of the time for them that the chosen setting saves against the model's choice, if it was measured
+    /// fraction of the time of pairs, lists and mesh that the chosen setting saves relative to the model's choice;
+    /// `None` if it was not measured
     pub measured_gain: Option<f64>,
     /// wall time spent on measuring, s
     pub seconds: f64,

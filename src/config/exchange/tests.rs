@@ -12,7 +12,7 @@ fn grouped(group: &str) -> String {
     format!("thermostat = {{ kind = \"v-rescale\", temperature = \"300 K\", groups = [{{ {group} }}] }}")
 }
 
-/// What is wrong with a last stage and an ensemble with attempts every so much.
+/// Returns the problems of an ensemble with the last stage `stage` and exchange attempts at intervals of `every`.
 fn problems(stage: &str, ensemble: &str, every: &str) -> Vec<String> {
     let text = format!(
         "[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[[stage]]\nname = \"npt\"\nkind = \"dynamics\"\nsteps = 90\n\

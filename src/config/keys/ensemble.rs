@@ -6,7 +6,7 @@ use crate::config::key::Kind::{self, Integer, Interval, Quantities, Settings, Te
 use crate::config::key::{Key, Range};
 use crate::units::Dimension::{Pressure, Temperature};
 
-/// Replicas have folders, threads and lines of their own: more are a mistake.
+/// Largest number of replicas. Each has a folder, threads and log lines of its own, so a larger number is a mistake.
 const MOST: i64 = 10_000;
 
 pub(super) static ENSEMBLE: &[Key] = &[

@@ -10,22 +10,23 @@ use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
-/// Relative force errors: below, f64 PME cannot go; above, the force is no longer Coulomb's.
+/// Relative force errors. PME in f64 cannot reach smaller ones; at larger ones the force is no longer that of
+/// Coulomb.
 const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
-/// Constraint solvers work in f64; looser than 1e-3 the bond is not constrained.
+/// Relative tolerance of constraints. Solvers work in f64; with more than 1e-3 a bond is not constrained.
 const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater than 1e-14 and at most 1e-3" };
-/// A hydrogen cannot take more than its carbon or oxygen can spare.
+/// Mass of hydrogens, limited by the mass that the bonded carbon or oxygen can give.
 const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
 
-/// Powers of distances within a shorter cutoff are no numbers in single precision.
+/// Cutoffs. With a shorter one, powers of distances overflow single precision.
 const CUTOFF: Range = Range { above: 0.01, at_most: f64::INFINITY, words: "greater than zero, more than 0.01 nm" };
-/// Below, reciprocal space has nothing to sum.
+/// Splitting parameters α. With smaller ones, the reciprocal-space sum vanishes.
 const SPLITTING: Range = Range { above: 1e-3, at_most: f64::INFINITY, words: "greater than 0.001 1/nm" };
 
-/// Spacings of a mesh.
+/// Mesh spacings.
 const SPACING: Range = Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" };
 
-/// [`words::FORCE_FIELD`] as TOML.
+/// Default [`words::FORCE_FIELD`] as TOML.
 const BY_FORCE_FIELD: key::Default = Is("\"force-field\"");
 
 pub(super) static FORCES: &[Key] = &[
@@ -61,7 +62,7 @@ pub(super) static FORCES: &[Key] = &[
         name: "permittivity",
         kind: Number(Range { above: 0.0, at_most: f64::INFINITY, words: "greater than zero" }),
         words: &["infinity"],
-        // water at 298 K (CRC Handbook); the usual choice for reaction fields
+        // water at 298 K (CRC Handbook); the usual value for reaction fields
         default: Is("78.3"),
         only: Some(("electrostatics", &["reaction-field"])),
         example: "78.3",

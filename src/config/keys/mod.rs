@@ -1,4 +1,4 @@
-//! Every key of the input file.
+//! Table of all keys of the input file.
 
 mod ensemble;
 mod forces;
@@ -19,13 +19,13 @@ use ensemble::ENSEMBLE;
 use forces::FORCES;
 use stage::STAGE;
 
-/// What most keys share; each entry states what differs.
+/// Common fields of most keys. Each entry states what differs.
 const KEY: Key = Key { name: "", kind: Word, words: &[], default: Unset, only: None, example: "", doc: "" };
 
-/// From what f32 resolves in a large cell to a bond length.
+/// Rounding of positions, from the resolution of f32 in a large cell to a bond length.
 const ROUNDING: Range = Range { above: 1e-7, at_most: 0.1, words: "greater than 1e-7 nm and at most 0.1 nm" };
 
-/// The sections of the input file.
+/// Sections of the input file.
 pub static ROOT: &[Key] = &[
     Key {
         name: "system",
@@ -348,12 +348,12 @@ static CHECKPOINT: &[Key] = &[Key {
     ..KEY
 }];
 
-/// The name that goes with the format, the first of them where none is asked for.
+/// Returns the default file name for the format of the table, or for the first format if none is set.
 fn file_name(table: &Table) -> Option<String> {
     quoted(&format!("trajectory.{}", table.word("format").unwrap_or(EXTENSIONS[0])))
 }
 
-/// What the format of the file does unless it is asked for something else.
+/// Returns the default rounding of the format.
 fn rounding(table: &Table) -> Option<String> {
     let rounds = Format::of_name(table.text("file")?).is_ok_and(|format| !format.holds.lossless);
     quoted(if rounds { "0.001 nm" } else { "lossless" })
@@ -363,7 +363,7 @@ fn quoted(word: &str) -> Option<String> {
     Some(format!("\"{word}\""))
 }
 
-/// The key of a dotted path, `forces.pme.alpha` or `stage.timestep`.
+/// Returns the key with a dotted path, `forces.pme.alpha` or `stage.timestep`.
 pub fn find(path: &str) -> Option<&'static Key> {
     let mut names = path.split('.');
     let first = names.next()?;
@@ -371,7 +371,7 @@ pub fn find(path: &str) -> Option<&'static Key> {
     names.try_fold(key, |key, name| key.children().iter().find(|child| child.name == name))
 }
 
-/// The dotted path of the first key of this name, wherever it is.
+/// Returns the dotted path of the first key with this name, in any table.
 pub fn with_name(name: &str) -> Option<String> {
     fn visit(keys: &'static [Key], name: &str) -> Option<String> {
         let here = keys.iter().find(|key| key.name == name).map(|key| key.name.to_owned());
@@ -381,7 +381,7 @@ pub fn with_name(name: &str) -> Option<String> {
     visit(ROOT, name)
 }
 
-/// Every key with its dotted path, parents before children.
+/// Returns every key with its dotted path, parents before children.
 pub fn all() -> Vec<(String, &'static Key)> {
     fn visit(prefix: &str, keys: &'static [Key], found: &mut Vec<(String, &'static Key)>) {
         for key in keys {
@@ -399,11 +399,11 @@ pub fn all() -> Vec<(String, &'static Key)> {
 mod tests {
     use super::*;
 
-    /// The second column of its tables is what options of other programs are called here.
+    /// The second column of the tables in `coming-from.md` names existing keys of `md`.
     #[test]
     fn the_page_for_users_of_other_programs_names_keys() {
         const PAGE: &str = include_str!("../../../inputs/coming-from.md");
-        // files that a run leaves or that lie in this repository, commands and their options
+        // files of a run or of this repository, commands and their options are not keys
         let is_other = |code: &str| {
             ["md ", "--", "\"", "examples/"].iter().any(|start| code.starts_with(start)) || code.ends_with(".csv")
         };
@@ -412,7 +412,7 @@ mod tests {
         let paths: Vec<String> = all().into_iter().map(|(path, _)| format!(".{path}")).collect();
         let mut named = 0;
         for code in rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|code| !is_other(code)) {
-            // the names before every "=", or a list of names
+            // names before every "=", or a list of names
             let texts = code.split('"').step_by(2).collect::<String>();
             let words: Vec<&str> = texts
                 .split(|c: char| !(c.is_alphanumeric() || "._=[]".contains(c)))

@@ -15,7 +15,8 @@ use crate::units::Dimension::{
 pub(super) const NOT_NEGATIVE: Range =
     Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
 
-/// The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches "2 ps".
+/// Timesteps. The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches
+/// "2 ps".
 const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
 
 pub(super) static STAGE: &[Key] = &[

@@ -1,4 +1,4 @@
-//! Restraints and frozen atoms of a stage.
+//! Writer of restraints and frozen atoms of a stage.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! What is written reads back to the same plan.
+//! Tests that a written plan reads back to the same plan.
 
 use std::path::Path;
 
 use super::*;
 use crate::config::Config;
 
-/// Inputs that set every key among them.
+/// Inputs that together set every key.
 const INPUTS: [&str; 12] = [
     "[[stage]]\nkind = \"dynamics\"\nsteps = 3\ntimestep = \"2 fs\"\ncom_removal = 50\n\
      position_restraints = [{ select = \"protein\" }, { select = \"heavy\", force_constant = [[\"1 ps\", \"12 kJ/mol/nm^2\"], [\"3 ps\", \"0 kJ/mol/nm^2\"]], \
@@ -145,8 +145,8 @@ fn what_is_written_reads_back_to_the_same_plan() {
 fn every_key_is_written() {
     let remark = |_: &str| Some("shown".to_owned());
     let written: String = INPUTS.iter().map(|input| text(&parse(input), &remark)).collect();
-    // a duration is written as steps, the format of a trajectory as the ending of its file; presets and repetitions as the
-    // stages that they stand for; a plan has no replicas
+    // written otherwise: a duration as steps, the format of a trajectory as the extension of its file, presets and
+    // repetitions as their stages; a plan has no replicas
     let other = ["duration", "format", "preset", "repeat"];
     let of_a_plan = keys::all().into_iter().filter(|(path, _)| !path.starts_with("ensemble"));
     for (path, key) in of_a_plan.filter(|(_, key)| !other.contains(&key.name)) {

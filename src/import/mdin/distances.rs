@@ -1,42 +1,44 @@
-//! The restraints of one `&rst` of a DISANG file: from its numbers to restraints of collective variables.
+//! Conversion of one `&rst` of a DISANG file to restraints of collective variables.
 //!
-//! Energy is zero from r2 to r3, rk2 (r − r2)² below and rk3 (r − r3)² above, and goes on as a line below r1 and above r4 (manual,
-//! "NMR refinement"). Å and degrees, kcal/mol/Å² and kcal/mol/rad²; without the ½ of `md`.
+//! The energy is zero from r2 to r3, rk2 (r − r2)² below and rk3 (r − r3)² above, and continues as a line below r1
+//! and above r4 (manual, "NMR refinement"). Units are Å and degrees, kcal/mol/Å² and kcal/mol/rad². There is no
+//! factor ½ as in `md`.
 
 use crate::import::atoms::indices;
 use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::Restraint;
 use crate::units::{ANGSTROM, KCAL};
 
-/// Å in a nanometre: dividing rounds once.
+/// Number of Å per nm. Division by it rounds once.
 const PER_NM: f64 = 10.0;
 
-/// What a `&rst` says of one variable.
+/// Settings of one variable in a `&rst`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Distances {
-    /// atoms of each group, from 1
+    /// atoms of each group, counted from 1
     pub(super) groups: Vec<Vec<u32>>,
-    /// r1 … r4, Å or degrees
+    /// bounds r1 … r4, Å or degrees
     pub(super) r: [f64; 4],
-    /// rk2, rk3
+    /// force constants rk2, rk3, kcal/mol/Å² or kcal/mol/rad²
     pub(super) k: [f64; 2],
 }
 
-/// One side of the flat bottom, in internal units.
+/// Side of the flat-bottomed potential, in internal units.
 #[derive(Clone, Copy, PartialEq)]
 struct Side {
-    /// where it begins
+    /// end of the flat bottom
     at: f64,
-    /// where its line begins, from there; `None` where the variable does not come so far
+    /// distance from `at` at which the linear part begins; `None` if the variable does not reach it
     width: Option<f64>,
     /// ½ k
     half_k: f64,
-    /// how far from there the variable can go
+    /// largest distance from `at` that the variable can reach
     reach: f64,
 }
 
 impl Distances {
-    /// One restraint, or one for each side where they differ; none where nothing acts. Otherwise why there is none.
+    /// Returns one restraint, or one for each side if the sides differ; none if no force acts. The error says why
+    /// there is no equivalent restraint.
     pub(super) fn restraints(&self) -> Result<Vec<Restraint>, String> {
         let kind = match self.groups.len() {
             2 => VariableKind::Distance,
@@ -57,13 +59,13 @@ impl Distances {
         Ok(wells.into_iter().map(restraint).collect())
     }
 
-    /// ½ k of both sides, in internal units.
+    /// Returns ½ k of both sides, in internal units.
     fn half_constants(&self, kind: VariableKind) -> [f64; 2] {
         let unit = if kind.is_angular() { KCAL } else { KCAL / (ANGSTROM * ANGSTROM) };
         self.k.map(|k| k * unit)
     }
 
-    /// Of a torsion, whose both sides meet behind: they must be alike.
+    /// Returns the potential of a torsion. Its sides meet opposite to the flat bottom, so they must be equal.
     fn torsion(&self) -> Result<Vec<Well>, String> {
         let [r1, r2, r3, r4] = self.r;
         if self.k == [0.0; 2] {
@@ -79,7 +81,7 @@ impl Distances {
         }
         let [half_k, _] = self.half_constants(VariableKind::Torsion);
         let middle = 0.5 * (r2 + r3);
-        // the image from -180 to 180
+        // image between -180 and 180
         let middle = middle - 360.0 * (middle / 360.0).round();
         let linear_beyond = (!harmonic).then(|| widths[0].to_radians());
         Ok(if linear_beyond == Some(0.0) {
@@ -89,7 +91,8 @@ impl Distances {
         })
     }
 
-    /// Of a distance or an angle: both sides in one where they are alike.
+    /// Returns the potentials of a distance or an angle: one for both sides if they are equal, otherwise one for
+    /// each.
     fn walls(&self, kind: VariableKind) -> Vec<Well> {
         let angular = kind.is_angular();
         let [r1, r2, r3, r4] = self.r;
@@ -121,7 +124,7 @@ impl Distances {
 }
 
 impl Side {
-    /// The width that both sides can have, if they are alike.
+    /// Returns the common width of both sides, if they are equal.
     fn width_with(&self, other: &Side) -> Option<Option<f64>> {
         let free = |side: &Side, width: f64| side.width.is_none() && width >= side.reach;
         let width = match (self.width, other.width) {

@@ -7,11 +7,11 @@ use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
-/// Velocities of zero are drawn at this temperature, K.
+/// Temperature in K at which velocities of zero are drawn.
 const COLD: f64 = 1e-3;
-/// Compressibilities are in units of 1e-6/bar.
+/// Unit of compressibilities: 1e-6/bar.
 const PER_MEGABAR: f64 = 1e6;
-/// kJ/mol/nm²: 10 bar nm.
+/// Conversion from mN/m to kJ/mol/nm²; a tension of 10 bar nm is 1 mN/m.
 const MILLINEWTON_PER_METRE: f64 = 10.0 * BAR;
 
 pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
@@ -21,7 +21,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     draft.carried("stage.timestep", &["dt"]);
     let mut stage = Dynamics { steps: draft.count("nstlim"), timestep, ..Dynamics::default() };
     draft.carried("stage.steps", &["nstlim"]);
-    // where the time step is wrong there is a problem already, and no interval fits
+    // without a valid time step a problem has been recorded, and no interval fits
     if timestep > 0.0 {
         temperature(draft, &mut stage);
         pressure(draft, &mut stage);
@@ -37,7 +37,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
 fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     let key = "stage.com_removal";
     if stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind == ThermostatKind::Langevin) {
-        // AMBER moves positions only: friction and noise act on the centre of mass, too
+        // AMBER recentres positions only, because friction and noise act on the centre of mass, too
         draft.carried_as(key, &["nscm", "ntt"], "velocities keep it in Langevin dynamics");
         return None;
     }
@@ -46,7 +46,7 @@ fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     (every > 0).then(|| u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// `ntx` of coordinates without velocities; others are read, and used in a restart.
+/// Values of `ntx` for coordinates without velocities. With other values velocities are read, and used in a restart.
 const WITHOUT_VELOCITIES: [i64; 2] = [1, 2];
 
 fn velocities(draft: &mut Draft<'_>) -> Velocities {
@@ -172,7 +172,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// What is scaled alike, and γ₀ of all interfaces.
+/// Returns the directions that are scaled together, and the surface tension γ₀ of all interfaces.
 fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (PressureCoupling, f64) {
     match draft.whole("csurften") {
         0 => {
@@ -195,6 +195,6 @@ fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (Pressu
         &["csurften", "gamma_ten", "ninterface"],
         "of all interfaces together",
     );
-    // dyn/cm, which is mN/m, of one
+    // gamma_ten is in dyn/cm = mN/m, per interface
     (PressureCoupling::SemiIsotropic, tension * interfaces * MILLINEWTON_PER_METRE)
 }

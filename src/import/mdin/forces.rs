@@ -1,4 +1,4 @@
-//! Cutoffs, PME, constraints.
+//! Translation of cutoffs, PME, and constraints.
 
 use super::{Draft, unexpected};
 use crate::constraint::ConstraintKind;
@@ -7,17 +7,17 @@ use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 
-/// Ångström in a nanometre: dividing rounds once.
+/// Number of Å per nm. Division by it rounds once.
 const PER_NM: f64 = 10.0;
-/// Without a cell, cutoffs from this on (Å) are meant to leave nothing out.
+/// Smallest cutoff (Å) that means no cutoff in a system without a cell.
 const BEYOND: f64 = 999.0;
-/// Default cutoffs, Å: with a cell, and without.
+/// Default cutoffs in Å, with a cell and without.
 const USUAL: [f64; 2] = [8.0, 9999.0];
-/// `vdwmeth` of PME for Lennard-Jones interactions.
+/// Value of `vdwmeth` for PME of Lennard-Jones interactions.
 const LJ_PME: i64 = 3;
-/// Grid spacing of AMBER's PME, 1 Å, in nm.
+/// Grid spacing of AMBER's PME for Lennard-Jones interactions: 1 Å, in nm.
 const LJ_SPACING: f64 = 0.1;
-/// `igb` of vacuum; 0 is explicit solvent.
+/// Value of `igb` for vacuum; 0 is explicit solvent.
 const VACUUM: i64 = 6;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -52,7 +52,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     constraints(draft);
 }
 
-/// Whether there is a cell.
+/// Whether the system has a cell.
 fn cell(draft: &mut Draft<'_>, igb: i64) -> bool {
     let periodic = draft.whole("ntb") != 0 && (igb == 0 || draft.is_given("ntb"));
     if !periodic {
@@ -77,7 +77,7 @@ fn cutoffs(draft: &mut Draft<'_>, usual: f64) -> [f64; 2] {
     [coulomb, lj]
 }
 
-/// PME as AMBER would do it where the file says how; otherwise at the accuracy that `md` has by default.
+/// Returns PME as AMBER would do it if the file sets its parameters; otherwise with the default accuracy of `md`.
 fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     let names = ["nfft1", "nfft2", "nfft3"];
     let grid = names.map(|name| draft.count(name) as usize);
@@ -120,7 +120,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     }
     draft.carried_as("forces.coulomb_modifier", &[], "AMBER truncates");
     let method = draft.whole("vdwmeth");
-    // without a cell there is no density to correct for
+    // the correction needs a density, hence a cell
     let correction = match method {
         LJ_PME if periodic => lj_pme(draft),
         0 | 1 | LJ_PME => {
@@ -135,7 +135,8 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     draft.plan.forces.dispersion_correction = Setting::Given(correction);
 }
 
-/// Lennard-Jones interactions by PME. AMBER's grid is that of electrostatics, some 1 A.
+/// Returns the dispersion correction by PME of Lennard-Jones interactions. AMBER's grid is that of electrostatics,
+/// with a spacing of about 1 Å.
 fn lj_pme(draft: &mut Draft<'_>) -> DispersionCorrection<LjPmeSpec> {
     draft.carried_as("forces.dispersion_correction", &["vdwmeth"], "LJ-PME");
     let asked = draft.count("order") as usize;

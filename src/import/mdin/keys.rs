@@ -1,9 +1,9 @@
-//! The keys of AMBER's namelists `&cntrl` and `&ewald` (manual of sander and pmemd), with their defaults, and what becomes of
-//! them.
+//! Table of the keys of AMBER's namelists `&cntrl` and `&ewald` (manual of sander and pmemd), with defaults and
+//! treatment.
 
 use crate::import::settings::{Key, absent, carried, no_use, part};
 
-/// All keys that are known.
+/// All known keys.
 pub(super) const KEYS: &[&[Key]] = &[RUN, OUTPUT, FORCES, COUPLING, EWALD, MODULES];
 
 const RUN: &[Key] = &[

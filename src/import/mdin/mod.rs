@@ -1,4 +1,4 @@
-//! AMBER's mdin files: the namelists `&cntrl` and `&ewald` of sander and pmemd.
+//! Translation of AMBER's mdin files: the namelists `&cntrl` and `&ewald` of sander and pmemd.
 
 mod distances;
 mod dynamics;
@@ -19,7 +19,7 @@ use crate::units::{ANGSTROM, KCAL};
 /// Namelists whose keys are translated.
 const TRANSLATED: [&str; 2] = ["cntrl", "ewald"];
 
-/// A file with a namelist that is translated.
+/// Whether the text has a namelist that is translated.
 pub(super) fn is_mdin(text: &str) -> bool {
     let names = text.lines().filter_map(namelist::beginning).map(|(name, _)| name);
     { names }.any(|name| TRANSLATED.iter().any(|known| name.eq_ignore_ascii_case(known)))
@@ -81,7 +81,7 @@ fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     StageKind::Minimize(Minimize { steps, force_tolerance, ..Minimize::default() })
 }
 
-/// An unexpected number of a key of choices.
+/// Reports an unexpected value of an enumerated key.
 fn unexpected(draft: &mut Draft<'_>, name: &str, help: &str) {
     let message = format!("{name} = {}", shortened(draft.text(name)));
     draft.problem(name, message, help);

@@ -1,30 +1,30 @@
-//! Fortran namelists: `&name key = value, key = 3*value … /`, in any number of lines.
+//! Reader of Fortran namelists: `&name key = value, key = 3*value … /`, in any number of lines.
 //!
-//! Blanks and commas separate values; texts are in quotes, which doubled stand for themselves; an exclamation mark begins a
-//! comment. A slash, `&end` or `$end` ends a namelist. What stands before, between and after namelists is text of its own: a
-//! title, cards of groups, redirections of files.
+//! Blanks and commas separate values. Texts are in quotes; a doubled quote stands for a quote. An exclamation mark
+//! begins a comment. A slash, `&end` or `$end` ends a namelist. Lines before, between and after namelists are text of
+//! their own: a title, cards of groups, redirections of files.
 
 use super::super::settings::{Entry, shortened};
 use crate::error::Problem;
 
-/// The namelists of a file, in their order, and lines that belong to none.
+/// Namelists of a file, in their order, and lines outside namelists.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Namelists {
     pub(super) lists: Vec<Namelist>,
-    /// lines after the first namelist that belong to none, with their numbers
+    /// lines after the first namelist that are outside namelists, with their numbers
     pub(super) cards: Vec<(usize, String)>,
 }
 
-/// A namelist.
+/// Namelist with its settings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Namelist {
-    /// in small letters
+    /// name in lower case
     pub(super) name: String,
     pub(super) line: usize,
     pub(super) entries: Vec<Entry>,
 }
 
-/// Copies that one value stands for, at most: no array of these programs is longer.
+/// Largest repeat count of a value: no array of these programs is longer.
 const MOST_COPIES: usize = 1000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ enum Token<'a> {
     End,
 }
 
-/// The name of a namelist that begins on this line, and what follows it.
+/// Returns the name of a namelist that begins on this line, and the rest of the line.
 pub(super) fn beginning(line: &str) -> Option<(&str, &str)> {
     let rest = line.trim_start().strip_prefix(['&', '$'])?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
@@ -69,14 +69,14 @@ pub(super) fn read(text: &str) -> Result<Namelists, Problem> {
     Ok(found)
 }
 
-/// The settings of one namelist, being read.
+/// Reader of the settings of one namelist.
 #[derive(Default)]
 struct Reader {
     entries: Vec<(Entry, Vec<String>)>,
 }
 
 impl Reader {
-    /// Reads what is left of a line; true where the namelist ends in it.
+    /// Reads the rest of a line. Returns whether the namelist ends in it.
     fn line(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
         let tokens = tokens(text).map_err(|problem| problem.at_line(number))?;
         for (index, token) in tokens.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// The values of the key that came last.
+    /// Returns the values of the last key, to append one.
     fn values(&mut self, number: usize, value: &str) -> Result<&mut Vec<String>, Problem> {
         let problem = || {
             let message = format!("\"{}\" stands before the first key", shortened(value));
@@ -120,7 +120,7 @@ impl Reader {
 
 const SYNTAX: &str = "expected KEY = VALUE, KEY = VALUE … and a slash at the end";
 
-/// A value, or as many as `3*value` says.
+/// Returns the value, or its copies for `3*value`.
 fn copies(word: &str) -> Result<Vec<String>, Problem> {
     let Some((count, value)) = word.split_once('*') else { return Ok(vec![word.to_owned()]) };
     let problem = || Problem::new(format!("\"{}\" is no repeated value", shortened(word)));
@@ -166,7 +166,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Problem> {
     Ok(tokens)
 }
 
-/// A text in quotes, in which a doubled quote stands for one, and what follows it.
+/// Returns a text in quotes, in which a doubled quote stands for one, and the rest of the line.
 fn quoted(text: &str, quote: char) -> Result<(String, &str), Problem> {
     let mut value = String::new();
     let mut characters = text.char_indices().skip(1).peekable();

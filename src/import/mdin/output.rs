@@ -1,9 +1,9 @@
-//! Trajectories and energies.
+//! Translation of trajectory and energy output.
 
 use super::Draft;
 use crate::run::{EnergyOptions, Interval, TrajectoryOptions};
 
-/// Beside positions, in the same file, for `ntwv` and `ntwf`.
+/// Value of `ntwv` and `ntwf` that writes to the file of positions.
 const SAME_FILE: i64 = -1;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {

@@ -1,6 +1,7 @@
-//! Restraints of `nmropt = 1`: the file that `DISANG` names, with a namelist `&rst` for each.
+//! Translation of the restraints of `nmropt = 1`: the file that `DISANG` names, with a namelist `&rst` for each.
 //!
-//! What a `&rst` does not set is that of the one before, but for its atoms, r0 and k0. The list ends with one without atoms.
+//! A `&rst` inherits its settings from the one before, except atoms, r0 and k0. The list ends with a `&rst` without
+//! atoms.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +12,14 @@ use crate::format::file;
 use crate::import::settings::{Entry, real, words};
 use crate::run::{Interval, RestraintOptions};
 
-/// Largest DISANG file: of a refinement with thousands of restraints.
+/// Largest DISANG file in bytes, enough for a refinement with thousands of restraints.
 const LARGEST_FILE: u64 = 1 << 24;
-/// Restraints of a stage.
+/// Largest number of restraints of a stage.
 const MOST_RESTRAINTS: usize = 1000;
-/// Groups of a restraint.
+/// Largest number of groups of a restraint.
 const MOST_GROUPS: usize = 8;
 
-/// Settings that restraints of `md` do not have, and the values at which they do nothing.
+/// Settings without an equivalent in `md`, and the values with which they have no effect.
 const ABSENT: [(&str, &[f64]); 10] = [
     ("nstep1", &[0.0]),
     ("nstep2", &[0.0]),
@@ -31,10 +32,10 @@ const ABSENT: [(&str, &[f64]); 10] = [
     ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
     ("fxyz", &[1.0, 1.0, 1.0]),
 ];
-/// Settings of no effect without others that are absent, or on a restraint.
+/// Settings that have no effect, because they modify absent ones or do not act on a restraint.
 const NO_EFFECT: [&str; 12] =
     ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
-/// Types of `&wt` that weigh restraints, by their beginnings.
+/// Types of `&wt` that scale restraints, by their first letters.
 const WEIGHTS: [&str; 6] = ["rest", "all", "disav", "angav", "torav", "nstep0"];
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -89,14 +90,14 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     }
 }
 
-/// What stands beside the namelists that are translated.
+/// Entry outside the translated namelists.
 enum Other<'a> {
-    /// the name of the file of restraints
+    /// name of the restraint file
     Restraints(&'a str),
-    /// steps between rows of their values
+    /// steps between rows of restraint values
     Rows(Option<u64>),
     Weight,
-    /// of the temperature
+    /// ramp of the temperature
     Ramp,
     Names,
     End,
@@ -122,7 +123,7 @@ fn kind_of(entry: &Entry) -> Other<'_> {
     }
 }
 
-/// Adds the restraints of a file to the stage; says what is left out and why.
+/// Adds the restraints of a file to the stage. Returns which are left out and why.
 fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<Vec<String>, Problem> {
     let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
         Problem::new(format!("cannot read the file: {error}"))
@@ -146,10 +147,10 @@ fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<
     Ok(left)
 }
 
-/// Numbers by their names, in small letters: what a `&rst` passes on to the next.
+/// Numbers by their names in lower case, inherited by the next `&rst`.
 type Kept = BTreeMap<String, Vec<f64>>;
 
-/// A `&rst`; `None` where it has no atoms.
+/// Reads a `&rst`; `None` if it has no atoms.
 fn one(kept: &mut Kept, entries: &[Entry]) -> Result<Option<Distances>, String> {
     kept.retain(|name, _| !["iat", "igr", "r0", "k0"].iter().any(|start| name.starts_with(start)));
     let mut unknown = None;
@@ -209,9 +210,10 @@ fn is_known(name: &str) -> bool {
         || is_group
 }
 
-/// Values of an array that is set as a whole, or element by element: `iat = 1, 2` or `iat(1) = 1`. Ends with a zero, as it begins.
+/// Returns the values of an array that is set as a whole, or element by element: `iat = 1, 2` or `iat(1) = 1`.
+/// Missing elements are zero, their initial value.
 fn list(kept: &Kept, name: &str) -> Vec<f64> {
-    /// Longest group that AMBER has.
+    /// Largest group in AMBER.
     const LONGEST: usize = 200;
     let mut values = kept.get(name).cloned().unwrap_or_default();
     let elements = kept.iter().filter_map(|(key, value)| {
@@ -226,7 +228,7 @@ fn list(kept: &Kept, name: &str) -> Vec<f64> {
     values
 }
 
-/// Numbers of atoms up to a zero; `None` where they are none.
+/// Returns the atom numbers before the first zero; `None` if a value is not an atom number.
 fn atoms(numbers: &[f64]) -> Option<Vec<u32>> {
     let numbers = numbers.iter().take_while(|number| **number != 0.0);
     numbers

@@ -1,4 +1,4 @@
-//! Time step, velocities, barostat.
+//! Translation of time step, velocities, and barostat.
 
 use super::groups::Groups;
 use super::{Draft, shortened, steps, temperature};
@@ -7,7 +7,7 @@ use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
-/// Velocities of zero are drawn at this temperature, K.
+/// Temperature in K at which velocities of zero are drawn.
 const COLD: f64 = 1e-3;
 
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
@@ -21,7 +21,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
     let mut stage = Dynamics { steps: steps(draft), timestep, ..Dynamics::default() };
     stage.velocities = velocities(draft);
     stage.com_removal = com_removal(draft);
-    // where the time step is wrong there is a problem already, and no interval fits
+    // without a valid time step a problem has been recorded, and no interval fits
     if timestep > 0.0 {
         temperature::translate(draft, &mut stage, groups);
         pressure(draft, &mut stage);
@@ -96,7 +96,7 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
     Some(u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Steps between couplings where the file says.
+/// Returns the steps between couplings if the file sets them.
 pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
     let steps = draft.whole(name);
     if steps <= 0 {
@@ -130,7 +130,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         draft.carried_as("stage.barostat", &["pcoupl", "compressibility"], "the cell is rigid");
         return;
     }
-    // the first value of a coupling of the surface tension is that
+    // with surface-tension coupling the first value of ref-p is the tension
     let is_tension = draft.word("pcoupltype") == "surfacetension";
     let (surface_tension, pressures) =
         if is_tension { (pressures[0] * BAR, vec![pressures[1]]) } else { (0.0, pressures) };
@@ -152,7 +152,8 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// What is scaled alike, and values of `ref-p` and `compressibility` for each of these; `None` where there is a problem.
+/// Returns the directions that are scaled together, with the values of `ref-p` and `compressibility` for each group
+/// of directions; `None` after a problem.
 fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])> {
     let word = draft.word("pcoupltype");
     let coupling = match word.as_str() {
@@ -187,7 +188,7 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
     Some((coupling, [of(draft, "ref-p")?, of(draft, "compressibility")?]))
 }
 
-/// For x, y, z, of one value for all or one for each extent.
+/// Returns the values for x, y, z from one value for all or one for each group of directions.
 fn along(coupling: PressureCoupling, values: &[f64]) -> [f64; 3] {
     let mut along = [values[0]; 3];
     for (value, directions) in values.iter().zip(coupling.extents()).skip(1) {

@@ -1,4 +1,4 @@
-//! Cutoffs, Coulomb and Lennard-Jones interactions, pair lists, constraints.
+//! Translation of cutoffs, Coulomb and Lennard-Jones interactions, pair lists, and constraints.
 
 use super::Draft;
 use crate::constraint::ConstraintKind;
@@ -8,13 +8,13 @@ use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters};
 use crate::units::BAR;
 
-/// Without a cell, cutoffs beyond this (nm) are meant to leave nothing out.
+/// Cutoff (nm) beyond which a system without a cell is meant to have none.
 const BEYOND: f64 = 99.0;
-/// With `forces.pme.spacing`, α follows from this value of `ewald-rtol`.
+/// Value of `ewald-rtol` from which α follows with `forces.pme.spacing`.
 const TOLERANCE: f64 = 1e-5;
 /// Mass of a hydrogen (amu), the lightest atom of biomolecules.
 const HYDROGEN: f64 = 1.008;
-/// A switch begins beyond zero, nm.
+/// Smallest distance in nm at which a switch begins, which must be above zero.
 const SHORTEST_SWITCH: f64 = 0.001;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -123,7 +123,7 @@ fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSp
     ElectrostaticsSpec::ReactionField { permittivity }
 }
 
-/// The next spline order that md has.
+/// Returns the next spline order that `md` has.
 fn spline_order(draft: &mut Draft<'_>) -> usize {
     let asked = draft.count("pme-order") as usize;
     let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
@@ -133,7 +133,7 @@ fn spline_order(draft: &mut Draft<'_>) -> usize {
     order
 }
 
-/// The tolerance of a sum over a mesh.
+/// Returns the tolerance of a sum over a mesh.
 fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
     let tolerance = draft.real(name);
     if tolerance > 0.0 && tolerance < 0.1 {
@@ -145,13 +145,13 @@ fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
 
 const FOURIER: [&str; 3] = ["fourier-nx", "fourier-ny", "fourier-nz"];
 
-/// Grid points, where all are given.
+/// Returns the grid points, if all three are given.
 fn grid(draft: &mut Draft<'_>) -> Option<[usize; 3]> {
     let grid = FOURIER.map(|name| draft.count(name) as usize);
     grid.iter().all(|&points| points > 0).then_some(grid)
 }
 
-/// LJ-PME: the grid is that of electrostatics.
+/// Translates LJ-PME, whose grid is that of electrostatics.
 fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
     let order = spline_order(draft);
     let Some(tolerance) = tolerance(draft, "ewald-rtol-lj") else { return };
@@ -320,7 +320,7 @@ fn constraints(draft: &mut Draft<'_>) {
         }
     };
     draft.plan.forces.constraints = kind;
-    // with [ settles ] in the topology, waters are rigid in any case
+    // waters with [ settles ] in the topology are rigid in any case
     let flexible = draft.plan.system.define.iter().any(|name| name == "FLEXIBLE");
     let rigid = kind != ConstraintKind::None && !flexible;
     draft.plan.forces.rigid_water = rigid;

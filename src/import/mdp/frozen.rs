@@ -1,10 +1,10 @@
-//! Frozen groups.
+//! Translation of frozen groups.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
 use crate::import::settings::folded;
 
-/// Frozen groups are carried over where their atoms are known and all their directions are frozen.
+/// Translates frozen groups whose atoms are known and whose directions are all frozen.
 pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     let (groups, directions) = (draft.words("freezegrps"), draft.words("freezedim"));
     if groups.is_empty() {

@@ -1,7 +1,7 @@
-//! Groups of atoms as selections: those of an index file, or without one those that GROMACS makes itself.
+//! Groups of atoms as selections, from an index file, or else the default groups of GROMACS.
 //!
-//! An index file has headings `[ name ]`, each followed by the numbers of its atoms, which count from 1. A name is that of a
-//! group in any case of its letters.
+//! An index file has headings `[ name ]`, each followed by the numbers of its atoms, which count from 1. Group names
+//! ignore case.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::error::Problem;
 use crate::format::file;
 use crate::import::atoms::indices;
 
-/// GROMACS' default groups and the selections that mean the same (`src/gromacs/topology/index.cpp`: the backbone is N, CA and C,
-/// the main chain has the oxygens of the carboxyl groups too).
+/// GROMACS' default groups and equivalent selections (`src/gromacs/topology/index.cpp`: the backbone is N, CA and C;
+/// the main chain includes the oxygens of the carboxyl groups).
 const DEFAULTS: [(&str, &str); 12] = [
     ("system", "all"),
     ("protein", "protein"),
@@ -27,24 +27,24 @@ const DEFAULTS: [(&str, &str); 12] = [
     ("protein-h", "protein and heavy"),
 ];
 
-/// Largest index file: all atoms of the largest systems in several groups.
+/// Largest index file in bytes, enough for all atoms of the largest systems in several groups.
 const LARGEST_FILE: u64 = 1 << 30;
 
-/// The groups that names in a file refer to.
+/// Groups that names in a file refer to.
 pub(super) enum Groups {
     Default,
     OfFile(Vec<Group>),
 }
 
-/// A group of an index file.
+/// Group of an index file.
 pub(super) struct Group {
     name: String,
-    /// from 1
+    /// atoms, counted from 1
     atoms: Vec<u32>,
 }
 
 impl Groups {
-    /// Those of the index file that goes with the input.
+    /// Reads the groups of the index file that belongs to the input.
     pub(super) fn of(draft: &mut Draft<'_>) -> Self {
         let Some(path) = &draft.files.index else { return Groups::Default };
         match read(path) {
@@ -56,7 +56,8 @@ impl Groups {
         }
     }
 
-    /// The selection of a group's atoms. `None` where there is no such group, none of its atoms, or too many pieces of it.
+    /// Returns the selection of a group's atoms. `None` if the group does not exist, is empty, or has too many
+    /// ranges.
     pub(super) fn selection(&self, name: &str) -> Option<String> {
         match self {
             Groups::Default => {
@@ -65,13 +66,13 @@ impl Groups {
             }
             Groups::OfFile(groups) => {
                 let mut named = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(name));
-                // GROMACS refuses a name of two groups
+                // GROMACS refuses a name that two groups have
                 named.next().filter(|_| named.next().is_none()).and_then(|group| indices(&group.atoms))
             }
         }
     }
 
-    /// The selections of all of these groups.
+    /// Returns the selections of all of these groups; `None` if one is missing.
     pub(super) fn selections(&self, names: &[&str]) -> Option<Vec<String>> {
         names.iter().map(|name| self.selection(name)).collect()
     }

@@ -1,16 +1,16 @@
-//! Multiple time steps.
+//! Translation of multiple time steps.
 
 use super::Draft;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::run::{Dynamics, StageOutput, misplaced};
 
-/// The long-range forces of GROMACS' second level, which are those of reciprocal space.
+/// Forces of GROMACS' second level that are translated: the long-range ones, which are those of reciprocal space.
 const LONG_RANGE: &str = "longrange-nonbonded";
 
-/// What the key of the input file admits, without 1, which GROMACS refuses.
+/// Range of the key in the input file, without 1, which GROMACS refuses.
 const EVERY: std::ops::RangeInclusive<u32> = 2..=100;
 
-/// The same with its impulses, after everything else is translated.
+/// Returns the stage with its multiple time steps. Must be called after everything else is translated.
 pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
     if !draft.flag("mts") {
         return stage;

@@ -1,8 +1,8 @@
-//! The keys of GROMACS' mdp files (manual, "Molecular dynamics parameters"), with their defaults, and what becomes of them.
+//! Table of the keys of GROMACS' mdp files (manual, "Molecular dynamics parameters"), with defaults and treatment.
 
 use crate::import::settings::{Key, absent, carried, no_use, part};
 
-/// All keys that the manual has, the removed ones among them.
+/// All keys of the manual, including the removed ones.
 pub(super) const KEYS: &[&[Key]] = &[RUN, OUTPUT, FORCES, COUPLING, MODULES, REMOVED];
 
 const RUN: &[Key] = &[
@@ -278,7 +278,7 @@ const REMOVED: &[Key] = &[
 
 const GONE: &str = "GROMACS ignores it";
 
-/// Former names and the present ones.
+/// Renamed keys: old name and present name.
 pub(super) const RENAMED: [(&str, &str); 9] = [
     ("nstxtcout", "nstxout-compressed"),
     ("xtc-grps", "compressed-x-grps"),

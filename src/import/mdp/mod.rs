@@ -1,5 +1,5 @@
-//! GROMACS' mdp files: lines `key = value`, comments after a semicolon. Case, dashes and underscores of keys and words do not
-//! matter.
+//! Translation of GROMACS' mdp files: lines `key = value`, comments after a semicolon. Case, dashes and underscores
+//! of keys and words are ignored.
 
 mod dynamics;
 mod forces;
@@ -20,7 +20,7 @@ use crate::error::Problem;
 use crate::run::{Minimize, StageKind};
 use groups::Groups;
 
-/// A file that sets something.
+/// Whether the text sets a key of an mdp file.
 pub(super) fn is_mdp(text: &str) -> bool {
     text.lines().any(|line| without_comment(line).contains('='))
 }
@@ -81,7 +81,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     }
 }
 
-/// Macros that switch position restraints on.
+/// Prefix of macros that switch position restraints on.
 const RESTRAINTS: &str = "POSRES";
 
 fn preprocessor(draft: &mut Draft<'_>) {
@@ -98,7 +98,7 @@ fn preprocessor(draft: &mut Draft<'_>) {
     }
     for word in draft.words("include") {
         match word.strip_prefix("-I").filter(|folder| !folder.is_empty()) {
-            // relative to the folder that the command runs in, as for grompp
+            // relative to the working directory, as for grompp
             Some(folder) => {
                 draft.plan.system.include.push(std::path::absolute(folder).unwrap_or_else(|_| folder.into()))
             }
@@ -125,7 +125,7 @@ fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     StageKind::Minimize(Minimize { steps, force_tolerance, initial_step })
 }
 
-/// Steps of a stage; -1 is a run without end.
+/// Returns the number of steps of a stage; -1 means a run without end.
 fn steps(draft: &mut Draft<'_>) -> u64 {
     let steps = draft.whole("nsteps");
     draft.carried("stage.steps", &["nsteps"]);

@@ -1,4 +1,4 @@
-//! Trajectories and energies.
+//! Translation of trajectory and energy output.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
@@ -43,7 +43,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
             velocities: false,
             forces: false,
             images: false,
-            // without the last digits of a quotient
+            // rounded, to hide the last digits of a quotient
             precision: Some(format!("{step:.6e}").parse().unwrap_or(step)),
             select: selection(draft, known, &mut names),
         });
@@ -59,7 +59,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
 }
 
-/// The atoms of compressed frames: `None` = all.
+/// Returns the selection of atoms in compressed frames; `None` = all.
 fn selection(draft: &mut Draft<'_>, known: &Groups, names: &mut Vec<&str>) -> Option<String> {
     let groups = draft.words("compressed-x-grps");
     if groups.is_empty() {

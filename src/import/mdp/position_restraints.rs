@@ -1,7 +1,7 @@
-//! Position restraints: those that the topology has under the macros of `define`.
+//! Translation of position restraints that the topology has under the macros of `define`.
 //!
-//! Atoms of one shape and force constant become one entry of the stage. They are named by a selection that picks exactly these
-//! atoms, or else by their numbers.
+//! Atoms with the same shape and force constant become one entry of the stage. A selection in words names them if it
+//! matches exactly these atoms; otherwise they are named by their numbers.
 
 use super::{Draft, shortened};
 use crate::format::{AtomRestraint, RestraintShape, TopologyOptions, read_position_restraints, read_topology_with};
@@ -11,7 +11,7 @@ use crate::run::PositionRestraint;
 use crate::select::select;
 use crate::system::Topology;
 
-/// Selections that are tried on the restrained atoms.
+/// Selections that are compared with the restrained atoms.
 const SELECTIONS: [&str; 8] = [
     "protein and heavy",
     "protein and name CA",
@@ -23,16 +23,16 @@ const SELECTIONS: [&str; 8] = [
     "heavy",
 ];
 
-/// Atoms with the same energy of their distance.
+/// Atoms with the same energy as a function of their displacement.
 struct Group {
     force_constant: f64,
-    /// nm
+    /// radius of the flat bottom, nm
     flat_radius: f64,
-    /// from 1
+    /// atoms, counted from 1
     atoms: Vec<u32>,
 }
 
-/// Takes the restraints of the topology; `macros` are those of `define` that may switch them on.
+/// Translates the restraints of the topology. `macros` are the macros of `define` that may switch them on.
 pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
     let system = &draft.plan.system;
     let of_files = draft.files.include.iter();
@@ -86,7 +86,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
     }
 }
 
-/// What a barostat does with references; `None` where there is a problem.
+/// Returns the reference scaling of the barostat; `None` after a problem.
 fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
     let word = draft.word("refcoord-scaling");
     match word.as_str() {
@@ -101,7 +101,7 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
     }
 }
 
-/// Atoms by their energies, in the order of the topology, and what `md` does not have.
+/// Groups atoms by their energies, in the order of the topology. Also returns the features that `md` does not have.
 fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     let (mut groups, mut left): (Vec<Group>, Vec<String>) = (vec![], vec![]);
     let (mut uneven, mut other) = (vec![], 0usize);
@@ -122,7 +122,7 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
             continue;
         }
         let atom = restraint.atom + 1;
-        // a second restraint of the same atom acts in addition: it belongs to another group
+        // a second restraint of the same atom acts in addition, so it belongs to another group
         let fits = |group: &&mut Group| {
             (group.force_constant, group.flat_radius) == (force_constant, flat_radius)
                 && group.atoms.last() != Some(&atom)
@@ -154,7 +154,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     (groups, left)
 }
 
-/// Selections that together pick the atoms (from 1), one where words or numbers suffice.
+/// Returns selections that together match the atoms, counted from 1. A single one if words suffice, or if few ranges
+/// of numbers do.
 fn selections(topology: Option<&Topology>, atoms: &[u32]) -> Vec<String> {
     let mut sorted: Vec<u32> = atoms.iter().map(|atom| atom - 1).collect();
     sorted.sort_unstable();

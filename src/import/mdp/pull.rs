@@ -1,8 +1,8 @@
-//! The pull code: coordinates between groups become restraints of collective variables.
+//! Translation of the pull code: coordinates between groups become restraints of collective variables.
 //!
-//! A harmonic potential k/2 (ξ − ξ₀ − v t)², a wall, and the linear k ξ of a constant force, of a distance, an angle or a dihedral
-//! between centres of mass, have the same meaning here (manual, "The pull code"). Other geometries and potentials are not
-//! carried over, and said to be so.
+//! The following potentials of a distance, an angle or a dihedral between centres of mass have the same meaning in
+//! `md` (manual, "The pull code"): the harmonic k/2 (ξ − ξ₀ − v t)², a wall, and the linear k ξ of a constant force.
+//! Other geometries and potentials are not carried over, which a remark says.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
@@ -11,9 +11,9 @@ use crate::import::settings::{folded, real};
 use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::{Interval, Restraint, RestraintOptions};
 
-/// Coordinates that are looked at.
+/// Largest number of coordinates that are translated.
 const MOST_COORDINATES: u64 = 100;
-/// Details of a coordinate that a restraint follows from.
+/// Settings of a coordinate from which a restraint follows.
 const DETAILS: [&str; 10] = ["groups", "geometry", "type", "dim", "init", "start", "rate", "k", "vec", "origin"];
 
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: bool) {
@@ -58,7 +58,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
     }
 }
 
-/// Rows of `restraints.csv` where GROMACS writes values or forces.
+/// Translates the output intervals of values and forces to rows of `restraints.csv`.
 fn table(draft: &mut Draft<'_>) {
     let names = ["pull-nstxout", "pull-nstfout"];
     let every = names.map(|name| draft.count(name)).into_iter().filter(|&every| every > 0).min();
@@ -66,7 +66,7 @@ fn table(draft: &mut Draft<'_>) {
     draft.plan.output.restraints = every.map(|every| RestraintOptions { every: Interval::Steps(every) });
 }
 
-/// One of `pull-coordN-…`.
+/// Coordinate of the keys `pull-coordN-…`.
 struct Coordinate<'d, 'a> {
     draft: &'d Draft<'a>,
     number: u64,
@@ -84,7 +84,7 @@ impl<'a> Coordinate<'_, 'a> {
         }
     }
 
-    /// With the names of its groups, or why there is none.
+    /// Returns the restraint, or the reason why there is none.
     fn restraint(&self, is_dynamics: bool) -> Result<Restraint, String> {
         let (kind, numbers) = self.variable()?;
         let (mut groups, mut gather_around) = (vec![], vec![]);
@@ -112,7 +112,7 @@ impl<'a> Coordinate<'_, 'a> {
         Ok(Restraint { kind, groups, gather_around, along, reference: None, potential })
     }
 
-    /// The atom that periodic images in a group are nearest to, where one is given.
+    /// Returns the atom that defines the periodic images of the atoms in a group, if one is given.
     fn gather_around(&self, group: &str) -> Result<Option<String>, String> {
         match self.draft.text(&format!("pull-group{group}-pbcatom")).trim() {
             "" | "0" => Ok(None),
@@ -127,7 +127,8 @@ impl<'a> Coordinate<'_, 'a> {
         format!("pull-coord{}-{detail}", self.number)
     }
 
-    /// What is pulled, and the numbers of the groups. Angles are those between vectors from one group to the next.
+    /// Returns the variable that is pulled, and the numbers of the groups. Angles are those between vectors from one
+    /// group to the next.
     fn variable(&self) -> Result<(VariableKind, Vec<&'a str>), String> {
         let numbers: Vec<&str> = self.value("groups").split_whitespace().collect();
         match (folded(self.value("geometry")).as_str(), &numbers[..]) {
@@ -153,7 +154,7 @@ impl<'a> Coordinate<'_, 'a> {
         let is_torsion = kind == VariableKind::Torsion;
         let (below, above) = match folded(self.value("type")).as_str() {
             "" | "umbrella" => (Some(0.0), Some(0.0)),
-            // a positive k pulls groups together
+            // a positive k pulls groups together, so the force is −k
             "constantforce" if k != 0.0 && !is_torsion => return Ok(Potential::Force(-k)),
             "flatbottom" | "flatbottomhigh" | "constantforce" if is_torsion => {
                 return Err("md has neither one wall nor a constant force of a torsion".to_owned());

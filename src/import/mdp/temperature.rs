@@ -1,4 +1,4 @@
-//! Thermostat, its groups, and annealing.
+//! Translation of the thermostat, its groups, and annealing.
 
 use super::dynamics::interval;
 use super::groups::Groups;
@@ -8,9 +8,10 @@ use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::import::coupling;
 use crate::run::Dynamics;
 
-/// One of `tc-grps`.
+/// Temperature group of `tc-grps`.
 struct Group {
-    /// `None` for what only an index file knows, or all that other groups leave
+    /// selection of its atoms; `None` if only an index file would define it, or if it has the atoms that other groups
+    /// leave
     selection: Option<String>,
     temperature: Schedule,
     coupling_time: f64,
@@ -19,7 +20,7 @@ struct Group {
 pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Groups) {
     let Some((key, kind)) = method(draft) else { return };
     let Some(mut groups) = groups(draft, key, kind, known) else { return };
-    // the whole system, less what other groups take, is that of the first group that no selection names
+    // the values for the whole system, except atoms of other groups, are those of the first group without a selection
     let base = groups.iter().position(|group| group.selection.is_none()).unwrap_or(groups.len() - 1);
     let base = groups.remove(base);
     let differ =
@@ -45,7 +46,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
     stage.thermostat = Some(thermostat);
 }
 
-/// The thermostat, and the key that names it; `None` where there is none.
+/// Returns the thermostat, and the key that names it; `None` without a thermostat.
 fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
     let integrator = draft.word("integrator");
     let (key, method) = match integrator.as_str() {
@@ -85,11 +86,11 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
     Some((key, kind))
 }
 
-/// The coupled groups; `None` where there is none, or a problem has been recorded.
+/// Returns the coupled groups; `None` if there are none, or after a problem.
 fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known: &Groups) -> Option<Vec<Group>> {
     let names = draft.words("tc-grps");
     let times = match draft.reals("tau-t") {
-        // Brownian dynamics may have a friction for all in place of times
+        // Brownian dynamics may have one friction for all groups instead of times
         times if times.is_empty() => vec![1.0; names.len()],
         times => times,
     };
@@ -105,7 +106,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     let groups = names.iter().zip(times).zip(schedules).filter(|((_, time), _)| *time > 0.0);
     let groups: Vec<Group> = groups
         .map(|((name, time), temperature)| {
-            // the input file states the inverse of the time, and not every time is that of a number
+            // the input file states the inverse of the time, and not every f64 is exactly the inverse of another
             let friction = kind == ThermostatKind::Langevin;
             let coupling_time = if friction { time.recip().recip() } else { time };
             Group { selection: known.selection(name), temperature, coupling_time }
@@ -127,7 +128,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     Some(groups)
 }
 
-/// The temperatures of all groups with their annealing.
+/// Returns the temperatures of all groups with their annealing.
 fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule>> {
     let methods = draft.words("annealing");
     let constant = || Some(temperatures.iter().map(|&temperature| temperature.into()).collect());

@@ -1,22 +1,24 @@
 //! DCD, the binary format of CHARMM, NAMD and X-PLOR: positions in `f32`, in Å.
 //!
-//! The file is a sequence of Fortran records, each between two copies of its length: 84 bytes of header (`CORD` and
-//! twenty words), lines of title, the number of atoms; then for each frame the cell, if there is one, and all x, all y,
-//! all z. Lengths have 32 or 64 bits, numbers either order of bytes. The words of the header, from 0:
+//! The file is a sequence of Fortran records, each between two copies of its length: a header of 84 bytes (`CORD` and
+//! twenty words), title lines, and the number of atoms; then for each frame the cell, if there is one, and all x, all
+//! y, all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The words of the header, from 0:
 //!
 //! | word | meaning | | word | meaning |
 //! |---|---|---|---|---|
 //! | 0 | frames; stale after a crash, so the length of the file counts | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
 //! | 1, 2 | step of the first frame, steps between frames | | 10 | whether frames have a cell |
 //! | 3 | step of the last frame | | 11 | whether a fourth coordinate follows z |
-//! | 8 | atoms that do not move and are left out | | 19 | version of CHARMM; 0 in X-PLOR |
+//! | 8 | number of fixed atoms, which are left out | | 19 | version of CHARMM; 0 in X-PLOR |
 //!
-//! A cell is six `f64`: A, γ, B, β, α, C, the angles in degrees or as their cosines, or in CHARMM the lower triangle of the
-//! shape matrix, whose rows are the lattice vectors and which is symmetric. Other programs give 24 or less as the version, so
-//! that a later version means a shape matrix; in other files it is told by angles that no cell has. A frame with a shape
-//! matrix is turned as a whole into the lower-triangular form of [`PeriodicCell`]. md writes cosines, as NAMD does, and 32-bit
-//! lengths in little endian. Times follow from the header alone: other times are warned of, and files with fixed atoms are
-//! refused.
+//! A cell is six `f64`: A, γ, B, β, α, C, with the angles in degrees or as their cosines. CHARMM writes instead the
+//! lower triangle of the shape matrix, which is symmetric and whose rows are the lattice vectors. Other programs give
+//! a version of at most 24, so a later version means a shape matrix; in other files a shape matrix is recognised by
+//! angles that no cell has. A frame with a shape matrix is rotated as a whole into the lower-triangular form of
+//! [`PeriodicCell`].
+//!
+//! md writes cosines, as NAMD does, and 32-bit lengths in little endian. Times follow from the header alone: frames
+//! at other times cause a warning. Files with fixed atoms are refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -28,7 +30,7 @@ use crate::cell::PeriodicCell;
 use crate::units::ANGSTROM;
 use crate::vec3::{Vec3, vec3};
 
-/// Its row.
+/// Entry of DCD in the registry of formats.
 pub(super) const FORMAT: Format = Format {
     name: "DCD",
     extension: "dcd",
@@ -46,42 +48,43 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<Dcd>::new("DCD"),
 };
 
-/// Bytes of the header record.
+/// Size of the header record in bytes.
 const HEADER: usize = 84;
-/// Characters of a line of the title.
+/// Characters of a title line.
 const LINE: usize = 80;
-/// Bytes of the cell record.
+/// Size of the cell record in bytes.
 const CELL: usize = 48;
-/// Time unit in ps, that of lengths in Å, energies in kcal/mol and masses in amu: 0.1/√4.184.
+/// Time unit in ps that follows from lengths in Å, energies in kcal/mol and masses in amu: 0.1/√4.184.
 const TIME: f64 = 0.048_888_212_9;
-/// Relative rounding of times in `f32`, with that of the timestep in the header.
+/// Relative rounding error of times in `f32`, including that of the timestep in the header.
 const TIME_ROUNDING: f64 = 1e-6;
-/// Part of the interval between frames by which a time may be off.
+/// Tolerated deviation of a time, as a fraction of the interval between frames.
 const SPACING_ROUNDING: f64 = 1e-3;
-/// The warning about times that the header does not give.
+/// Warning about times that the header does not give.
 const UNEVEN: &str = "DCD holds one interval for all frames, counted from step 0: the times or steps of some frames will be \
                       read as others; .h5md, .xtc, .trr and .nc keep them";
-/// Before the identity of the run in the title.
+/// Text before the identity of the run in the title.
 const RUN: &str = "md run ";
-/// Most atoms: lengths of records stay below 2³¹.
+/// Largest number of atoms, so that record lengths stay below 2³¹.
 const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
-/// Angles of cells in degrees; in any reduced cell they are between 60 and 120. What is outside is a shape matrix.
+/// Range of cell angles in degrees; the angles of a reduced cell are between 60 and 120. Values outside belong to a
+/// shape matrix.
 const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
-/// Version in the files of programs other than CHARMM.
+/// Version that marks files of programs other than CHARMM.
 const OTHERS: i32 = 24;
 
 type Checked<T> = Result<T, String>;
 
-/// How numbers are stored.
+/// Encoding of numbers in a file.
 #[derive(Clone, Copy)]
 struct Encoding {
     little: bool,
-    /// bytes of a record's length
+    /// size of a record length, in bytes
     marker: usize,
 }
 
 impl Encoding {
-    /// By the length of the first record and the word that follows it.
+    /// Recognises the encoding by the length of the first record and the word that follows it.
     fn of(beginning: &[u8]) -> Option<Self> {
         let marks = |&Encoding { little, marker }: &Encoding| {
             let mut length = vec![0u8; marker];
@@ -121,8 +124,9 @@ impl Encoding {
         }
     }
 
-    /// Bytes of the title in the record at `begin`, whose length is given. It is followed by this length again, or by the one
-    /// that the number of its lines asks for: some writers give the length of two lines whatever there is.
+    /// Returns the size in bytes of the title in the record at `begin`, whose length field is `given`. The record
+    /// ends with a second copy of this length, or of the length that follows from the number of title lines, because
+    /// some writers always give the length of two lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
@@ -144,7 +148,7 @@ impl Encoding {
         }
     }
 
-    /// The record of `expected` bytes that begins `at`, and where the next one does.
+    /// Returns the record of `expected` bytes that begins at `at`, with the offset of the next record.
     fn record(self, bytes: &[u8], at: usize, expected: usize) -> Checked<(&[u8], usize)> {
         let (start, end) = (at + self.marker, at + self.marker + expected);
         let lengths = [self.length(bytes, at), self.length(bytes, end)];
@@ -158,41 +162,41 @@ impl Encoding {
     }
 }
 
-/// What is fixed for a file.
+/// Fixed properties of a file.
 struct Dcd {
     encoding: Encoding,
     atoms: usize,
     periodic: bool,
-    /// cells are shape matrices, by the version
+    /// whether cells are shape matrices, according to the version
     shape: bool,
-    /// a fourth coordinate follows z
+    /// whether a fourth coordinate follows z
     fourth: bool,
-    /// step of the first frame; `None` before there is one
+    /// step of the first frame; `None` before the first frame
     first_step: Option<i64>,
-    /// steps between frames
+    /// number of steps between frames
     interval: i64,
-    /// ps
+    /// timestep, ps
     timestep: f64,
-    /// step of the last frame that was written
+    /// step of the last frame written
     last_step: Option<i64>,
-    /// a frame was written whose step or time the header does not give
+    /// whether a frame was written whose step or time the header does not give
     is_uneven: bool,
     run_id: Option<String>,
 }
 
 impl Dcd {
-    /// Bytes of a record of so many, lengths included.
+    /// Returns the size in bytes of a record of `bytes` bytes, including its two lengths.
     fn record(&self, bytes: usize) -> u64 {
         (2 * self.encoding.marker + bytes) as u64
     }
 
-    /// Bytes of a frame.
+    /// Returns the size of a frame in bytes.
     fn frame(&self) -> u64 {
         let cell = if self.periodic { self.record(CELL) } else { 0 };
         cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
     }
 
-    /// Gives a frame, whose positions are read, the cell of six numbers; none where all lengths are zero.
+    /// Sets the cell of a frame, whose positions have been read, from six numbers. No cell if all lengths are zero.
     fn take_cell(&self, numbers: [f64; 6], frame: &mut StoredFrame) -> Checked<()> {
         let [a, gamma, b, beta, alpha, c] = numbers;
         let lengths = [a, b, c].map(|length| length * ANGSTROM);
@@ -210,9 +214,9 @@ impl Dcd {
         frame.take_lattice(rows).ok_or_else(|| format!("the numbers {numbers:?} are no cell"))
     }
 
-    /// Words 0 to 3 of the header.
+    /// Returns words 0 to 3 of the header.
     fn counts_words(&self, count: u64, last_step: i64) -> [u8; 16] {
-        // larger numbers than a word holds are cut; readers count frames by the length of the file
+        // numbers too large for a word are truncated; readers count frames by the length of the file
         let words = [count as i64, self.first_step.unwrap_or(0), self.interval, last_step];
         let mut bytes = [0; 16];
         for (word, value) in bytes.chunks_exact_mut(4).zip(words) {
@@ -251,7 +255,7 @@ impl Layout for Dcd {
         header[4..20].copy_from_slice(&layout.counts_words(0, 0));
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
-        // the version whose header this is
+        // version of programs other than CHARMM, whose header this is
         header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in
@@ -277,7 +281,7 @@ impl Layout for Dcd {
         let (marker, begin) = (encoding.marker as u64, at as u64);
         let title = encoding.title(file, begin, title, length)?;
         let after = begin + 2 * marker + title + 2 * marker + 4;
-        // nothing is read that the file does not hold
+        // never reads beyond the end of the file
         if after > length {
             return Err("it ends in its header".to_owned());
         }
@@ -332,7 +336,7 @@ impl Layout for Dcd {
 
     fn continues(&self, contents: &Contents<'_>) -> Checked<()> {
         let spacing = contents.spacing;
-        // the header has it in f32
+        // the header stores the timestep in f32
         let same_step = (self.timestep - spacing.timestep).abs() <= 1e-6 * spacing.timestep;
         if same_step && u64::try_from(self.interval) == Ok(spacing.steps) {
             return Ok(());
@@ -410,13 +414,13 @@ fn push_record(bytes: &mut Vec<u8>, record: &[u8]) {
     bytes.extend(length);
 }
 
-/// The identity of the run in the lines of a title.
+/// Returns the identity of the run from the title lines.
 fn run_id(title: &[u8]) -> Option<String> {
     let id = title.chunks(LINE).find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix(RUN))?.trim();
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// The cell of edges (nm) with angles in degrees or as cosines; `None` where they are none.
+/// Returns the cell with these edge lengths (nm), and angles in degrees or as cosines; `None` if they make no cell.
 fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
         // the arc sine of 0 gives exactly 90°
@@ -426,8 +430,8 @@ fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     is_cell.then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether these elements can be those of a shape matrix: it is positive definite, its lattice has angles that cells have,
-/// and no element is the 90 of a right angle.
+/// Whether these elements can be those of a shape matrix: the matrix is positive definite, its lattice has angles
+/// that cells have, and no element is the 90 of a right angle.
 fn is_shape([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> bool {
     let rows @ [a, b, c] = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
     let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();

@@ -1,9 +1,9 @@
 //! Trajectories: frames of a system, one after the other, in files of several formats.
 //!
-//! A [`Format`] is a row of [`FORMATS`]: its name, what it can hold, and how its files are made and read. For writing
-//! it is chosen by the extension of the file's name ([`Format::of_name`]), for reading by the first bytes of the file
-//! ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file, a [`FrameSource`] reads them; both are independent
-//! of the format. To add one: its module, and its row here.
+//! A [`Format`] is a row of [`FORMATS`]: its name, what it can hold, and how its files are made and read. Files are
+//! written in the format given by the extension of their name ([`Format::of_name`]), and read in the format
+//! recognised by their first bytes ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file, a
+//! [`FrameSource`] reads them; both are independent of the format. A new format is a module, and a row here.
 //!
 //! | format | positions | other contents | identity of the run | checksums |
 //! |---|---|---|---|---|
@@ -14,8 +14,8 @@
 //! | AMBER NetCDF (`netcdf.rs`) | 32 bits | velocities, forces | in its header | no |
 //! | PDB (`pdb.rs`) | rounded | names | no | no |
 //!
-//! A run writes positions with every molecule whole and its mean position in the cell ([`crate::image`]), all atoms or
-//! some ([`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
+//! A run writes positions with every molecule whole and its mean position in the cell ([`crate::image`]), for all
+//! atoms or a selection ([`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
 //!
 //! ```no_run
 //! use md::observe::trajectory::{StoredFrame, open};
@@ -54,7 +54,7 @@ use crate::format::{Label, file};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Every format, the default of a run first.
+/// All formats. The default of a run is first.
 pub const FORMATS: [Format; 6] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT, trr::FORMAT, netcdf::FORMAT, pdb::FORMAT];
 
 /// File name extensions by which formats are chosen, in the order of [`FORMATS`].
@@ -69,25 +69,25 @@ pub const EXTENSIONS: [&str; FORMATS.len()] = {
 
 static REGISTRY: [Format; FORMATS.len()] = FORMATS;
 
-/// Bytes by which files are recognised.
+/// Number of bytes read to recognise a file.
 const BEGINNING: u64 = 1024;
 
-/// One format.
+/// Trajectory format.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// name for people
+    /// name shown to users
     pub name: &'static str,
     /// file name extension
     pub extension: &'static str,
-    /// bytes of the position of an atom, at most
+    /// largest size of the position of an atom, in bytes
     pub atom_bytes: u64,
-    /// what it can hold in addition to positions and the cell
+    /// contents that the format can hold in addition to positions and the cell
     pub holds: Holds,
-    /// its files
+    /// operations on its files
     pub files: &'static dyn Files,
 }
 
-/// What a format can hold in addition to positions, cells and times.
+/// Contents that a format can hold in addition to positions, cells and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holds {
     /// velocities
@@ -102,9 +102,9 @@ pub struct Holds {
     pub lossless: bool,
     /// positions rounded to 0.001 nm or 0.0001 nm
     pub rounded: bool,
-    /// names of atoms and residues: it cannot be written without
+    /// names of atoms and residues, which the format requires
     pub names: bool,
-    /// the time of each frame; otherwise one interval for all
+    /// the time of each frame; false if the format has one interval for all frames
     pub times: bool,
 }
 
@@ -116,114 +116,115 @@ pub trait Files: Sync {
     /// Creates `path`; refuses an existing file, unless it has no frames.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Refuses a file that does not begin with the frames of `checkpointed`, as far as this can be checked without changing
-    /// it.
+    /// Refuses a file that does not begin with the frames of `checkpointed`, as far as this can be checked without
+    /// changing the file.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
     /// Refuses a file that was begun with other settings than those of `contents`.
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
 
-    /// Continues after the frames of `checkpointed` and cuts off what follows them; refuses a file that does not begin with
-    /// these. Fields and precision are those of the file; `contents` provides the topology.
+    /// Continues after the frames of `checkpointed` and cuts off later frames. Refuses a file that does not begin
+    /// with the checkpointed frames. Fields and precision are those of the file; `contents` provides the topology.
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
-    /// Opens a file for reading; of a file that is being written it reads the frames so far.
+    /// Opens a file for reading. If the file is being written, the frames so far are visible.
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>>;
 
-    /// Identity of the run that wrote a file; `None` if the file does not store one.
+    /// Returns the identity of the run that wrote a file; `None` if the file does not store one.
     fn run_id(&self, path: &Path) -> Option<String>;
 
     /// Whether a file is closed and holds exactly `extent`.
     fn is_complete(&self, path: &Path, extent: Extent) -> bool;
 
-    /// What a file holds.
+    /// Describes the contents of a file.
     fn describe(&self, path: &Path) -> Result<Description>;
 
-    /// Reads every frame, and compares it with its checksum where there are checksums.
+    /// Reads every frame, and compares it with its checksum if the file has checksums.
     fn verify(&self, path: &Path) -> Result<Verification>;
 
-    /// Makes a file whose writer was killed readable by all programs, and copies the readable frames of a damaged one to
-    /// a new file in its place. Refused while a run holds the directory. A good file stays as it is.
+    /// Makes a file whose writer was killed readable by all programs, and copies the readable frames of a damaged one
+    /// to a new file that replaces it. Refused while a run locks the directory. A good file stays unchanged.
     fn repair(&self, path: &Path) -> Result<Repair>;
 
-    /// Other files that belong to the one of this name.
+    /// Returns the names of other files that belong to the file `name`.
     fn companions(&self, _name: &str) -> Vec<String> {
         vec![]
     }
 }
 
-/// Writes the frames of one file. Dropping it loses no synced frame.
+/// Writer of the frames of one file. Dropping it loses no synced frame.
 pub trait FrameSink: Send {
-    /// Writes one frame. A frame at the step of the last one (the end of one stage is the start of the next) is the same
-    /// state and not written again.
+    /// Writes one frame. A frame at the same step as the last one (the end of one stage is the start of the next) is
+    /// the same state and not written again.
     fn write(&mut self, frame: &Frame<'_>) -> Result<()>;
 
-    /// Waits until every frame is on disk; returns the extent for a checkpoint.
+    /// Waits until every frame is on disk. Returns the extent for a checkpoint.
     fn sync(&mut self) -> Result<Mark>;
 
     /// Writes pending frames, closes the file and returns its extent.
     fn close(self: Box<Self>) -> Result<Mark>;
 
-    /// A warning for the user about this file and the frames written so far.
+    /// Returns a warning for the user about this file and the frames written so far.
     fn warning(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Reads the frames of one file, in any order.
+/// Reader of the frames of one file, in any order.
 pub trait FrameSource {
-    /// Atoms in each frame.
+    /// Returns the number of atoms in each frame.
     fn atoms(&self) -> usize;
 
-    /// Complete frames.
+    /// Returns the number of complete frames.
     fn frames(&self) -> usize;
 
-    /// Atoms with names, elements, masses and charges, residues and bonds, but no force field; `None` in formats that
-    /// hold positions only. With it frames hold whole molecules.
+    /// Returns the atoms with names, elements, masses and charges, residues and bonds, but no force field; `None` for
+    /// formats that hold positions only. If there is a topology, molecules are whole in all frames.
     fn topology(&self) -> Option<&Topology> {
         None
     }
 
-    /// Names and elements of all atoms where a format has these but no topology; else none.
+    /// Returns names and elements of all atoms if the format has them but no topology; otherwise empty.
     fn labels(&self) -> &[Label] {
         &[]
     }
 
-    /// Atoms at alternative locations that are left out of the first frame: of each residue the first location is taken.
+    /// Returns the number of atoms at alternative locations that are left out of the first frame. Only the first
+    /// location of each residue is read.
     fn left_out(&self) -> usize {
         0
     }
 
-    /// Reads frame `index`, from 0, into `frame`, which can be used again and again.
+    /// Reads frame `index`, from 0, into `frame`, which can be reused.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 }
 
-/// A frame as it was read, in topology order.
+/// Frame as read, in topology order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredFrame {
     /// steps since the start of the run
     pub step: i64,
-    /// ps
+    /// time, ps
     pub time: f64,
-    /// lattice, where there is one
+    /// unit cell; `None` if the frame has none
     pub cell: Option<PeriodicCell>,
-    /// nm
+    /// positions, nm
     pub positions: Vec<Vec3>,
-    /// nm/ps; empty where the frame has none
+    /// velocities, nm/ps; empty if the frame has none
     pub velocities: Vec<Vec3>,
-    /// kJ/mol/nm; empty where the frame has none
+    /// forces, kJ/mol/nm; empty if the frame has none
     pub forces: Vec<Vec3>,
 }
 
 impl StoredFrame {
-    /// Without cell and atoms.
+    /// Removes the cell and all atoms.
     fn clear(&mut self) {
         self.cell = None;
         [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
     }
 
-    /// Takes the cell of these lattice vectors (nm) in any orientation, and turns the frame, read before, with it. `None` if
-    /// they make no cell.
+    /// Sets the cell from lattice vectors (nm) in any orientation, and rotates the frame, which has been read before,
+    /// with it. `None` if the vectors make no cell.
     fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
         if let Some(cell) = PeriodicCell::from_rows(rows) {
             self.cell = Some(cell);
@@ -239,7 +240,7 @@ impl StoredFrame {
 }
 
 impl Format {
-    /// The format for files of this name, by its ending; a [`Problem`] names those that there are.
+    /// Returns the format for the extension of `name`. The [`Problem`] lists the extensions that exist.
     pub fn of_name(name: &str) -> std::result::Result<&'static Format, Problem> {
         let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let format = find(|format| format.extension == extension);
@@ -250,11 +251,11 @@ impl Format {
         })
     }
 
-    /// How positions are stored that may be rounded to `rounding` (nm) and no coarser; `None` for all bits of `f32`.
-    /// Nothing where the format cannot.
+    /// Returns the storage of positions that may be rounded to `rounding` (nm) and no coarser; `rounding` is `None`
+    /// for all bits of `f32`. Returns `None` if the format has no such storage.
     pub fn precision(&self, rounding: Option<f64>) -> Option<Precision> {
         let rounded = match rounding {
-            // 0.1 % covers the rounding of units
+            // the margin of 0.1 % covers rounding in unit conversion
             Some(step) if step > 0.999e-3 => Some(Precision::Decimals3),
             Some(step) if step > 0.999e-4 => Some(Precision::Decimals4),
             _ => None,
@@ -262,7 +263,7 @@ impl Format {
         rounded.filter(|_| self.holds.rounded).or(self.holds.lossless.then_some(Precision::Lossless))
     }
 
-    /// The format of a file, by how it begins; one that is still empty goes by its name.
+    /// Returns the format of a file, recognised by its first bytes, or by its name if the file is empty.
     pub fn of_file(path: &Path) -> Result<&'static Format> {
         let mut beginning = vec![];
         let io = |error| Error::io(path, error);
@@ -286,7 +287,7 @@ impl Format {
     }
 }
 
-/// Opens a regular file for reading; pipes and devices are the user's [`Problem`].
+/// Opens a regular file for reading. Pipes and devices are a [`Problem`] of the user.
 fn regular_file(path: &Path) -> Result<File> {
     file::open(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
@@ -303,38 +304,38 @@ pub fn open(path: &Path) -> Result<Box<dyn FrameSource>> {
     Format::of_file(path)?.files.open(path)
 }
 
-/// Which optional fields a trajectory holds.
+/// Optional fields that a trajectory holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fields {
     /// velocities, nm/ps
     pub velocities: bool,
     /// forces, kJ/mol/nm
     pub forces: bool,
-    /// lattice vectors taken off each atom to place it; only where there is a cell
+    /// number of lattice vectors subtracted from each atom to place it; only if there is a cell
     pub image: bool,
 }
 
-/// How positions are stored; velocities and forces always keep all bits of `f32`.
+/// Storage of positions. Velocities and forces always keep all bits of `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// `f32` as it is: 12 bytes an atom, cheapest to write
+    /// unpacked `f32`: 12 bytes an atom, cheapest to write
     Raw,
-    /// `f32`, packed where the format can: every bit kept
+    /// all bits of `f32`, packed if the format can
     Lossless,
-    /// multiples of 1e-3 nm: about 5 bytes an atom, error at most half of that
+    /// multiples of 1e-3 nm: about 5 bytes an atom, error at most 0.5e-3 nm
     #[default]
     Decimals3,
-    /// multiples of 1e-4 nm: about 6 bytes an atom, error at most half of that
+    /// multiples of 1e-4 nm: about 6 bytes an atom, error at most 0.5e-4 nm
     Decimals4,
 }
 
-/// A quantity recorded with every frame.
+/// Quantity recorded with every frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observable {
     /// name, e.g. `potential_energy` (`potential_energy`, `kinetic_energy` and `temperature` also get MDTraj's names)
     pub name: String,
-    /// H5MD unit, e.g. `kJ mol-1`; empty where there is none
+    /// H5MD unit, e.g. `kJ mol-1`; empty if there is none
     pub unit: String,
 }
 
@@ -345,24 +346,24 @@ pub struct Provenance {
     pub run_id: String,
     /// version of this program
     pub version: String,
-    /// source revision it was built from, where the build knew it
+    /// source revision of the build; empty if unknown
     pub commit: String,
     /// name of the computer
     pub host: String,
-    /// person, if known
+    /// name of the author, if known
     pub author: String,
-    /// the input file, word for word
+    /// verbatim text of the input file
     pub input: String,
     /// random seed
     pub seed: u64,
 }
 
-/// Everything that is fixed when a trajectory is created; a format takes what it can hold.
+/// Fixed properties of a trajectory when it is created. A format takes those that it can hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
-    /// atoms that are written, their residues and bonds
+    /// written atoms, their residues and bonds
     pub topology: &'a Topology,
-    /// how positions of frames become those of the file
+    /// conversion of frame positions to file positions
     pub placement: Placement<'a>,
     /// whether every frame has a cell
     pub periodic: bool,
@@ -372,7 +373,7 @@ pub struct Contents<'a> {
     pub precision: Precision,
     /// numbers recorded with every frame, at most about ten: each costs a flush
     pub observables: &'a [Observable],
-    /// origin
+    /// origin of the trajectory
     pub provenance: &'a Provenance,
     /// interval between frames, for formats that store no times
     pub spacing: Spacing,
@@ -381,63 +382,63 @@ pub struct Contents<'a> {
 /// Interval between frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
-    /// steps from one frame to the next
+    /// number of steps between frames
     pub steps: u64,
-    /// ps from one step to the next
+    /// timestep, ps
     pub timestep: f64,
 }
 
-/// One frame of all atoms in topology order; slices the file has no field for may be empty.
+/// Frame of all atoms in topology order. Slices for which the file has no field may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// steps since the start of the run
     pub step: u64,
-    /// ps
+    /// time, ps
     pub time: f64,
-    /// lattice; `Some` exactly if the trajectory is periodic
+    /// unit cell; `Some` exactly if the trajectory is periodic
     pub cell: Option<PeriodicCell>,
-    /// nm
+    /// positions, nm
     pub positions: &'a [Vec3],
-    /// nm/ps, half a step before `time`
+    /// velocities, nm/ps, half a step before `time`
     pub velocities: &'a [Vec3],
-    /// kJ/mol/nm
+    /// forces, kJ/mol/nm
     pub forces: &'a [Vec3],
-    /// in the order of [`Contents::observables`]
+    /// values of the observables, in the order of [`Contents::observables`]
     pub observables: &'a [f64],
 }
 
-/// What a file holds, in words.
+/// Description of the contents of a file, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// the kind of file
+    /// kind of the file
     pub title: String,
-    /// what there is, and how much
+    /// names and values of its properties
     pub lines: Vec<(&'static str, String)>,
 }
 
-/// What an examination of a trajectory found.
+/// Result of the verification of a trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
     /// number of frames
     pub frames: u64,
-    /// those that cannot be read or are not what was written, and why
+    /// frames that cannot be read or differ from what was written, each with the reason
     pub bad: Vec<(u64, String)>,
-    /// false for files without checksums: then a frame is good if it can be read
+    /// whether the file has checksums; without them a frame is good if it can be read
     pub checksums: bool,
 }
 
-/// What a repair did.
+/// Result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// frames in the file as it is now
+    /// number of frames in the repaired file
     pub frames: u64,
-    /// frames that could not be saved, numbered as in the damaged file
+    /// frames that could not be saved, by their number in the damaged file
     pub lost: Vec<u64>,
-    /// where the damaged file is kept; `None` where the file was good, or only not closed
+    /// path of the damaged file; `None` if the file was good, or only not closed
     pub backup: Option<PathBuf>,
 }
 
-/// `trajectory.h5md.bak`, or with a number if that is there: where a damaged file is kept.
+/// Returns an unused path for a damaged file: `trajectory.h5md.bak`, with a number if that exists.
 fn unused_backup(path: &Path) -> PathBuf {
     let named = |number: usize| {
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -447,7 +448,7 @@ fn unused_backup(path: &Path) -> PathBuf {
     (0..).map(named).find(|backup| !backup.exists()).unwrap_or_else(|| named(0))
 }
 
-/// A trajectory that exists already is never overwritten.
+/// Returns the error for a trajectory that exists already, which is never overwritten.
 fn exists_already(path: &Path) -> Error {
     Problem::new("the trajectory exists already")
         .in_file(path)
@@ -455,7 +456,7 @@ fn exists_already(path: &Path) -> Error {
         .into()
 }
 
-/// A file that does not begin with the frames that a checkpoint stores.
+/// Returns the error for a file that does not begin with the frames that a checkpoint stores.
 fn not_as_checkpointed(path: &Path, what: String) -> Error {
     let help = "the file was changed or replaced since; restore it, or use --force to start anew";
     Problem::new(what).in_file(path).help(help).into()

@@ -1,8 +1,8 @@
 //! AMBER NetCDF: positions, velocities and forces in `f32`, one record of a classic NetCDF file per frame.
 //!
-//! The header is that of [`crate::format::netcdf`]; which variables a record holds, where, in which width and times which
-//! factor, is in it. md writes CDF-2 after the conventions `AMBER` 1.0: lengths in Å, velocities in Å/ps with the factor
-//! 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`; and in addition the step, and the identity of the run as
+//! The header is that of [`crate::format::netcdf`]. It gives the variables of a record, with their offset, width and
+//! unit factor. md writes CDF-2 after the conventions `AMBER` 1.0: lengths in Å, velocities in Å/ps with the factor
+//! 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`. md adds the step, and the identity of the run as
 //! an attribute. The number of frames in the header is stale after a crash, so the length of the file counts.
 
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::format::netcdf::{
 use crate::units::{ANGSTROM, KCAL};
 use crate::vec3::Vec3;
 
-/// Its row.
+/// Entry of AMBER NetCDF in the registry of formats.
 pub(super) const FORMAT: Format = Format {
     name: "AMBER NetCDF",
     extension: "nc",
@@ -36,9 +36,9 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<NetCdf>::new("AMBER NetCDF"),
 };
 
-/// Longest header.
+/// Largest size of the header, in bytes.
 const HEADER: u64 = 1 << 20;
-/// Most atoms: bytes of a variable stay below 2³¹.
+/// Largest number of atoms, so that the size of a variable stays below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
 /// AMBER's unit of velocities in Å/ps.
 const VELOCITY: f64 = 20.455;
@@ -46,41 +46,41 @@ const RUN_ID: &str = "run_id";
 
 type Checked<T> = Result<T, String>;
 
-/// A variable of a record.
+/// Variable of a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
-    /// from the start of the record
+    /// offset from the start of the record, in bytes
     offset: usize,
     numbers: Numbers,
-    /// engine units in one of the file
+    /// factor from the unit of the file to engine units
     unit: f64,
 }
 
-/// What is fixed for a file.
+/// Fixed properties of a file.
 struct NetCdf {
     atoms: usize,
-    /// bytes of a frame
+    /// size of a frame in bytes
     record: usize,
-    /// bytes of the number of records
+    /// size in bytes of the number of records
     count_bytes: usize,
     run_id: Option<String>,
     positions: Place,
     velocities: Option<Place>,
     forces: Option<Place>,
-    /// lengths, angles
+    /// lengths and angles of the cell
     cell: Option<[Place; 2]>,
     time: Option<Place>,
     step: Option<Place>,
 }
 
 impl Place {
-    /// `count` numbers of a record, which holds them.
+    /// Reads `count` numbers from a record, which must hold them.
     fn numbers<'b>(&self, record: &'b [u8], count: usize) -> impl Iterator<Item = f64> + use<'b> {
         let (unit, bytes) = (self.unit, self.offset..self.offset + count * self.numbers.width);
         self.numbers.of(&record[bytes]).map(move |value| value * unit)
     }
 
-    /// Writes numbers into a record that has room for them.
+    /// Writes numbers to a record, which must be large enough.
     fn write(&self, record: &mut [u8], values: impl Iterator<Item = f64>) {
         let scale = 1.0 / (self.unit * self.numbers.scale);
         for (bytes, value) in record[self.offset..].chunks_exact_mut(self.numbers.width).zip(values) {
@@ -91,7 +91,7 @@ impl Place {
         }
     }
 
-    /// One vector for each atom.
+    /// Reads one vector for each atom.
     fn vectors(&self, record: &[u8], atoms: usize, found: &mut Vec<Vec3>) -> Checked<()> {
         let mut numbers = self.numbers(record, 3 * atoms);
         for atom in 1..=atoms {
@@ -104,7 +104,7 @@ impl Place {
         Ok(())
     }
 
-    /// Whether a record has none of the vectors.
+    /// Whether a record lacks all of the vectors.
     fn is_missing(&self, record: &[u8], vectors: usize) -> bool {
         self.numbers(record, 3 * vectors).all(f64::is_nan)
     }
@@ -116,7 +116,7 @@ impl Place {
 }
 
 impl NetCdf {
-    /// The layout that a header describes, and where the records begin.
+    /// Returns the layout that a header describes, with the offset of the first record.
     fn new(header: &Header<'_>, count_bytes: usize) -> Checked<(Self, u64)> {
         let (begin, record) = header.record().ok_or("it has no frames, and no variables for them")?;
         let record = usize::try_from(record).map_err(|_| "its frames are too large")?;
@@ -124,7 +124,7 @@ impl NetCdf {
             let numbers = variable.numbers(unit_name).map_err(|problem| problem.message)?;
             Ok(Place { offset: (variable.begin - begin) as usize, numbers, unit })
         };
-        // a variable of this name and shape, if there is one
+        // finds a variable by name and shape
         let find = |name: &str, shape: &[u64], unit_name: &str, unit: f64| -> Checked<Option<Place>> {
             let Some(found) = header.variable(name) else { return Ok(None) };
             if !found.has_records || found.shape != shape {
@@ -165,7 +165,7 @@ impl NetCdf {
 
 impl Layout for NetCdf {
     fn recognises(beginning: &[u8]) -> bool {
-        // restarts have none
+        // restart files have no dimension `frame`
         dimension_names(beginning).contains(&b"frame".as_slice())
     }
 
@@ -246,7 +246,7 @@ impl Layout for NetCdf {
                 frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° are no cell"))?);
             }
         }
-        // frames without times or steps are counted
+        // without times or steps, frames are numbered
         let number = |place: Option<Place>| {
             let value = place.and_then(|place| place.numbers(bytes, 1).next());
             value.filter(|value| value.is_finite()).unwrap_or(index as f64)
@@ -258,29 +258,29 @@ impl Layout for NetCdf {
     fn counts(&self, count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         let bytes = match self.count_bytes {
             8 => count.to_be_bytes().to_vec(),
-            // larger numbers than it holds are cut; md counts frames by the length of the file
+            // larger numbers are cut to the range of this width; md counts frames by the length of the file
             _ => (count.min(u64::from(u32::MAX) - 1) as u32).to_be_bytes().to_vec(),
         };
         Some((4, bytes))
     }
 }
 
-/// An attribute that md writes.
+/// Value of an attribute that md writes.
 #[derive(Clone, Copy)]
 enum Value<'a> {
     Text(&'a str),
     Number(f64),
 }
 
-/// A variable that md writes.
+/// Variable that md writes.
 struct Written<'a> {
     name: &'a str,
     dimensions: &'a [u32],
     kind: u32,
     attributes: &'a [(&'a str, Value<'a>)],
-    /// bytes of its values, those of one record, a multiple of four
+    /// size of its values in bytes, per record for a record variable, a multiple of four
     size: u64,
-    /// the values of one without records
+    /// values of a variable that is not a record variable
     values: &'a [u8],
 }
 
@@ -292,7 +292,7 @@ const LABEL: u32 = 3;
 const CELL_SPATIAL: u32 = 4;
 const CELL_ANGULAR: u32 = 5;
 
-/// The header of a new file, with the values of the variables that are no records.
+/// Returns the header of a new file, with the values of the variables that are not record variables.
 fn header(contents: &Contents<'_>) -> Vec<u8> {
     let atoms = contents.topology.atoms.len() as u64;
     let labels = |name, dimensions, values: &'static [u8]| Written {
@@ -327,14 +327,14 @@ fn header(contents: &Contents<'_>) -> Vec<u8> {
         variables.push(numbers("cell_lengths", &[FRAME, CELL_SPATIAL], DOUBLE, length, 24));
         variables.push(numbers("cell_angles", &[FRAME, CELL_ANGULAR], DOUBLE, angle, 24));
     }
-    // places follow from the length of the header, which does not depend on them
+    // offsets depend on the length of the header, which does not depend on them
     let length = lists(contents, &variables, 0).len() as u64;
     let mut bytes = lists(contents, &variables, length);
     variables.iter().for_each(|variable| bytes.extend(variable.values));
     bytes
 }
 
-/// The lists of the header; the first variable begins at `place`, each other behind the one before it.
+/// Returns the lists of the header. The first variable begins at `place`, each other one after its predecessor.
 fn lists(contents: &Contents<'_>, variables: &[Written<'_>], mut place: u64) -> Vec<u8> {
     let provenance = contents.provenance;
     let title = contents.topology.title.trim();
@@ -379,7 +379,7 @@ fn push_words(out: &mut Vec<u8>, words: &[u32]) {
     out.extend(words.iter().flat_map(|word| word.to_be_bytes()));
 }
 
-/// A text with its length, padded to a multiple of four.
+/// Appends a text with its length, padded to a multiple of four.
 fn push_text(out: &mut Vec<u8>, text: &str) {
     push_words(out, &[text.len() as u32]);
     out.extend(text.bytes());

@@ -1,8 +1,9 @@
-//! PDB of several models: positions to 0.001 Å, with names.
+//! PDB with several models: positions to 0.001 Å, with names.
 //!
-//! A frame of md is the lines from `MODEL` to `ENDMDL`, its `TITLE` with time and step in GROMACS's spelling and its `CRYST1`
-//! among them, so that a file cut anywhere loses one frame at most. In files of other programs what precedes a model belongs
-//! to it too, records that end models may lack ([`ModelEnds`]), and a file without models is one frame.
+//! A frame of md is the lines from `MODEL` to `ENDMDL`. It includes `TITLE`, with time and step in GROMACS's
+//! spelling, and `CRYST1`, so that a truncated file loses one frame at most. In files of other programs, the lines
+//! before a model belong to it too. The records that end a model may be absent ([`ModelEnds`]), and a file without
+//! models is one frame.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -15,7 +16,7 @@ use crate::cell::PeriodicCell;
 use crate::format::Label;
 use crate::format::pdb::{AtomRecords, Model, ModelEnds, is_pdb, read_model};
 
-/// Its row.
+/// Entry of PDB in the registry of formats.
 pub(super) const FORMAT: Format = Format {
     name: "PDB",
     extension: "pdb",
@@ -33,28 +34,28 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<Pdb>::new("PDB"),
 };
 
-/// Longest line.
+/// Longest line in bytes.
 const LINE: u64 = 1 << 12;
 
 type Checked<T> = Result<T, String>;
 
-/// What is fixed for a file.
+/// Fixed properties of a file.
 struct Pdb {
     atoms: usize,
-    /// of the first frame
+    /// unit cell of the first frame
     cell: Option<PeriodicCell>,
     labels: Vec<Label>,
-    /// atoms of the first frame that are left out
+    /// number of atoms of the first frame that are left out
     left_out: usize,
-    /// of a file that is written
+    /// atom records of a file that is written
     records: Option<AtomRecords>,
     title: String,
-    /// models written
+    /// number of models written
     models: u64,
 }
 
 impl Pdb {
-    /// The frame that the first bytes of a file hold.
+    /// Reads the frame at the beginning of a file.
     fn first(file: &mut BufReader<File>, end: u64) -> Checked<Model> {
         go_to(file, 0)?;
         let mut bytes = vec![];
@@ -79,7 +80,7 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
         models.line(&line, start);
         start += line.len() as u64;
     }
-    // nothing after damage belongs to a model
+    // lines after damage belong to no model
     let ends = if damage.is_some() { models.complete() } else { models.finish(length) };
     Ok(Index { ends, damage, ..Index::default() })
 }

@@ -1,4 +1,4 @@
-//! From the positions of a frame to those of a file: which atoms, and in which periodic images.
+//! Conversion of the positions of a frame to those of a file: selects atoms and their periodic images.
 
 use std::borrow::Cow;
 
@@ -8,34 +8,35 @@ use crate::image::WholeMolecules;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// How positions of frames become those of a file.
+/// Conversion of frame positions to file positions.
 #[derive(Clone, Copy, Debug)]
 pub struct Placement<'a> {
-    /// every molecule whole, its mean position in the cell; else as they are given
+    /// whether every molecule is made whole with its mean position in the cell; otherwise positions are unchanged
     pub whole: bool,
-    /// where not all atoms are written: the system that frames are of, and those of its atoms that are, 0-based, ascending
+    /// selection of atoms: the system of the frames, and the written atoms, 0-based and ascending; `None` for all
+    /// atoms
     pub selected: Option<(&'a Topology, &'a [u32])>,
 }
 
 impl Placement<'_> {
-    /// All atoms, molecules whole.
+    /// Placement of all atoms with whole molecules.
     pub const WHOLE: Self = Placement { whole: true, selected: None };
 }
 
-/// Takes the positions of a file from those of frames.
+/// Working state that converts the positions of frames to those of a file.
 pub(super) struct Placer {
-    /// `None` where positions stay as they are
+    /// molecules to make whole; `None` if positions stay unchanged
     molecules: Option<WholeMolecules>,
-    /// atoms of a frame
+    /// number of atoms in a frame
     given: usize,
-    /// those that are written; `None` for all
+    /// written atoms; `None` for all
     atoms: Option<Vec<u32>>,
     /// positions of all atoms of a frame (scratch), nm
     placed: Vec<Vec3>,
 }
 
 impl Placer {
-    /// For frames of these contents.
+    /// Creates the placer for a file with these contents.
     pub(super) fn new(contents: &Contents<'_>) -> Self {
         let Placement { whole, selected } = contents.placement;
         let (system, atoms) = match selected {
@@ -46,18 +47,18 @@ impl Placer {
         Self { molecules: whole.then(|| WholeMolecules::of(system)), given, atoms, placed: vec![] }
     }
 
-    /// For frames of all atoms of a topology, molecules whole.
+    /// Creates a placer for frames of all atoms of a topology, with whole molecules.
     pub(super) fn whole(topology: &Topology) -> Self {
         let molecules = Some(WholeMolecules::of(topology));
         Self { molecules, given: topology.atoms.len(), atoms: None, placed: vec![] }
     }
 
-    /// Atoms of a frame.
+    /// Returns the number of atoms in a frame.
     pub(super) fn given(&self) -> usize {
         self.given
     }
 
-    /// Those of `values`, one for each atom of a frame, that are written; none of none.
+    /// Returns the `values` of the written atoms from one value for each atom of a frame; empty if `values` is.
     pub(super) fn written<'v>(&self, values: &'v [Vec3]) -> Cow<'v, [Vec3]> {
         match &self.atoms {
             Some(atoms) if !values.is_empty() => atoms.iter().map(|&atom| values[atom as usize]).collect(),
@@ -65,8 +66,8 @@ impl Placer {
         }
     }
 
-    /// Writes the positions (nm) of a file, and into `images`, unless it is empty, the whole lattice vectors n taken off each
-    /// atom: given = placed + shift(n).
+    /// Computes the positions (nm) of a file. Unless `images` is empty, writes to it the whole lattice vectors n
+    /// subtracted from each atom: given = placed + shift(n).
     pub(super) fn place(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -102,10 +103,10 @@ mod tests {
     use crate::system::{Atom, Name};
     use crate::vec3::vec3;
 
-    /// f32 keeps 24 bits: positions below 4 nm are rounded by at most 1.2e-7 nm, a distance by twice √3 times that
+    /// f32 has 24 bits: positions below 4 nm are rounded by at most 1.2e-7 nm, a distance by twice √3 times that
     const SINGLE: f64 = 5e-7;
 
-    /// All atoms of molecules with these bonds.
+    /// Creates a placer of all atoms of molecules with these bonds.
     fn placer(atoms: usize, bonds: &[[u32; 2]]) -> Placer {
         let name = Name::new("C");
         let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn scattered_molecules_come_back_whole_and_inside() {
         let cell = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).unwrap();
-        // a chain longer than half the cell, an order of bonds unlike the order of atoms, and a lone ion
+        // a chain longer than half the cell, with bonds not in the order of the atoms, and a single ion
         let chain: Vec<Vec3> = (0..8).map(|i| vec3(0.2 * i as f64, 0.1 * (i % 2) as f64, 0.05 * i as f64)).collect();
         let order = [3usize, 0, 6, 1, 5, 2, 7, 4];
         let bonds: Vec<[u32; 2]> = order.windows(2).map(|w| [w[0] as u32, w[1] as u32]).collect();

@@ -1,11 +1,11 @@
-//! Formats whose files are a header and then frames, each a block of bytes that is written once and never changed.
+//! Formats whose files are a header followed by frames, each a block of bytes that is written once and never changed.
 //!
-//! [`RecordSink`] appends and counts frames, [`RecordSource`] finds and reads them, and [`Records`] implements [`Files`] for
-//! all such formats. A format adds its [`Layout`]: header, positions of the frames in the file, and their encoding. An
-//! [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
+//! [`RecordSink`] appends and counts frames, [`RecordSource`] finds and reads them, and [`Records`] implements
+//! [`Files`] for all such formats. A format adds its [`Layout`]: header, positions of the frames in the file, and
+//! their encoding. An [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
 //!
-//! A killed writer leaves at most one incomplete frame at the end: readers skip it, and appending cuts it off. Anything
-//! else that is no frame is damage, which is refused with its byte offset.
+//! A killed writer leaves at most one incomplete frame at the end. Readers skip it, and appending cuts it off. Any
+//! other bytes that are not a frame are damage, which is refused with its byte offset.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -24,50 +24,52 @@ use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
-/// How one format lays out its bytes, with what is fixed for a file.
+/// Byte layout of one format, with the fixed properties of a file.
 pub(super) trait Layout: Sized + Send + 'static {
     /// Whether a file with these first bytes is of this format.
     fn recognises(beginning: &[u8]) -> bool;
 
-    /// The layout of a new file and its header. Fails with the reason if the format cannot hold the contents.
+    /// Creates the layout of a new file, and its header. Fails with the reason if the format cannot hold the
+    /// contents.
     fn create(contents: &Contents<'_>) -> std::result::Result<(Self, Vec<u8>), String>;
 
-    /// Reads the header of an existing file of `length` bytes and finds its frames. Fails with the reason if it is not of
-    /// this format.
+    /// Reads the header of an existing file of `length` bytes and finds its frames. Fails with the reason if the file
+    /// has another format.
     fn open(file: &mut BufReader<File>, length: u64) -> std::result::Result<(Self, Index), String>;
 
-    /// Atoms of a frame; 0 if the file has no frames and does not store the number.
+    /// Returns the number of atoms in a frame; 0 if the file has no frames and does not store the number.
     fn atoms(&self) -> usize;
 
-    /// How positions are stored; `None` if unknown for lack of frames, or a way that md does not write.
+    /// Returns the storage of positions; `None` if the file has no frames to show it, or a storage that md does not
+    /// write.
     fn precision(&self) -> Option<Precision>;
 
-    /// What frames have in addition to positions; `None` if unknown for lack of frames.
+    /// Returns the fields of frames in addition to positions; `None` if the file has no frames to show them.
     fn fields(&self) -> Option<Fields> {
         Some(Fields::default())
     }
 
-    /// Names and elements of all atoms, if the format has them.
+    /// Returns names and elements of all atoms, if the format has them.
     fn labels(&self) -> &[Label] {
         &[]
     }
 
-    /// Atoms at alternative locations that are left out of the first frame.
+    /// Returns the number of atoms at alternative locations that are left out of the first frame.
     fn left_out(&self) -> usize {
         0
     }
 
-    /// Identity of the run, if the format stores it.
+    /// Returns the identity of the run, if the format stores it.
     fn run_id(&self) -> Option<&str> {
         None
     }
 
-    /// Why the file cannot be continued with `contents`, if so.
+    /// Fails with the reason if the file cannot be continued with `contents`.
     fn continues(&self, _contents: &Contents<'_>) -> std::result::Result<(), String> {
         Ok(())
     }
 
-    /// The layout of an existing file, cut back to `count` frames, which is continued with `contents`.
+    /// Returns the layout of an existing file that is cut back to `count` frames and continued with `contents`.
     fn resume(self, _contents: &Contents<'_>, _count: u64) -> std::result::Result<Self, String> {
         Ok(self)
     }
@@ -80,21 +82,22 @@ pub(super) trait Layout: Sized + Send + 'static {
         bytes: &mut Vec<u8>,
     ) -> std::result::Result<(), String>;
 
-    /// Decodes frame `index`; fails with what is wrong with its bytes.
+    /// Decodes frame `index`. Fails with a description of the fault in its bytes.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 
-    /// What a user should know about the frames encoded so far.
+    /// Returns a warning for the user about the frames encoded so far.
     fn warning(&self) -> Option<&'static str> {
         None
     }
 
-    /// Bytes of the header that depend on the number of frames and the step of the last, and their offset.
+    /// Returns the bytes of the header that depend on the number of frames and the step of the last, with their
+    /// offset.
     fn counts(&self, _count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         None
     }
 }
 
-/// An existing file.
+/// Existing file that has been opened.
 struct Opened<L> {
     path: PathBuf,
     file: BufReader<File>,
@@ -112,16 +115,16 @@ impl<L: Layout> Opened<L> {
         Ok(Self { path: path.to_owned(), file, length, layout, index })
     }
 
-    /// The bytes of frame `index`.
+    /// Reads the bytes of frame `index`.
     fn bytes(&mut self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.index.frame(index);
-        // the frame lies inside the file, whose length bounds this
+        // the size is bounded because the frame lies inside the file
         bytes.resize((end - start) as usize, 0);
         let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(bytes));
         read.map_err(|e| Error::io(&self.path, e))
     }
 
-    /// CRC-32 of the first `count` frames.
+    /// Returns the CRC-32 of the first `count` frames.
     fn checksum(&mut self, count: usize) -> Result<Hasher> {
         let Range { start, end } = self.index.frames(count);
         let io = |e| Error::io(&self.path, e);
@@ -136,7 +139,7 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// The checksum of the frames of `extent`; refused unless the file begins with them.
+    /// Returns the checksum of the frames of `extent`. Refuses a file that does not begin with these frames.
     fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
         let (found, count) = (self.index.count() as u64, extent.count);
         if found < count {
@@ -151,7 +154,7 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// Describes what follows the last complete frame.
+    /// Describes the bytes after the last complete frame.
     fn rest(&self) -> Option<String> {
         let rest = self.length - self.index.end();
         let cut = || format!("{rest} bytes of an incomplete frame follow, as a killed writer leaves them");
@@ -159,7 +162,7 @@ impl<L: Layout> Opened<L> {
     }
 }
 
-/// Reads frames.
+/// Reader of frames.
 struct RecordSource<L> {
     opened: Opened<L>,
     bytes: Vec<u8>,
@@ -195,7 +198,7 @@ impl<L: Layout> FrameSource for RecordSource<L> {
     }
 }
 
-/// Appends frames.
+/// Appender of frames.
 struct RecordSink<L> {
     path: PathBuf,
     file: File,
@@ -227,7 +230,7 @@ impl<L: Layout> RecordSink<L> {
         }
     }
 
-    /// Writes the counts of the header, where the format has them.
+    /// Writes the counts to the header, if the format has them.
     fn write_counts(&mut self, count: u64, last_step: Option<u64>) -> Result<()> {
         let Some((place, bytes)) = self.layout.counts(count, last_step) else { return Ok(()) };
         let written = self.file.seek(SeekFrom::Start(place)).and_then(|_| self.file.write_all(&bytes));
@@ -259,7 +262,7 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         let encoded = self.layout.encode(&written, &self.placed, &mut self.bytes);
         encoded.map_err(|reason| Error::io(&self.path, format!("frame at step {}: {reason}", frame.step)))?;
         self.file.write_all(&self.bytes).map_err(|e| Error::io(&self.path, e))?;
-        // other programs read as many frames as the header counts: it follows the frame
+        // the count follows the frame, because other programs read as many frames as the header counts
         self.write_counts(self.count + 1, Some(frame.step))?;
         self.checksum.update(&self.bytes);
         self.count += 1;
@@ -282,7 +285,7 @@ impl<L: Layout> FrameSink for RecordSink<L> {
     }
 }
 
-/// The files of a format with this layout.
+/// File operations of a format with this layout.
 pub(super) struct Records<L> {
     /// name of the format
     name: &'static str,
@@ -290,7 +293,7 @@ pub(super) struct Records<L> {
 }
 
 impl<L: Layout> Records<L> {
-    /// Of the format of this name.
+    /// Creates the operations of the format `name`.
     pub(super) const fn new(name: &'static str) -> Self {
         Self { name, layout: std::marker::PhantomData }
     }
@@ -304,7 +307,7 @@ impl<L: Layout> Files for Records<L> {
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
         let (layout, header) = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
         let io = |e| Error::io(path, e);
-        // one without a header that was killed before its first frame
+        // file of a format without a header, killed before its first frame
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
             std::fs::remove_file(path).map_err(io)?;
         }
@@ -354,7 +357,7 @@ impl<L: Layout> Files for Records<L> {
         }
         let io = |e| Error::io(path, e);
         let layout = match checkpointed.extent.count {
-            // without frames as for a new file
+            // a file without frames is laid out as a new file
             0 => L::create(contents).map(|(layout, _)| layout),
             count => opened.layout.resume(contents, count),
         };
@@ -450,7 +453,8 @@ impl<L: Layout> Files for Records<L> {
     }
 }
 
-/// Decodes every frame; `good` is given the bytes of those that can be. What follows the last counts as one that cannot.
+/// Decodes every frame and passes the bytes of the readable ones to `good`. Bytes after the last frame count as an
+/// unreadable frame.
 fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
     let (mut bytes, mut frame) = (vec![], StoredFrame::default());
     let mut found = Verification { frames: opened.index.count() as u64, ..Verification::default() };

@@ -1,12 +1,12 @@
 //! TRR, the full-precision format of GROMACS: positions, velocities and forces in `f32` or `f64`.
 //!
-//! A frame begins with a magic number and a text, followed by thirteen words in network byte order: the bytes of each block
-//! (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then atoms, step and the
-//! number of energies. Time (ps) and coupling parameter λ follow, then the blocks that have bytes, in this order. All numbers
-//! of a frame have the same width, which follows from the sizes of its blocks. The file has no header.
+//! A frame begins with a magic number and a text, followed by thirteen words in network byte order: the bytes of each
+//! block (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then atoms, step
+//! and the number of energies. Time (ps) and coupling parameter λ follow, then the non-empty blocks in this order.
+//! All numbers of a frame have the same width, which follows from the sizes of its blocks. The file has no header.
 //!
-//! md writes `f32`; steps have 32 bits, the low ones in longer runs. GROMACS may write positions more seldom than velocities
-//! or forces: what has no positions is no frame here and left out.
+//! md writes `f32`. Steps have 32 bits; longer runs keep the low ones. GROMACS may write positions less often than
+//! velocities or forces; records without positions are left out here.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -18,7 +18,7 @@ use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
-/// Its row.
+/// Entry of TRR in the registry of formats.
 pub(super) const FORMAT: Format = Format {
     name: "TRR",
     extension: "trr",
@@ -38,41 +38,41 @@ pub(super) const FORMAT: Format = Format {
 
 const MAGIC: i32 = 1993;
 const TEXT: &[u8; 12] = b"GMX_trn_file";
-/// Bytes before the sizes: magic number, length of the text with its final zero and without, text.
+/// Number of bytes before the sizes: magic number, length of the text with its final zero and without, text.
 const BEGINNING: usize = 12 + TEXT.len();
-/// Words of sizes and counts.
+/// Number of words of sizes and counts.
 const WORDS: usize = 13;
-/// Most atoms: sizes of blocks of `f32` stay below 2³¹.
+/// Largest number of atoms, so that the size of a block of `f32` stays below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
 
 type Checked<T> = Result<T, String>;
 
-/// What is fixed for a file.
+/// Fixed properties of a file.
 struct Trr {
     atoms: usize,
-    /// as the first frame has them; nothing before there is one
+    /// optional fields of the first frame; `None` before the first frame
     fields: Option<Fields>,
 }
 
-/// The header of a frame.
+/// Header of a frame.
 #[derive(Clone, Copy)]
 struct Head {
     atoms: usize,
     step: i32,
-    /// bytes of a number
+    /// size of a number in bytes
     width: usize,
-    /// bytes of box, virial, pressure, positions, velocities and forces
+    /// sizes in bytes of box, virial, pressure, positions, velocities and forces
     blocks: [usize; 6],
 }
 
-/// Numbers of the blocks of [`Head`].
+/// Indices of the blocks of [`Head`].
 const BOX: usize = 0;
 const POSITIONS: usize = 3;
 const VELOCITIES: usize = 4;
 const FORCES: usize = 5;
 
 impl Head {
-    /// From the first bytes of a frame; `None` if there are too few of them.
+    /// Reads the header from the first bytes of a frame; `None` if there are too few bytes.
     fn read(bytes: &[u8]) -> Checked<Option<Self>> {
         let Some(magic) = integer(bytes, 0) else { return Ok(None) };
         if magic != MAGIC {
@@ -100,12 +100,12 @@ impl Head {
         Ok(Some(Self { atoms, step: word(11), width, blocks }))
     }
 
-    /// Offset of block `index`.
+    /// Returns the offset of block `index`.
     fn start(&self, index: usize) -> usize {
         BEGINNING + 4 * WORDS + 2 * self.width + self.blocks[..index].iter().sum::<usize>()
     }
 
-    /// Bytes of the frame.
+    /// Returns the size of the frame in bytes.
     fn bytes(&self) -> usize {
         self.start(self.blocks.len())
     }
@@ -114,7 +114,7 @@ impl Head {
         Fields { velocities: self.blocks[VELOCITIES] > 0, forces: self.blocks[FORCES] > 0, image: false }
     }
 
-    /// Number `index` after the offset `start`.
+    /// Returns number `index` after the offset `start`.
     fn number(&self, bytes: &[u8], start: usize, index: usize) -> f64 {
         let at = start + index * self.width;
         // the frame is as long as its header says
@@ -125,7 +125,7 @@ impl Head {
         }
     }
 
-    /// Vectors of block `index`; none where it is empty.
+    /// Reads the vectors of block `index`; none if the block is empty.
     fn vectors(&self, bytes: &[u8], index: usize, found: &mut Vec<Vec3>) -> Checked<()> {
         let (start, count) = (self.start(index), self.blocks[index] / (3 * self.width));
         let vector = |i: usize| Vec3::from([0, 1, 2].map(|axis| self.number(bytes, start, 3 * i + axis)));
@@ -178,7 +178,7 @@ impl Layout for Trr {
                     layout.fields.get_or_insert(head.fields());
                     index.ends.push(end);
                 }
-                // belongs to the frame before it, or to none
+                // a record without positions is skipped together with the frame before it, if there is one
                 (false, Some(last)) => *last = end,
                 (false, None) => index.header = end,
             }

@@ -1,14 +1,14 @@
-//! What the formats of GROMACS have in common: words in network byte order, one after the other.
+//! Common part of the formats of GROMACS: words in network byte order, one after the other.
 
 use std::fs::File;
 use std::io::{BufReader, Seek};
 
-/// Word number `at`.
+/// Returns word `at`, by index.
 pub(super) fn word(bytes: &[u8], at: usize) -> Option<[u8; 4]> {
     bytes.get(4 * at..4 * at + 4)?.try_into().ok()
 }
 
-/// The integer in word number `at`.
+/// Returns the integer in word `at`, by index.
 pub(super) fn integer(bytes: &[u8], at: usize) -> Option<i32> {
     word(bytes, at).map(i32::from_be_bytes)
 }

@@ -1,11 +1,11 @@
 //! XTC, the compressed format of GROMACS: positions as multiples of 0.001 nm (or 0.0001 nm), packed.
 //!
 //! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
-//! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples; up to nine atoms are stored as
-//! plain `f32` instead. The file has no header. The crate `molly` packs and unpacks; its decoder trusts its input, so
-//! [`check_packed`] checks each stream first.
+//! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples. Up to nine atoms are stored
+//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks. Its decoder trusts its input,
+//! so [`check_packed`] checks each stream first.
 //!
-//! Steps have 32 bits, the low ones in longer runs; times are `f32`. Cells of other programs that are not
+//! Steps have 32 bits; longer runs keep the low ones. Times are `f32`. Cells of other programs that are not
 //! lower-triangular are refused.
 
 use std::fs::File;
@@ -23,7 +23,7 @@ use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
-/// Its row.
+/// Entry of XTC in the registry of formats.
 pub(super) const FORMAT: Format = Format {
     name: "XTC",
     extension: "xtc",
@@ -41,35 +41,36 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<Xtc>::new("XTC"),
 };
 
-/// Up to so many atoms are not packed.
+/// Largest number of atoms that is not packed.
 const PLAIN: usize = 9;
-/// Bytes of precision, bounds and first index into the table of sizes, before the number of packed bytes.
+/// Size in bytes of precision, bounds and first index into the table of sizes, before the number of packed bytes.
 const PRELUDE: usize = 32;
-/// Multiples stay below this, so that neither their differences nor their sums leave 32 bits: 268 km at 0.001 nm.
+/// Bound of the multiples, so that neither their differences nor their sums exceed 32 bits: 268 km at 0.001 nm.
 const LARGEST: i32 = 1 << 28;
-/// Spans above this are packed one by one, below it three together.
+/// Largest span for which the three multiples of a position are packed together. With larger spans they are packed
+/// one by one.
 const LARGEST_JOINT: u32 = 0xff_ffff;
-/// Most bits of three multiples that the crate packs together.
+/// Largest number of bits of three multiples that the crate packs together.
 const JOINT_BITS: u32 = 64;
 
 type Checked<T> = Result<T, String>;
 
-/// What is fixed for a file.
+/// Fixed properties of a file.
 struct Xtc {
     atoms: usize,
-    /// as the first frame has it
+    /// precision of the first frame; `None` before the first frame
     precision: Option<Precision>,
 }
 
-/// The header of a frame and how many bytes the whole takes.
+/// Header of a frame, and size of the frame in bytes.
 struct FrameHead {
     atoms: usize,
     bytes: u64,
-    /// of packed frames, 1/nm
+    /// precision of packed frames, 1/nm
     precision: Option<f32>,
 }
 
-/// 1/nm.
+/// Returns the precision in 1/nm.
 fn scale(precision: Precision) -> f32 {
     match precision {
         Precision::Decimals4 => 10_000.0,
@@ -77,7 +78,8 @@ fn scale(precision: Precision) -> f32 {
     }
 }
 
-/// Reads the header of the frame at `start` of a file of `length` bytes; `None` if the file ends before the frame does.
+/// Reads the header of the frame at `start` of a file of `length` bytes; `None` if the file ends before the frame
+/// does.
 fn head(file: &mut BufReader<File>, start: u64, length: u64) -> Checked<Option<FrameHead>> {
     let mut head = vec![];
     let most = (Header::SIZE + PRELUDE + 8) as u64;
@@ -222,12 +224,12 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     Ok(())
 }
 
-/// Follows a packed frame as its decoder will and refuses one that would lead it beyond the bytes, the atoms or the table
-/// of sizes. `bytes` are a frame that [`head`] has found.
+/// Checks a packed frame before it is decoded. Refuses one that would lead the decoder beyond the bytes, the atoms or
+/// the table of sizes. `bytes` are a frame that [`head`] has found.
 ///
-/// The stream is a sequence of groups: a position in full; a bit that marks a change, followed by five bits with the number
-/// of further positions in the group and whether the next group takes fewer or more bits for these; then these positions as
-/// small differences.
+/// The stream is a sequence of groups: a position in full; a bit that marks a change, followed by five bits with the
+/// number of further positions in the group and whether the next group takes fewer or more bits for these; then these
+/// positions as small differences.
 fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
     let truncated = || "it is cut off".to_owned();

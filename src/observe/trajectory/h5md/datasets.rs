@@ -1,4 +1,4 @@
-//! The time series of an open trajectory, in the order in which a frame is written.
+//! Time series of an open trajectory, in the order in which a frame is written.
 
 use crc32fast::Hasher;
 use hdf5::{File, Result};
@@ -11,7 +11,7 @@ use crate::observe::extent::Extent;
 use crate::observe::trajectory::{Fields, Observable, placement::Placer};
 use crate::vec3::Vec3;
 
-/// An owned frame: the buffer passed between the run and the writer thread.
+/// Owned frame: the buffer passed between the run and the writer thread.
 #[derive(Default)]
 pub(super) struct Buffer {
     pub(super) step: i64,
@@ -23,14 +23,14 @@ pub(super) struct Buffer {
     pub(super) observables: Vec<f64>,
 }
 
-/// Lattice of a frame as vectors (H5MD) and as lengths and angles (MDTraj).
+/// Unit cell of a frame, stored as vectors (H5MD) and as lengths and angles (MDTraj).
 struct CellSeries {
     edges: Series,
     lengths: Series,
     angles: Series,
 }
 
-/// Every time series.
+/// All time series of a trajectory.
 pub(super) struct Datasets {
     step: Series,
     time: Series,
@@ -40,31 +40,31 @@ pub(super) struct Datasets {
     forces: Option<Series>,
     images: Option<Series>,
     positions: Series,
-    /// of each frame; files of older versions have none
+    /// checksum of each frame; `None` in files of older versions
     checksums: Option<Series>,
 }
 
 const PARTICLES: &str = "particles/trajectory";
 
 impl Datasets {
-    /// Opens them all.
+    /// Opens all time series.
     pub(super) fn open(file: &File) -> Result<Self> {
         Self::open_with(file, |found| found)
     }
 
-    /// Opens those of a damaged file that can be opened; steps, times, positions and cells are a must.
+    /// Opens the readable time series of a damaged file. Steps, times, positions and cells are mandatory.
     pub(super) fn open_readable(file: &File) -> Result<Self> {
         let complete = std::cell::Cell::new(true);
         let found = Self::open_with(file, |found| {
             complete.set(complete.get() && found.is_ok());
             Ok(found.unwrap_or(None))
         })?;
-        // a checksum is of everything in a frame
+        // a checksum covers everything in a frame, so it is of no use if a series is missing
         let checksums = found.checksums.filter(|_| complete.get());
         Ok(Self { checksums, ..found })
     }
 
-    /// `spare` decides which series a trajectory may lack.
+    /// Opens the time series. `spare` decides which series a trajectory may lack.
     fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
@@ -92,17 +92,17 @@ impl Datasets {
         })
     }
 
-    /// Number of atoms.
+    /// Returns the number of atoms.
     pub(super) fn atoms(&self) -> usize {
         self.positions.dataset().shape().get(1).copied().unwrap_or(0)
     }
 
-    /// Which optional fields there are.
+    /// Returns which optional fields the file has.
     pub(super) fn fields(&self) -> Fields {
         Fields { velocities: self.velocities.is_some(), forces: self.forces.is_some(), image: self.images.is_some() }
     }
 
-    /// Names and units of the numbers recorded with every frame.
+    /// Returns names and units of the numbers recorded with every frame.
     pub(super) fn observables(&self) -> Vec<Observable> {
         self.observables.iter().map(|(observable, _)| observable.clone()).collect()
     }
@@ -112,36 +112,38 @@ impl Datasets {
         self.cell.is_some()
     }
 
-    /// Velocities and forces.
+    /// Returns the series of velocities and of forces.
     pub(super) fn velocities_and_forces(&self) -> [Option<&Series>; 2] {
         [self.velocities.as_ref(), self.forces.as_ref()]
     }
 
-    /// The positions, whose storage gives the precision.
+    /// Returns the positions, whose storage gives the precision.
     pub(super) fn positions(&self) -> &Series {
         &self.positions
     }
 
-    /// Frames every series has.
+    /// Returns the number of frames that every series has.
     pub(super) fn frames(&self) -> usize {
         self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
 
-    /// Keeps the first `frames` of every series; the checksum, which makes a frame complete, first.
+    /// Truncates every series to the first `frames` rows. The checksum, which makes a frame complete, is truncated
+    /// first.
     pub(super) fn truncate(&self, frames: usize) -> Result<()> {
         self.checksums.iter().chain(self.contents()).try_for_each(|series| series.truncate(frames))
     }
 
-    /// The checksum stored with the last of the first `frames`, which covers all of them. 0 without frames, `None` in files
-    /// without checksums.
+    /// Returns the checksum stored with the last of the first `frames` frames, which covers all of them. 0 without
+    /// frames, `None` in files without checksums.
     pub(super) fn stored_checksum(&self, frames: usize) -> Result<Option<u32>> {
         let Some(checksums) = &self.checksums else { return Ok(None) };
         let Some(last) = frames.checked_sub(1) else { return Ok(Some(0)) };
         Ok(checksums.row(last)?.first().copied())
     }
 
-    /// CRC-32 of frame `index`, continued from that of the frame `before`: of its bytes as they are stored, packed ones
-    /// (positions, velocities, forces, images) with the filters they did not pass.
+    /// Returns the CRC-32 of frame `index`, continued from that of the frame before (`before`). It covers the bytes
+    /// as stored. For packed series (positions, velocities, forces, images) it also covers the mask of skipped
+    /// filters.
     pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {
@@ -152,8 +154,8 @@ impl Datasets {
         Ok(sum.finalize())
     }
 
-    /// Appends frame `index` to a file of the same layout as its frame `to.0`, after a frame of checksum `to.1`; gives
-    /// its own.
+    /// Appends frame `index` to a file of the same layout, as frame `to.0` there, after a frame with checksum `to.1`.
+    /// Returns the checksum of the appended frame.
     pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
         for (from, target) in self.contents().zip(file.contents()) {
             let (bytes, mask) = from.stored_row(index, buffer)?;
@@ -164,7 +166,7 @@ impl Datasets {
         Ok(checksum)
     }
 
-    /// Calls `found` with each chunk that the first `to` frames fill and the first `from` do not; the flag tells the
+    /// Calls `found` with each chunk that the first `to` frames fill and the first `from` do not. The flag marks the
     /// packed rows of the last frame.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
         self.contents().chain(&self.checksums).try_for_each(|series| {
@@ -172,19 +174,19 @@ impl Datasets {
         })
     }
 
-    /// Step and time of frame `index`.
+    /// Returns step and time of frame `index`.
     pub(super) fn step_and_time(&self, index: usize) -> Result<(i64, f64)> {
         let step = self.step.dataset().read_slice_1d::<i64, _>(index..index + 1)?;
         let time = self.time.dataset().read_slice_1d::<f64, _>(index..index + 1)?;
         Ok((step[0], time[0]))
     }
 
-    /// Rows of the lattice (nm) of frame `index`, if the trajectory is periodic.
+    /// Returns the rows of the lattice (nm) of frame `index`, if the trajectory is periodic.
     pub(super) fn cell_rows(&self, index: usize) -> Result<Option<Vec<f64>>> {
         self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
     }
 
-    /// The series a frame is made of, in the order in which they are written.
+    /// Iterates over the series of a frame, in the order in which they are written.
     fn contents(&self) -> impl Iterator<Item = &Series> {
         let cell = self.cell.iter().flat_map(|c| [&c.edges, &c.lengths, &c.angles]);
         [&self.step, &self.time]
@@ -198,7 +200,7 @@ impl Datasets {
     }
 }
 
-/// Converts frames to the stored types and appends them.
+/// Writer that converts frames to the stored types and appends them.
 pub(super) struct FrameWriter {
     datasets: Datasets,
     placer: Placer,
@@ -225,27 +227,27 @@ impl FrameWriter {
         }
     }
 
-    /// Atoms of the frames that it is given.
+    /// Returns the number of atoms in the frames passed to [`Self::append`].
     pub(super) fn given(&self) -> usize {
         self.placer.given()
     }
 
-    /// The datasets.
+    /// Returns the datasets.
     pub(super) fn datasets(&self) -> &Datasets {
         &self.datasets
     }
 
-    /// Frames written.
+    /// Returns the extent of the frames written.
     pub(super) fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Saves in the journal what later frames change; call it when all is on disk.
+    /// Saves in the journal the bytes that later frames change. Must be called when everything is on disk.
     pub(super) fn record(&mut self) -> crate::error::Result<()> {
         self.journal.record(&self.datasets, self.extent)
     }
 
-    /// Writes one frame, each series flushed, positions last, then the checksum that makes it count.
+    /// Writes one frame. Each series is flushed, positions last, then the checksum that makes the frame count.
     pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
         let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;
@@ -282,7 +284,7 @@ impl FrameWriter {
     }
 }
 
-/// Names and units of the numbers recorded with every frame, in order of creation.
+/// Lists names and units of the numbers recorded with every frame, in order of creation.
 fn list_observables(file: &File) -> Result<Vec<Observable>> {
     if !file.link_exists("observables") {
         return Ok(vec![]);

@@ -1,9 +1,10 @@
-//! HDF5 trajectories of other programs: H5MD of MDAnalysis, GROMACS, LAMMPS and others, and MDTraj's own layout.
+//! Reader of HDF5 trajectories of other programs: H5MD of MDAnalysis, GROMACS, LAMMPS and others, and MDTraj's own
+//! layout.
 //!
-//! Values are converted from the units in the file. H5MD without units is refused, since the program that wrote it may have
-//! used any; MDTraj's layout prescribes nm, ps and degrees. Steps and times may be arrays or fixed intervals, velocities,
-//! forces and boxes are those of the same step, and atoms are sorted by their `id` where the file has it. A frame whose box is
-//! not lower-triangular is turned as a whole.
+//! Values are converted from the units in the file. H5MD without units is refused, since the program that wrote it
+//! may have used any; MDTraj's layout prescribes nm, ps and degrees. Steps and times may be arrays or fixed
+//! intervals. Velocities, forces and boxes are taken from the row of the same step. Atoms are sorted by their `id` if
+//! the file has it. A frame whose box is not lower-triangular is rotated as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -19,26 +20,26 @@ use crate::observe::trajectory::{Description, FrameSource, StoredFrame, Verifica
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Result of a step, or what is wrong with the file.
+/// Result of an operation, with a description of the fault as its error.
 type Checked<T> = std::result::Result<T, String>;
 
 /// A quantity with one row per frame.
 struct Element {
     values: Series,
-    /// engine units in one of the file
+    /// factor from the unit in the file to engine units
     factor: f64,
-    /// steps of the rows; `None` where the rows are those of the frames
+    /// step of each row; `None` if there is one row per frame
     steps: Option<Vec<i64>>,
 }
 
 /// Boxes of the frames.
 enum Boxes {
     None,
-    /// of all frames: edges or vectors, nm
+    /// box shared by all frames: edges or vectors, nm
     Fixed(Vec<f64>),
-    /// edges or vectors
+    /// edges or vectors of each frame
     Edges(Element),
-    /// edges, and angles in degrees
+    /// edges, and angles in degrees, of each frame
     Angles(Element, Element),
 }
 
@@ -51,22 +52,22 @@ pub(super) struct ForeignReader {
     velocities: Option<Element>,
     forces: Option<Element>,
     boxes: Boxes,
-    /// numbers of the atoms in each frame
+    /// atom numbers in each frame
     ids: Option<Element>,
-    /// numbers of the atoms in all frames
+    /// atom numbers that hold for all frames
     fixed_ids: Option<Vec<i64>>,
     steps: Vec<i64>,
-    /// ps; empty where the file has none
+    /// times in ps; empty if the file has none
     times: Vec<f64>,
     labels: Vec<Label>,
 }
 
 impl ForeignReader {
-    /// Opens a file that another program wrote; `None` for one of md, and for one that cannot be told.
+    /// Opens a file of another program; `None` for a file of md, and for a file of unknown origin.
     pub(super) fn open(path: &Path) -> Result<Option<Self>> {
         let mode = Superblock::read(path)?.reading_mode(path)?;
         let Ok(file) = options().open_as(path, mode) else { return Ok(None) };
-        // md's files have a group of their own, and those of older versions both of these
+        // files of md have a group `md`; files of its older versions have the two other groups
         if file.link_exists("md") || (file.link_exists("parameters") && file.link_exists("topology")) {
             return Ok(None);
         }
@@ -79,7 +80,7 @@ impl ForeignReader {
         found.map(Some).map_err(|reason| Problem::new(reason).in_file(path).help(help).into())
     }
 
-    /// What the file holds.
+    /// Describes the contents of the file.
     pub(super) fn describe(&mut self) -> Result<Description> {
         let mut lines = vec![("atoms", self.atoms.to_string()), ("frames", self.frames().to_string())];
         let mut frame = StoredFrame::default();
@@ -111,7 +112,7 @@ impl ForeignReader {
         found
     }
 
-    /// The row of an element at frame `index`; `None` where it has none at this step.
+    /// Returns the row of an element for frame `index`; `None` if the element has no row at this step.
     fn row(&self, element: &Element, index: usize) -> Checked<Option<Vec<f64>>> {
         let row = match &element.steps {
             None => Some(index).filter(|&row| row < element.values.len()),
@@ -123,7 +124,7 @@ impl ForeignReader {
         Ok(Some(values))
     }
 
-    /// Vectors of all atoms in the order of their numbers.
+    /// Reads the vectors of all atoms, in the order of the atom numbers.
     fn vectors(&self, element: &Element, index: usize, order: Option<&[usize]>, found: &mut Vec<Vec3>) -> Checked<()> {
         let Some(values) = self.row(element, index)? else { return Ok(()) };
         let (vectors, rest) = values.as_chunks::<3>();
@@ -140,7 +141,8 @@ impl ForeignReader {
         Ok(())
     }
 
-    /// Places of the atoms in the rows of frame `index`, in the order of their numbers; `None` where rows are in order.
+    /// Returns the row of each atom in frame `index`, in the order of the atom numbers; `None` if the rows are in
+    /// order already.
     fn order(&self, index: usize) -> Checked<Option<Vec<usize>>> {
         let row = match (&self.ids, &self.fixed_ids) {
             (Some(ids), _) => self.row(ids, index)?.ok_or("no numbers of atoms (id) at this step")?,
@@ -220,7 +222,8 @@ fn text(error: hdf5::Error) -> String {
     error.to_string()
 }
 
-/// Engine units in one of a dataset, by its attribute `name`; `default` where it has none. `like` is an engine unit.
+/// Returns the factor from the unit of a dataset, in its attribute `name`, to engine units; `default` if there is no
+/// such attribute. `like` is an engine unit of the same dimension.
 fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Checked<f64> {
     let place = dataset.name();
     if !dataset.attr_names().map_err(text)?.iter().any(|found| found == name) {
@@ -238,7 +241,7 @@ fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Ch
         .ok_or_else(|| format!("{place} has the unit \"{}\", expected one like {like}", found.escape_default()))
 }
 
-/// Atoms and frames of positions.
+/// Returns the numbers of atoms and frames of a dataset of positions.
 fn shape(positions: &Series) -> Checked<(usize, usize)> {
     match positions.dataset().shape()[..] {
         [frames, atoms, 3] if atoms > 0 => Ok((frames, atoms)),
@@ -246,14 +249,14 @@ fn shape(positions: &Series) -> Checked<(usize, usize)> {
     }
 }
 
-/// A trajectory in the layout of MDTraj.
+/// Opens a trajectory in the layout of MDTraj.
 fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
     let element = |name: &str, like: &str| -> Checked<Option<Element>> {
         if !file.link_exists(name) {
             return Ok(None);
         }
         let values = Series::open(file, name).map_err(text)?;
-        // the layout prescribes units like these
+        // the layout prescribes units of this dimension
         let factor = factor(values.dataset(), "units", like, Some(1.0))?;
         Ok(Some(Element { values, factor, steps: None }))
     };
@@ -292,7 +295,7 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
     })
 }
 
-/// Names and elements of the atoms in MDTraj's topology; `None` where it is written otherwise.
+/// Reads names and elements of the atoms from MDTraj's topology; `None` if it has another form.
 fn labels(json: &str) -> Option<Vec<Label>> {
     let document: serde_json::Value = serde_json::from_str(json.trim_end_matches('\0')).ok()?;
     let (mut labels, mut residues) = (vec![], 0);
@@ -316,7 +319,7 @@ fn labels(json: &str) -> Option<Vec<Label>> {
     Some(labels)
 }
 
-/// An H5MD trajectory.
+/// Opens an H5MD trajectory.
 fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
     let particles = file.group("particles").map_err(text)?;
     let names = particles.member_names().map_err(text)?;
@@ -371,7 +374,7 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
     })
 }
 
-/// Steps of the rows of an element, ascending: an array, or an interval with an offset.
+/// Returns the steps of the rows of an element, ascending. The file has an array, or an interval with an offset.
 fn steps(group: &Group, rows: usize) -> Checked<Vec<i64>> {
     if !group.link_exists("step") {
         return Ok((0..rows as i64).collect());
@@ -386,14 +389,14 @@ fn steps(group: &Group, rows: usize) -> Checked<Vec<i64>> {
     }
 }
 
-/// Times of the rows of an element, ps; none where it has no times.
+/// Returns the times of the rows of an element, ps; empty if the element has no times.
 fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     if !group.link_exists("time") {
         return Ok(vec![]);
     }
     let factor = factor(&group.dataset("time").map_err(text)?, "unit", "ps", None)?;
     let times = intervals::<f64>(group, "time", rows)?;
-    // as the steps, an interval is that of rows
+    // as for steps, an interval is the one between rows
     let times =
         times.unwrap_or_else(|(first, interval)| (0..steps.len()).map(|row| first + row as f64 * interval).collect());
     match times.iter().find(|time| !time.is_finite()) {
@@ -402,7 +405,7 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
 }
 
-/// The numbers of a dataset with one for each row; or, of a scalar, its attribute `offset` and itself.
+/// Reads a dataset with one number for each row; or, for a scalar dataset, its attribute `offset` and its value.
 fn intervals<T: hdf5::H5Type + Copy + Default>(
     group: &Group,
     name: &str,

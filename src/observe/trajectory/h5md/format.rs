@@ -1,4 +1,4 @@
-//! H5MD in the registry of formats.
+//! Entry of H5MD in the registry of formats.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::observe::trajectory::{
 };
 use crate::system::Topology;
 
-/// Its row.
+/// Entry of H5MD in the registry of formats.
 pub(in crate::observe::trajectory) const FORMAT: Format = Format {
     name: "H5MD",
     extension: "h5md",
@@ -42,8 +42,8 @@ impl Files for H5md {
         Ok(Box::new(TrajectoryWriter::create(path, contents)?))
     }
 
-    /// Checksums are compared when the file is continued. A file torn by a loss of power is repaired here, as far as the
-    /// writer can; the rest is an error.
+    /// Leaves the comparison of checksums to the continuation of the file. Repairs a file torn by a loss of power as
+    /// far as the writer can; any other fault is an error.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
         match info(path) {
             Ok(_) => Ok(()),
@@ -125,7 +125,7 @@ impl Files for H5md {
         Ok(Repair { frames: done.info.frames, lost: done.lost, backup: done.backup })
     }
 
-    /// The journal, and the link by which MDTraj takes the file.
+    /// Returns the journal, and the link with the extension that MDTraj requires.
     fn companions(&self, name: &str) -> Vec<String> {
         let stem = name.strip_suffix("md").unwrap_or(name);
         vec![format!(".{name}.journal"), stem.to_owned()]

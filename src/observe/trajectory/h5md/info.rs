@@ -1,4 +1,4 @@
-//! Contents of a trajectory.
+//! Description of the contents of a trajectory.
 
 use std::path::Path;
 
@@ -12,36 +12,37 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::extent::Extent;
 use crate::observe::trajectory::{Fields, Observable, Precision};
 
-/// What is in a trajectory.
+/// Contents of a trajectory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrajectoryInfo {
-    /// complete frames
+    /// number of complete frames
     pub frames: u64,
-    /// the same with the checksum that the file keeps of their contents; `None` where it keeps none
+    /// number of complete frames, with the checksum of their contents stored in the file; `None` if the file has no
+    /// checksums
     pub extent: Option<Extent>,
-    /// atoms in each
+    /// atoms in each frame
     pub atoms: usize,
     /// step and time (ps) of the first frame
     pub first: Option<(i64, f64)>,
     /// step and time (ps) of the last frame
     pub last: Option<(i64, f64)>,
-    /// false while a run writes to it, or after it was killed
+    /// whether the file was closed; false while a run writes to it, or after the run was killed
     pub closed: bool,
     /// whether frames have a cell
     pub periodic: bool,
-    /// optional fields
+    /// optional fields of the frames
     pub fields: Fields,
     /// storage of positions
     pub precision: Precision,
     /// numbers recorded with every frame
     pub observables: Vec<Observable>,
-    /// identity of the run that wrote it; empty where it has none
+    /// identity of the run that wrote the file; empty if there is none
     pub run_id: String,
-    /// version of the program that wrote it
+    /// version of the program that wrote the file
     pub version: String,
-    /// the input file of the run
+    /// text of the input file of the run
     pub input: String,
-    /// bytes
+    /// size of the file in bytes
     pub size: u64,
 }
 
@@ -52,7 +53,7 @@ pub fn info(path: &Path) -> Result<TrajectoryInfo> {
     read(path, mode, size).map_err(|e| foreign(path, &e))
 }
 
-/// The error for a file that is no trajectory of md.
+/// Returns the error for a file that is no trajectory of md.
 pub(super) fn foreign(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Problem::new(format!("not a trajectory of md, or damaged: {reason}")).in_file(path).into()
 }
@@ -81,7 +82,7 @@ fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> 
     })
 }
 
-/// Identity of the run that wrote a file; empty where it has none.
+/// Returns the identity of the run that wrote a file; empty if there is none.
 pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     let parameters = file.group("parameters")?;
     match parameters.link_exists("run_id") {
@@ -90,12 +91,12 @@ pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     }
 }
 
-/// Numbers of the atoms of a file in the system they were taken from, 0-based.
+/// Returns the 0-based numbers that the atoms of a file have in the system they were taken from.
 pub(super) fn identities(file: &File) -> hdf5::Result<Vec<i64>> {
     read_numbers(&file.group("particles/trajectory")?, "id")
 }
 
-/// The precision that follows from the filters of the positions.
+/// Returns the precision that follows from the filters of the positions.
 pub(super) fn precision(filters: &[Filter]) -> Precision {
     match filters {
         [] => Precision::Raw,

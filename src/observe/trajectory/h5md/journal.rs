@@ -1,12 +1,12 @@
-//! The rollback journal of a trajectory: a file next to it with all bytes that change in place, as they were at the last
-//! sync, against a loss of power.
+//! Rollback journal of a trajectory, against a loss of power: a file beside the trajectory that holds, as of the last
+//! sync, all bytes that change in place.
 //!
-//! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. Of the pages written since the last
-//! sync the disk may hold any, in old, new or torn form. Two kinds of bytes are written once and never again: static
-//! data and full chunks. They are on disk before the journal is. All others, a few
-//! dozen bytes a frame, are in the journal, so that [`restore`] gives back the file of that sync bit for bit. It is
-//! replaced at every sync, before the checkpoint that counts on it, and removed when the trajectory is closed. Without
-//! it only this safety net is missing.
+//! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. After a loss of power, each page
+//! written since the last sync may be on disk in old, new or torn form. Two kinds of bytes are written once and never
+//! again: static data and full chunks. They are on disk before the journal is. All other bytes, a few dozen per
+//! frame, are in the journal, so that [`restore`] gives back the file of that sync bit for bit. The journal is
+//! replaced at every sync, before the checkpoint that relies on it, and removed when the trajectory is closed.
+//! Without a journal the trajectory is only less safe.
 //!
 //! Layout: 8 bytes `MDJOURNL`, u32 CRC-32 of all that follows (little endian), [`Header`] in postcard's form, the
 //! bytes of its `saved`.
@@ -25,10 +25,10 @@ use crate::observe::extent::Extent;
 use crate::observe::replace::{sync_directory, temporary_beside};
 
 const MAGIC: [u8; 8] = *b"MDJOURNL";
-/// Bytes before the header.
+/// Number of bytes before the header.
 const START: usize = MAGIC.len() + size_of::<u32>();
 
-/// Data that do not change and may be large; small ones are saved with the rest.
+/// Datasets that do not change and may be large. Small static datasets are saved in the journal.
 const FIXED: [&str; 7] = [
     "topology",
     "particles/trajectory/mass",
@@ -41,17 +41,17 @@ const FIXED: [&str; 7] = [
 
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// extent of the file
+    /// extent of the trajectory
     extent: Extent,
-    /// bytes of the file
+    /// length of the trajectory file in bytes
     length: u64,
     /// bytes by which the file is recognised, and their CRC-32: its fixed data and its last frame
     known: Vec<(Bytes, u32)>,
-    /// where the bytes that follow belong
+    /// place in the trajectory of each run of saved bytes
     saved: Vec<Bytes>,
 }
 
-/// Reads the file as bytes, without the library.
+/// Reader of the bytes of a file without the HDF5 library.
 struct Stored {
     file: File,
     length: u64,
@@ -65,13 +65,13 @@ impl Stored {
         Ok(Self { length: file.metadata()?.len(), file, buffer: vec![] })
     }
 
-    /// Bytes of the file, which may have grown.
+    /// Returns the size of the file, which may have grown.
     fn refresh(&mut self) -> std::io::Result<u64> {
         self.length = self.file.metadata()?.len();
         Ok(self.length)
     }
 
-    /// Reads some bytes; what lies beyond the end of the file is an error before memory is taken for it.
+    /// Reads some bytes. A range beyond the end of the file is an error before memory is allocated for it.
     fn read(&mut self, Bytes { offset, length }: Bytes) -> std::io::Result<&[u8]> {
         let end = offset.saturating_add(length);
         if end > self.length && end > self.refresh()? {
@@ -89,17 +89,17 @@ pub(super) struct Journal {
     path: PathBuf,
     /// fixed data and their CRC-32
     fixed: Vec<(Bytes, u32)>,
-    /// bytes that are not written again: from where to where, without touching neighbours
+    /// byte ranges that are not written again, begin to end, adjacent ranges merged
     settled: BTreeMap<u64, u64>,
-    /// frames whose complete chunks are in `settled`
+    /// number of frames whose complete chunks are in `settled`
     frames: u64,
-    /// packed rows of the last of these
+    /// packed rows of the last of these frames
     last: Vec<Bytes>,
     trajectory: Stored,
 }
 
 impl Journal {
-    /// For the trajectory at `path`.
+    /// Creates the journal of the trajectory at `path`.
     pub(super) fn new(path: &Path, file: &hdf5::File) -> Result<Self> {
         let io = |e: &dyn std::fmt::Display| Error::io(path, e);
         let mut journal = Self {
@@ -112,7 +112,7 @@ impl Journal {
         };
         for name in FIXED {
             let dataset = file.dataset(name).map_err(|e| io(&e))?;
-            // no data, or not in one piece: then they are saved with the rest
+            // without data, or with data in several pieces, the dataset is saved with the rest
             let Some(offset) = dataset.offset() else { continue };
             let bytes = Bytes { offset, length: dataset.storage_size() };
             let checksum = crc32fast::hash(journal.trajectory.read(bytes).map_err(|e| io(&e))?);
@@ -122,7 +122,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Replaces the journal by one of the file as it is: `extent`, all of it on disk.
+    /// Replaces the journal by one of the present state of the file. Its extent is `extent`, and all of it is on
+    /// disk.
     pub(super) fn record(&mut self, datasets: &Datasets, extent: Extent) -> Result<()> {
         self.advance(datasets, extent.count)?;
         let path = self.path.clone();
@@ -147,7 +148,7 @@ impl Journal {
         sync_directory(&self.path)
     }
 
-    /// Takes note of the chunks that `frames` frames fill.
+    /// Records the chunks that `frames` frames fill.
     pub(super) fn advance(&mut self, datasets: &Datasets, frames: u64) -> Result<()> {
         if frames == self.frames {
             return Ok(());
@@ -176,7 +177,7 @@ impl Journal {
         self.settled.insert(start, end);
     }
 
-    /// What is not settled of the first `length` bytes.
+    /// Returns the ranges within the first `length` bytes that may still be rewritten.
     fn unsettled(&self, length: u64) -> Vec<Bytes> {
         let ends = std::iter::once(0).chain(self.settled.values().copied());
         let starts = self.settled.keys().copied().chain([length]);
@@ -187,7 +188,7 @@ impl Journal {
     }
 }
 
-/// Path of the journal of a trajectory.
+/// Returns the path of the journal of a trajectory.
 fn beside(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -204,8 +205,8 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Restores the last sync of a trajectory that was not closed, if there is a journal that fits and that state has at least
-/// the frames of `wanted`. Returns whether it did.
+/// Restores the last sync of a trajectory that was not closed, if there is a matching journal and that state has at
+/// least the frames of `wanted`. Returns whether it was restored.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&beside(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
@@ -215,7 +216,8 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     }
 }
 
-/// Restores the last sync in `copy` of the trajectory at `path`, if there is a journal that fits.
+/// Writes to `copy` the trajectory at `path` in the state of its last sync, if there is a matching journal. Returns
+/// whether it did.
 pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
     read(&beside(path)).map_or(Ok(false), |journal| apply(journal, copy))
 }
@@ -223,7 +225,7 @@ pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
 fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     let io = |e| Error::io(path, e);
     let mut stored = Stored::open(path).map_err(io)?;
-    // a file that was put in the place of the one the journal is of must not be touched
+    // another file may have replaced the one that the journal belongs to; such a file must not be changed
     let is_known = |&(bytes, checksum)| stored.read(bytes).is_ok_and(|found| crc32fast::hash(found) == checksum);
     if !header.known.iter().all(is_known) || stored.refresh().map_err(io)? < header.length {
         return Ok(false);
@@ -239,7 +241,7 @@ fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The journal at `path` and the saved bytes, if it is there and whole.
+/// Reads the journal at `path` and the saved bytes; `None` if it is missing or incomplete.
 fn read(path: &Path) -> Option<(Header, Vec<u8>)> {
     let mut file = File::open(path).ok()?;
     let mut image = vec![];

@@ -1,4 +1,4 @@
-//! Creates the static part of a trajectory file: groups, attributes, static data, empty time series, links.
+//! Creation of the static part of a trajectory file: groups, attributes, static data, empty time series, links.
 
 use std::path::Path;
 
@@ -9,16 +9,17 @@ use hdf5::{File, Group, H5Type, ObjectReference1, Result};
 use super::hdf::{options, short_text_attribute, text_attribute, text_dataset, unit_attribute};
 use crate::observe::trajectory::{Contents, Precision};
 
-/// Rows per chunk of the small time series: every flush writes a chunk, half a kilobyte for one number a frame.
+/// Rows per chunk of the small time series. Every flush writes a chunk, which is half a kilobyte for one number per
+/// frame.
 const ROWS_PER_CHUNK: usize = 64;
-/// Bytes of a chunk of a small time series at most: rows are up to nine numbers, those of a cell.
+/// Largest size in bytes of a chunk of a small time series, whose rows have up to nine numbers (the lattice vectors).
 pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
-/// Deflate's fastest level: higher ones gain under 2 % on coordinates.
+/// Fastest level of Deflate. Higher levels gain less than 2 % on coordinates.
 const DEFLATE_LEVEL: u8 = 1;
 
 const PARTICLES: &str = "particles/trajectory";
 
-/// Writes the static part to `path`, which must not hold a trajectory yet, and closes it.
+/// Writes the static part to `path`, which must not hold a trajectory yet, and closes the file.
 pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) -> Result<()> {
     let file = options().create(path)?;
     conventions(&file, contents)?;
@@ -26,7 +27,7 @@ pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) 
     static_data(&file, &particles, contents)?;
     time_series(&file, &particles, contents)?;
     observables(&file, contents)?;
-    // outside the groups that other readers list
+    // checksums are outside the groups that other readers list
     row("checksum", &[], "", "").create::<u32>(&file.create_group("md")?)?;
     file.link_hard(PARTICLES, "particles/system")?;
     text_dataset(&file, "topology", topology_json, &[1])?;
@@ -83,7 +84,7 @@ fn static_data(file: &File, particles: &Group, contents: &Contents<'_>) -> Resul
     bonds.new_attr::<ObjectReference1>().create("particles_group")?.write_scalar(&reference)
 }
 
-/// Numbers of the written atoms in the system, 0-based.
+/// Returns the 0-based numbers of the written atoms in the system.
 pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
     match contents.placement.selected {
         Some((_, atoms)) => atoms.iter().map(|&atom| i64::from(atom)).collect(),
@@ -95,15 +96,15 @@ pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
 struct Empty<'a> {
     name: &'a str,
     row: &'a [usize],
-    /// fields of all atoms have one, so that a frame is one read
+    /// rows per chunk; 1 for fields of all atoms, so that a frame is one read
     rows_per_chunk: usize,
-    /// H5MD's and MDTraj's spelling of the unit; empty = none
+    /// Spelling of the unit in H5MD and in MDTraj; empty for none
     unit: &'a str,
     units: &'a str,
     filters: &'a [Filter],
 }
 
-/// A small time series.
+/// Describes a small time series.
 fn row<'a>(name: &'a str, row: &'a [usize], unit: &'a str, units: &'a str) -> Empty<'a> {
     Empty { name, row, rows_per_chunk: ROWS_PER_CHUNK, unit, units, filters: &[] }
 }
@@ -180,7 +181,7 @@ fn scaled(decimals: u8) -> Filter {
     Filter::ScaleOffset(ScaleOffset::FloatDScale(decimals))
 }
 
-/// A group whose steps and times are those of the positions.
+/// Creates a group that shares steps and times with the positions.
 fn series_group(parent: &Group, name: &str, file: &File) -> Result<Group> {
     let group = parent.create_group(name)?;
     for series in ["step", "time"] {
@@ -200,7 +201,7 @@ fn observables(file: &File, contents: &Contents<'_>) -> Result<()> {
             _ => ("", ""),
         };
         let group = series_group(&parent, &observable.name, file)?;
-        // links are listed by name: this keeps the order of creation
+        // links are listed by name, so this attribute keeps the order of creation
         group.new_attr::<i64>().create("column")?.write_scalar(&(column as i64))?;
         short_text_attribute(&group, "column_unit", &observable.unit)?;
         row("value", &[], &observable.unit, units).create::<f64>(&group)?;

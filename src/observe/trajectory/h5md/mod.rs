@@ -1,4 +1,4 @@
-//! H5MD: one HDF5 file that is both H5MD 1.1 and MDTraj-HDF5, and the format of a run unless another is asked for.
+//! H5MD, the default format of a run: one HDF5 file that is both H5MD 1.1 and MDTraj-HDF5.
 //!
 //! ```text
 //! /particles/trajectory (= /particles/system)      H5MD; the second name is the one GROMACS uses
@@ -11,19 +11,23 @@
 //! /md/checksum                                     CRC-32 of the stored bytes of each frame and all before it
 //! ```
 //!
-//! Velocities carry an attribute that says that they belong to half a step before the frame's time.
+//! An attribute of the velocities says that they belong to half a step before the frame's time.
 //!
-//! Two invariants. **Every frame that was flushed can be read after a kill**: each dataset is extended, written and
-//! flushed in a fixed order, positions last of those that others read, then the checksum; a frame counts when all have
-//! it. The file needs [`repair`] (48 bytes of its header) before plain readers take it; [`TrajectoryWriter::append`]
-//! does that by itself. **Every frame that a checkpoint counts is there after a loss of power**: at each sync a journal
-//! beside the file keeps what later frames change in place, and appending begins with restoring it (`journal.rs`).
-//! Local file systems only: on NFS the order of writes is not promised.
+//! Two invariants hold.
 //!
-//! Start reading at [`TrajectoryWriter`]; the layout is made in `layout.rs`, the frames in `datasets.rs`, and
-//! [`TrajectoryReader`] gives both back. [`verify`] compares every frame with its checksum, [`repair`] saves the good
-//! ones of a damaged file. `foreign.rs` reads files of other programs. `format.rs` is the entry in the
-//! registry of formats.
+//! **Every flushed frame can be read after a kill.** Each dataset is extended, written and flushed in a fixed order:
+//! first the others, then the positions, last the checksum. A frame counts once all datasets have it. Plain readers
+//! accept the file only after [`repair`] (48 bytes of its header); [`TrajectoryWriter::append`] repairs it without
+//! being asked.
+//!
+//! **Every frame that a checkpoint counts survives a loss of power.** At each sync a journal beside the file saves
+//! the bytes that later frames change in place, and appending begins by restoring them (`journal.rs`). This holds on
+//! local file systems only: NFS does not guarantee the order of writes.
+//!
+//! A reader of the code begins with [`TrajectoryWriter`]. The layout is made in `layout.rs`, the frames in
+//! `datasets.rs`, and [`TrajectoryReader`] reads both. [`verify`] compares every frame with its checksum, [`repair`]
+//! saves the intact frames of a damaged file. `foreign.rs` reads files of other programs. `format.rs` is the entry in
+//! the registry of formats.
 
 mod datasets;
 mod foreign;

@@ -12,7 +12,7 @@ use crate::system::{self, Constraint, Name, Topology};
 struct Document<'a> {
     chains: Vec<Chain>,
     bonds: Cow<'a, [[u32; 2]]>,
-    /// of this program: constraints of the force field that are no bonds, which molecules follow from, too
+    /// extension of md: constraints of the force field that are not bonds, because molecules follow from them, too
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     constraints: Vec<Constraint>,
 }
@@ -42,7 +42,7 @@ struct Atom {
     element: Cow<'static, str>,
 }
 
-/// The JSON text, plain ASCII, with the chains of [`Topology::chains`].
+/// Returns the JSON text in plain ASCII, with the chains of [`Topology::chains`].
 pub(super) fn mdtraj_topology(topology: &Topology) -> serde_json::Result<String> {
     let chain = |(index, (residues, _)): (usize, (std::ops::Range<usize>, bool))| {
         let chain_id = u8::try_from(index).ok().filter(|&n| n < 26).map(|n| char::from(b'A' + n));
@@ -63,7 +63,7 @@ fn residue(topology: &Topology, index: usize) -> Residue {
     let residue = &topology.residues[index];
     let atoms = topology.residue_atoms(index).map(|i| {
         let atom = &topology.atoms[i];
-        // the empty symbol is a virtual site to MDTraj
+        // MDTraj reads an empty element symbol as a virtual site
         Atom { index: i, name: ascii(atom.name.as_str()), element: symbol(atom.element).into() }
     });
     Residue {
@@ -75,8 +75,8 @@ fn residue(topology: &Topology, index: usize) -> Residue {
     }
 }
 
-/// Names, residues and bonds of the JSON text; masses, charges and elements are elsewhere and left at zero. Atoms must be
-/// numbered in order and bonds join them; what is wrong is said otherwise.
+/// Reads names, residues and bonds from the JSON text. Masses, charges and elements are stored elsewhere and left at
+/// zero. Atoms must be numbered in order and bonds must join existing atoms. The error describes any other fault.
 pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     let document: Document<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let (connectivity, constraints) = (document.bonds.into_owned(), document.constraints);
@@ -107,7 +107,7 @@ pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     }
 }
 
-/// The file's string type is ASCII; readers refuse anything else.
+/// Converts a name to ASCII, the file's string type. Readers refuse other characters.
 fn ascii(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
@@ -115,7 +115,7 @@ fn ascii(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    /// Two bonded residues of two atoms, then waters.
+    /// Creates two bonded residues of two atoms, and waters.
     fn dipeptide_in_water(waters: usize) -> Topology {
         let mut topology = Topology { connectivity: vec![[0, 1], [1, 2], [2, 3]], ..Topology::default() };
         let mut add = |name: &str, elements: &[u8]| {
@@ -159,7 +159,7 @@ mod tests {
     fn the_text_can_be_read_back() {
         let mut topology = dipeptide_in_water(3);
         let constraint = |atoms| Constraint { atoms, length: 0.3 };
-        // one of them is a bond, from which molecules follow in any case
+        // one of these constraints is a bond, from which molecules follow in any case
         topology.constraints = vec![constraint([2, 0]), constraint(topology.connectivity[0])];
         let found = read_topology(&mdtraj_topology(&topology).unwrap()).unwrap();
         assert_eq!(found.connectivity, topology.connectivity);

@@ -1,4 +1,4 @@
-//! Reads a trajectory frame by frame.
+//! Reader of trajectories, frame by frame.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Problem, Result};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// A trajectory open for reading; one that a run is writing to has the frames flushed so far.
+/// Trajectory open for reading. While a run writes to it, the frames flushed so far are visible.
 pub struct TrajectoryReader {
     path: PathBuf,
     file: hdf5::File,
@@ -28,7 +28,7 @@ impl TrajectoryReader {
         Self::open_with(path, Datasets::open)
     }
 
-    /// Opens a damaged one: fields and observables that cannot be opened are left out.
+    /// Opens a damaged trajectory. Fields and observables that cannot be opened are left out.
     pub(super) fn open_readable(path: &Path) -> Result<Self> {
         Self::open_with(path, Datasets::open_readable)
     }
@@ -42,27 +42,28 @@ impl TrajectoryReader {
         Ok(Self { path: path.to_owned(), file, frames: datasets.frames(), datasets, topology })
     }
 
-    /// Atoms with names, elements, masses and charges, residues and bonds; no force field.
+    /// Returns the atoms with names, elements, masses and charges, residues and bonds, but no force field.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// Numbers of the atoms in the system they were taken from, 0-based: of a selection not all.
+    /// Returns the 0-based numbers that the atoms have in the system they were taken from. A trajectory of a
+    /// selection lacks some of them.
     pub fn identities(&self) -> Result<Vec<i64>> {
         info::identities(&self.file).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// The open file.
+    /// Returns the open file.
     pub(super) fn file(&self) -> &hdf5::File {
         &self.file
     }
 
-    /// Its time series.
+    /// Returns the time series of the file.
     pub(super) fn datasets(&self) -> &Datasets {
         &self.datasets
     }
 
-    /// Complete frames.
+    /// Returns the number of complete frames.
     pub fn frames(&self) -> usize {
         self.frames
     }
@@ -72,12 +73,12 @@ impl TrajectoryReader {
         self.datasets.is_periodic()
     }
 
-    /// Step and time (ps) of frame `index`.
+    /// Returns step and time (ps) of frame `index`.
     pub fn step_and_time(&self, index: usize) -> Result<(i64, f64)> {
         self.datasets.step_and_time(index).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Positions (nm) of frame `index`, molecules whole, and its cell.
+    /// Returns positions (nm) of frame `index`, with whole molecules, and its cell.
     pub fn frame(&self, index: usize) -> Result<(Vec<Vec3>, Option<PeriodicCell>)> {
         let io = |error| Error::io(&self.path, error);
         let positions = self.vectors(index, self.datasets.positions(), "positions")?;
@@ -90,14 +91,14 @@ impl TrajectoryReader {
         Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "a cell"))?)))
     }
 
-    /// Velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty where the file has none.
+    /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty if the file has none.
     pub fn velocities_and_forces(&self, index: usize) -> Result<(Vec<Vec3>, Vec<Vec3>)> {
         let [velocities, forces] = self.datasets.velocities_and_forces();
         let read = |series: Option<&Series>, what| series.map(|series| self.vectors(index, series, what)).transpose();
         Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
     }
 
-    /// The row of frame `index`, a vector for each atom.
+    /// Reads the row of frame `index`, a vector for each atom.
     fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
         let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
         let (vectors, rest) = values.as_chunks::<3>();
@@ -114,7 +115,7 @@ impl TrajectoryReader {
     }
 }
 
-/// Everything that does not change, as far as the file holds it.
+/// Reads the static data as far as the file holds them.
 pub(super) fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, String> {
     let text = |error: hdf5::Error| error.to_string();
     let mut topology = read_topology(&read_text(file, "topology").map_err(text)?)?;

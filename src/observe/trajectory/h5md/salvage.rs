@@ -1,4 +1,5 @@
-//! Verifies trajectories frame by frame, and copies the readable frames of a damaged one to a new file.
+//! Verification of trajectories frame by frame, and repair by copying the readable frames of a damaged file to a new
+//! one.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +16,7 @@ use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
 
-/// Reads every frame of a trajectory and compares it with its checksum. An error where the file as a whole cannot be
-/// read.
+/// Reads every frame of a trajectory and compares it with its checksum. Fails if the file as a whole cannot be read.
 pub fn verify(path: &Path) -> Result<Verification> {
     Ok(examine(&TrajectoryReader::open(path)?))
 }
@@ -25,7 +25,7 @@ fn examine(reader: &TrajectoryReader) -> Verification {
     let data = reader.datasets();
     let mut found = Verification { frames: reader.frames() as u64, ..Verification::default() };
     let mut buffer = vec![];
-    // the checksum before: as it is stored, and as it should be
+    // checksum of the frame before, as stored and as computed
     let mut before = (0, 0);
     for index in 0..reader.frames() {
         let stored = data.stored_checksum(index + 1);
@@ -56,23 +56,23 @@ fn examine(reader: &TrajectoryReader) -> Verification {
 /// Result of [`repair`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
-    /// the file as it is now
+    /// repaired file
     pub info: TrajectoryInfo,
-    /// frames that could not be saved, numbered as in the damaged file
+    /// frames that could not be saved, by their number in the damaged file
     pub lost: Vec<u64>,
-    /// where the damaged file is kept; `None` where the file was good, or only not closed
+    /// path of the damaged file; `None` if the file was good, or only not closed
     pub backup: Option<PathBuf>,
 }
 
-/// Makes a trajectory whose writer was killed readable by all programs, and saves every readable frame of a damaged one
-/// to a new file in its place. Refused while a run holds the directory. A good file stays as it is.
+/// Makes a trajectory whose writer was killed readable by all programs, and saves every readable frame of a damaged
+/// one to a new file that replaces it. Refused while a run locks the directory. A good file stays unchanged.
 pub fn repair(path: &Path) -> Result<Repaired> {
     regular_file(path)?;
     let _lock = OutputLock::acquire_if_present(path)?;
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
     }
-    // the state of the last sync is as good as what can be read, or better
+    // the state of the last sync is as good as the readable frames, or better
     let restored = restored_copy(path).ok().flatten();
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();
@@ -86,7 +86,7 @@ pub fn repair(path: &Path) -> Result<Repaired> {
     Ok(Repaired { info: info(path)?, lost, backup: Some(backup) })
 }
 
-/// Where every frame is good: clears the marks of writing and cuts all series to the frames they have in common.
+/// Closes a file whose frames are all good: clears the writer's flags and cuts all series to their common frames.
 fn close_as_it_is(path: &Path) -> Result<Repaired> {
     let superblock = Superblock::read(path)?;
     if superblock.reading_mode(path).is_err() || !superblock.is_intact() {
@@ -108,7 +108,7 @@ fn close_as_it_is(path: &Path) -> Result<Repaired> {
     Ok(Repaired { info, lost: vec![], backup: None })
 }
 
-/// A copy of the file in the state of its last sync, if there is a journal that fits.
+/// Returns a copy of the file in the state of its last sync, if there is a matching journal.
 fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".restored");
@@ -121,14 +121,14 @@ fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
     Ok(Some(copy))
 }
 
-/// Writes the readable frames of `from` to the new file `to`; gives the others.
+/// Writes the readable frames of `from` to the new file `to`. Returns the unreadable ones.
 fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let reader = TrajectoryReader::open_readable(from)?;
     let found = examine(&reader);
     let hdf = |e| Error::io(from, e);
     let (source, file) = (reader.datasets(), reader.file());
     let parameters = file.group("parameters").map_err(hdf)?;
-    // what is lost of the origin does not keep the frames from being saved
+    // missing information on the origin does not prevent the rescue of frames
     let text = |name: &str| read_text(&parameters, name).unwrap_or_default();
     let provenance = Provenance {
         run_id: run_id(file).unwrap_or_default(),
@@ -145,7 +145,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let identities: Vec<u32> = identities(file).unwrap_or_default().into_iter().map(|atom| atom as u32).collect();
     let contents = Contents {
         topology: &topology,
-        // numbers of the atoms in the system they were taken from
+        // atom numbers in the system that the atoms were taken from
         placement: Placement { whole: true, selected: Some((&topology, &identities)) },
         periodic: reader.is_periodic(),
         fields: source.fields(),

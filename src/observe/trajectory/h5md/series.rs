@@ -1,4 +1,4 @@
-//! A dataset with one row per frame: rows appended and flushed one by one, and where their bytes lie in the file.
+//! Dataset with one row per frame: appends and flushes rows one by one, and locates their bytes in the file.
 
 use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
 use hdf5::{Dataset, File, H5Type, Hyperslab, Result, SliceOrIndex};
@@ -6,23 +6,23 @@ use ndarray::{ArrayViewD, IxDyn};
 
 use super::hdf::claimed_bytes;
 
-/// Bytes of a file.
+/// Range of bytes in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Bytes {
-    /// of the first byte
+    /// offset of the first byte
     pub(super) offset: u64,
     /// number of bytes
     pub(super) length: u64,
 }
 
-/// A dataset with one row per frame.
+/// Dataset with one row per frame.
 pub(super) struct Series {
     dataset: Dataset,
     /// shape of a row
     row: Vec<usize>,
-    /// rows stored as one piece; `None` where rows are cut or no chunks
+    /// number of rows stored as one piece; `None` if rows are divided or the dataset has no chunks
     rows_per_chunk: Option<u64>,
-    /// bytes of a row before filters
+    /// size of a row in bytes before filters
     row_bytes: u64,
     filtered: bool,
 }
@@ -33,11 +33,11 @@ impl Series {
         let dataset = file.dataset(path)?;
         let (shape, chunk) = (dataset.shape(), dataset.chunk());
         let value_bytes = dataset.dtype()?.size();
-        // numbers are converted to eight bytes at most
+        // numbers are converted to at most eight bytes each
         let row = shape.get(1..).unwrap_or_default().to_vec();
         claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
         claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
-        // no frame takes less than a byte
+        // every frame takes at least one byte
         claimed_bytes(&dataset, &shape[..shape.len().min(1)], 1)?;
         let row_bytes = (value_bytes * row.iter().product::<usize>()) as u64;
         let rows_per_chunk = match chunk.as_deref() {
@@ -48,9 +48,9 @@ impl Series {
         Ok(Self { dataset, row, rows_per_chunk, row_bytes, filtered })
     }
 
-    /// Opens `path` in `file` if it is there.
+    /// Opens `path` in `file`; `None` if it does not exist.
     pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
-        // each group on the way is opened: one that cannot be read is an error, not an absent dataset
+        // every group on the path is opened, because an unreadable group is an error, not an absent dataset
         let (groups, _) = path.rsplit_once('/').unwrap_or(("", path));
         let mut group = file.as_group()?;
         for part in groups.split('/').filter(|part| !part.is_empty()) {
@@ -62,17 +62,17 @@ impl Series {
         Self::open(file, path).map(Some)
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.dataset.shape().first().copied().unwrap_or(0)
     }
 
-    /// The dataset.
+    /// Returns the dataset.
     pub(super) fn dataset(&self) -> &Dataset {
         &self.dataset
     }
 
-    /// Keeps the first `rows`.
+    /// Keeps the first `rows` rows.
     pub(super) fn truncate(&self, rows: usize) -> Result<()> {
         if self.len() == rows {
             return Ok(());
@@ -81,13 +81,13 @@ impl Series {
         self.dataset.flush()
     }
 
-    /// Row number `index`, which must be there.
+    /// Reads row `index`, which must exist.
     pub(super) fn row<T: H5Type>(&self, index: usize) -> Result<Vec<T>> {
         let rows = self.dataset.read_slice::<T, _, IxDyn>(self.selection(index))?;
         Ok(rows.into_raw_vec_and_offset().0)
     }
 
-    /// Adds row number `index` as [`Self::stored_row`] gave it from a series of the same layout.
+    /// Appends row `index` in the stored form that [`Self::stored_row`] returned for a series of the same layout.
     pub(super) fn append_stored(&self, index: usize, bytes: &[u8], mask: u32) -> Result<()> {
         let unlike = || hdf5::Error::from(format!("{} has rows of another form", self.dataset.name()));
         if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
@@ -135,15 +135,15 @@ impl Series {
         self.dataset.write_slice(view, self.selection(index))
     }
 
-    /// Adds row number `index` and hands it to the operating system.
+    /// Appends row `index` and passes it to the operating system.
     pub(super) fn append<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
         self.dataset.resize(self.shape(index + 1))?;
         self.write(index, row)?;
         self.dataset.flush()
     }
 
-    /// Row number `index` as it is stored, in `buffer`, and which filters it did not pass (a bit each): a packed row is
-    /// a chunk of its own.
+    /// Reads row `index` as stored into `buffer`. Returns its bytes, and a bit mask of the filters that were skipped:
+    /// a packed row is a chunk of its own.
     pub(super) fn stored_row<'a>(&self, index: usize, buffer: &'a mut Vec<u8>) -> Result<(&'a [u8], u32)> {
         let unlike = || hdf5::Error::from(format!("{} is stored in a way md does not", self.dataset.name()));
         let rows = self.rows_per_chunk.ok_or_else(unlike)?;
@@ -158,10 +158,10 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// The chunk that begins with row `first`: its stored bytes at the beginning of `buffer`, how many they are, and
-    /// which filters they did not pass.
+    /// Reads the chunk that begins with row `first` into the beginning of `buffer`. Returns the number of its stored
+    /// bytes, and the mask of skipped filters.
     fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
-        // packing never doubles anything
+        // compression never doubles the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
         let mut corner = vec![0; 1 + self.row.len()];
         corner[0] = first;
@@ -169,7 +169,7 @@ impl Series {
             let (mut mask, mut length) = (0, buffer.len());
             hdf5::sync::sync(|| {
                 // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for
-                // each dimension of the dataset; no more than `length` bytes are written to `buffer`, which has them.
+                // each dimension of the dataset; at most `length` bytes are written to `buffer`, which has that size.
                 let status = unsafe {
                     hdf5_sys::h5d::H5Dread_chunk(
                         self.dataset.id(),
@@ -198,7 +198,8 @@ impl Series {
         self.rows_per_chunk == Some(1)
     }
 
-    /// Calls `found` with each chunk that the first `to` rows fill and the first `from` do not, and its first row.
+    /// Calls `found` with each chunk that the first `to` rows fill and the first `from` do not, and with its first
+    /// row.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(u64, Bytes)) -> Result<()> {
         let Some(rows) = self.rows_per_chunk.filter(|&rows| to >= rows) else { return Ok(()) };
         self.dataset.chunks_visit(|chunk| {
@@ -210,7 +211,7 @@ impl Series {
         })
     }
 
-    /// All of row number `index`.
+    /// Selects all of row `index`.
     fn selection(&self, index: usize) -> Hyperslab {
         let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
         selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));

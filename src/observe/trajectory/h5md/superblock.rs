@@ -1,8 +1,8 @@
-//! The first 48 bytes of an HDF5 file, mended by hand after a crash.
+//! Repair of the first 48 bytes of an HDF5 file after a crash.
 //!
-//! A file written in single-writer-multiple-reader mode carries "open for writing" flags and an old end of file
-//! until it is closed; plain readers refuse it. Everything a reader needs is on disk all the same, because frames
-//! are flushed in order: clearing the flags and storing the true length makes it an ordinary file again.
+//! A file written in single-writer-multiple-reader mode carries "open for writing" flags and an old end of file until
+//! it is closed; plain readers refuse it. All data that a reader needs are on disk nevertheless, because frames are
+//! flushed in order. Clearing the flags and storing the true length makes it an ordinary file again.
 //! Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
 
 use std::fs::OpenOptions;
@@ -18,7 +18,7 @@ const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 /// Size of a version 3 superblock with 8-byte offsets.
 const SIZE: usize = 48;
 const FLAGS: usize = 11;
-/// The flag of a file that others may read while it is written.
+/// Flag of a file that others may read while it is written.
 const SHARED: u8 = 4;
 const END_OF_FILE: std::ops::Range<usize> = 28..36;
 const CHECKSUM: std::ops::Range<usize> = 44..48;
@@ -27,7 +27,7 @@ const CHECKSUM: std::ops::Range<usize> = 44..48;
 pub(super) struct Superblock([u8; SIZE]);
 
 impl Superblock {
-    /// Reads it; anything that is not an HDF5 file is the user's [`Problem`].
+    /// Reads the superblock. A file that is not HDF5 is a [`Problem`] of the user.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let mut file = regular_file(path)?;
         let mut bytes = [0; SIZE];
@@ -38,18 +38,18 @@ impl Superblock {
         }
     }
 
-    /// True when the last writer did not close the file, or is still writing.
+    /// Whether the last writer did not close the file, or is still writing.
     pub(super) fn is_open_for_writing(&self) -> bool {
         // only version 3 has the flags
         self.0[8] == 3 && self.0[FLAGS] != 0
     }
 
-    /// Whether its checksum is right; versions before 3 are not checked.
+    /// Whether the checksum is right. Versions before 3 have no flags and are not checked.
     pub(super) fn is_intact(&self) -> bool {
         self.0[8] != 3 || self.0[CHECKSUM] == lookup3(&self.0[..CHECKSUM.start]).to_le_bytes()
     }
 
-    /// How a file is opened for reading, whoever else has it open.
+    /// Returns the mode in which to open a file for reading while others may have it open.
     pub(super) fn reading_mode(&self, path: &Path) -> Result<OpenMode> {
         if !self.is_open_for_writing() {
             return Ok(OpenMode::Read);
@@ -65,7 +65,7 @@ impl Superblock {
             .into())
     }
 
-    /// Marks a file that was not closed as closed, with the end it really has, and waits until that is on disk.
+    /// Marks a file that was not closed as closed, stores its true length, and waits until both are on disk.
     pub(super) fn repair_if_needed(mut self, path: &Path) -> Result<()> {
         if !self.is_open_for_writing() {
             return Ok(());
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn lookup3_gives_its_authors_values() {
-        // driver5 of lookup3.c prints these
+        // output of driver5 in lookup3.c
         assert_eq!(lookup3(b""), 0xdead_beef);
         assert_eq!(lookup3(b"Four score and seven years ago"), 0x1777_0551);
     }

@@ -1,4 +1,4 @@
-//! The writer thread, and the handle that the run uses.
+//! Writer thread of a trajectory, and the handle that the run uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,17 +20,18 @@ use crate::observe::trajectory::{
     Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
 };
 
-/// One frame is written while the next is filled. A run that makes frames faster than the disk takes them waits.
+/// Number of frame buffers. One frame is written while the next is filled. A run that produces frames faster than the
+/// disk accepts them waits.
 const BUFFERS: usize = 2;
 
-/// Writes a trajectory on its own thread. Calls copy the frame into a recycled buffer and return; an error of the thread
-/// is returned by the next call. Dropping it closes the file too, but loses the error.
+/// Writer of a trajectory on a thread of its own. Calls copy the frame into a recycled buffer and return; an error of
+/// the thread is returned by the next call. Dropping the writer closes the file too, but loses the error.
 pub struct TrajectoryWriter {
     path: PathBuf,
     run_id: String,
     fields: Fields,
     periodic: bool,
-    /// of a frame that is given
+    /// atoms of a frame passed to [`Self::write`]
     atoms: usize,
     observables: Vec<Observable>,
     last_step: Option<i64>,
@@ -42,12 +43,13 @@ pub struct TrajectoryWriter {
 
 enum Message {
     Frame(Buffer),
-    /// put everything on disk, then answer with the extent
+    /// request to put everything on disk and answer with the extent
     Sync(SyncSender<Extent>),
 }
 
 impl TrajectoryWriter {
-    /// Creates `path`, which must not exist, and for `*.h5md` a link `*.h5`, the extension that MDTraj requires.
+    /// Creates `path`, which must not exist. For `*.h5md` also creates a link `*.h5`, the extension that MDTraj
+    /// requires.
     pub fn create(path: &Path, contents: &Contents<'_>) -> Result<Self> {
         if contents.topology.atoms.is_empty() {
             return Err(Problem::new("a trajectory needs at least one atom").in_file(path).into());
@@ -65,21 +67,21 @@ impl TrajectoryWriter {
         Self::continue_with(path, contents, None)
     }
 
-    /// [`Self::append`] with frames that are placed as `contents` says.
+    /// Like [`Self::append`], with frames placed as `contents` says.
     pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
         Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
     }
 
-    /// Continues an existing trajectory of all atoms, closed or not, after the frames of `checkpointed` (`None`: all); refuses a
-    /// file that does not begin with these. Fields and observables are those of the file. The caller must hold
-    /// the directory's lock.
+    /// Continues an existing trajectory of all atoms, closed or not, after the frames of `checkpointed` (`None`: all
+    /// frames). Refuses a file that does not begin with these frames. Fields and observables are those of the file.
+    /// The caller must hold the directory's lock.
     ///
     /// If the file system does not allow readers during writing, the whole file is flushed after each frame.
     pub fn append(path: &Path, checkpointed: Option<Extent>) -> Result<Self> {
         Self::append_by(path, checkpointed, None, File::start_swmr)
     }
 
-    /// Without a placer molecules are made whole by the bonds of the file.
+    /// Continues a trajectory. Without a placer, molecules are made whole by the bonds of the file.
     fn append_by(
         path: &Path,
         checkpointed: Option<Extent>,
@@ -106,7 +108,8 @@ impl TrajectoryWriter {
             0 => None,
             n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
         };
-        // all indices of chunks are read before others may: damage shows here, where the library does not retry for ever
+        // all chunk indices are read before others may read the file: damage is found here, where the library does
+        // not retry for ever
         let mut journal = Journal::new(path, &file)?;
         journal.advance(&datasets, extent.count)?;
         drop(datasets);
@@ -164,12 +167,12 @@ impl TrajectoryWriter {
         })
     }
 
-    /// Identity of the run the file belongs to, see [`crate::observe::trajectory::Provenance`].
+    /// Returns the identity of the run the file belongs to, see [`crate::observe::trajectory::Provenance`].
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
 
-    /// The optional fields of the file; [`Self::write`] needs exactly these.
+    /// Returns the optional fields of the file. [`Self::write`] needs exactly these fields.
     pub fn fields(&self) -> Fields {
         self.fields
     }
@@ -179,12 +182,12 @@ impl TrajectoryWriter {
         self.shared
     }
 
-    /// The numbers recorded with every frame, in order.
+    /// Returns the numbers recorded with every frame, in order.
     pub fn observables(&self) -> &[Observable] {
         &self.observables
     }
 
-    /// Writes one frame. A frame at the step of the last one (the end of one stage is the start of the next) is
+    /// Writes one frame. A frame at the same step as the last one (the end of one stage is the start of the next) is
     /// the same state and not written again, so that steps increase as H5MD demands.
     pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         let step = i64::try_from(frame.step).map_err(|_| Error::Internal("step number beyond 2⁶³".into()))?;
@@ -205,7 +208,7 @@ impl TrajectoryWriter {
         Ok(())
     }
 
-    /// Waits until every frame is on disk; returns the extent for a checkpoint.
+    /// Waits until every frame is on disk. Returns the extent for a checkpoint.
     pub fn sync(&mut self) -> Result<Extent> {
         let (answer, extent) = sync_channel(1);
         self.send(Message::Sync(answer))?;
@@ -245,7 +248,7 @@ impl TrajectoryWriter {
         }
     }
 
-    /// Why the thread has stopped.
+    /// Returns the error that stopped the thread.
     fn failure(&mut self) -> Error {
         self.messages = None;
         match self.join() {
@@ -267,7 +270,7 @@ impl Drop for TrajectoryWriter {
     fn drop(&mut self) {
         self.messages = None;
         if let Some(thread) = self.thread.take() {
-            // call `close` to get the error
+            // the error is lost here; `close` returns it
             drop(thread.join());
         }
     }
@@ -278,12 +281,12 @@ fn refill<T: Copy>(target: &mut Vec<T>, source: &[T]) {
     target.extend_from_slice(source);
 }
 
-/// Opens a trajectory that frames are added to.
+/// Opens a trajectory to append frames.
 fn open(path: &Path) -> hdf5::Result<File> {
     hdf::options_for_appending(layout::LARGEST_CHUNK).open_rw(path)
 }
 
-/// The extent after which a file is continued: `checkpointed`, if the file begins with it.
+/// Returns the extent after which a file is continued: `checkpointed`, if the file begins with it.
 fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let refuse = |what: String| Err(not_as_checkpointed(path, what));
@@ -303,7 +306,8 @@ fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) 
     }
 }
 
-/// The body of the thread: until the handle is dropped or something fails, then an ordinary close.
+/// Body of the thread: writes frames until the handle is dropped or an error occurs. Closes the file if the handle
+/// was dropped.
 fn write_frames(
     path: &Path,
     (file, shared): (File, bool),
@@ -319,7 +323,7 @@ fn write_frames(
                 if !shared {
                     file.flush().map_err(io)?;
                 }
-                // fails if the handle was dropped: then the buffer is not needed
+                // fails if the handle was dropped; the buffer is then not needed
                 let _ = recycle.send(buffer);
             }
             Message::Sync(answer) => {
@@ -332,13 +336,13 @@ fn write_frames(
     });
     let extent = sink.extent();
     if let Err(error) = written {
-        // Closing would write the half-made frame's bookkeeping into a file that is good up to the frame before.
-        // Left as after a kill it can be repaired; this takes no space and is tried at once.
+        // Closing would write the bookkeeping of an incomplete frame into a file that is good up to the frame before.
+        // Left as after a kill, the file can be repaired; this needs no disk space and is tried at once.
         std::mem::forget((sink, file));
         let _ = Superblock::read(path).and_then(|superblock| superblock.repair_if_needed(path));
         return Err(error);
     }
-    // datasets before their file
+    // datasets must be closed before their file
     drop(sink);
     file.close().map_err(io)?;
     sync_file(path)?;
@@ -346,7 +350,7 @@ fn write_frames(
     Ok(extent)
 }
 
-/// Every append was flushed to the operating system; this waits for the disk.
+/// Waits until the file is on disk. Every append was flushed only to the operating system.
 fn sync_file(path: &Path) -> Result<()> {
     fs::File::open(path).and_then(|f| f.sync_data()).map_err(|e| Error::io(path, e))
 }
@@ -354,7 +358,7 @@ fn sync_file(path: &Path) -> Result<()> {
 fn link_for_mdtraj(path: &Path) {
     #[cfg(unix)]
     if let (Some(name), true) = (path.file_name(), path.extension().is_some_and(|e| e == "h5md")) {
-        // a convenience: a file system without links, or a link from an earlier run, is no reason to stop
+        // the link is a convenience: no error if the file system has no links, or if an earlier run left one
         let _ = std::os::unix::fs::symlink(name, path.with_extension("h5"));
     }
 }
@@ -367,7 +371,7 @@ mod tests {
     use crate::system::{Atom, Name, Residue, Topology};
     use crate::vec3::{Vec3, vec3};
 
-    /// A trajectory of one atom without frames.
+    /// Creates a trajectory of one atom without frames.
     fn empty(path: &Path, periodic: bool) {
         let name = Name::new("AR");
         let atom = Atom { name, type_name: name, element: 18, mass: 39.948, charge: 0.0, lj_type: 0, residue: 0 };
@@ -386,7 +390,7 @@ mod tests {
         TrajectoryWriter::create(path, &contents).unwrap().close().unwrap();
     }
 
-    /// A flush goes through all chunks that the library keeps.
+    /// A flush goes through all chunks in the library's cache, so only chunks that are being filled may be kept.
     #[test]
     fn only_chunks_that_are_being_filled_are_kept() {
         let directory = tempfile::tempdir().unwrap();
@@ -417,10 +421,11 @@ mod tests {
         let places = [vec3(1.0, 2.0, 3.0)];
         [1, 2, 3].map(|step| frame(step, &places)).into_iter().collect::<Result<Vec<_>>>().unwrap();
         assert_eq!(writer.sync().unwrap().count, 3);
-        // as a kill at this moment leaves it
+        // copy of the file as a kill at this moment leaves it
         let killed = directory.path().join("killed.h5md");
         fs::copy(&path, &killed).unwrap();
-        // HDF5 File Format Specification 3.0, superblock version 3: the end of the file at byte 28; other tools trust it
+        // HDF5 File Format Specification 3.0, superblock version 3: the end of the file is at byte 28; other tools
+        // rely on it
         let bytes = fs::read(&killed).unwrap();
         assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
         assert_eq!(repair(&killed).unwrap().info.frames, 3);
