@@ -36,8 +36,8 @@ fn advise(start: *mut u8, size: usize) {
     let _ = (start, size);
 }
 
-// SAFETY: everything is passed on to the system's allocator, each block with the same layout when it is allocated and when
-// it is freed, since `large` depends on nothing but the layout.
+// SAFETY: all calls are forwarded to the system's allocator. A block has the same layout when it is allocated and
+// when it is freed, since `large` depends on the layout alone.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(layout) = large(layout) else {

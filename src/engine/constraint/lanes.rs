@@ -21,7 +21,7 @@ impl Lanes {
     /// All lanes zero.
     pub const ZERO: Self = Lanes([0.0; LANES]);
 
-    /// The same number in every lane.
+    /// A vector with one number in every lane.
     #[inline(always)]
     pub const fn splat(value: f64) -> Self {
         Lanes([value; LANES])

@@ -46,7 +46,8 @@ pub struct Motion<'a> {
 }
 
 impl Motion<'_> {
-    /// The same positions and velocities with another 1/dt (1/ps), by which velocities are corrected.
+    /// Returns a handle to the same positions and velocities with another 1/dt (1/ps), by which velocities are
+    /// corrected.
     ///
     /// # Safety
     /// As for [`SharedVectors::again`].

@@ -9,7 +9,7 @@ use crate::simd::Level;
 use crate::system::{Constraint, Constraints, Settle};
 use crate::vec3::{Mat3, vec3};
 
-/// With this relative tolerance only the rounding of positions of a few nm (4e-16 nm) is left in bonds of 0.1 nm.
+/// Relative tolerance that leaves only the rounding of positions of a few nm (4e-16 nm) in bonds of 0.1 nm.
 const TIGHT: f64 = 1e-13;
 /// Two solvers iterated to [`TIGHT`] may differ by the tolerance times the bond length and a small condition number.
 const SAME_POSITION: f64 = 1e-12;

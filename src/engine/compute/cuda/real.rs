@@ -71,9 +71,7 @@ pub(super) unsafe fn multiply<T: Real>(
             let (alpha, beta) = (alpha.cast::<$real>(), beta.cast::<$real>());
             // SAFETY: guaranteed by the caller; the number type matches `T::PRECISION`, and the library reads the
             // factors before it returns
-            unsafe {
-                $function(handle, first, second, m, n, k, alpha, b, b_leading, a, a_leading, beta, c, c_leading)
-            }
+            unsafe { $function(handle, first, second, m, n, k, alpha, b, b_leading, a, a_leading, beta, c, c_leading) }
         }};
     }
     match T::PRECISION {
