@@ -207,7 +207,7 @@ pub struct Target {
 pub struct ScaleFactors {
     /// μ along x, y, z, for cell vectors and positions of group centres
     pub lengths: Vec3,
-    /// ν, for velocities of group centres
+    /// velocity factor ν for group centres
     pub velocities: Vec3,
 }
 
@@ -283,7 +283,7 @@ pub struct BoxScaling {
     pub coupling: PressureCoupling,
     /// relaxation of each independent extent of the cell
     pub relaxations: [Relaxation; 3],
-    /// γ₀ of the xy plane, kJ/mol/nm²
+    /// surface tension γ₀ of the xy plane, kJ/mol/nm²
     pub surface_tension: f64,
 }
 

@@ -82,12 +82,12 @@ pub fn lead_work(timestep: f64, product: f64) -> f64 {
 /// How reciprocal space takes part in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum LongRange {
-    /// its forces act like all others
+    /// mesh forces act like all others
     #[default]
     Ordinary,
-    /// it is not computed
+    /// reciprocal space is not computed
     Skipped,
-    /// its forces are kept separate, and act with a weight
+    /// mesh forces are kept separate, and act with a weight
     Apart {
         /// weight of the impulse; zero if only energy and virial are needed
         weight: u32,

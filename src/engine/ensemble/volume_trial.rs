@@ -52,9 +52,9 @@ pub struct VolumeTrial {
     pub directions: &'static [usize],
     /// P₀, kJ/mol/nm³
     pub pressure: f64,
-    /// γ₀ of the xy plane, kJ/mol/nm²
+    /// surface tension γ₀ of the xy plane, kJ/mol/nm²
     pub surface_tension: f64,
-    /// β of the material, nm³ mol/kJ
+    /// compressibility β of the material, nm³ mol/kJ
     pub compressibility: f64,
     /// kT, kJ/mol
     pub kt: f64,

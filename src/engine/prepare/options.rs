@@ -41,7 +41,7 @@ pub struct ForceOptions {
     pub coulomb_modifier: Modifier,
     /// treatment of Lennard-Jones interactions beyond the cutoff
     pub dispersion_correction: Setting<DispersionCorrection<LjPmeSpec>>,
-    /// which bonds are constrained
+    /// constrained bonds
     pub constraints: ConstraintKind,
     /// whether waters are rigid
     pub rigid_water: bool,
@@ -172,14 +172,14 @@ pub enum ElectrostaticsSpec {
 pub enum PmeSpec {
     /// given parameters; no tuning
     Explicit {
-        /// α in 1/nm
+        /// Ewald splitting parameter α in 1/nm
         alpha: f64,
         /// grid points along a, b, c
         grid: [usize; 3],
         /// B-spline order
         order: usize,
     },
-    /// α from erfc(α·cutoff) = 1e-5; tuning keeps the accuracy of this spacing
+    /// maximum grid spacing; α follows from erfc(α·cutoff) = 1e-5, and tuning keeps the accuracy of this spacing
     Spacing {
         /// maximum grid spacing in nm
         spacing: f64,
@@ -196,7 +196,7 @@ pub enum PmeSpec {
 pub enum LjPmeSpec {
     /// given parameters
     Explicit(PmeParameters),
-    /// α such that 10⁻³ of r⁻⁶ is left in direct space at the cutoff
+    /// maximum grid spacing; α leaves 10⁻³ of r⁻⁶ in direct space at the cutoff
     Spacing {
         /// maximum grid spacing in nm
         spacing: f64,
@@ -211,10 +211,10 @@ pub enum LjPmeSpec {
 pub enum TuningMethod {
     /// the conventional choice: lists for 20 steps, PME of order 4
     Off,
-    /// by a cost model, with the same result in every run
+    /// the choice of a cost model, with the same result in every run
     #[default]
     Model,
-    /// by timing the best candidates of the cost model
+    /// the fastest of the cost model's best candidates, by timing
     Measure,
 }
 
