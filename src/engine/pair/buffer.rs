@@ -227,12 +227,12 @@ impl<'a> BufferEstimate<'a> {
         BufferEstimate { system, settings, classes, pairs, volume, kt, timestep, coulomb_slopes, corrections, costs }
     }
 
-    /// The same estimate with other cutoffs and Coulomb parameters.
+    /// Returns the same estimate with other cutoffs and Coulomb parameters.
     pub fn with_settings(&self, settings: ForceSettings) -> Self {
         BufferEstimate { settings, coulomb_slopes: coulomb_slopes(&settings), ..self.clone() }
     }
 
-    /// The same estimate for lists of single j-atoms against i-blocks of 32, as on a GPU.
+    /// Returns the same estimate for lists of single j-atoms against i-blocks of 32, as on a GPU.
     pub fn of_single_atoms(self) -> Self {
         BufferEstimate { corrections: [SINGLE; 2], costs: GPU, ..self }
     }

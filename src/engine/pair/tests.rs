@@ -87,7 +87,7 @@ impl Case {
         }
     }
 
-    /// The same case, with the charge removed from every second atom that has Lennard-Jones interactions.
+    /// Removes the charge from every second atom that has Lennard-Jones interactions.
     fn with_uncharged(self) -> Self {
         Case { apart: (0..self.positions.len()).map(|i| i % 6 == 0).collect(), ..self }
     }

@@ -110,7 +110,8 @@ impl Default for ForceOptions {
 }
 
 impl ForceOptions {
-    /// The defaults of the input file with `cutoff = "none"`, for systems without a periodic cell: all pairs, plain 1/r.
+    /// The defaults of the input file with `cutoff = "none"`, for systems without a periodic cell: all pairs, plain
+    /// 1/r.
     pub fn all_pairs() -> Self {
         ForceOptions {
             cutoff: Setting::Given(None),

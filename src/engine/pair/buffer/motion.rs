@@ -21,7 +21,7 @@ pub(super) struct Class {
 pub(super) struct Motion {
     /// translating mass, amu: the mass of the group for atoms with constraints
     pub translating: f64,
-    /// for atoms with constraints: the atom's mass (amu), and its distance from the centre of rotation (nm)
+    /// mass of the atom (amu) and its distance from the centre of rotation (nm); only for atoms with constraints
     pub rotating: Option<(f64, f64)>,
 }
 
