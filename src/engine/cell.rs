@@ -120,8 +120,8 @@ impl PeriodicCell {
         [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
     }
 
-    /// The largest cutoff (nm) for which the minimum image of this reduced cell is the only image needed:
-    /// half the smallest diagonal element.
+    /// Largest cutoff (nm) for which the minimum image is the only image needed: half of the smallest diagonal element of
+    /// this reduced cell.
     pub fn max_cutoff(&self) -> f64 {
         0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
     }
@@ -356,7 +356,7 @@ mod tests {
         let v = vec3(0.3, -0.7, 1.1);
         let back = Vec3::from(axes.map(|axis| turned(v).dot(axis)));
         assert!((back - v).norm() < 1e-12, "{back:?}");
-        // left-handed, flat, and not a number
+        // left-handed, flat, and NaN
         for rows in [
             [rows[1], rows[0], rows[2]],
             [rows[0], rows[0], rows[2]],

@@ -22,7 +22,7 @@ pub struct ListOrigins {
     pub pruned: State,
 }
 
-/// A backend, and the age of its pair lists.
+/// A backend together with the age of its pair lists.
 ///
 /// The example computes the energy of two argon atoms at the minimum of their potential, which is −ε:
 ///

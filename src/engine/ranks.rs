@@ -27,7 +27,7 @@ pub trait Network: Send + Sync {
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
 }
 
-/// This process as one of the ranks that the launcher started. Clones stand for the same process.
+/// Handle of a process among the ranks that the launcher started. Clones stand for the same process.
 #[derive(Clone)]
 pub struct Ranks {
     rank: usize,
@@ -42,7 +42,7 @@ impl Ranks {
         Ranks { rank: 0, count: 1, network: None }
     }
 
-    /// This process as rank `rank` of `count` ranks, connected by a network.
+    /// Makes the handle of rank `rank` among `count` ranks, connected by a network.
     pub fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
         Ranks { rank, count, network: Some(network).filter(|_| count > 1) }
     }

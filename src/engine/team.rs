@@ -244,7 +244,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One call of [`Team::for_each`].
+/// State of a call of [`Team::for_each`].
 struct Region<'a, W> {
     team: &'a Team,
     turn: Option<MutexGuard<'a, ()>>,

@@ -107,7 +107,7 @@ impl Fft3 {
         [self.size[0], self.size[1], self.size[2] / 2 + 1]
     }
 
-    /// Transforms `real`, which is overwritten, into `complex`.
+    /// Transforms `real` into `complex`. `real` is overwritten.
     pub fn forward<T: FftReal>(&mut self, real: &mut [T], complex: &mut [Complex<T>]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;

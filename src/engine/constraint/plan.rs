@@ -241,7 +241,7 @@ impl ConstraintPlan {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
         let velocities = &SharedVectors::new(velocities);
         self.sections.par_iter().try_for_each(|section| {
-            // SAFETY: as in `apply`; sections share no atom
+            // SAFETY: all atoms are in range, and sections share no atom
             unsafe {
                 for_each_block!(self, section, [coupled settles shakes1 shakes2 shakes3 shakes4], |block| {
                     block.project(positions, velocities)?

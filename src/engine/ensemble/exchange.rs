@@ -53,7 +53,7 @@ impl Conditions {
 /// Energies and volume of a replica at an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// potential energy in its state, kJ/mol
+    /// potential energy with the Hamiltonian of its own state, kJ/mol
     pub own: f64,
     /// potential energy with the Hamiltonian of the state that it may get, kJ/mol
     pub other: f64,

@@ -39,7 +39,7 @@ impl Parts {
         self.starts.len().saturating_sub(1)
     }
 
-    /// True where no atom is selected.
+    /// Whether no atom is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -102,7 +102,7 @@ pub struct Grid {
     pub zone_starts: Vec<u32>,
     /// region that is divided into columns; `None` for the whole cell, all of whose atoms are in one zone
     pub region: Option<Region>,
-    /// atom of each slot, [`NO_ATOM`] where empty
+    /// atom of each slot; [`NO_ATOM`] for an empty slot
     pub slot_atom: Vec<u32>,
     /// slot of each atom
     pub atom_slot: Vec<u32>,

@@ -463,7 +463,7 @@ fn upper_triangle(cluster: usize) -> u32 {
 /// A pair list, in chunks.
 #[derive(Clone, Debug, Default)]
 pub struct PairList {
-    /// one chunk for each [`CHUNK_BLOCKS`] blocks
+    /// chunks of [`CHUNK_BLOCKS`] blocks each
     pub chunks: Vec<ListChunk>,
     generation: u64,
 }

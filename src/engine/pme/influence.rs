@@ -12,7 +12,7 @@ use crate::vec3::Vec3;
 /// negligible.
 const VANISHING_MODULUS: f64 = 1e-7;
 
-/// The part of the influence function that depends on α, grid and order but not on the cell.
+/// The part of the influence function that depends on α, grid and order, but not on the cell.
 #[derive(Clone, Debug)]
 pub struct Influence {
     grid: [usize; 3],

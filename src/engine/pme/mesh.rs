@@ -28,7 +28,7 @@ const BOX: i32 = 25;
 /// Number of aliases on each side. The next alias is smaller by (3/4)^(2·order).
 const ALIASES: i32 = 3;
 
-/// The one-dimensional sums at a wave number.
+/// Sums along one dimension at a wave number.
 #[derive(Clone, Copy)]
 struct Line {
     /// wave number m, 1/nm

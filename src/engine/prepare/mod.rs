@@ -63,7 +63,7 @@ pub struct Files<'a> {
 pub struct Prepared {
     /// the system
     pub system: System,
-    /// initial state at step and time zero: molecules whole, `velocities` empty where the coordinates have none
+    /// initial state at step and time zero: molecules whole, `velocities` empty if the coordinates have none
     pub state: State,
     /// alternative PME parameters of the requested accuracy
     pub alternatives: Alternatives,

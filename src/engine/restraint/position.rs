@@ -97,7 +97,7 @@ impl PositionRestraints {
     /// Chooses periodic images by whole molecules, so that energies do not depend on the images stored in files, and
     /// computes the centre of mass. `positions` (nm, molecules whole) and `cell` are those of the start.
     ///
-    /// With center-of-mass scaling, references are put into their cell, molecule by molecule. The same is done
+    /// With centre-of-mass scaling, references are put into their cell, molecule by molecule. The same is done
     /// without scaling if their cell is that of the start. In the other cases images of references make no
     /// difference, or are part of the file's information. The centre is the centre of mass. Of equal restrained
     /// molecules in a row only the first counts, as in GROMACS. Atoms are taken in the image in which their molecule
@@ -231,7 +231,7 @@ mod tests {
         restraints.held = vec![Held::new(1, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.4, 0.4, 0.4))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert_eq!(restraints.center, vec3(0.1, 0.2, 0.3));
-        // the third and the first are not in a row
+        // the third and the first molecule are not in a row
         restraints.held = vec![Held::new(0, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.3, 0.4, 0.5))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert!((restraints.center - vec3(0.2, 0.3, 0.4)).norm() < 1e-15);

@@ -60,7 +60,7 @@ pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 pub struct Stream {
     key: [u32; 2],
     counter: [u32; 4],
-    /// the second half of the last block, and below it the second number of the last Box–Muller pair
+    /// the second half of the last block, and in the next field the second number of the last Box–Muller pair
     spare_word: Option<u64>,
     spare_gaussian: Option<f64>,
 }

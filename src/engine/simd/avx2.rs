@@ -55,7 +55,7 @@ impl Simd for Avx2 {
 #[derive(Clone, Copy)]
 pub(super) struct F256([__m256; 2]);
 
-/// One of the two registers.
+/// A register of the two.
 #[derive(Clone, Copy)]
 pub(super) struct Half(__m256);
 

@@ -34,7 +34,7 @@ pub struct Methods {
 pub struct CellHint {
     /// shape of the cell
     pub kind: BoxKind,
-    /// one angle for the cell in degrees; old coordinate files give no angles and mean this one
+    /// single angle of the cell in degrees, for old coordinate files without angles; `None` if unknown
     pub angle_degrees: Option<f64>,
 }
 

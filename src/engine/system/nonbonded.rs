@@ -243,7 +243,7 @@ mod tests {
             assert_eq!(off.exceptions(CombinationRule::LorentzBerthelot, &all), Some(vec![[1, 0]]), "{digits}");
             assert_eq!(off.rule(), None, "{digits}");
         }
-        // with three digits the table is too uncertain for a rule
+        // with four significant digits the table is too uncertain for a rule
         assert_eq!(printed(&exact, 3).rule(), None);
     }
 

@@ -12,8 +12,8 @@ pub struct Coupling {
     pub barostat_work: f64,
     /// ln of the length factors along x, y, z of a box scaling whose work has been counted by half so far
     pub pending_scaling: Vec3,
-    /// 1 − 1/λ for each temperature group, of a velocity rescaling whose work has been counted in part so far; empty
-    /// without a rescaling
+    /// pending part 1 − 1/λ of a velocity rescaling whose work has been counted in part so far, for each temperature
+    /// group; empty without a rescaling
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,

@@ -102,7 +102,8 @@ fn transpose(size: usize, values: &[f64]) -> Vec<f64> {
     (0..size * size).map(|index| values[(index % size) * size + index / size]).collect()
 }
 
-/// Slopes per grid step of the periodic cubic spline through each row: d_{j−1} + 4 d_j + d_{j+1} = 3 (f_{j+1} − f_{j−1}).
+/// Slopes per grid step of the periodic cubic spline through each row:
+/// d_{j−1} + 4 d_j + d_{j+1} = 3 (f_{j+1} − f_{j−1}).
 /// The inverse of this circulant matrix has the elements (zᵏ + zⁿ⁻ᵏ)/((1 − zⁿ) 2√3) with z = √3 − 2.
 fn spline_slopes(size: usize, values: &[f64]) -> Vec<f64> {
     let z = 3f64.sqrt() - 2.0;
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn smooth_surfaces_are_reproduced_to_fourth_order() {
-        // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: below 2·10⁻⁵ for each unit of f⁗, twice that here
+        // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: below 2·10⁻⁵ per unit of f⁗, twice that here
         let f = |phi: f64, psi: f64| phi.cos() * psi.sin() + psi.cos();
         let table = CmapTable::new(SIZE, &energies(f));
         let mut random = random(10);

@@ -22,7 +22,7 @@ pub enum LjSwitch<T> {
 pub struct ForceSwitch<T> {
     /// switching distance r₁, nm
     pub from: T,
-    /// A/α for α = 6 and 12
+    /// quotient A/α for α = 6 and 12
     pub square: [T; 2],
     /// B/α for α = 6 and 12
     pub cube: [T; 2],

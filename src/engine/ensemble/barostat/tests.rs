@@ -124,8 +124,8 @@ fn diffusion_error() -> f64 {
 
 #[test]
 fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
-    // ⟨1/V⟩ of Γ(N+1) is P₀/NkT. With ε = ln s of the extents, of compressibility β n/3 each, ε₁/n₁ − ε₂/n₂ = ln L_x − ln L_z
-    // has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
+    // ⟨1/V⟩ of Γ(N+1) is P₀/NkT. With ε = ln s of the extents, each with the compressibility β n/3, the difference
+    // ε₁/n₁ − ε₂/n₂ = ln L_x − ln L_z has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
     for (coupling, inverses) in [(PressureCoupling::SemiIsotropic, 1.5), (PressureCoupling::Anisotropic, 2.0)] {
         let mut gas = Gas::new(coupling, [true; 3], 0.0);
         let (count, kt) = (gas.count, BOLTZMANN * TEMPERATURE);
