@@ -80,8 +80,8 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.add_external_force(Box::new(force))
     }
 
-    /// Sets the restraints of a stage, which act from the next evaluation on. `progress` is the state of the
-    /// restraints at which a stage is resumed. A GPU refuses restraints of collective variables.
+    /// Sets the restraints of a stage, which act from the next evaluation on. `progress` is the state from
+    /// which a stage is resumed, empty at its start. A GPU refuses restraints of collective variables.
     pub fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         self.backend.restrain(restraints, progress)
     }

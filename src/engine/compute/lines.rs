@@ -430,8 +430,8 @@ mod tests {
         for length in (1..=40).chain([54, 64, 72, 77, 81, 96, 100, 108, 143]) {
             for level in Level::available() {
                 let [back, spectrum] = round(level, length, 3);
-                // each stage rounds by 6e-8 numbers of the size of √n, of which this is the largest of some hundred;
-                // a prime without a codelet is summed directly, which costs another factor √n
+                // largest of some hundred errors: each stage rounds numbers of the size of √n by 6e-8, and a prime
+                // without a codelet is summed directly, which adds another factor √n
                 let tolerance = 1e-6 * length as f64;
                 for k in 0..length {
                     for lane in [0, 7, 15] {

@@ -157,9 +157,9 @@ struct ClusterCorrection {
     slope: f64,
 }
 
-/// Correction for the outer list, whose clusters pairs are 4 × 8 atom pairs.
+/// Correction for the outer list, whose cluster pairs have 4 × 8 atom pairs.
 const OUTER: ClusterCorrection = ClusterCorrection { at_radius: 0.053, slope: 0.75 };
-/// Correction for the inner list: 2 × 8 atom pairs.
+/// Correction for the inner list, whose cluster pairs have 2 × 8 atom pairs.
 const INNER: ClusterCorrection = ClusterCorrection { at_radius: 0.095, slope: 0.92 };
 /// Correction for lists of single j-atoms against i-blocks of 32, as on a GPU, outer and inner: an atom within the
 /// radius of one of the 32 is listed for all of them.
