@@ -20,8 +20,8 @@
 //!   the kinetic energy at t by Σ dt²/8m (F + n S)², instead of Σ dt²/8m (F + S)² without impulses.
 //! - Between impulses velocities are ahead or behind by up to ½ n dt S/m (except half way at n = 2), so energies are
 //!   measured at impulses only. A measurement at another step would compute S without applying it.
-//! - Constraint forces respond to the forces that act. The measured constraint virial is that of the step, less (w −
-//!   1) times that of the response to S alone. The response is linear: m Δa, where Δa is the change that the
+//! - Constraint forces respond to the forces that act. The measured constraint virial is that of the step, less
+//!   (w − 1) times that of the response to S alone. The response is linear: m Δa, where Δa is the change that the
 //!   constraints at x(t) make to S/m. For rigid groups the pressure is then exactly that of their centres.
 //!
 //! Thermostats that multiply velocities, and barostats, act at impulses. The second half of the work of a barostat

@@ -94,8 +94,8 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
 
 /// Stochastic velocity rescaling: K follows a first-order relaxation with the noise that makes it canonical.
 ///
-/// With c = exp(−Δt/τ), f degrees of freedom, a normal number R and the sum S of f − 1 squared normal numbers, λ² = c
-/// + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)).
+/// With c = exp(−Δt/τ), f degrees of freedom, a normal number R and the sum S of f − 1 squared normal numbers,
+/// λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)).
 /// Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of the root of the first square.
 /// `interval` Δt in ps; τ = 0 draws a new K. The relaxation is solved exactly, so that Δt may be any number of steps.
 /// The random numbers are those of (seed, step, group).

@@ -13,10 +13,10 @@ pub enum Potential {
     Force(f64),
 }
 
-/// Harmonic well with a flat bottom: E = ½ k e², with the excess e of δ = ξ − ξ₀ over the flat bottom: δ − a where δ
-/// > a, δ + b where δ < −b, else 0. For a periodic variable δ is the nearest of its images. Beyond an excess |e| of w
-/// the energy is linear with the slope at w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS' distance
-/// restraints.
+/// Harmonic well with a flat bottom: E = ½ k e², with the excess e of δ = ξ − ξ₀ over the flat bottom:
+/// δ − a where δ > a, δ + b where δ < −b, else 0. For a periodic variable δ is the nearest of its images. Beyond an
+/// excess |e| of w the energy is linear with the slope at w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS'
+/// distance restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
     /// centre ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable there

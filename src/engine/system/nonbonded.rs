@@ -177,8 +177,8 @@ impl Nonbonded {
         }
     }
 
-    /// Maximum relative errors of [`Self::combined`] due to the errors of both types, to first order: δσ/σ = (δc6/c6
-    /// + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
+    /// Maximum relative errors of [`Self::combined`] due to the errors of both types, to first order:
+    /// δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
     fn combined_rounding(&self, rule: CombinationRule, a: u32, b: u32) -> [f64; 2] {
         let ([a6, a12], [b6, b12]) = (self.relative_rounding(a, a), self.relative_rounding(b, b));
         match rule {

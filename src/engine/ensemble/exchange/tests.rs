@@ -139,7 +139,7 @@ fn velocities_are_scaled_and_the_work_is_booked() {
     let masses = [2.0, 3.0];
     scale_velocities(&mut state, &masses, 1.5, 1);
     assert_eq!(state.velocities[1], vec3(0.0, -3.0, 0.0));
-    // K was 7
+    // the kinetic energy was 7 kJ/mol
     assert_eq!(state.coupling.thermostat_work, 1.25 * 7.0);
     assert_eq!(state.coupling.pending_rescaling, [1.0 - 1.0 / 1.5]);
     // another factor at once gives the same as one factor of both
