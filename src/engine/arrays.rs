@@ -1,26 +1,27 @@
-//! Arrays made element by element in code that must inline.
+//! Builds and maps fixed-size arrays in functions that are always inlined.
 //!
-//! The methods of the standard library need not be inlined: the compiler may leave a call to `<[T; N]>::map` in a loop, and
-//! where it does, the closure inside is compiled without the instruction set of its caller. These functions always merge
-//! into it.
+//! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. The
+//! closure is then compiled without the instruction set of its caller. The functions of this module always merge into
+//! their caller.
 
 use std::mem::MaybeUninit;
 
-/// The array of f(0), f(1), …, f(N − 1), as [`std::array::from_fn`] makes it.
+/// Returns the array of f(0), f(1), …, f(N − 1), as [`std::array::from_fn`] does.
 #[inline(always)]
 pub fn from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
     let mut array = [const { MaybeUninit::uninit() }; N];
     for k in 0..N {
         array[k] = MaybeUninit::new(f(k));
     }
-    // SAFETY: an array of `MaybeUninit` has the layout of the array of its elements, and all of these have been written
+    // SAFETY: an array of `MaybeUninit` has the layout of the array of its elements, and the loop has written every
+    // element
     unsafe { array.as_ptr().cast::<[T; N]>().read() }
 }
 
-/// The array of f of each element, as the method `map` of arrays makes it.
+/// Returns the array of f applied to each element, as the method `map` of arrays does.
 #[inline(always)]
 pub fn map<T: Copy, U, const N: usize>(array: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
-    // not by `from_fn`: of two closures, one in the other, the compiler may leave the inner one as a call
+    // does not call `from_fn`: the compiler may not inline the inner one of two nested closures
     let mut mapped = [const { MaybeUninit::uninit() }; N];
     for k in 0..N {
         mapped[k] = MaybeUninit::new(f(array[k]));

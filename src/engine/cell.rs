@@ -1,8 +1,8 @@
 //! The periodic cell: orthorhombic or triclinic, in the reduced lower-triangular form.
 //!
-//! Row vectors a = (a_x, 0, 0), b = (b_x, b_y, 0), c = (c_x, c_y, c_z) with
-//! |b_x| ≤ a_x/2, |c_x| ≤ a_x/2, |c_y| ≤ b_y/2 (the convention of GROMACS and OpenMM).
-//! Where there is no cell (vacuum), the owner holds `Option<PeriodicCell>` = `None`.
+//! Row vectors a = (a_x, 0, 0), b = (b_x, b_y, 0), c = (c_x, c_y, c_z) with |b_x| ≤ a_x/2, |c_x| ≤ a_x/2, |c_y| ≤
+//! b_y/2 (the convention of GROMACS and OpenMM). Systems in vacuum have no cell: their owner holds
+//! `Option<PeriodicCell>` = `None`.
 
 use crate::vec3::{Vec3, vec3};
 
@@ -24,9 +24,9 @@ pub struct PeriodicCell {
     rows: [Vec3; 3],
 }
 
-/// cos of the truncated octahedron's angle is −1/3; files print it as 109.4712190°.
+/// Exact angle of a truncated octahedron, acos(−1/3). Files print it as 109.4712190°.
 const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
-/// Printed angles carry 7 decimals at best; within this of the exact value they mean the exact value.
+/// Angles within this distance of the exact value are replaced by it, since printed angles have 7 decimals at most.
 const OCTAHEDRON_SNAP_DEGREES: f64 = 1e-4;
 
 impl PeriodicCell {
@@ -35,8 +35,8 @@ impl PeriodicCell {
         Self { rows: [vec3(edges[0], 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])] }
     }
 
-    /// From three row vectors (nm) with a along x and b in the xy plane, reduced on the way.
-    /// `None` where the vectors are not of that form, not finite, or span no positive volume.
+    /// Makes a cell from three row vectors (nm) with a along x and b in the xy plane, and reduces them. `None` if the
+    /// vectors do not have that form, are not finite, or span no positive volume.
     pub fn from_rows(rows: [Vec3; 3]) -> Option<Self> {
         let [a, mut b, mut c] = rows;
         let lower_triangular = a.y == 0.0 && a.z == 0.0 && b.z == 0.0;
@@ -51,9 +51,9 @@ impl PeriodicCell {
         Some(Self { rows: [a, b, c] })
     }
 
-    /// From three row vectors (nm) in any orientation, with the axes to which the cell is turned: in its frame a vector v is
-    /// (v·e₁, v·e₂, v·e₃), with e₁ along a and e₂ in the plane of a and b. `None` where the vectors are not finite, or are
-    /// not right-handed.
+    /// Makes a cell from three row vectors (nm) in any orientation. Returns also the axes e₁ along a, e₂ in the plane
+    /// of a and b, and e₃, so that a vector v is (v·e₁, v·e₂, v·e₃) in the frame of the cell. `None` if the vectors
+    /// are not finite or not right-handed.
     pub fn from_vectors(rows: [Vec3; 3]) -> Option<(Self, [Vec3; 3])> {
         let [a, b, c] = rows;
         let normal = a.cross(b);
@@ -68,8 +68,8 @@ impl PeriodicCell {
         Some((cell, [e1, e2, e3]))
     }
 
-    /// From edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a and b.
-    /// `None` where they describe no cell. Angles of a truncated octahedron are snapped to acos(−1/3).
+    /// Makes a cell from edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a
+    /// and b. `None` if they describe no cell. Angles of a truncated octahedron are snapped to acos(−1/3).
     pub fn from_lengths_angles(lengths: [f64; 3], angles_degrees: [f64; 3]) -> Option<Self> {
         let [a, b, c] = lengths;
         if lengths.iter().any(|&length| length <= 0.0) || !angles_degrees.iter().all(|&v| 0.0 < v && v < 180.0) {
@@ -120,8 +120,8 @@ impl PeriodicCell {
         [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
     }
 
-    /// The largest cutoff (nm) for which the minimum image of this reduced cell is the only image needed:
-    /// half the smallest diagonal element.
+    /// Largest cutoff (nm) for which the minimum image is the only image needed: half of the smallest diagonal element of
+    /// this reduced cell.
     pub fn max_cutoff(&self) -> f64 {
         0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
     }
@@ -131,21 +131,21 @@ impl PeriodicCell {
         Self { rows: self.rows.map(|row| row * factor) }
     }
 
-    /// Cell stretched along x, y, z by `factors`; it stays reduced.
+    /// Cell stretched along x, y, z by `factors`. The result is reduced, too.
     pub fn stretched(&self, factors: Vec3) -> Self {
         Self { rows: self.rows.map(|row| row.stretched(factors)) }
     }
 
-    /// The factors along x, y, z by which this cell was stretched since it was `before`.
+    /// Factors along x, y, z that stretch the cell `before` into this one.
     pub fn stretch_since(&self, before: &Self) -> Vec3 {
         let diagonal = |cell: &Self| [cell.rows[0].x, cell.rows[1].y, cell.rows[2].z];
         let ([x, y, z], [a, b, c]) = (diagonal(self), diagonal(before));
         vec3(x / a, y / b, z / c)
     }
 
-    /// The same lattice by the vectors that correspond to those of `other`, reduced or not. Of a lattice with two reduced forms
-    /// (a dodecahedron, where a component of c is half of a) rounding in a file chooses one; fractional coordinates of two
-    /// cells go together only where their vectors do.
+    /// Returns the same lattice with the vectors that correspond to those of `other`, reduced or not. Some lattices
+    /// have two reduced forms (a dodecahedron, where a component of c is half of a), and rounding in a file chooses
+    /// one of them. Fractional coordinates of two cells are comparable only if their vectors correspond.
     pub fn corresponding_to(&self, other: &Self) -> Self {
         let ([a, mut b, mut c], [x, y, z]) = (self.rows, other.rows);
         b = b + a * (y.x / x.x - b.x / a.x).round();
@@ -176,12 +176,13 @@ impl PeriodicCell {
         self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
     }
 
-    /// Displacement reduced by whole lattice vectors, z first. It is the minimum image where that is shorter than
-    /// [`Self::max_cutoff`], which holds for pairs within the cutoff; else use [`Self::minimum_image`].
+    /// Displacement reduced by whole lattice vectors, z first. The result is the minimum image if that is shorter
+    /// than [`Self::max_cutoff`], as for all pairs within the cutoff. Use [`Self::minimum_image`] for longer
+    /// distances.
     #[inline(always)]
     pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
-        // nearly always true, and then all three roundings below give zero
+        // true for nearly all displacements; all three roundings below would give zero
         if d.z.abs() < 0.5 * c.z && d.y.abs() < 0.5 * b.y && d.x.abs() < 0.5 * a.x {
             return d;
         }
@@ -191,20 +192,20 @@ impl PeriodicCell {
         d
     }
 
-    /// The shortest periodic image of a displacement (nm), in every cell and at every distance.
+    /// The shortest periodic image of a displacement (nm), for every cell and every distance.
     pub fn minimum_image(&self, d: Vec3) -> Vec3 {
         d + self.shift(self.nearest_image(d))
     }
 
-    /// The image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm); zero where `d` is
-    /// itself the shortest.
+    /// The image n for which `d + shift(n)` is the shortest periodic image of the displacement `d` (nm). Zero if `d`
+    /// is the shortest already.
     ///
-    /// The closest lattice point is found by enumeration, axis c first, each axis outward from its nearest value until its
-    /// own component is longer than the shortest image so far (Schnorr and Euchner, Math. Program. 66, 181 (1994),
-    /// doi:10.1007/BF01581144). At most [`MOST_IMAGES`] values of an axis are tried.
+    /// The closest lattice point is found by enumeration: axis c first, each axis outward from its nearest value
+    /// until its own component is longer than the shortest image so far (Schnorr and Euchner, Math. Program. 66, 181
+    /// (1994), doi:10.1007/BF01581144). At most [`MOST_IMAGES`] values of an axis are tried.
     pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
         let square = d.norm_squared();
-        // no lattice vector is shorter than twice this
+        // every lattice vector is at least twice as long as `max_cutoff`
         if square < self.max_cutoff().powi(2) || !square.is_finite() {
             return [0; 3];
         }
@@ -232,13 +233,12 @@ impl PeriodicCell {
         nearest.map(|n| n as i32).to_array()
     }
 
-    /// Position wrapped into the parallelepiped 0 ≤ s < 1, and the lattice image it was taken from:
-    /// `wrapped + shift(image) = r`.
+    /// Position wrapped into the parallelepiped 0 ≤ s < 1, and its lattice image: `wrapped + shift(image) = r`.
     pub fn wrap(&self, r: Vec3) -> (Vec3, [i32; 3]) {
         let image = self.to_fractional(r).map(f64::floor);
         let mut wrapped = r - self.to_cartesian(image);
         let mut image = image.map(|v| v as i32).to_array();
-        // rounding can leave s = 1 exactly; one more fold keeps the half-open promise
+        // rounding can leave s = 1 exactly; wrapping once more guarantees s < 1
         let again = self.to_fractional(wrapped).map(f64::floor).map(|v| v as i32).to_array();
         if again != [0, 0, 0] {
             wrapped -= self.shift(again);
@@ -250,20 +250,21 @@ impl PeriodicCell {
     }
 }
 
-/// Whole lattice vectors to take out. Ties stay as they are: a truncated octahedron has c_y = −b_y/2, and rounding
-/// must not turn a reduced cell into another of the same lattice each time it is read.
+/// Number of whole lattice vectors to remove. Ties are left unchanged: a truncated octahedron has c_y = −b_y/2, and
+/// rounding must not turn a reduced cell into another of the same lattice each time it is read.
 fn excess(ratio: f64) -> f64 {
     const TIE: f64 = 1e-9;
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
 }
 
-/// Values of one axis that [`PeriodicCell::nearest_image`] tries: enough for reduced cells whose edges differ by less than a
-/// factor of 60.
+/// Number of values that [`PeriodicCell::nearest_image`] tries for one axis. Enough for reduced cells whose edges
+/// differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
-/// Relative difference of squared lengths below which two images are equally near, some roundings; the one at hand stays.
+/// Relative difference of squared lengths below which two images count as equally near: several roundings. The
+/// current image is kept then.
 const EQUAL: f64 = 1e-13;
 
-/// Whole numbers in the order of their distance from `value`.
+/// Integers in the order of their distance from `value`.
 fn outward(value: f64) -> impl Iterator<Item = f64> {
     let nearest = value.round();
     let side = if value < nearest { -1.0 } else { 1.0 };
@@ -274,12 +275,13 @@ fn outward(value: f64) -> impl Iterator<Item = f64> {
     (0..MOST_IMAGES).map(move |index| nearest + offset(index))
 }
 
-/// The shortest periodic image of a displacement, where there may be no cell.
+/// The shortest periodic image of a displacement. `cell` is `None` in vacuum, and the displacement is returned
+/// unchanged.
 pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     cell.map_or(d, |cell| cell.minimum_image(d))
 }
 
-/// [`PeriodicCell::image_within_cutoff`], where there may be no cell.
+/// [`PeriodicCell::image_within_cutoff`]. `cell` is `None` in vacuum, and the displacement is returned unchanged.
 #[inline(always)]
 pub fn displacement_within_cutoff(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     match cell {
@@ -304,7 +306,7 @@ mod tests {
         assert!((octahedron().volume() / expected - 1.0).abs() < 1e-12);
     }
 
-    /// Box lines of two gro files of a rhombic dodecahedron: rounding makes c of the second reducible, by -a - b.
+    /// Box lines of two gro files of a rhombic dodecahedron. Rounding makes c of the second box reducible, by -a - b.
     #[test]
     fn a_dodecahedron_corresponds_to_another_in_spite_of_rounding() {
         let [first, second] = [[7.03058, 4.97137, 3.51529], [7.02449, 4.96707, 3.51225]].map(|[edge, height, half]| {
@@ -346,7 +348,7 @@ mod tests {
 
     #[test]
     fn vectors_in_any_orientation_are_turned() {
-        // the rows of a cell turned by 90° about x and then z: (x, y, z) becomes (z, x, y)
+        // the rows of a cell rotated by 90° about x and then about z: (x, y, z) becomes (z, x, y)
         let rows = [vec3(3.0, 0.0, 0.0), vec3(1.0, 4.0, 0.0), vec3(-1.0, 1.0, 5.0)];
         let turned = |v: Vec3| vec3(v.z, v.x, v.y);
         let (cell, axes) = PeriodicCell::from_vectors(rows.map(turned)).expect("a cell");
@@ -354,7 +356,7 @@ mod tests {
         let v = vec3(0.3, -0.7, 1.1);
         let back = Vec3::from(axes.map(|axis| turned(v).dot(axis)));
         assert!((back - v).norm() < 1e-12, "{back:?}");
-        // left-handed, flat, and not a number
+        // left-handed, flat, and NaN
         for rows in [
             [rows[1], rows[0], rows[2]],
             [rows[0], rows[0], rows[2]],
@@ -391,7 +393,7 @@ mod tests {
         assert!((cell.image_within_cutoff(moved) - d).norm() < 1e-12);
     }
 
-    /// Rectangular, octahedral, dodecahedral, hexagonal, and reduced but strongly skewed.
+    /// Rectangular, octahedral, dodecahedral, hexagonal and strongly skewed cells, all of them reduced.
     fn cells() -> impl Strategy<Value = PeriodicCell> {
         let edges = [0.5f64..4.0, 0.5..4.0, 0.5..4.0];
         (0..5, edges, [-0.5f64..0.5, -0.5..0.5, -0.5..0.5]).prop_map(|(kind, [x, y, z], [bx, cx, cy])| {
@@ -408,7 +410,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// By trying all images within four lattice vectors of the reduced displacement, more than these cells need.
+        /// The test tries all images within four lattice vectors of the reduced displacement, which is more than
+        /// these cells need.
         #[test]
         fn the_minimum_image_is_the_shortest_of_all(cell in cells(), s in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0]) {
             let d = cell.to_cartesian(Vec3::from(s));

@@ -1,7 +1,8 @@
-//! A system on a device: positions in, forces out.
+//! A system on a device: takes positions, returns forces.
 //!
-//! A [`Context`] owns a backend and knows the age of its pair lists: it builds, prunes and renews them before the force
-//! evaluation that needs them. Dynamics, minimisation, single points and comparisons all get their forces here.
+//! A [`Context`] owns a backend and tracks the age of its pair lists: it builds, prunes and renews them before the
+//! force evaluation that needs them. Dynamics, minimisation, single points and comparisons all get their forces from
+//! a `Context`.
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::ensemble::refreshment::Refreshment;
@@ -11,18 +12,19 @@ use crate::pair::ListSchedule;
 use crate::restraint::{RestraintProgress, Restraints};
 use crate::system::State;
 
-/// Positions and cell that the present pair lists were made from: what a restart needs to make the same lists again.
+/// Positions and cell from which the current pair lists were built. A restart needs them to build the same lists
+/// again.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListOrigins {
-    /// at the last search
+    /// state at the last pair search
     pub rebuilt: State,
-    /// at the last pruning
+    /// state at the last pruning
     pub pruned: State,
 }
 
-/// A backend, and the age of its pair lists.
+/// A backend together with the age of its pair lists.
 ///
-/// Energy of two atoms of argon at the minimum of their potential, which is −ε:
+/// The example computes the energy of two argon atoms at the minimum of their potential, which is −ε:
 ///
 /// ```
 /// use md_engine::backend::{Host, Reference, Workload};
@@ -47,13 +49,13 @@ pub struct ListOrigins {
 /// ```
 pub struct Context<B: Backend + ?Sized = dyn Backend> {
     schedule: ListSchedule,
-    /// steps since the outer list was built; none where there is none yet
+    /// steps since the outer list was built; `None` before the first build
     age: Option<u64>,
     backend: Box<B>,
 }
 
 impl<B: Backend + ?Sized> Context<B> {
-    /// Around a backend that has no lists yet and was made for this schedule.
+    /// Wraps a backend that was made for this schedule and has no pair lists yet.
     pub fn new(backend: Box<B>, schedule: ListSchedule) -> Self {
         Context { schedule, age: None, backend }
     }
@@ -63,45 +65,46 @@ impl<B: Backend + ?Sized> Context<B> {
         &self.schedule
     }
 
-    /// The backend, for everything else that is done with the state.
+    /// The backend, for all other operations on the state.
     pub fn backend(&self) -> &B {
         &self.backend
     }
 
-    /// As [`Context::backend`].
+    /// The backend for modification, see [`Context::backend`].
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.backend
     }
 
-    /// Adds a force of the user's own, which acts from the next evaluation on; a GPU refuses it.
+    /// Adds a user-defined force, which acts from the next evaluation on. A GPU refuses it.
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
         self.backend.add_external_force(Box::new(force))
     }
 
-    /// The restraints of a stage from the next evaluation on; a GPU refuses those of collective variables. The stage begins, or
-    /// goes on after what has been `progress`.
+    /// Sets the restraints of a stage, which act from the next evaluation on. `progress` is the state from
+    /// which a stage is resumed, empty at its start. A GPU refuses restraints of collective variables.
     pub fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         self.backend.restrain(restraints, progress)
     }
 
-    /// Take over positions, velocities, cell and couplings. Lists stay as they are.
+    /// Sets positions, velocities, cell and couplings. Pair lists are kept.
     pub fn set_state(&mut self, state: &State) -> Result<()> {
         self.backend.upload(state)
     }
 
-    /// Make the lists of a checkpoint again, which were built `age` steps ago. The state is to be set after that.
+    /// Rebuilds the pair lists of a checkpoint, which were built `age` steps ago. The caller sets the state
+    /// afterwards.
     pub fn restore_lists(&mut self, origins: &ListOrigins, age: u64) -> Result<()> {
         self.backend.upload(&origins.rebuilt)?;
         self.backend.build_lists()?;
         self.backend.upload(&origins.pruned)?;
-        // these are the positions that were predicted
+        // `origins.pruned` holds the predicted positions already, so the pruning predicts nothing
         self.backend.prune_lists(0.0)?;
         self.age = Some(if self.schedule.is_exact() { age } else { age % u64::from(self.schedule.rebuild) });
         Ok(())
     }
 
-    /// What a checkpoint must hold in addition to the state to make the present lists again; nothing where the next forces
-    /// need new ones.
+    /// Data that a checkpoint must hold in addition to the state, so that a restart rebuilds the current lists.
+    /// `None` if the next force evaluation needs new lists.
     pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
         if self.search_is_scheduled() {
             return Ok(None);
@@ -112,8 +115,9 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(Some(origins))
     }
 
-    /// Build the outer list if that is due, and tell whether a pruning is due, too, as it is then. An asynchronous device may
-    /// check lists that expire by displacement later, unless the host `must_know` that they are valid.
+    /// Builds the outer list if it has expired. Returns whether a pruning is due, which is the case after every
+    /// build. An asynchronous device may check later for lists that expire by displacement, unless the host
+    /// `must_know` that they are valid.
     fn update_outer_list(&mut self, must_know: bool) -> Result<bool> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();
@@ -125,7 +129,7 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(!exact && age.is_multiple_of(u64::from(schedule.prune)))
     }
 
-    /// Forces at the current positions, with valid lists.
+    /// Computes forces at the current positions with valid pair lists.
     pub fn forces(&mut self, workload: Workload) -> Result<&Evaluation> {
         if self.update_outer_list(workload.energy)? {
             self.backend.prune_lists(self.schedule.lookahead)?;
@@ -134,8 +138,9 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(self.backend.evaluation())
     }
 
-    /// Forces after a trial move of the volume. The energies of both volumes count all pairs, as those of lists that were
-    /// pruned for positions of some other time do not: the inner list is pruned for both, and again as usual after the trial.
+    /// Computes forces after a Monte Carlo volume move. Energies of both volumes must count all pairs. Lists that
+    /// were pruned for positions of another time miss some, so the inner list is pruned before both evaluations, and
+    /// again as usual after the move.
     pub fn forces_after_trial(&mut self, workload: Workload, trial: &VolumeTrial) -> Result<&Evaluation> {
         let workload = Workload { energy: true, ..workload };
         self.update_outer_list(true)?;
@@ -147,19 +152,19 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(self.backend.evaluation())
     }
 
-    /// One step of the leapfrog integrator with the last forces.
+    /// Advances the leapfrog integrator by one step with the last forces.
     pub fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
         self.age = self.age.map(|age| age + 1);
         self.backend.integrate(step)
     }
 
-    /// The same with a refreshment in its middle.
+    /// Advances the leapfrog integrator by one step, in which the thermostat refreshes velocities at the half step.
     pub fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
         self.age = self.age.map(|age| age + 1);
         self.backend.integrate_and_refresh(step, refreshment)
     }
 
-    /// Wait for all work, and replay steps that a device has skipped.
+    /// Waits for all work, and replays steps that a device has skipped.
     pub fn flush(&mut self) -> Result<()> {
         if self.schedule.is_exact() && self.age.is_some_and(|age| age > 0) {
             self.backend.lists_expired(&self.schedule, true)?;

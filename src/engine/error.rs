@@ -1,64 +1,64 @@
-//! What can go wrong, sorted by what the user has to do about it (= the exit code).
+//! Errors, sorted by what the user has to do about them. Each kind has its own exit code.
 //!
-//! Readers and checks return [`Problem`]s: a place, what was expected, and how to mend it. Configuration
-//! collects all of them before it gives up. Everything else ends a run and is an [`Error`].
+//! Readers and checks return [`Problem`]s: a location, the expectation, and a remedy. The configuration reports all
+//! its problems together. Every other failure ends a run and is an [`Error`].
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Something wrong with the input, at a place the user can look at.
+/// A fault of the input, with its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// file at fault, if one is
+    /// file at fault; `None` if no file is
     #[serde(serialize_with = "lossy_option")]
     pub file: Option<PathBuf>,
-    /// 1-based line in that file
+    /// 1-based line in the file
     pub line: Option<usize>,
-    /// byte range in that file, where the text can be quoted (the TOML input)
+    /// byte range in the file, for input whose text can be quoted (TOML)
     pub span: Option<std::ops::Range<usize>>,
-    /// what is wrong, and what was expected
+    /// the fault, and what was expected
     pub message: String,
-    /// how to mend it
+    /// how to fix the fault
     pub help: Option<String>,
 }
 
 impl Problem {
-    /// A problem without a place.
+    /// A problem without a location.
     pub fn new(message: impl Into<String>) -> Self {
         Self { file: None, line: None, span: None, message: message.into(), help: None }
     }
 
-    /// Name the file.
+    /// Sets the file.
     pub fn in_file(mut self, path: &Path) -> Self {
         self.file = Some(path.to_owned());
         self
     }
 
-    /// Name the 1-based line.
+    /// Sets the 1-based line.
     pub fn at_line(mut self, line: usize) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// Point at a byte range of the file.
+    /// Sets the byte range in the file.
     pub fn at_span(mut self, span: std::ops::Range<usize>) -> Self {
         self.span = Some(span);
         self
     }
 
-    /// Say how to mend it.
+    /// Sets the advice how to fix the fault.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 }
 
-/// Bytes of the longest message.
+/// Length of the longest message, bytes.
 pub const LONGEST: usize = 2000;
 
-/// A text from a file as a terminal may show it: control characters and marks of the direction of writing are spelled as
-/// escapes, but for tabs and ends of lines; what exceeds `most` bytes is cut off, and its length said.
+/// Makes a text from a file safe to show in a terminal. Control characters and marks of the writing direction become
+/// escapes, except tabs and line ends. A text of more than `most` bytes is cut off, and its length appended.
 pub fn printable(text: &str, most: usize) -> String {
     let is_plain = |c: char| {
         matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
@@ -78,7 +78,7 @@ pub fn printable(text: &str, most: usize) -> String {
     shown
 }
 
-/// [`printable`] of every line by itself.
+/// Applies [`printable`] to each line.
 pub fn printable_lines(text: &str) -> String {
     text.split('\n').map(|line| printable(line, LONGEST)).collect::<Vec<String>>().join("\n")
 }
@@ -108,18 +108,18 @@ impl From<Problem> for Error {
     }
 }
 
-/// Everything that ends a command; the variant decides the exit code.
+/// An error that ends a command. The variant decides the exit code.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
-    /// the input or the usage is wrong (exit 2); all problems found, at least one
+    /// the input or the usage is wrong (exit 2); lists all problems found, at least one
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Input(Vec<Problem>),
     /// the simulation blew up (exit 4)
     #[error("{what}")]
     Unstable {
-        /// what happened
+        /// description of the failure
         what: String,
-        /// the atoms (0-based) it happened to, where that is known
+        /// the atoms (0-based) at which it happened; empty if unknown
         atoms: Vec<u32>,
     },
     /// a file could not be read or written (exit 5)
@@ -128,13 +128,13 @@ pub enum Error {
         /// the file
         #[serde(serialize_with = "lossy")]
         path: PathBuf,
-        /// what the operating system or the library said
+        /// message of the operating system or the library
         reason: String,
     },
     /// the accelerator failed (exit 6)
     #[error("{0}")]
     Device(String),
-    /// a defect of this program (exit 1)
+    /// a bug of this program (exit 1)
     #[error("{0}; this is a defect of md, please report it")]
     Internal(String),
 }
@@ -145,12 +145,12 @@ impl Error {
         Error::Io { path: path.to_owned(), reason: reason.to_string() }
     }
 
-    /// The simulation blew up, at these atoms (0-based) if any are known.
+    /// An [`Error::Unstable`] for the given atoms (0-based), which may be empty.
     pub fn unstable(what: impl std::fmt::Display, atoms: impl Into<Vec<u32>>) -> Self {
         Error::Unstable { what: what.to_string(), atoms: atoms.into() }
     }
 
-    /// The same error, said of `whom`.
+    /// Prefixes the message with `whom`, the origin of the error.
     pub fn of(self, whom: &str) -> Self {
         let said = |what: String| format!("{whom}: {what}");
         match self {
@@ -179,7 +179,7 @@ impl Error {
 /// Result with the crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Paths that are not valid text are written as they are shown.
+/// Serialises a path as it is displayed, since paths may not be valid text.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }

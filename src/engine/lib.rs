@@ -1,13 +1,13 @@
 //! `md-engine`: forces and motion of biomolecular systems.
 //!
-//! This package holds everything from units to a system on a device ([`context::Context`]): vectors and cells, the terms of
-//! force fields, topologies and coordinates with their file formats, pair lists, PME, constraints, couplings, and the
-//! backends that compute them (a double-precision reference, SIMD kernels on CPUs, CUDA). The package `md` adds what a run
-//! needs around it and re-exports every module of this one but `arrays`, so that programs depend on `md` alone; its
-//! documentation describes the architecture of both.
+//! This package holds everything from units to a system on a device ([`context::Context`]): vectors and cells, the
+//! terms of force fields, topologies and coordinates with their file formats, pair lists, PME, constraints,
+//! couplings, and the backends that compute them (a double-precision reference, SIMD kernels on CPUs, CUDA). The
+//! package `md` adds input, output and the run loop. It re-exports every module of this package except `arrays`, so
+//! that programs depend on `md` alone. Its documentation describes the architecture of both packages.
 //!
-//! The two are separate packages for the sake of building: a change of the program compiles no kernel, and each compiler
-//! needs about half of the memory.
+//! Two packages build faster than one: a change of the program compiles no kernel, and each compiler process needs
+//! about half of the memory.
 
 pub mod arrays;
 pub mod backend;

@@ -1,24 +1,26 @@
 //! Large arrays: huge pages, parallel first touch, prefetch.
 //!
-//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs as much
-//! as a cache miss. Huge pages of 2 MiB avoid that; Linux provides them on request (`madvise(2)`, the default of
-//! transparent huge pages on most systems). They affect only the speed.
+//! Above some 100,000 atoms the arrays of a step cover more pages of 4 KiB than the TLB holds, and a TLB miss costs
+//! as much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides them on request (`madvise(2)`, the
+//! default of transparent huge pages on most systems). Huge pages affect only the speed.
 //!
 //! The kernel allocates and clears memory at first touch, which takes longer than the write itself. An array over all
-//! atoms is therefore first written by all threads: by [`resize`], [`copy`], or rayon's `collect_into_vec`, which both use.
+//! atoms is therefore first written by all threads: by [`resize`], [`copy`], or rayon's `collect_into_vec`, which
+//! both functions use.
 
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// A huge page of x86-64, bytes. On systems with other sizes or without huge pages the advice is harmless.
+/// Size of a huge page of x86-64, bytes. Systems with other sizes or without huge pages are not harmed by the
+/// request.
 const PAGE: usize = 2 << 20;
-/// Arrays from this size on are aligned to a huge page.
+/// Arrays of at least this size (bytes) are aligned to a huge page.
 const LARGE: usize = PAGE;
 
 /// The system's allocator, with huge pages for large arrays.
 pub struct LargePages;
 
-/// The layout with which a large array is allocated; `None` for others.
+/// The layout with which a large array is allocated; `None` for small arrays.
 fn large(layout: Layout) -> Option<Layout> {
     if layout.size() < LARGE { None } else { layout.align_to(PAGE).ok() }
 }
@@ -34,15 +36,15 @@ fn advise(start: *mut u8, size: usize) {
     let _ = (start, size);
 }
 
-// SAFETY: everything is passed on to the system's allocator, each block with the same layout when it is allocated and when
-// it is freed, since `large` depends on nothing but the layout.
+// SAFETY: all calls are forwarded to the system's allocator. A block has the same layout when it is allocated and
+// when it is freed, since `large` depends on the layout alone.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(layout) = large(layout) else {
-            // SAFETY: the caller's promise
+            // SAFETY: guaranteed by the caller
             return unsafe { System.alloc(layout) };
         };
-        // SAFETY: the caller's promise; a larger alignment is one as well
+        // SAFETY: guaranteed by the caller; the larger alignment makes a valid layout as well
         let start = unsafe { System.alloc(layout) };
         advise(start, layout.size());
         start
@@ -50,10 +52,10 @@ unsafe impl GlobalAlloc for LargePages {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(layout) = large(layout) else {
-            // SAFETY: the caller's promise
+            // SAFETY: guaranteed by the caller
             return unsafe { System.alloc_zeroed(layout) };
         };
-        // SAFETY: as above; advice comes before the first touch, which decides the size of a page
+        // SAFETY: as in `alloc`; the request comes before the first touch, which decides the page size
         unsafe {
             let start = System.alloc(layout);
             advise(start, layout.size());
@@ -65,12 +67,12 @@ unsafe impl GlobalAlloc for LargePages {
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise, with the layout of `alloc`
+        // SAFETY: guaranteed by the caller; the layout is that of `alloc`
         unsafe { System.dealloc(start, large(layout).unwrap_or(layout)) }
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's promise
+        // SAFETY: guaranteed by the caller
         unsafe {
             let new = Layout::from_size_align_unchecked(size, layout.align());
             if large(layout).is_none() && large(new).is_none() {
@@ -91,7 +93,7 @@ fn share<T>() -> usize {
     PAGE / size_of::<T>().max(1)
 }
 
-/// As [`Vec::resize`]; an empty vector is written by all threads.
+/// Resizes a vector like [`Vec::resize`]. An empty vector is written by all threads.
 pub fn resize<T: Clone + Send + Sync>(items: &mut Vec<T>, length: usize, value: T) {
     if items.is_empty() && length > share::<T>() {
         rayon::iter::repeat_n(value, length).with_min_len(share::<T>()).collect_into_vec(items);
@@ -100,7 +102,7 @@ pub fn resize<T: Clone + Send + Sync>(items: &mut Vec<T>, length: usize, value: 
     }
 }
 
-/// `count` copies of a value, written by all threads.
+/// Returns a vector of `length` copies of a value, written by all threads.
 pub fn filled<T: Clone + Send + Sync>(value: T, length: usize) -> Vec<T> {
     let mut items = Vec::new();
     resize(&mut items, length, value);
@@ -112,12 +114,12 @@ pub fn copy<T: Copy + Send + Sync>(from: &[T], to: &mut Vec<T>) {
     from.par_iter().copied().with_min_len(share::<T>()).collect_into_vec(to);
 }
 
-/// Prefetches the cache line of `items[index]`; does nothing where there is no such item.
+/// Prefetches the cache line of `items[index]`; does nothing if the index is out of range.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: prefetching reads nothing that the program sees, and SSE is part of x86-64
+        // SAFETY: prefetching has no effect visible to the program, and SSE is part of x86-64
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());

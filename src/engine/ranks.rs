@@ -1,8 +1,8 @@
 //! Ranks: processes that compute together, and the bytes that they send each other through a [`Network`].
 //!
-//! A program by itself is one rank. The functions of [`Ranks`] are collective
-//! unless they say otherwise: every rank must call them, in the same order. A failure of the network or of another rank ends all
-//! processes, by the library or the launcher: no function returns it.
+//! A program without a launcher is one rank. The functions of [`Ranks`] are collective unless their documentation
+//! says otherwise: every rank must call them, in the same order. A failure of the network or of another rank ends all
+//! processes, by the MPI library or the launcher. No function returns such a failure.
 
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -11,65 +11,65 @@ use std::sync::Arc;
 
 mod threads;
 
-/// What carries bytes from rank to rank. MPI is one; a failure ends all processes.
+/// Transport of bytes between ranks, for example MPI. A failure ends all processes.
 pub trait Network: Send + Sync {
-    /// Waits until every rank has come here.
+    /// Waits until every rank has called this function.
     fn barrier(&self);
-    /// The bytes of each rank, in their order.
+    /// Returns the bytes of all ranks, in rank order.
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
-    /// A message that [`Network::receive`] or [`Network::receive_from`] takes.
+    /// Sends a message, to be received with [`Network::receive`] or [`Network::receive_from`].
     fn send(&self, to: usize, bytes: &[u8]);
-    /// A message that has arrived, and its sender.
+    /// Returns a message that has arrived, and its sender. `None` if no message has arrived.
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
-    /// Waits for the next message of a rank.
+    /// Waits for the next message of a rank, and returns it.
     fn receive_from(&self, from: usize) -> Vec<u8>;
-    /// Sends to one rank and receives as many bytes as `received` has from another, at once.
+    /// Sends to one rank and at the same time receives `received.len()` bytes from another.
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
 }
 
-/// This process among those that the launcher started. Clones are the same process.
+/// Handle of a process among the ranks that the launcher started. Clones stand for the same process.
 #[derive(Clone)]
 pub struct Ranks {
     rank: usize,
     count: usize,
-    /// the others; none where there is one rank
+    /// connection to the other ranks; `None` for a single rank
     network: Option<Arc<dyn Network>>,
 }
 
 impl Ranks {
-    /// One rank.
+    /// A single rank without a network.
     pub fn alone() -> Self {
         Ranks { rank: 0, count: 1, network: None }
     }
 
-    /// This process as one of `count` that a network joins.
+    /// Makes the handle of rank `rank` among `count` ranks, connected by a network.
     pub fn over(rank: usize, count: usize, network: Arc<dyn Network>) -> Self {
         Ranks { rank, count, network: Some(network).filter(|_| count > 1) }
     }
 
-    /// Number of this process, from 0.
+    /// Number of this rank, from 0.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many there are.
+    /// Number of ranks.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether this is rank 0, which alone speaks to the user.
+    /// Whether this is rank 0. Only rank 0 writes messages for the user.
     pub fn is_first(&self) -> bool {
         self.rank == 0
     }
 
-    /// Waits until every rank has come here.
+    /// Waits until every rank has called this function.
     pub fn barrier(&self) {
         if let Some(network) = &self.network {
             network.barrier();
         }
     }
 
-    /// The bytes of each rank, in their order.
+    /// Returns the bytes of all ranks, in rank order.
     pub fn gather_bytes(&self, own: &[u8]) -> Vec<Vec<u8>> {
         match &self.network {
             None => vec![own.to_vec()],
@@ -77,12 +77,13 @@ impl Ranks {
         }
     }
 
-    /// The value of each rank, in their order. Ranks are the same program, or this panics.
+    /// Returns the values of all ranks, in rank order. Panics if another rank sends a value of another type, which
+    /// only a different program can do.
     pub fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Vec<T> {
         self.gather_bytes(&encode(own)).iter().map(|bytes| decode(bytes)).collect()
     }
 
-    /// Replaces each number by its sum over all ranks, which is the same to the bit on all.
+    /// Replaces each number by its sum over all ranks. All ranks get the same bits.
     pub fn sum(&self, values: &mut [f64]) {
         if self.network.is_none() {
             return;
@@ -95,13 +96,14 @@ impl Ranks {
         }
     }
 
-    /// The largest of all ranks' numbers.
+    /// Largest number over all ranks.
     pub fn largest(&self, own: f64) -> f64 {
         let all = self.gather_bytes(bytemuck::bytes_of(&own));
         all.iter().map(|bytes| bytemuck::pod_read_unaligned::<f64>(bytes)).fold(own, f64::max)
     }
 
-    /// Succeeds where `result` does on every rank; otherwise all fail with the error of the first that has one.
+    /// Returns `result` if it is `Ok` on every rank. Otherwise all ranks return the error of the first rank that
+    /// failed.
     pub fn agree<T>(&self, result: Result<T>) -> Result<T> {
         let failed = |error: Error| if self.rank == 0 { error } else { error.of(&format!("rank {}", self.rank)) };
         let (value, error) = match result {
@@ -114,8 +116,8 @@ impl Ranks {
         }
     }
 
-    /// Sends a message to another rank, which [`Ranks::receive`]s it, or [`Ranks::receive_from`] this one. Messages of one rank to
-    /// another keep their order. Not collective.
+    /// Sends a message to another rank, which receives it with [`Ranks::receive`] or [`Ranks::receive_from`].
+    /// Messages from one rank to another keep their order. Not collective.
     pub fn send<T: Serialize>(&self, to: usize, message: &T) {
         if let Some(network) = &self.network {
             network.send(to, &encode(message));
@@ -130,18 +132,18 @@ impl Ranks {
         }
     }
 
-    /// A message that has arrived, and the rank that sent it; does not wait. Not collective.
+    /// Returns a message that has arrived, and the rank that sent it. Does not wait. Not collective.
     pub fn receive<T: DeserializeOwned>(&self) -> Option<(usize, T)> {
         let (from, bytes) = self.network.as_ref()?.receive()?;
         Some((from, decode(&bytes)))
     }
 
-    /// The next message of another rank, for which it waits; `None` where there is no other. Not collective.
+    /// Waits for the next message of another rank, and returns it. `None` if there is only one rank. Not collective.
     pub fn receive_from<T: DeserializeOwned>(&self, from: usize) -> Option<T> {
         Some(decode(&self.network.as_ref()?.receive_from(from)))
     }
 
-    /// Sends to one rank and receives as many bytes as `received` has from another; all ranks do it, round a ring.
+    /// Sends to one rank and receives `received.len()` bytes from another. All ranks call it, in a ring.
     pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
         match &self.network {
             None => received.copy_from_slice(bytes),
@@ -149,7 +151,7 @@ impl Ranks {
         }
     }
 
-    /// Sends a value to one rank and returns that of another; all ranks do it, round a ring.
+    /// Sends a value to one rank and returns the value of another. All ranks call it, in a ring.
     pub fn exchange_any<T: Serialize + DeserializeOwned>(&self, to: usize, value: &T, from: usize) -> T {
         let bytes = encode(value);
         let mut length = [0; size_of::<u64>()];
@@ -159,7 +161,7 @@ impl Ranks {
         decode(&received)
     }
 
-    /// Sends a value to each rank, and returns those that each has sent, this one included.
+    /// Sends `to[k]` to rank k, and returns the values that all ranks sent to this one, itself included.
     pub fn exchange_all<T: Serialize + DeserializeOwned + Default>(&self, mut to: Vec<T>) -> Vec<T> {
         let mut received: Vec<T> = (0..self.count).map(|_| T::default()).collect();
         received[self.rank] = std::mem::take(&mut to[self.rank]);

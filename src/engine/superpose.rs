@@ -1,17 +1,18 @@
-//! The best superposition of two sets of points.
+//! Best superposition of two sets of points.
 //!
-//! With points a, b whose (weighted) centres are at the origin and the correlation M = Σ w a⊗b, the deviation left after
-//! rotating a onto b is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), G = Σ w |r|². Its least value has tr(R M) = λ, the largest
-//! eigenvalue of a 4 × 4 matrix that M makes (Kearsley, Acta Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
+//! With points a, b whose (weighted) centres are at the origin and the correlation M = Σ w a⊗b, the deviation left
+//! after rotating a onto b is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), G = Σ w |r|². The deviation is least where tr(R
+//! M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M (Kearsley, Acta Cryst. A45, 208 (1989),
+//! doi:10.1107/S0108767388010128).
 
 use nalgebra::{Matrix3, SVD, Vector3};
 
 use crate::vec3::Vec3;
 
-/// M_ij = Σ w a_i b_j by rows.
+/// Correlation matrix M_ij = Σ w a_i b_j, row by row.
 pub type Correlation = [[f64; 3]; 3];
 
-/// That of pairs (w a, b), summed in their order.
+/// Correlation matrix of pairs (w a, b), summed in their order.
 pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation {
     let mut m = [[0.0; 3]; 3];
     for (a, b) in pairs {
@@ -22,17 +23,18 @@ pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation
     m
 }
 
-/// Newton's method needs 5 to 10 steps, and halves its error in each where two eigenvalues are equal: bits of an f64.
+/// Maximum number of Newton steps. The method needs 5 to 10 steps. If two eigenvalues are equal, each step halves the
+/// error, and an f64 has 53 bits.
 const MOST_STEPS: usize = 60;
-/// Relative change at which it has arrived: some roundings.
+/// Relative change below which the iteration has converged: several roundings.
 const ARRIVED: f64 = 1e-14;
 
 /// λ = max tr(R M) over all rotations R; `bound` is (G_a + G_b)/2, which λ cannot exceed.
 ///
 /// λ is the largest root of the matrix' characteristic polynomial (Theobald, Acta Cryst. A61, 478 (2005),
-/// doi:10.1107/S0108767305015266), which in invariants of M reads (λ² − |M|²)² = 8 λ det M + 4 |cof M|² with Frobenius
-/// norms: the singular values s of M give the roots ±s₁ ± s₂ ± s₃ with an even number of minus signs, or an odd one where
-/// det M < 0. From above Newton's method comes down to it monotonically.
+/// doi:10.1107/S0108767305015266). In invariants of M the polynomial reads (λ² − |M|²)² = 8 λ det M + 4 |cof M|² with
+/// Frobenius norms. The singular values s of M give the roots ±s₁ ± s₂ ± s₃ with an even number of minus signs, or an
+/// odd number if det M < 0. Newton's method started at `bound` approaches the largest root monotonically from above.
 pub fn overlap(m: &Correlation, bound: f64) -> f64 {
     let cofactor = |i: usize, j: usize| {
         let ([i1, i2], [j1, j2]) = ([(i + 1) % 3, (i + 2) % 3], [(j + 1) % 3, (j + 2) % 3]);
@@ -52,7 +54,7 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
         let value = excess * excess - 8.0 * determinant * root - 4.0 * cofactor_square;
         let slope = 4.0 * root * excess - 8.0 * determinant;
         let step = value / slope;
-        // beyond the root there are only roundings; where all is zero, no step is a number
+        // steps past the root are rounding errors; the step is NaN if M and `bound` are zero
         if step.is_nan() || step <= ARRIVED * root {
             break;
         }
@@ -66,8 +68,8 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
 pub fn rotation(m: &Correlation) -> Matrix3<f64> {
     let svd = SVD::new(Matrix3::from_fn(|i, j| m[i][j]), true, true);
     let (Some(u), Some(v)) = (svd.u, svd.v_t.map(|v| v.transpose())) else { return Matrix3::identity() };
-    // M = U S Vᵀ is turned into a product with positive trace by R = V D Uᵀ, with the least singular value given up
-    // where that would be a reflection
+    // M = U S Vᵀ and R = V D Uᵀ, so that R M has a positive trace; D changes the sign of the least singular value if
+    // R would be a reflection otherwise
     let mut signs = Matrix3::identity();
     if u.determinant() * v.determinant() < 0.0 {
         let least = svd.singular_values.imin();
@@ -76,7 +78,7 @@ pub fn rotation(m: &Correlation) -> Matrix3<f64> {
     v * signs * u.transpose()
 }
 
-/// The rigid motion that brings points as near as possible to others, r ↦ R (r − c) + c', with equal weights.
+/// The rigid motion r ↦ R (r − c) + c' that superposes points on other points, with equal weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Superposition {
     rotation: Matrix3<f64>,
@@ -85,24 +87,24 @@ pub struct Superposition {
 }
 
 impl Superposition {
-    /// Of `points` onto as many others, at least one (nm).
+    /// Superposes `points` on as many points `onto` (nm), at least one.
     pub fn new(points: &[Vec3], onto: &[Vec3]) -> Self {
         let [from, center] = [points, onto].map(|points| points.iter().copied().sum::<Vec3>() / points.len() as f64);
         let m = correlation(points.iter().zip(onto).map(|(&a, &b)| (a - from, b - center)));
         Self { rotation: rotation(&m), from, onto: center }
     }
 
-    /// R v: a direction after the motion.
+    /// R v: rotates a direction.
     pub fn turn(&self, v: Vec3) -> Vec3 {
         Vec3::from(<[f64; 3]>::from(self.rotation * Vector3::from(v.to_array())))
     }
 
-    /// A position after the motion, nm.
+    /// Applies the motion to a position, nm.
     pub fn apply(&self, r: Vec3) -> Vec3 {
         self.onto + self.turn(r - self.from)
     }
 
-    /// Root of the mean square deviation that is left, nm.
+    /// Root-mean-square deviation after the superposition, nm.
     pub fn deviation(&self, points: &[Vec3], onto: &[Vec3]) -> f64 {
         let squares = points.iter().zip(onto).map(|(a, b)| (self.apply(*a) - *b).norm_squared());
         (squares.sum::<f64>() / points.len() as f64).sqrt()
@@ -143,9 +145,9 @@ mod tests {
         SymmetricEigen::new(n).eigenvalues.max()
     }
 
-    /// Roundings of some hundred operations on numbers of order 10.
+    /// Rounding error of some hundred operations on numbers of order 10.
     const ROUNDING: f64 = 1e-12;
-    /// Where two roots meet, they move by the square root of what the polynomial is off: √(10⁻¹⁶ · 10²).
+    /// Rounding error of a double root: the square root of the error of the polynomial, √(10⁻¹⁶ · 10²).
     const MEETING: f64 = 1e-6;
 
     #[test]
@@ -187,7 +189,7 @@ mod tests {
         let flat: Vec<_> = a.iter().map(|r| Vector3::new(r.x, r.y, 0.0)).collect();
         let line: Vec<_> = a.iter().map(|r| Vector3::new(r.x, 0.0, 0.0)).collect();
         let mirror = |points: &[Vector3<f64>]| points.iter().map(|r| -r).collect::<Vec<_>>();
-        // a mirror image in space cannot be turned onto its original, in a plane or on a line it can
+        // a mirror image in space cannot be rotated onto its original; a mirror image in a plane or on a line can
         for (points, same) in [(&a, false), (&flat, true), (&line, true)] {
             let (m, bound) = correlation_and_bound(points, &mirror(points));
             assert!((overlap(&m, bound) - horn(&m)).abs() < MEETING * bound);

@@ -1,11 +1,12 @@
 //! Parallel regions with low latency: a thread team whose workers spin between regions.
 //!
-//! A step is a dozen parallel regions of 20 to 3000 µs. Rayon's workers sleep after some ten idle microseconds, and waking
-//! one takes 5 µs, in a virtual machine 30 to 50: at the start of a region, and again at its end if the waiting thread
-//! sleeps. The workers of a [`Team`] spin until the next region throughout a step, and sleep only after a timeout.
+//! A step has about a dozen parallel regions of 20 to 3000 µs. Rayon's workers sleep after some ten idle
+//! microseconds, and waking one takes 5 µs, or 30 to 50 µs in a virtual machine. Rayon pays that at the start of a
+//! region, and again at its end if the waiting thread sleeps. The workers of a [`Team`] spin between the regions of a
+//! step, and sleep only after a timeout.
 //!
-//! Work comes as rayon's parallel iterators, split into a few pieces per thread. A piece goes to the same thread every
-//! time, which may still have its data in cache, unless another thread is idle.
+//! A region's work is a parallel iterator of rayon, split into a few pieces per thread. A piece goes to the same
+//! thread every time, whose cache may still hold its data, unless another thread is idle.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -21,18 +22,19 @@ use std::time::{Duration, Instant};
 
 /// Pieces of a region per thread, for load balance.
 const PIECES_PER_THREAD: usize = 4;
-/// Maximum number of pieces of a region, and so of threads that take part.
+/// Maximum number of pieces of a region, and hence of threads that take part.
 const MOST_PIECES: usize = 128;
-/// A worker sleeps after waiting this long: longer than the pauses within a step, negligible as wasted CPU time.
+/// A worker sleeps after this spin timeout. It is longer than the pauses within a step and negligible as wasted CPU
+/// time.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
-/// Polls between two readings of the clock; about a microsecond.
+/// Polls between two readings of the clock, which take about a microsecond.
 const SPIN_LIMIT: usize = 32;
 
-/// The calling thread and some workers.
+/// The calling thread and its workers.
 pub struct Team {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
-    /// held by the leader, the thread that runs a region
+    /// locked by the leader, which is the thread that runs a region
     turn: Mutex<()>,
 }
 
@@ -41,11 +43,11 @@ type Work = dyn Fn(usize) + Sync;
 
 /// State shared by leader and workers.
 struct Shared {
-    /// odd while a region is open; no region has the number of another
+    /// region number, odd while a region is open; numbers are never used twice
     region: CachePadded<AtomicUsize>,
     /// workers that may be reading `work`
     inside: CachePadded<AtomicUsize>,
-    /// of the open region
+    /// work of the open region
     work: UnsafeCell<*const Work>,
     /// workers that wait for `condvar`
     asleep: AtomicUsize,
@@ -56,15 +58,16 @@ struct Shared {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: the only field that is not `Sync` by itself is `work`. The leader, of which there is one at a time, writes it
-// while no region is open and `inside` is zero; workers read it only after incrementing `inside` and then finding the
-// region still open, so that the leader waits for them before it writes again. It points to something `Sync`.
+// SAFETY: the only field that is not `Sync` is `work`. There is one leader at a time. The leader writes `work` while
+// no region is open and `inside` is zero. Workers read `work` only after incrementing `inside` and then finding the
+// region still open, so that the leader waits for them before the next write. `work` points to a `Sync` value.
 unsafe impl Sync for Shared {}
-// SAFETY: as above; what it points to may be used from any thread.
+// SAFETY: as for `Sync`; the value behind `work` may be used from any thread.
 unsafe impl Send for Shared {}
 
 impl Team {
-    /// A team of `threads`, the calling one included. Each of the others calls `start` with its number (from 1) first.
+    /// A team of `threads` threads, including the calling one. Every other thread first calls `start` with its number
+    /// (from 1).
     pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
         let mut team = Team::alone();
         for number in 1..threads {
@@ -92,13 +95,13 @@ impl Team {
         1 + self.workers.len()
     }
 
-    /// `work` on each item, as `items.for_each(work)` does. Inside another region of the same team, or while another
-    /// thread leads one, the calling thread does all of it alone.
+    /// Calls `work` on each item, as `items.for_each(work)` does. The calling thread does all the work alone inside
+    /// another region of the same team, or while another thread leads a region.
     pub fn for_each<I: IndexedParallelIterator>(&self, items: I, work: impl Fn(I::Item) + Sync) {
         let turn = match self.turn.try_lock() {
             _ if self.workers.is_empty() => None,
             Ok(turn) => Some(turn),
-            // an earlier leader panicked, and has left no region open
+            // an earlier leader panicked, and left no region open
             Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
@@ -106,13 +109,13 @@ impl Team {
         items.with_producer(Region { team: self, turn, length, work });
     }
 
-    /// `work` on every thread at the same time. Returns when all have done it.
+    /// Calls `work` on every thread at the same time, and returns when all threads are done.
     fn run(&self, _turn: MutexGuard<'_, ()>, work: &(dyn Fn(usize) + Sync)) {
         let shared = &*self.shared;
-        // SAFETY: as at `Shared`; and for the lifetime, which is erased here: no thread reads it after the region is
-        // closed and empty, which `Open` ensures before this function returns, also by a panic
+        // SAFETY: as at `Shared`. The lifetime is erased here: no thread reads `work` after the region is closed and
+        // empty, which `Open` ensures before this function returns, even if it panics
         unsafe { *shared.work.get() = std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Work>(work) };
-        // of a region whose leader panicked too
+        // remove the panic of an earlier region whose leader panicked too
         *locked(&shared.panic) = None;
         let open = Open::new(shared);
         work(0);
@@ -128,7 +131,7 @@ impl Drop for Team {
         self.shared.dismissed.store(true, SeqCst);
         self.shared.wake_sleeping();
         for worker in self.workers.drain(..) {
-            // its panics have been propagated
+            // the worker's panics have been propagated already
             let _ = worker.join();
         }
     }
@@ -146,7 +149,7 @@ impl<'a> Open<'a> {
 }
 
 impl Drop for Open<'_> {
-    /// Closes it, and waits until it is empty.
+    /// Closes the region, and waits until no worker is inside.
     fn drop(&mut self) {
         self.0.region.fetch_add(1, SeqCst);
         while spin_until(|| (self.0.inside.load(SeqCst) == 0).then_some(())).is_none() {
@@ -174,7 +177,7 @@ impl Shared {
         let mut last = 0;
         while let Some(region) = self.next(last) {
             self.inside.fetch_add(1, SeqCst);
-            // odd, so still open
+            // the region is still open (its number is odd)
             if self.region.load(SeqCst) == region {
                 // SAFETY: as at `Shared`
                 let work = unsafe { &**self.work.get() };
@@ -187,7 +190,7 @@ impl Shared {
         }
     }
 
-    /// The number of the next open region after `last`; `None` when the team is dismissed.
+    /// Waits for the next open region after `last`, and returns its number; `None` when the team is released.
     fn next(&self, last: usize) -> Option<usize> {
         let start = Instant::now();
         loop {
@@ -209,14 +212,14 @@ impl Shared {
         }
     }
 
-    /// The number of a region that is open, unless it is `last`; any number when the team is dismissed.
+    /// The number of the open region unless that is `last`; any number when the team is released.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.dismissed.load(SeqCst)).then_some(region)
     }
 
-    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region, so that either it sees the
-    /// change or the caller sees the worker.
+    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region, so that either the
+    /// worker sees the change or the caller sees the worker.
     fn wake_sleeping(&self) {
         if self.asleep.load(SeqCst) > 0 {
             let _guard = locked(&self.mutex);
@@ -236,12 +239,12 @@ fn spin_until<T>(find: impl Fn() -> Option<T>) -> Option<T> {
     })
 }
 
-/// Locks, ignoring poison: for data that a panic leaves valid.
+/// Locks a mutex and ignores poisoning, for data that stay valid after a panic.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One call of [`Team::for_each`].
+/// State of a call of [`Team::for_each`].
 struct Region<'a, W> {
     team: &'a Team,
     turn: Option<MutexGuard<'a, ()>>,
@@ -312,7 +315,7 @@ mod tests {
     fn threads_work_at_the_same_time() {
         let team = team(3);
         let arrived = AtomicUsize::new(0);
-        // each waits for the others, so that one thread alone would not finish
+        // each item waits for the others, so one thread alone would never finish
         team.for_each((0..3).into_par_iter(), |_| {
             arrived.fetch_add(1, SeqCst);
             while arrived.load(SeqCst) < 3 {
@@ -332,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Two items that wait for each other.
+    /// Runs two items that wait for each other.
     fn threads_of(team: &Team, count: usize) {
         let arrived = AtomicUsize::new(0);
         team.for_each((0..count).into_par_iter(), |_| {
@@ -347,7 +350,7 @@ mod tests {
     fn nobody_works_in_a_region_that_is_closed() {
         let team = team(4);
         for round in 0..50_000 {
-            // over before most workers have come, each with its own numbers
+            // short regions that end before most workers arrive, each with its own numbers
             let sum = AtomicUsize::new(0);
             team.for_each((0..3).into_par_iter(), |k| {
                 sum.fetch_add(round + k, SeqCst);

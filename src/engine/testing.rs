@@ -1,5 +1,5 @@
-//! For unit tests of both packages: the systems of `tests/systems` with settings and lists for one comparison, and ranks that
-//! are threads.
+//! Helpers for the unit tests of both packages: the systems of `tests/systems` with settings and pair lists for one
+//! comparison, and ranks that are threads.
 
 use crate::backend::cuda::{Cuda, Device, Emulated};
 use crate::backend::{Backend, Serving, Workload};
@@ -17,27 +17,27 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 
-/// nm; the cells of the test systems are a little over 2 nm wide.
+/// Cutoff, nm. The cells of the test systems are a little over 2 nm wide.
 const CUTOFF: f64 = 0.9;
-/// nm; the cells are 2 nm wide, and two domains must fit.
+/// Cutoff for domain decomposition, nm. The cells are 2 nm wide, and two domains must fit.
 pub(crate) const SHORT_CUTOFF: f64 = 0.45;
-/// Buffer of the lists, nm.
+/// Buffer of the pair lists, nm.
 const BUFFER: f64 = 0.05;
 
-/// A folder of the project: of the package `md`, in whose folder the engine's lies.
+/// A folder of the project, found from the folder of this package or one above it.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().map(|above| above.join(name)).find(|folder| folder.is_dir()).expect("a folder of the project")
 }
 
-/// A system, and where it is.
+/// A test system and its state.
 pub(crate) struct Sample {
     pub(crate) system: System,
     pub(crate) state: State,
 }
 
 impl Sample {
-    /// Flexible, with the Ewald sum where there is a cell.
+    /// Loads a flexible system. Periodic systems use PME.
     pub(crate) fn load(name: &str) -> Self {
         let folder = folder("tests/systems").join(name);
         let amber = read_topology(&folder.join(format!("{name}.prmtop.xz"))).expect("a topology");
@@ -58,7 +58,7 @@ impl Sample {
             dispersion_correction: DispersionCorrection::AllPairs,
             list: ListPolicy::Exact { buffer: BUFFER },
         };
-        // without a cutoff nothing can be shifted
+        // without a cutoff no potential can be shifted
         let unshifted = ForceSettings { lj_modifier: LjModifier::None, coulomb_modifier: Modifier::None, ..settings };
         let settings = if cutoff.is_some() { settings } else { unshifted };
         let velocities = coordinates.velocities.unwrap_or_else(|| vec![Default::default(); atoms]);
@@ -67,7 +67,8 @@ impl Sample {
         Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
     }
 
-    /// Water with one site per molecule, of every kind in turn; one kind takes an atom of the next molecule.
+    /// Water with one virtual site per molecule. The sites take all kinds in turn; one kind uses an atom of the next
+    /// molecule.
     pub(crate) fn with_every_kind_of_site() -> Self {
         let mut sample = Sample::load("tip4pew");
         let molecules = sample.system.topology.virtual_sites.len() as u32;
@@ -92,7 +93,7 @@ impl Sample {
         sample
     }
 
-    /// Water with two sites per molecule, one of which follows from the other.
+    /// Water with two virtual sites per molecule, one of which is constructed from the other.
     pub(crate) fn with_sites_of_sites() -> Self {
         let mut sample = Sample::load("tip5p");
         for pair in sample.system.topology.virtual_sites.chunks_mut(2) {
@@ -105,25 +106,25 @@ impl Sample {
         sample
     }
 
-    /// Rigid waters and hydrogens at constraints, which the positions obey.
+    /// Makes waters rigid and constrains bonds with hydrogen. Positions satisfy the constraints.
     pub(crate) fn rigid(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
         self.constrained(constraints)
     }
 
-    /// The same, and all other bonds: one cluster of coupled constraints per molecule.
+    /// Makes waters rigid and constrains all bonds: one cluster of coupled constraints per molecule.
     pub(crate) fn all_bonds(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::AllBonds, true).expect("constraints");
         self.constrained(constraints)
     }
 
-    /// The same, and angles with hydrogen.
+    /// Makes waters rigid and constrains all bonds and angles with hydrogen.
     pub(crate) fn h_angles(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::HAngles, true).expect("constraints");
         self.constrained(constraints)
     }
 
-    /// With these distances, which positions and velocities obey.
+    /// Adds constraints, and makes positions and velocities satisfy them.
     pub(crate) fn constrained(mut self, constraints: Constraints) -> Self {
         self.system.constraints = constraints;
         let masses: Vec<f64> = self.system.topology.atoms.iter().map(|atom| atom.mass).collect();
@@ -141,12 +142,12 @@ impl Sample {
         ListSchedule { rebuild: 10, prune: 5, outer: radius + BUFFER, inner: radius, lookahead: 0.0 }
     }
 
-    /// On an emulated device, with lists.
+    /// The system on an emulated device, with pair lists.
     pub(crate) fn emulated(&self, order: u32) -> Cuda<Emulated> {
         self.on(Emulated::new(order))
     }
 
-    /// On a device, with lists.
+    /// The system on a device, with pair lists.
     pub(crate) fn on<D: Device>(&self, device: D) -> Cuda<D> {
         let mut cuda = Cuda::new(&self.system, device, &self.schedule()).expect("a supported system");
         cuda.upload(&self.state).expect("a state");
@@ -156,12 +157,13 @@ impl Sample {
     }
 }
 
-/// One rank that serves the others, with two chunks of work.
+/// A backend of one rank that serves the others, with two chunks of work.
 pub(crate) fn serving(ranks: Ranks) -> Serving {
     Serving { ranks, parts: 2, level: Level::Portable, team: Team::single() }
 }
 
-/// A system with a short cutoff, at which no force has a step: pairs there may be within it or not.
+/// A system with a short cutoff at which all forces are continuous, so that a pair at the cutoff may be counted or
+/// not.
 pub(crate) fn divisible(name: &str) -> Sample {
     let mut sample = Sample::load(name).rigid();
     let settings = &mut sample.system.settings;
@@ -171,7 +173,7 @@ pub(crate) fn divisible(name: &str) -> Sample {
     sample
 }
 
-/// Does `work` on the first of so many ranks, which the others serve.
+/// Runs `work` on rank 0 of `count` ranks while the other ranks serve it.
 pub(crate) fn on_ranks<R: Send>(count: usize, work: impl Fn(&Serving) -> R + Sync) -> R {
     let done = Ranks::threads(count, |ranks| {
         let serving = serving(ranks);

@@ -1,7 +1,7 @@
 //! Three-component vectors over any number type, and 3×3 matrices of `f64`.
 //!
-//! Positions, velocities and forces are `Vec3<f64>`; the interaction formulas of [`crate::term`] use
-//! `Vec3<T>` with `T` a scalar, a dual number or a SIMD vector of 16 lanes. Nothing here knows about cells.
+//! Positions, velocities and forces are `Vec3<f64>`. The interaction formulas of [`crate::term`] use `Vec3<T>` with
+//! `T` a scalar, a dual number or a SIMD vector of 16 lanes. This module does not depend on cells.
 
 use crate::arrays::map;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -20,7 +20,7 @@ pub struct Vec3<T = f64> {
 
 // SAFETY: `#[repr(C)]` with three `f64` fields and no padding; every bit pattern is valid.
 unsafe impl bytemuck::Zeroable for Vec3<f64> {}
-// SAFETY: as above.
+// SAFETY: as for `Zeroable`.
 unsafe impl bytemuck::Pod for Vec3<f64> {}
 
 /// Shorthand for [`Vec3`] from components.
@@ -30,13 +30,13 @@ pub const fn vec3<T>(x: T, y: T, z: T) -> Vec3<T> {
 }
 
 impl<T: Copy> Vec3<T> {
-    /// The same value in all three components.
+    /// A vector with the same value in all three components.
     #[inline(always)]
     pub const fn splat(value: T) -> Self {
         vec3(value, value, value)
     }
 
-    /// Apply `f` to each component.
+    /// Applies `f` to each component.
     #[inline(always)]
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Vec3<U> {
         vec3(f(self.x), f(self.y), f(self.z))
@@ -84,7 +84,7 @@ impl Vec3<f64> {
     /// The zero vector.
     pub const ZERO: Self = vec3(0.0, 0.0, 0.0);
 
-    /// Each component multiplied by that of `factors`.
+    /// Each component multiplied by the same component of `factors`.
     #[inline(always)]
     pub fn stretched(self, factors: Self) -> Self {
         vec3(self.x * factors.x, self.y * factors.y, self.z * factors.z)
@@ -191,7 +191,7 @@ impl Mat3 {
         vec3(self.0[0][0], self.0[1][1], self.0[2][2])
     }
 
-    /// Multiply every element.
+    /// The matrix with every element multiplied by `s`.
     #[inline(always)]
     pub fn scaled(self, s: f64) -> Self {
         Mat3(map(self.0, |row| map(row, |v| v * s)))

@@ -1,4 +1,4 @@
-//! One interface to transforms and products on the host and on a GPU.
+//! Common interface to Fourier transforms and matrix products on the host and on a GPU.
 
 use super::{Fft3, FftReal, GemmReal, Matrix, gemm};
 use crate::error::Result;
@@ -6,19 +6,19 @@ use num_complex::Complex;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Numbers of an array: real or complex.
+/// Element type of an array: a real or complex number.
 ///
 /// # Safety
-/// A number is nothing but its bytes, and any bytes are a number.
+/// The type has no padding, and every bit pattern is a valid value.
 pub unsafe trait Number: Copy + Default + Send + Sync + 'static {}
-// SAFETY: all bytes are a float, and a complex number is two of them with nothing between
+// SAFETY: every bit pattern is a float; a complex number is two floats without padding
 unsafe impl Number for f32 {}
-// SAFETY: as above
+// SAFETY: as for `f32`
 unsafe impl Number for f64 {}
-// SAFETY: as above
+// SAFETY: as for `f32`
 unsafe impl<T: Real> Number for Complex<T> {}
 
-/// Which of the two real types it is.
+/// The precision of a real type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// `f32`
@@ -27,9 +27,9 @@ pub enum Precision {
     Double,
 }
 
-/// Real numbers that can be transformed and multiplied: `f32` and `f64`.
+/// Real number types for transforms and products: `f32` and `f64`.
 pub trait Real: FftReal + GemmReal + Number {
-    /// The type itself, for libraries with a function for each.
+    /// Precision of the type, to choose among the functions that libraries have for each type.
     const PRECISION: Precision;
 }
 impl Real for f32 {
@@ -41,21 +41,21 @@ impl Real for f64 {
 
 /// A device for transforms and products, with its own memory.
 ///
-/// Work is done in the order of the calls, asynchronously: it may still run when a call returns, and its errors may be
-/// reported later. Sizes that do not match are a caller's mistake, and panic.
+/// Operations run asynchronously in the order of the calls: an operation may still run when its call returns, and its
+/// errors may be reported later. Sizes that do not match are a caller's mistake, and panic.
 pub trait Core {
-    /// Numbers in that memory; borrowed where it is the host's.
+    /// An array in the device's memory. Arrays of the host may be borrowed.
     type Array<'a, T: Number>;
-    /// Plans for transforms of one size.
+    /// A plan for transforms of one size.
     type Fft<T: Real>;
 
-    /// An array with these numbers.
+    /// Makes an array with the given values.
     fn store<'a, T: Number>(&self, values: &'a [T]) -> Result<Self::Array<'a, T>>;
-    /// An array of zeros.
+    /// Makes an array of zeros.
     fn zeros<T: Number>(&self, length: usize) -> Result<Self::Array<'static, T>>;
-    /// The numbers of an array, when all work has been done.
+    /// Waits for all work, and returns the values of an array.
     fn read<'b, T: Number>(&self, array: &'b Self::Array<'_, T>) -> Result<Cow<'b, [T]>>;
-    /// Plans transforms of n_x × n_y × n_z real points, each at least 1. Arrays are those of [`Fft3`].
+    /// Plans transforms of n_x × n_y × n_z real points, each at least 1. Arrays are laid out as for [`Fft3`].
     fn plan<T: Real>(&self, size: [usize; 3]) -> Result<Self::Fft<T>>;
     /// Transforms `real`, which is overwritten, into `complex`; see [`Fft3::forward`].
     fn forward<T: Real>(
@@ -64,8 +64,8 @@ pub trait Core {
         real: &mut Self::Array<'_, T>,
         complex: &mut Self::Array<'_, Complex<T>>,
     ) -> Result<()>;
-    /// Transforms `complex`, which is overwritten, into `real`, not normalised. `complex` must be the transform of real
-    /// numbers: real itself where it is its own mirror image.
+    /// Transforms `complex`, which is overwritten, into `real`. The result is not normalised. `complex` must be the
+    /// transform of real numbers: elements at k = −k (modulo the size) must be real.
     fn inverse<T: Real>(
         &self,
         fft: &mut Self::Fft<T>,
@@ -81,22 +81,22 @@ pub trait Core {
         beta: T,
         c: &mut Self::Array<'_, T>,
     ) -> Result<()>;
-    /// Wait until all work has been done.
+    /// Waits until all work is done.
     fn wait(&self) -> Result<()>;
 }
 
-/// Where a matrix lies in an array: row-major as stored, or the transpose of that.
+/// Location of a matrix in an array: row-major as stored, or the transpose.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    /// elements in the array
+    /// range of the matrix' elements in the array
     pub(super) span: Range<usize>,
-    /// as stored
+    /// number of columns as stored
     pub(super) columns: usize,
     pub(super) transposed: bool,
 }
 
 impl Layout {
-    /// Rows and columns of the matrix itself.
+    /// Rows and columns of the matrix, after transposition.
     pub(super) fn size(&self) -> [usize; 2] {
         let rows = self.span.len() / self.columns;
         if self.transposed { [self.columns, rows] } else { [rows, self.columns] }
@@ -111,19 +111,19 @@ pub struct Operand<'a, A> {
 }
 
 impl<'a, A> Operand<'a, A> {
-    /// These rows of an array that holds rows of `columns` elements, at least one, one after the other.
+    /// The given rows of an array that stores rows of `columns` ≥ 1 elements one after the other.
     pub fn new(array: &'a A, rows: Range<usize>, columns: usize) -> Self {
         Operand { array, layout: Layout { span: rows.start * columns..rows.end * columns, columns, transposed: false } }
     }
 
-    /// The transpose, of the same elements.
+    /// The transpose of the same elements.
     pub fn transposed(mut self) -> Self {
         self.layout.transposed ^= true;
         self
     }
 }
 
-/// The threads of the current rayon pool, and the host's memory.
+/// The host as a [`Core`]: the threads of the current rayon pool, and the host's memory.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCore;
 
@@ -202,11 +202,12 @@ mod tests {
     use std::fmt::Debug;
 
     const SIZE: [usize; 3] = [4, 6, 10];
-    /// A wave that is not its own mirror image along any axis.
+    /// Wave vector that is not its own mirror image along any axis.
     const WAVE: [usize; 3] = [1, 2, 3];
 
-    /// 3 + 2 cos φ + ½ sin φ with φ = 2π k·r/n: its transform is 3 N at 0, N (1 − i/4) at k, and zero elsewhere in the half
-    /// that is stored. Then the inverse gives N times what was there. `rounding` belongs to values up to 3 N.
+    /// Tests transforms of 3 + 2 cos φ + ½ sin φ with φ = 2π k·r/n. The transform is 3 N at 0, N (1 − i/4) at k, and
+    /// zero elsewhere in the stored half. The inverse gives N times the input. `rounding` is the tolerance for values
+    /// up to 3 N.
     fn check_waves<T: Real + Debug>(core: &impl Core, rounding: f64) {
         let [nx, ny, nz] = SIZE;
         let (mz, points) = (nz / 2 + 1, (nx * ny * nz) as f64);
@@ -238,7 +239,7 @@ mod tests {
         }
     }
 
-    /// (1 2; 3 4; 5 6) and rows of (7 8; 9 10): products with small whole numbers are exact.
+    /// Tests products of (1 2; 3 4; 5 6) with rows of (7 8; 9 10). Products of small integers are exact.
     fn check_products<T: Real + Debug + PartialEq>(core: &impl Core) {
         let numbers = |values: &[i32]| values.iter().map(|&v| T::nearest(f64::from(v))).collect::<Vec<T>>();
         let [minus_one, zero, one] = [-1.0, 0.0, 1.0].map(T::nearest);
@@ -250,13 +251,13 @@ mod tests {
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[25, 28, 57, 64, 89, 100]));
         core.gemm(one, matrix(), Operand::new(&b, 0..2, 2).transposed(), minus_one, &mut c).expect("a product");
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[-2, 1, -4, 3, -6, 5]));
-        // Aᵀ A is smaller than the array: what is behind stays
+        // Aᵀ A is smaller than the array: the elements behind it are unchanged
         core.gemm(one, matrix().transposed(), matrix(), zero, &mut c).expect("a product");
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[35, 44, 44, 56, -6, 5]));
     }
 
     fn check(core: &impl Core) {
-        // some roundings of numbers up to 3
+        // several roundings of numbers up to 3
         check_waves::<f32>(core, 20.0 * f64::from(f32::EPSILON));
         check_waves::<f64>(core, 20.0 * f64::EPSILON);
         check_products::<f32>(core);

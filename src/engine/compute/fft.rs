@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftPlanner};
 
-/// Numbers that are transformed: `f32` and `f64`. Lines of both are computed in `f64`, so that `rustfft` is compiled once.
+/// Number types that can be transformed: `f32` and `f64`. Lines of both types are transformed in `f64`, so that
+/// `rustfft` is compiled only once.
 pub trait FftReal: Copy + Default + Into<f64> + Send + Sync {
     /// The nearest number of this type.
     fn nearest(value: f64) -> Self;
@@ -31,39 +32,41 @@ fn narrow<T: FftReal>(value: Complex<f64>) -> Complex<T> {
     Complex { re: T::nearest(value.re), im: T::nearest(value.im) }
 }
 
-/// Edge of the square blocks in which transposes move data: 16 complex doubles fill four cache lines.
+/// Edge of the square blocks in which a transposition moves data. 16 complex doubles fill four cache lines.
 const BLOCK: usize = 16;
-/// Portions of slabs per thread, for load balance. The result does not depend on it: every line is transformed by itself.
+/// Portions of slabs per thread, for load balance. Results do not depend on it, since lines are transformed
+/// independently.
 const PORTIONS_PER_THREAD: usize = 4;
 
 /// A plan for transforms of one size, with its work space.
 ///
-/// Real data are indexed `(x · n_y + y) · n_z + z`, complex data `(x · n_y + y) · m_z + z` with m_z = n_z/2 + 1: the other
-/// half follows from F(−k) = F(k)*. Forward is F(k) = Σ f(r) e^{−2πi k·r/n}, inverse its unnormalised reverse, so that
-/// forward and inverse together multiply by n_x n_y n_z. Any size works; products of small primes are fast.
-/// Lines run in parallel on the current rayon pool; results do not depend on the number of threads.
+/// Real data are indexed `(x · n_y + y) · n_z + z`. Complex data are indexed `(x · n_y + y) · m_z + z` with m_z =
+/// n_z/2 + 1, since the other half follows from F(−k) = F(k)*. The forward transform is F(k) = Σ f(r) e^{−2πi k·r/n}.
+/// The inverse is not normalised: forward and inverse together multiply by n_x n_y n_z. Any size works; products of
+/// small primes are fast. Lines are transformed in parallel on the current rayon pool. Results do not depend on the
+/// number of threads.
 pub struct Fft3 {
     size: [usize; 3],
     real_to_complex: Arc<dyn RealToComplex<f64>>,
     complex_to_real: Arc<dyn ComplexToReal<f64>>,
-    /// along x: forward, inverse
+    /// plans along x: forward, inverse
     along_x: [Arc<dyn Fft<f64>>; 2],
-    /// along y: forward, inverse
+    /// plans along y: forward, inverse
     along_y: [Arc<dyn Fft<f64>>; 2],
     /// x-slabs per portion
     slabs: usize,
     /// work space of each portion
     scratch: Vec<Scratch>,
-    /// the complex array with x innermost
+    /// scratch: the complex array with x innermost
     columns: Vec<Complex<f64>>,
 }
 
-/// What a portion of the work needs.
+/// Work space of one portion.
 #[derive(Clone)]
 struct Scratch {
     /// a line along z
     real: Vec<f64>,
-    /// its transform
+    /// transform of the line
     line: Vec<Complex<f64>>,
     /// the lines of a slab with y innermost
     slab: Vec<Complex<f64>>,
@@ -104,7 +107,7 @@ impl Fft3 {
         [self.size[0], self.size[1], self.size[2] / 2 + 1]
     }
 
-    /// Transforms `real`, which is overwritten, into `complex`.
+    /// Transforms `real` into `complex`. `real` is overwritten.
     pub fn forward<T: FftReal>(&mut self, real: &mut [T], complex: &mut [Complex<T>]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;
@@ -130,8 +133,8 @@ impl Fft3 {
         self.transform_x(complex, 0);
     }
 
-    /// Transforms `complex`, which is overwritten, back into `real`; the imaginary parts that a real result cannot
-    /// have are ignored.
+    /// Transforms `complex`, which is overwritten, back into `real`. Imaginary parts that must vanish for a real
+    /// result are ignored.
     pub fn inverse<T: FftReal>(&mut self, complex: &mut [Complex<T>], real: &mut [T]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;
@@ -161,7 +164,7 @@ impl Fft3 {
             });
     }
 
-    /// All lines along x, through a copy of the array with x innermost.
+    /// Transforms all lines along x, through a copy of the array with x innermost.
     fn transform_x<T: FftReal>(&mut self, complex: &mut [Complex<T>], direction: usize) {
         let nx = self.size[0];
         let columns = complex.len() / nx;
@@ -198,8 +201,8 @@ fn transform_columns<T: FftReal>(
     transpose(slab, rows, array, columns, [columns, rows], narrow);
 }
 
-/// `output[j · output_stride + i] = convert(input[i · input_stride + j])` for i < `extent[0]`, j < `extent[1]`, block by
-/// block.
+/// Transposes block by block: `output[j · output_stride + i] = convert(input[i · input_stride + j])` for i <
+/// `extent[0]`, j < `extent[1]`.
 fn transpose<T: Copy, U>(
     input: &[T],
     input_stride: usize,
@@ -230,7 +233,7 @@ mod tests {
         (0..size.iter().product()).map(|i| ((i * i * 31 + 7 * i) % 101) as f64 / 50.0 - 1.0).collect()
     }
 
-    /// Σ f(r) e^{−2πi k·r/n}, straight from the definition.
+    /// Σ f(r) e^{−2πi k·r/n} by the definition.
     fn naive(size: [usize; 3], real: &[f64], k: [usize; 3]) -> Complex<f64> {
         let [nx, ny, nz] = size;
         let turns = |k: usize, r: usize, n: usize| ((k * r) % n) as f64 / n as f64;
@@ -250,7 +253,7 @@ mod tests {
             let mut fft = Fft3::new(size);
             let [nx, ny, mz] = fft.reciprocal_size();
             let mut complex = vec![Complex::default(); nx * ny * mz];
-            // twice, so that work space left dirty by the first would show
+            // the second round would show work space that the first left dirty
             for _ in 0..2 {
                 fft.forward(&mut input.clone(), &mut complex);
             }
@@ -286,7 +289,7 @@ mod tests {
         fft.forward(&mut real, &mut complex);
         fft.inverse(&mut complex, &mut real);
         let points = input.len() as f32;
-        // a few roundings of 6e-8 on values up to 1
+        // several roundings of 6e-8 on values up to 1
         assert!(real.iter().zip(&input).all(|(a, b)| (a / points - b).abs() < 1e-6));
     }
 

@@ -1,26 +1,27 @@
 //! Products of dense matrices.
 //!
-//! The arithmetic is that of the `matrixmultiply` crate, a dependency of nalgebra: AVX-512, AVX2 or portable code chosen
-//! at run time, at nine tenths of the rate of the fastest pure-Rust crates on large squares and at theirs on the shapes of
-//! trajectory analysis. Threads are those of the current rayon pool.
+//! The `matrixmultiply` crate, a dependency of nalgebra, does the arithmetic: AVX-512, AVX2 or portable code chosen
+//! at run time. It reaches nine tenths of the speed of the fastest pure-Rust crates on large square matrices, and the
+//! same speed on the shapes of trajectory analysis. Rows are distributed over the current rayon pool.
 
 use rayon::prelude::*;
 
-/// Number types of a product: `f32` and `f64`.
+/// Number types of matrix products: `f32` and `f64`.
 pub trait GemmReal: Copy + Send + Sync + private::Kernel {}
 impl GemmReal for f32 {}
 impl GemmReal for f64 {}
 
 mod private {
-    /// First element of a matrix, and its row and column stride.
+    /// Pointer to the first element of a matrix, with its row and column stride.
     pub(super) type At<T> = (*const T, [isize; 2]);
 
-    /// One thread's product.
+    /// Matrix product on one thread.
     pub trait Kernel: Sized {
-        /// C ← α A B + β C for m × k by k × n, with C row-major.
+        /// C ← α A B + β C, with A of m × k and B of k × n. C is row-major.
         ///
         /// # Safety
-        /// Every element that sizes and strides reach must lie inside its matrix' memory, and C must overlap neither A nor B.
+        /// Every element that sizes and strides reach must lie inside its matrix' memory, and C must overlap neither
+        /// A nor B.
         unsafe fn multiply(size: [usize; 3], alpha: Self, a: At<Self>, b: At<Self>, beta: Self, c: *mut Self);
     }
 
@@ -29,7 +30,7 @@ mod private {
             impl Kernel for $real {
                 unsafe fn multiply(size: [usize; 3], alpha: Self, a: At<Self>, b: At<Self>, beta: Self, c: *mut Self) {
                     let ([m, k, n], (a, [ra, ca]), (b, [rb, cb])) = (size, a, b);
-                    // SAFETY: the caller's promise is the one asked for.
+                    // SAFETY: the caller guarantees the same conditions
                     unsafe { $function(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, n as isize, 1) }
                 }
             }
@@ -39,7 +40,7 @@ mod private {
     kernel!(f64, matrixmultiply::dgemm);
 }
 
-/// A matrix over borrowed numbers: row-major as given, or the transpose of that.
+/// A matrix over borrowed numbers: row-major, or the transpose of a row-major matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<'a, T> {
     data: &'a [T],
@@ -50,7 +51,7 @@ pub struct Matrix<'a, T> {
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// Element (i, j) is `data[i · columns + j]`; `data` holds whole rows of at least one column.
+    /// A matrix with element (i, j) at `data[i · columns + j]`. `data` holds whole rows of at least one column.
     pub fn new(data: &'a [T], columns: usize) -> Self {
         let rows = data.len() / columns;
         assert_eq!(data.len(), rows * columns, "a matrix consists of whole rows");
@@ -73,21 +74,21 @@ impl<'a, T> Matrix<'a, T> {
         self.columns
     }
 
-    /// First element of row `first`, and the strides.
+    /// Pointer to the first element of row `first`, and the strides.
     fn at_row(&self, first: usize) -> private::At<T> {
-        // a slice is no longer than isize::MAX, and no stride is longer than its slice
+        // a slice is at most isize::MAX long, and no stride is longer than its slice
         (self.data[first * self.strides[0]..].as_ptr(), self.strides.map(|stride| stride as isize))
     }
 }
 
-/// Portions of rows of C per thread: more would balance the load better, but each portion packs B again.
+/// Portions of rows of C per thread. More portions would balance the load better, but each packs B again.
 const PORTIONS_PER_THREAD: usize = 2;
-/// No kernel takes more rows at a time than this, and all of them take a divisor of it.
+/// Multiple of the row counts of all kernels.
 const KERNEL_ROWS: usize = 16;
 
-/// C ← α A B + β C, with C row-major. Rows of C are handed out on the current rayon pool. Each element is
-/// summed in the same order however they are cut: the result does not depend on the number of threads. Where β is zero, C
-/// is not read.
+/// C ← α A B + β C, with C row-major. Rows of C are distributed over the current rayon pool. Every element is summed
+/// in the same order for any distribution, so that the result does not depend on the number of threads. C is not read
+/// if β is zero.
 pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, c: &mut [T]) {
     let (rows, inner, columns) = (a.rows, a.columns, b.columns);
     assert_eq!(inner, b.rows, "as many columns on the left as rows on the right");
@@ -98,8 +99,8 @@ pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, 
     let portion = rows.div_ceil(PORTIONS_PER_THREAD * rayon::current_num_threads()).next_multiple_of(KERNEL_ROWS);
     c.par_chunks_mut(portion * columns).enumerate().for_each(|(part, c)| {
         let size = [c.len() / columns, inner, columns];
-        // SAFETY: `Matrix` spans exactly its rows and columns, of which this part takes the rows from `part * portion` on, as
-        // many as `c` has; `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
+        // SAFETY: `Matrix` spans exactly its rows and columns. This call uses as many rows of A as `c` has, from
+        // `part * portion` on. `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
         unsafe {
             T::multiply(size, alpha, a.at_row(part * portion), b.at_row(0), beta, c.as_mut_ptr());
         }
@@ -110,7 +111,7 @@ pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, 
 mod tests {
     use super::*;
 
-    /// Small whole numbers: sums are exact in f32 too, so that results can be compared bit by bit.
+    /// Small integers: sums are exact in f32 too, so that results can be compared bit by bit.
     fn whole(count: usize, seed: usize) -> Vec<f64> {
         (0..count).map(|i| ((i * 7919 + seed) % 17) as f64 - 8.0).collect()
     }

@@ -1,35 +1,35 @@
 //! Fourier transforms of sixteen lines at once, one in each lane of a vector.
 //!
-//! No data move between lanes; transposing is left to the caller. Real and imaginary parts are in separate arrays.
-//! Stockham's ordering: every stage takes one factor of the length and reads and writes different arrays, and the
-//! result comes out in order.
+//! Data never move between lanes; the caller transposes. Real and imaginary parts are in separate arrays. Stockham's
+//! ordering is used: every stage takes one factor of the length, reads one array and writes another, and the result
+//! comes out in natural order.
 
 use crate::memory;
 use crate::simd::{Aligned16, Arithmetic, Float, Kernel, Level, Simd, dispatch};
 use std::f64::consts::TAU;
 
-/// Lines in memory: element i of all sixteen is at `[i · stride]`.
+/// Sixteen lines in memory: element i of all lines is at `[i · stride]`.
 #[derive(Clone, Copy)]
 pub struct Lines<'a> {
     /// real parts
     pub re: &'a [Aligned16],
     /// imaginary parts
     pub im: &'a [Aligned16],
-    /// from one element to the next
+    /// distance from one element to the next
     pub stride: usize,
 }
 
-/// As [`Lines`], to be written.
+/// Mutable [`Lines`].
 pub struct LinesMut<'a> {
     /// real parts
     pub re: &'a mut [Aligned16],
     /// imaginary parts
     pub im: &'a mut [Aligned16],
-    /// from one element to the next
+    /// distance from one element to the next
     pub stride: usize,
 }
 
-/// Complex numbers with their parts in two arrays.
+/// Complex numbers with real and imaginary parts in two arrays.
 #[derive(Clone, Debug, Default)]
 pub struct Split {
     /// real parts
@@ -39,19 +39,19 @@ pub struct Split {
 }
 
 impl Split {
-    /// Zeros.
+    /// An array of `length` zeros.
     pub fn new(length: usize) -> Self {
         let zeros = || memory::filled(Aligned16::default(), length);
         Split { re: zeros(), im: zeros() }
     }
 
-    /// The elements from `first` on, `stride` apart.
+    /// Lines whose elements begin at `first` and are `stride` apart.
     #[inline(always)]
     pub fn lines(&self, first: usize, stride: usize) -> Lines<'_> {
         Lines { re: &self.re[first..], im: &self.im[first..], stride }
     }
 
-    /// As [`Self::lines`].
+    /// Mutable lines, as by [`Self::lines`].
     #[inline(always)]
     pub fn lines_mut(&mut self, first: usize, stride: usize) -> LinesMut<'_> {
         LinesMut { re: &mut self.re[first..], im: &mut self.im[first..], stride }
@@ -59,7 +59,7 @@ impl Split {
 }
 
 impl Lines<'_> {
-    /// Real and imaginary parts exchanged: a forward transform between two exchanges is the inverse one.
+    /// Exchanges real and imaginary parts. A forward transform between two exchanges is the inverse transform.
     pub fn swapped(self) -> Self {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
@@ -73,7 +73,7 @@ impl Lines<'_> {
 }
 
 impl LinesMut<'_> {
-    /// As [`Lines::swapped`].
+    /// Exchanges real and imaginary parts, as [`Lines::swapped`].
     pub fn swapped(self) -> Self {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
@@ -86,7 +86,7 @@ impl LinesMut<'_> {
     }
 }
 
-/// As many complex numbers as a register has lanes: a codelet of nine fills the registers.
+/// Complex numbers, one for each lane of a register. A codelet of radix nine fills the registers.
 #[derive(Clone, Copy)]
 struct Complex<A> {
     re: A,
@@ -106,7 +106,7 @@ impl<A: Arithmetic> Complex<A> {
     fn scaled(self, factor: f32) -> Self {
         Self { re: self.re * A::splat(factor), im: self.im * A::splat(factor) }
     }
-    /// self + factor · o
+    /// Returns self + factor · o.
     #[inline(always)]
     fn plus_scaled(self, factor: f32, o: Self) -> Self {
         Self { re: o.re.mul_add(A::splat(factor), self.re), im: o.im.mul_add(A::splat(factor), self.im) }
@@ -116,35 +116,34 @@ impl<A: Arithmetic> Complex<A> {
         let (c, s) = (A::splat(re), A::splat(im));
         Self { re: self.im.neg_mul_add(s, self.re * c), im: self.re.mul_add(s, self.im * c) }
     }
-    /// self + i · o
+    /// Returns self + i · o.
     #[inline(always)]
     fn plus_i(self, o: Self) -> Self {
         Self { re: self.re - o.im, im: self.im + o.re }
     }
-    /// self − i · o
+    /// Returns self − i · o.
     #[inline(always)]
     fn minus_i(self, o: Self) -> Self {
         Self { re: self.re + o.im, im: self.im - o.re }
     }
 }
 
-/// Factors that are transformed in registers, in the order in which they are tried.
+/// Factors for which a codelet transforms in registers, in the order in which they are tried.
 const RADICES: [usize; 10] = [9, 8, 7, 6, 5, 4, 3, 2, 13, 11];
 
-/// One stage; `radix` · `groups` · `stride` is the length.
+/// A stage of the transform; `radix` · `groups` · `stride` is the length.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     radix: usize,
     groups: usize,
     stride: usize,
-    /// its place in `LineFft::twiddles`
+    /// index of its first factor in `LineFft::twiddles`
     twiddles: usize,
-    /// its place in `LineFft::roots`
+    /// index of its first root in `LineFft::roots`
     roots: usize,
 }
 
-/// How to transform lines of one length: F(k) = Σ f(j) e^{−2πi jk/n}. Any length works; products of small primes are
-/// fast.
+/// A plan for lines of one length: F(k) = Σ f(j) e^{−2πi jk/n}. Any length works; products of small primes are fast.
 pub struct LineFft {
     length: usize,
     stages: Vec<Stage>,
@@ -154,13 +153,13 @@ pub struct LineFft {
     roots: Vec<[f32; 2]>,
 }
 
-/// e^{−2πi k/n}
+/// Returns e^{−2πi k/n}.
 fn root(k: usize, n: usize) -> [f32; 2] {
     let angle = TAU * (k % n) as f64 / n as f64;
     [angle.cos() as f32, -angle.sin() as f32]
 }
 
-/// The next factor to take out of what is left of a length.
+/// The next factor to divide the remaining length by.
 fn next_radix(rest: usize) -> usize {
     let in_registers = RADICES.into_iter().find(|&radix| rest.is_multiple_of(radix));
     in_registers.unwrap_or_else(|| (2..=rest).find(|&prime| rest.is_multiple_of(prime)).unwrap_or(1))
@@ -182,7 +181,7 @@ impl LineFft {
         LineFft { length, stages, twiddles, roots }
     }
 
-    /// Transforms `input` into `output`; `work` is overwritten.
+    /// Transforms `input` into `output`. `work` is overwritten.
     pub fn transform(&self, level: Level, input: Lines<'_>, output: LinesMut<'_>, work: &mut [Split; 2]) {
         dispatch(level, Transform { plan: self, input, output, work });
     }
@@ -238,7 +237,7 @@ impl Kernel for Transform<'_> {
 }
 
 impl LineFft {
-    /// Factors of element p of a group, for outputs 1 … radix − 1; none for p = 0.
+    /// Twiddle factors of element p of a group, for outputs 1 … radix − 1. Empty for p = 0, whose factors are 1.
     #[inline(always)]
     fn twiddles(&self, stage: &Stage, p: usize) -> &[[f32; 2]] {
         match p {
@@ -275,7 +274,7 @@ impl LineFft {
         }
     }
 
-    /// A stage of a large prime, straight from the definition.
+    /// A stage whose radix is a large prime, by the definition of the transform.
     #[inline(always)]
     fn long_stage<S: Simd>(&self, stage: &Stage, from: Lines<'_>, to: &mut LinesMut<'_>) {
         let Stage { radix, groups, stride, .. } = *stage;
@@ -300,7 +299,7 @@ impl LineFft {
     }
 }
 
-/// The transform of R numbers, with `roots` e^{−2πi k/R}.
+/// Transforms R numbers; `roots` are e^{−2πi k/R}.
 #[inline(always)]
 fn in_registers<A: Arithmetic, const R: usize>(a: [Complex<A>; R], roots: &[[f32; 2]]) -> [Complex<A>; R] {
     match R {
@@ -327,8 +326,8 @@ fn four<A: Arithmetic>(a: [Complex<A>; 4]) -> [Complex<A>; 4] {
     [even[0].plus(odd[0]), even[1].minus_i(odd[1]), even[0].minus(odd[0]), even[1].plus_i(odd[1])]
 }
 
-/// An odd length: the sums and differences of elements k and R − k meet cosines and sines. `roots[step · k]` is
-/// e^{−2πi k/R}.
+/// Transforms an odd number R of elements from the sums and differences of elements k and R − k, which are multiplied
+/// by cosines and sines. `roots[step · k]` is e^{−2πi k/R}.
 #[inline(always)]
 fn odd<A: Arithmetic, const R: usize>(a: [Complex<A>; R], roots: &[[f32; 2]], step: usize) -> [Complex<A>; R] {
     let (mut sums, mut differences, mut out) = (a, a, a);
@@ -350,7 +349,8 @@ fn odd<A: Arithmetic, const R: usize>(a: [Complex<A>; R], roots: &[[f32; 2]], st
     out
 }
 
-/// R = P · Q with P = 3 or 4 and Q = 2 or 3: Q transforms of P elements each, twiddles, P transforms of Q.
+/// Transforms R = P · Q elements with P = 3 or 4 and Q = 2 or 3: Q transforms of P elements each, twiddle factors,
+/// then P transforms of Q elements.
 #[inline(always)]
 fn product<A: Arithmetic, const R: usize, const P: usize, const Q: usize>(
     a: [Complex<A>; R],
@@ -396,7 +396,7 @@ mod tests {
         [value(0), value(57)]
     }
 
-    /// F(k) from the definition.
+    /// F(k) by the definition.
     fn naive(length: usize, lane: usize, k: usize) -> [f64; 2] {
         let (mut re, mut im) = (0.0, 0.0);
         for i in 0..length {
@@ -408,7 +408,7 @@ mod tests {
         [re, im]
     }
 
-    /// `length` elements a `stride` apart, transformed there and back.
+    /// Transforms `length` elements a `stride` apart forward and back.
     fn round(level: Level, length: usize, stride: usize) -> [Split; 2] {
         let plan = LineFft::new(length);
         let [mut from, mut to] = [Split::new(length * stride), Split::new(length)];
@@ -426,12 +426,12 @@ mod tests {
 
     #[test]
     fn forward_is_the_definition_and_inverse_undoes_it() {
-        // every codelet alone and with others, primes without one, three stages
+        // every codelet alone and combined, primes without a codelet, and lengths with three stages
         for length in (1..=40).chain([54, 64, 72, 77, 81, 96, 100, 108, 143]) {
             for level in Level::available() {
                 let [back, spectrum] = round(level, length, 3);
-                // roundings of 6e-8 per stage on numbers of the size of √n, for the largest of some hundred; a prime
-                // without a codelet sums straight, which costs another √n
+                // largest of some hundred errors: each stage rounds numbers of the size of √n by 6e-8, and a prime
+                // without a codelet is summed directly, which adds another factor √n
                 let tolerance = 1e-6 * length as f64;
                 for k in 0..length {
                     for lane in [0, 7, 15] {

@@ -1,8 +1,8 @@
 //! The shared compute core: numerical building blocks behind one small interface, used by PME and by trajectory
 //! analysis. No other module calls FFT or linear-algebra crates.
 //!
-//! [`Fft3`] and [`gemm`] work on the host's arrays. [`Core`] is their common interface with cuFFT and cuBLAS: [`HostCore`]
-//! uses the former, [`CudaCore`] the libraries. [`LineFft`] is for the CPU backend.
+//! [`Fft3`] and [`gemm`] work on arrays of the host. [`Core`] is a common interface for the host and GPUs:
+//! [`HostCore`] uses [`Fft3`] and [`gemm`], [`CudaCore`] uses cuFFT and cuBLAS. [`LineFft`] is for the CPU backend.
 
 mod core;
 pub mod cuda;

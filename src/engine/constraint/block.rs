@@ -1,4 +1,4 @@
-//! Blocks of eight waters or eight SHAKE clusters: which atoms they hold, and how they are read and written back.
+//! Blocks of eight waters or eight SHAKE clusters: their atoms, and reading and writing of the atoms' vectors.
 
 use super::lanes::{LANES, Lanes, gather, lane};
 use super::settle::{self, SettleShape, settle};
@@ -17,47 +17,53 @@ struct Atoms<const K: usize> {
 }
 
 impl<const K: usize> Atoms<K> {
-    /// From one to eight molecules.
+    /// Makes a block of one to eight molecules.
     fn new(molecules: &[[u32; K]]) -> Self {
         let molecule = |lane: usize| molecules[lane.min(molecules.len() - 1)];
         Self { of: from_fn(|k| from_fn(|lane| molecule(lane)[k])), used: molecules.len() }
     }
 
+    /// Reads the vectors of all lanes.
+    ///
     /// # Safety
     /// All atoms are in range of `vectors`.
     #[inline(always)]
     unsafe fn read(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; K] {
-        // SAFETY: in range by the contract above
+        // SAFETY: all atoms are in range, guaranteed by the caller
         map(self.of, |atoms| gather(|lane| unsafe { *vectors.get_unchecked(atoms[lane] as usize) }))
     }
 
+    /// Reads the vectors of all lanes from shared memory.
+    ///
     /// # Safety
-    /// All atoms are in range, and no other thread writes them meanwhile.
+    /// All atoms are in range, and no other thread writes them at the same time.
     #[inline(always)]
     unsafe fn read_shared(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; K] {
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         map(self.of, |atoms| gather(|lane| unsafe { vectors.get(atoms[lane]) }))
     }
 
+    /// Adds changes to the vectors of the used lanes.
+    ///
     /// # Safety
-    /// All atoms are in range, and no other thread touches them meanwhile.
+    /// All atoms are in range, and no other thread accesses them at the same time.
     #[inline(always)]
     unsafe fn add(&self, vectors: &SharedVectors<'_>, changes: &[Vec3<Lanes>; K]) {
         for k in 0..K {
             for l in 0..self.used.min(LANES) {
-                // SAFETY: by the contract above
+                // SAFETY: guaranteed by the caller
                 unsafe { vectors.add(self.of[k][l], lane(changes[k], l)) };
             }
         }
     }
 
-    /// Write corrections to positions, and times the rate to velocities.
+    /// Adds corrections to positions, and the corrections times the rate 1/dt to velocities.
     ///
     /// # Safety
     /// As for [`Self::add`].
     #[inline(always)]
     unsafe fn correct(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; K]) {
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         unsafe {
             self.add(&motion.positions, changes);
             if let Some((velocities, rate)) = &motion.velocities {
@@ -66,29 +72,29 @@ impl<const K: usize> Atoms<K> {
         }
     }
 
-    /// 1 in lanes that hold a molecule of their own, 0 elsewhere.
+    /// Mask of the used lanes: 1 in lanes with a molecule, 0 in lanes that repeat the last molecule.
     #[inline(always)]
     fn mask(&self) -> Lanes {
         Lanes(from_fn(|lane| if lane < self.used { 1.0 } else { 0.0 }))
     }
 }
 
-/// Molecules of three atoms that follow each other in memory: rows of nine numbers, read and written as vectors.
+/// Molecules of three consecutive atoms are rows of nine numbers in memory, which are read and written as vectors.
 impl Atoms<3> {
-    /// Whether the atoms of each molecule follow each other.
+    /// Whether the atoms of each molecule are consecutive.
     fn are_rows(&self) -> bool {
         let [first, second, third] = &self.of;
         (0..LANES).all(|lane| second[lane] == first[lane] + 1 && third[lane] == first[lane] + 2)
     }
 
-    /// The atoms of a molecule.
+    /// Range of the atoms of one molecule.
     #[inline(always)]
     fn row(&self, lane: usize) -> Range<usize> {
         let first = self.of[0][lane] as usize;
         first..first + 3
     }
 
-    /// Molecules from their rows.
+    /// Transposes rows of nine numbers, one for each molecule, into vectors for each atom.
     #[inline(always)]
     fn columns<S: Simd>(row: impl Fn(usize) -> [f64; 9]) -> [Vec3<Lanes>; 3] {
         let eight = S::transpose8(from_fn(|lane| {
@@ -105,17 +111,17 @@ impl Atoms<3> {
     /// As for [`Self::read`].
     #[inline(always)]
     unsafe fn read_rows<S: Simd>(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; 3] {
-        // SAFETY: in range by the contract above
+        // SAFETY: all atoms are in range, guaranteed by the caller
         Self::columns::<S>(|lane| *nine(unsafe { vectors.get_unchecked(self.row(lane)) }))
     }
 
     /// [`Self::read_shared`] for rows.
     ///
     /// # Safety
-    /// All atoms are in range, and no other thread touches them meanwhile.
+    /// All atoms are in range, and no other thread accesses them at the same time.
     #[inline(always)]
     unsafe fn read_shared_rows<S: Simd>(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; 3] {
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         Self::columns::<S>(|lane| *nine(unsafe { vectors.slice(self.row(lane)) }))
     }
 
@@ -130,13 +136,13 @@ impl Atoms<3> {
         for lane in 0..self.used {
             let [a, b, c, d, e, f, g, h] = rows[lane];
             let row = [a, b, c, d, e, f, g, h, changes[2].z.0[lane]];
-            // SAFETY: by the contract above; each slice ends before the next
+            // SAFETY: guaranteed by the caller; each slice is dropped before the next one is made
             let positions = nine_mut(unsafe { motion.positions.slice(self.row(lane)) });
             for k in 0..9 {
                 positions[k] += row[k];
             }
             if let Some((velocities, rate)) = &motion.velocities {
-                // SAFETY: as above
+                // SAFETY: as for `positions`
                 let velocities = nine_mut(unsafe { velocities.slice(self.row(lane)) });
                 for k in 0..9 {
                     velocities[k] += row[k] * rate;
@@ -146,19 +152,20 @@ impl Atoms<3> {
     }
 }
 
-/// The components of three vectors.
+/// The nine components of three vectors.
 #[inline(always)]
 fn nine(vectors: &[Vec3]) -> &[f64; 9] {
     bytemuck::cast_slice(vectors).try_into().expect("three vectors")
 }
 
-/// The same, to be changed.
+/// The nine components of three vectors, mutable.
 #[inline(always)]
 fn nine_mut(vectors: &mut [Vec3]) -> &mut [f64; 9] {
     bytemuck::cast_slice_mut(vectors).try_into().expect("three vectors")
 }
 
-/// Σ r⊗(m Δx), the upper triangle (it is symmetric for central forces), lane by lane: xx xy xz yy yz zz, amu nm².
+/// Virial Σ r⊗(m Δx) in amu nm², lane by lane. The tensor is symmetric for central forces, and its upper triangle is
+/// stored: xx xy xz yy yz zz.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneVirial([Lanes; 6]);
 
@@ -174,7 +181,7 @@ impl LaneVirial {
         }
     }
 
-    /// Sum over lanes, in a fixed order.
+    /// Sum over all lanes, in a fixed order.
     #[inline(always)]
     pub(super) fn total(&self) -> Mat3 {
         let [xx, xy, xz, yy, yz, zz] = map(self.0, Lanes::sum);
@@ -186,20 +193,22 @@ impl LaneVirial {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SettleBlock {
     atoms: Atoms<3>,
-    /// the atoms of each water follow each other
+    /// whether the atoms of each water are consecutive
     rows: bool,
     shape: SettleShape,
 }
 
 impl SettleBlock {
-    /// From one to eight waters (O, H, H).
+    /// Makes a block of one to eight waters (O, H, H).
     pub(super) fn new(waters: &[[u32; 3]], shape: SettleShape) -> Self {
         let atoms = Atoms::new(waters);
         Self { rows: atoms.are_rows(), atoms, shape }
     }
 
+    /// Makes the waters rigid, and adds the virial if `VIRIAL`.
+    ///
     /// # Safety
-    /// All atoms are in range of the arrays of `motion`, and no other thread touches them meanwhile.
+    /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
     #[inline(always)]
     pub(super) unsafe fn apply<S: Simd, const VIRIAL: bool>(
         &self,
@@ -207,7 +216,7 @@ impl SettleBlock {
         virial: &mut LaneVirial,
     ) -> Result<(), ConstraintFailure> {
         let (atoms, positions) = (&self.atoms, &motion.positions);
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         let (old, new) = unsafe {
             match self.rows {
                 true => (atoms.read_rows::<S>(motion.old), atoms.read_shared_rows::<S>(positions)),
@@ -215,7 +224,7 @@ impl SettleBlock {
             }
         };
         let changes = settle(&self.shape, old, new);
-        // anything that failed in a lane spreads to all three components of the oxygen
+        // a failure in a lane makes all three components of the oxygen's change non-finite
         if !changes[0].x.is_finite() {
             let lane = changes[0].x.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
             return Err(ConstraintFailure { atoms: [atoms.of[0][lane], atoms.of[1][lane]] });
@@ -226,7 +235,7 @@ impl SettleBlock {
                 virial.add(old[k] - old[0], changes[k] * mass);
             }
         }
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         unsafe {
             match self.rows {
                 true => atoms.correct_rows::<S>(motion, &changes),
@@ -236,6 +245,8 @@ impl SettleBlock {
         Ok(())
     }
 
+    /// Removes velocity components along the constraints.
+    ///
     /// # Safety
     /// As for [`Self::apply`].
     pub(super) unsafe fn project(
@@ -246,12 +257,12 @@ impl SettleBlock {
         for lane in 0..self.atoms.used {
             let water = self.atoms.of.map(|atoms| atoms[lane]);
             let at = water.map(|atom| positions[atom as usize]);
-            // SAFETY: by the contract above
+            // SAFETY: guaranteed by the caller
             let before = water.map(|atom| unsafe { velocities.get(atom) });
             let after = settle::project(&self.shape, at, before).filter(|v| v.iter().all(|v| v.is_finite()));
             let after = after.ok_or(ConstraintFailure { atoms: [water[0], water[1]] })?;
             for k in 0..3 {
-                // SAFETY: by the contract above
+                // SAFETY: guaranteed by the caller
                 unsafe { velocities.add(water[k], after[k] - before[k]) };
             }
         }
@@ -259,7 +270,7 @@ impl SettleBlock {
     }
 }
 
-/// One SHAKE cluster: centre, leaves, distances (nm).
+/// A SHAKE cluster: centre, leaves, and constraint lengths (nm).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shake<const N: usize> {
     pub(super) center: u32,
@@ -276,7 +287,7 @@ pub(super) struct ShakeBlock<const N: usize> {
 }
 
 impl<const N: usize> ShakeBlock<N> {
-    /// From one to eight SHAKE clusters; `inverse_mass` of any atom in 1/amu.
+    /// Makes a block of one to eight SHAKE clusters; `inverse_mass` of any atom in 1/amu.
     pub(super) fn new(shakes: &[Shake<N>], inverse_mass: impl Fn(u32) -> f64) -> Self {
         let mut centers = [[0; 1]; LANES];
         let mut all_leaves = [[0; N]; LANES];
@@ -296,8 +307,10 @@ impl<const N: usize> ShakeBlock<N> {
         Self { center, leaves, shape }
     }
 
+    /// Satisfies the constraints, and adds the virial if `VIRIAL`.
+    ///
     /// # Safety
-    /// All atoms are in range of the arrays of `motion`, and no other thread touches them meanwhile.
+    /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
     #[inline(always)]
     pub(super) unsafe fn apply<const VIRIAL: bool>(
         &self,
@@ -305,7 +318,7 @@ impl<const N: usize> ShakeBlock<N> {
         tolerance: f64,
         virial: &mut LaneVirial,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         let (old, new) = unsafe {
             let ([old_center], [new_center]) =
                 (self.center.read(motion.old), self.center.read_shared(&motion.positions));
@@ -320,7 +333,7 @@ impl<const N: usize> ShakeBlock<N> {
                 virial.add(old[i], solution.leaves[i] * (mask / self.shape.inverse_leaf_mass[i]));
             }
         }
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         unsafe {
             self.center.correct(motion, &[solution.center]);
             self.leaves.correct(motion, &solution.leaves);
@@ -328,6 +341,8 @@ impl<const N: usize> ShakeBlock<N> {
         Ok(())
     }
 
+    /// Removes velocity components along the constraints.
+    ///
     /// # Safety
     /// As for [`Self::apply`].
     pub(super) unsafe fn project(
@@ -335,7 +350,7 @@ impl<const N: usize> ShakeBlock<N> {
         positions: &[Vec3],
         velocities: &SharedVectors<'_>,
     ) -> Result<(), ConstraintFailure> {
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         unsafe {
             let ([center], [center_velocity]) = (self.center.read(positions), self.center.read_shared(velocities));
             let bonds = self.leaves.read(positions).map(|leaf| leaf - center);

@@ -1,10 +1,11 @@
 //! Coupled constraints: chains, branches, rings (`constraints = "all-bonds"`).
 //!
-//! The same iteration as for SHAKE clusters: Newton's method with the matrix A_kl = d_k · (Σ over shared atoms ± w) d_l
-//! of the old bond vectors d (w: inverse masses; the sign is + where both bonds end or both begin there), kept for all
-//! iterations. A is symmetric, positive definite and as sparse as the molecule, so it is factored once a step in an
-//! order found once a run, in which a chain fills in nothing and a ring one entry per bond. The cost is linear in the
-//! number of bonds, and the solution is within the tolerance or an error is returned, for any topology.
+//! The iteration is the same as for SHAKE clusters: Newton's method with the matrix A_kl = d_k · (Σ over shared atoms
+//! ± w) d_l of the old bond vectors d, which is kept for all iterations. w are inverse masses; the sign is + if both
+//! bonds begin or both end at the shared atom. A is symmetric, positive definite and as sparse as the molecule. It is
+//! factored once per step, in an elimination order that is found once per run. In this order a chain has no fill-in,
+//! and a ring one entry per bond. The cost is linear in the number of bonds. For any topology the solution is within
+//! the tolerance, or an error is returned.
 //! Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
 //! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
@@ -17,20 +18,21 @@ use crate::system::Constraint;
 use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 
-/// Iterations after which a cluster fails. Each gains a factor of ten even for bonds that turn by 0.1 rad.
+/// Maximum number of iterations, after which a cluster fails. Each iteration reduces the error by a factor of ten
+/// even for bonds that rotate by 0.1 rad.
 const MAX_ITERATIONS: usize = 100;
 
-/// One cluster of coupled constraints.
+/// A cluster of coupled constraints.
 #[derive(Debug)]
 pub(super) struct Coupled {
-    /// in elimination order
+    /// constraints in elimination order
     constraints: Vec<Constraint>,
-    /// inverse masses (1/amu) of the two atoms of each
+    /// inverse masses (1/amu) of the two atoms of each constraint
     inverse_mass: Vec<[f64; 2]>,
     pattern: Pattern,
-    /// ± inverse mass of the shared atom for each entry of the pattern, 0 where it is fill
+    /// ± inverse mass of the shared atom for each entry of the pattern; 0 for fill-in
     coupling: Vec<f64>,
-    /// so that a step allocates nothing; never contended, as one thread works on one cluster
+    /// work space, so that a step allocates nothing; never contended, as one thread works on one cluster
     scratch: Mutex<Scratch>,
 }
 
@@ -45,7 +47,8 @@ struct Scratch {
 }
 
 impl Coupled {
-    /// Prepare one connected cluster without double bonds; `inverse_mass` of any atom in 1/amu.
+    /// Prepares a connected cluster in which no pair of atoms is constrained twice; `inverse_mass` of any atom in
+    /// 1/amu.
     pub(super) fn new(constraints: &[Constraint], inverse_mass: impl Fn(u32) -> f64) -> Self {
         let (order, pattern) = eliminate(neighbors(constraints));
         let constraints: Vec<Constraint> = order.iter().map(|&k| constraints[k as usize]).collect();
@@ -66,25 +69,26 @@ impl Coupled {
         Self { constraints, inverse_mass, pattern, coupling, scratch }
     }
 
-    /// Correct positions until all constraints are satisfied; returns Σ r⊗(m Δx) in amu nm².
+    /// Corrects positions until all constraints are satisfied. Returns Σ r⊗(m Δx) in amu nm².
     ///
     /// # Safety
-    /// The atoms of this cluster are in range of all arrays, and no other thread touches them meanwhile.
+    /// The atoms of this cluster are in range of all arrays, and no other thread accesses them at the same time.
     pub(super) unsafe fn shake(&self, motion: &Motion<'_>, tolerance: f64) -> Result<Mat3, ConstraintFailure> {
         let mut scratch = self.prepare(motion.old);
         let scratch = &mut *scratch;
         scratch.multipliers.fill(0.0);
-        // the error names the bond with the largest initial error: once the iteration diverges, any bond may be worst
+        // the error names the bond with the largest initial error, since any bond may be worst once the iteration
+        // diverges
         let mut worst_bond = 0;
         for iteration in 0..MAX_ITERATIONS {
             let mut worst = (0.0, 0);
             for (k, c) in self.constraints.iter().enumerate() {
-                // SAFETY: own atoms, by the contract of this function
+                // SAFETY: atoms of this cluster, guaranteed by the caller
                 let bond = unsafe { motion.positions.get(c.atoms[1]) - motion.positions.get(c.atoms[0]) };
                 let square = c.length * c.length;
                 scratch.change[k] = 0.5 * (square - bond.norm_squared());
                 let error = scratch.change[k].abs() / square;
-                // NaN counts as worse than any number, and stays
+                // NaN counts as worse than any number, and is never replaced
                 if error.is_nan() || error > worst.0 {
                     worst = (error, k);
                 }
@@ -103,7 +107,7 @@ impl Coupled {
             for k in 0..self.constraints.len() {
                 scratch.multipliers[k] += scratch.change[k];
                 let force = scratch.bonds[k] * scratch.change[k];
-                // SAFETY: as above
+                // SAFETY: atoms of this cluster, guaranteed by the caller
                 unsafe {
                     self.push(k, force, &motion.positions);
                     if let Some((velocities, rate)) = &motion.velocities {
@@ -115,7 +119,7 @@ impl Coupled {
         Err(ConstraintFailure { atoms: self.constraints[worst_bond].atoms })
     }
 
-    /// Remove from `velocities` the components that stretch a bond at `positions`.
+    /// Removes from `velocities` the components that change a bond length at `positions`.
     ///
     /// # Safety
     /// As for [`Self::shake`].
@@ -127,7 +131,7 @@ impl Coupled {
         let mut scratch = self.prepare(positions);
         let scratch = &mut *scratch;
         for (k, c) in self.constraints.iter().enumerate() {
-            // SAFETY: own atoms, by the contract of this function
+            // SAFETY: atoms of this cluster, guaranteed by the caller
             let velocity = unsafe { velocities.get(c.atoms[1]) - velocities.get(c.atoms[0]) };
             scratch.change[k] = -scratch.bonds[k].dot(velocity);
         }
@@ -136,7 +140,7 @@ impl Coupled {
             return Err(ConstraintFailure { atoms: self.constraints[k].atoms });
         }
         for k in 0..self.constraints.len() {
-            // SAFETY: as above
+            // SAFETY: atoms of this cluster, guaranteed by the caller
             unsafe { self.push(k, scratch.bonds[k] * scratch.change[k], velocities) };
         }
         Ok(())
@@ -160,14 +164,15 @@ impl Coupled {
         guard
     }
 
-    /// Add the displacements by constraint `k`: `force` pushes its atoms apart, weighted by the inverse masses.
+    /// Adds the displacements caused by constraint `k`: `force` pushes its atoms apart, weighted by the inverse
+    /// masses.
     ///
     /// # Safety
     /// As for [`Self::shake`].
     unsafe fn push(&self, k: usize, force: Vec3, vectors: &SharedVectors<'_>) {
         let [i, j] = self.constraints[k].atoms;
         let [wi, wj] = self.inverse_mass[k];
-        // SAFETY: own atoms, by the contract of this function
+        // SAFETY: atoms of this cluster, guaranteed by the caller
         unsafe {
             vectors.add(i, -force * wi);
             vectors.add(j, force * wj);
@@ -175,7 +180,7 @@ impl Coupled {
     }
 }
 
-/// For each constraint the others that share an atom with it.
+/// Indices of the constraints that share an atom with each constraint.
 fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
     let mut at_atom: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (k, c) in constraints.iter().enumerate() {
@@ -192,7 +197,7 @@ fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
     neighbors
 }
 
-/// ± the inverse mass of the atom that two constraints share, 0 where they share none.
+/// Coupling of two constraints: ± the inverse mass of the shared atom, 0 if they share none.
 fn shared_mass(a: &Constraint, b: &Constraint, inverse_mass: impl Fn(u32) -> f64) -> f64 {
     let mut sum = 0.0;
     for (end_a, atom) in a.atoms.into_iter().enumerate() {

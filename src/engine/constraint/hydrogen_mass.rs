@@ -6,10 +6,10 @@ use crate::system::Topology;
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
 
-/// Give every hydrogen the mass `target` (amu) and take the difference from the heavy atom it is bonded to.
+/// Sets the mass of every hydrogen to `target` (amu) and subtracts the difference from the heavy atom bonded to it.
 ///
-/// The total mass and all equilibrium averages of positions are unchanged; only dynamics change. As in OpenMM, rigid waters
-/// and hydrogens without a heavy partner are not changed.
+/// The total mass and all equilibrium averages of positions are unchanged; only the dynamics change. Rigid waters and
+/// hydrogens without a heavy partner are not changed, as in OpenMM.
 pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_water: bool) -> Result<()> {
     if !(target > 0.0 && target.is_finite()) {
         return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).into());

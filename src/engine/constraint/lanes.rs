@@ -1,8 +1,9 @@
-//! Eight `f64` side by side: the width at which constraints are solved on every instruction set.
+//! Vectors of eight `f64`, the width at which constraints are solved on every instruction set.
 //!
-//! Only operations that IEEE 754 rounds exactly are offered (no fused multiply-add, no approximate roots), so that
-//! results are the same bits whatever the compiler makes of the loops: one AVX-512 register, two of AVX2, four of SSE2.
-//! Everything is `#[inline(always)]`: code compiled under a caller's `#[target_feature]` uses that caller's registers.
+//! Only operations that IEEE 754 rounds exactly are offered (no fused multiply-add, no approximate roots). Results
+//! therefore have the same bits however the compiler translates the loops: to one AVX-512 register, two of AVX2, or
+//! four of SSE2. Everything is `#[inline(always)]`, so that code called under a `#[target_feature]` uses the
+//! registers of that feature.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -20,13 +21,13 @@ impl Lanes {
     /// All lanes zero.
     pub const ZERO: Self = Lanes([0.0; LANES]);
 
-    /// The same number in every lane.
+    /// A vector with one number in every lane.
     #[inline(always)]
     pub const fn splat(value: f64) -> Self {
         Lanes([value; LANES])
     }
 
-    /// Square root of every lane; NaN where negative.
+    /// Square root of every lane; NaN in negative lanes.
     #[inline(always)]
     pub fn sqrt(mut self) -> Self {
         for value in &mut self.0 {
@@ -95,7 +96,7 @@ impl Neg for Lanes {
     }
 }
 
-/// Eight vectors, one per lane, from `read(lane)`.
+/// Eight vectors, with `read(lane)` in each lane.
 #[inline(always)]
 pub(super) fn gather(read: impl Fn(usize) -> Vec3) -> Vec3<Lanes> {
     let mut out = Vec3::splat(Lanes::ZERO);

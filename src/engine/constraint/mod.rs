@@ -1,11 +1,13 @@
-//! Constraints: rigid waters by SETTLE, hydrogens by SHAKE, anything coupled by a sparse solver.
+//! Constraints: SETTLE for rigid waters, SHAKE for hydrogens, and a sparse solver for coupled constraints.
 //!
-//! [`derive()`] selects the constraints; a [`ConstraintPlan`] sorts them into independent blocks that share no atom;
-//! [`ConstraintPlan::apply`] solves those of a section after the unconstrained update of a step, and
-//! [`ConstraintPlan::project`] removes velocity components along constraints (or, with unit masses, force components).
+//! [`derive()`] selects the constraints. A [`ConstraintPlan`] sorts them into independent blocks that share no atom.
+//! [`ConstraintPlan::apply`] solves the constraints of a section after the unconstrained update of a step.
+//! [`ConstraintPlan::project`] removes velocity components along constraints (or, with unit masses, force
+//! components).
 //!
-//! All arithmetic is f64, all positions are unwrapped and molecules whole, so that no periodic image is taken here.
-//! The solution of a block depends on nothing outside it: any split of the blocks over threads gives the same bits.
+//! All arithmetic is f64. Positions are unwrapped and molecules whole, so that no periodic image is taken here. The
+//! solution of a block depends on nothing outside the block: any distribution of the blocks over threads gives the
+//! same bits.
 
 mod block;
 mod coupled;
@@ -38,17 +40,19 @@ pub struct Motion<'a> {
     pub old: &'a [Vec3],
     /// positions after the unconstrained update (nm), corrected in place
     pub positions: SharedVectors<'a>,
-    /// velocities (nm/ps) that led there, with 1/timestep (1/ps): corrected by Δx/dt
+    /// velocities (nm/ps) of the unconstrained update, corrected by Δx/dt, and 1/dt (1/ps); `None` if velocities are
+    /// not corrected
     pub velocities: Option<(SharedVectors<'a>, f64)>,
 }
 
 impl Motion<'_> {
-    /// The same with another 1/timestep (1/ps), by which velocities are corrected.
+    /// Returns a handle to the same positions and velocities with another 1/dt (1/ps), by which velocities are
+    /// corrected.
     ///
     /// # Safety
     /// As for [`SharedVectors::again`].
     pub unsafe fn with_rate(&self, rate: f64) -> Motion<'_> {
-        // SAFETY: by the contract above
+        // SAFETY: guaranteed by the caller
         let (positions, velocities) = unsafe {
             (self.positions.again(), self.velocities.as_ref().map(|(velocities, _)| (velocities.again(), rate)))
         };
@@ -62,7 +66,7 @@ impl From<ConstraintFailure> for Error {
     }
 }
 
-/// The largest relative deviation of a distance at `positions` (nm) from its constraint.
+/// Largest relative deviation of a distance at `positions` (nm) from its constraint length.
 pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
     let waters = constraints.settles.iter().flat_map(|water| {
         let [o, h1, h2] = water.atoms;
@@ -74,7 +78,7 @@ pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
     waters.chain(constraints.bonds.iter().map(|bond| (bond.atoms, bond.length))).map(deviation).fold(0.0, f64::max)
 }
 
-/// A constraint that could not be satisfied: the atoms have moved too far in one step.
+/// A constraint that could not be satisfied, because the atoms moved too far in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the fixed distance between atoms {} and {} cannot be restored: they moved too far in one step",

@@ -15,11 +15,12 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
-/// Least number of atoms of a section: some 10 µs of work, data that fit into a second-level cache, and a multiple of eight
-/// waters of three and of four sites.
+/// Minimum number of atoms of a section. A section takes about 10 µs, its data fit into the second-level cache, and
+/// the number is a multiple of eight waters of three and of four sites.
 const SECTION: usize = 1152;
 
-/// Every constraint of a system, sorted into blocks that share no atom, and these into sections of consecutive atoms.
+/// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
+/// atoms.
 #[derive(Debug)]
 pub struct ConstraintPlan {
     atoms: usize,
@@ -33,19 +34,20 @@ pub struct ConstraintPlan {
     shakes4: Vec<ShakeBlock<4>>,
 }
 
-/// Constraints in groups that share no atom.
+/// Constraints by solver, in groups that share no atom.
 #[derive(Debug, Default)]
 pub struct Groups {
     /// rigid waters without other constraints
     pub settles: Vec<Settle>,
-    /// SHAKE clusters: the centre, and its up to four constraints
+    /// SHAKE clusters: the centre atom, and its one to four constraints
     pub shakes: Vec<(u32, Vec<Constraint>)>,
     /// clusters of coupled constraints, largest first
     pub coupled: Vec<Vec<Constraint>>,
 }
 
 impl Groups {
-    /// Sorts constraints, and refuses what [`ConstraintPlan::new`] refuses, except waters that are no triangle.
+    /// Sorts constraints. Refuses the same input as [`ConstraintPlan::new`], except waters whose sides form no
+    /// triangle.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         let (settles, clusters) = independent(constraints, masses)?;
         let mut groups = Groups { settles, ..Groups::default() };
@@ -55,14 +57,14 @@ impl Groups {
                 None => groups.coupled.push(cluster),
             }
         }
-        // stable: clusters of equal size stay in the order of their atoms
+        // the sort is stable: clusters of equal size stay in the order of their atoms
         groups.coupled.sort_by_key(|c| std::cmp::Reverse(c.len()));
         Ok(groups)
     }
 }
 
-/// Consecutive atoms, and the blocks of all constraints between them: coupled clusters, one per block, then waters and
-/// SHAKE clusters, eight per block.
+/// A section of consecutive atoms, with the blocks of all their constraints: coupled clusters, one per block, then
+/// waters and SHAKE clusters, eight per block.
 #[derive(Clone, Debug, Default)]
 struct Section {
     atoms: Range<usize>,
@@ -74,7 +76,7 @@ struct Section {
     shakes4: Range<usize>,
 }
 
-/// `$body` for the blocks of the named kinds in `$section`.
+/// Runs `$body` for the blocks of the named kinds in `$section`.
 macro_rules! for_each_block {
     ($plan:ident, $section:ident, [$($kind:ident)*], |$block:ident| $body:expr) => {
         $(for $block in &$plan.$kind[$section.$kind.clone()] {
@@ -84,10 +86,11 @@ macro_rules! for_each_block {
 }
 
 impl ConstraintPlan {
-    /// Sort `constraints` into blocks; `masses` (amu) of all atoms.
+    /// Sorts `constraints` into blocks; `masses` (amu) of all atoms.
     ///
     /// Waters whose hydrogens differ in mass, or that share an atom with another constraint, are solved as three
-    /// constraints. Refused: massless or missing atoms, lengths that are not positive, a distance given twice.
+    /// constraints. Refused are massless or missing atoms, lengths that are not positive, and two constraints on the
+    /// same pair of atoms.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         if !(constraints.tolerance > 0.0 && constraints.tolerance < 1.0) {
             return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
@@ -115,7 +118,7 @@ impl ConstraintPlan {
         Ok(plan)
     }
 
-    /// Append the blocks of `settles` and of `clusters`, all within `atoms`.
+    /// Appends the blocks of `settles` and of `clusters`, all within `atoms`.
     fn add_section(
         &mut self,
         atoms: Range<usize>,
@@ -150,28 +153,29 @@ impl ConstraintPlan {
         Ok(())
     }
 
-    /// Number of sections: ranges of consecutive atoms, together all of them, with no constraint between two of them.
+    /// Number of sections. Sections are ranges of consecutive atoms that together cover all atoms. No constraint
+    /// connects two sections.
     pub fn sections(&self) -> usize {
         self.sections.len()
     }
 
-    /// The atoms of a section.
+    /// Range of the atoms of a section.
     #[inline(always)]
     pub fn atoms(&self, section: usize) -> Range<usize> {
         self.sections[section].atoms.clone()
     }
 
-    /// Correct the positions and velocities of the atoms in a section.
+    /// Corrects the positions and velocities of the atoms in a section.
     ///
-    /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL` (else zero): divided by dt², it is the virial Σ r⊗F of the constraint
-    /// forces F = m Δx/dt² at the start of the step. A caller that adds up sections in order gets the same bits on any
-    /// number of threads. SETTLE is exact; other constraints are satisfied within the relative tolerance.
+    /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL` (else zero). Divided by dt², this is the virial Σ r⊗F of the
+    /// constraint forces F = m Δx/dt² at the start of the step. A caller that adds up sections in order gets the same
+    /// bits on any number of threads. SETTLE is exact; other constraints are satisfied within the relative tolerance.
     ///
     /// # Safety
-    /// No other thread touches the atoms of the section meanwhile.
+    /// No other thread accesses the atoms of the section at the same time.
     ///
     /// # Panics
-    /// Where an array has not the length of the system.
+    /// Panics if the length of an array is not the number of atoms of the system.
     pub unsafe fn apply<const VIRIAL: bool>(
         &self,
         level: Level,
@@ -196,8 +200,8 @@ impl ConstraintPlan {
         let mut virial = LaneVirial::ZERO;
         let mut coupled_virial = Mat3::ZERO;
         let section = &self.sections[section];
-        // SAFETY: `new` checked all atoms against the length, which is that of the arrays; no atom is in two blocks,
-        // and this call alone works on its section
+        // SAFETY: `new` checked all atoms against the length of the arrays; no atom is in two blocks, and only this
+        // call works on its section
         unsafe {
             for_each_block!(self, section, [coupled], |cluster| {
                 coupled_virial += cluster.shake(motion, self.tolerance)?
@@ -210,8 +214,8 @@ impl ConstraintPlan {
         Ok(if VIRIAL { coupled_virial + virial.total() } else { Mat3::ZERO })
     }
 
-    /// [`Self::apply`] to every section, in parallel, for callers without an instruction set of their own. `partials` is
-    /// scratch memory, kept between calls.
+    /// Applies [`Self::apply`] to every section in parallel, with portable instructions. `partials` is scratch
+    /// memory, kept between calls.
     pub fn apply_all<const VIRIAL: bool>(
         &self,
         motion: &mut Motion<'_>,
@@ -219,25 +223,25 @@ impl ConstraintPlan {
     ) -> Result<Mat3, ConstraintFailure> {
         let motion = &*motion;
         let sections = (0..self.sections()).into_par_iter();
-        // SAFETY: sections share no atom; the borrow of `motion`, and those inside it, exclude all other access
+        // SAFETY: sections share no atom; the borrows of `motion` and of the vectors in it exclude all other access
         let applied = sections.map(|section| unsafe { self.apply::<VIRIAL>(Level::Portable, section, motion) });
         applied.collect_into_vec(partials);
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
-    /// Correct `positions` (nm) to satisfy all constraints, along the bonds of `reference`, in parallel.
+    /// Corrects `positions` (nm) in parallel to satisfy all constraints, along the bonds of `reference`.
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
         self.apply_all::<false>(&mut motion, &mut vec![]).map(|_| ())
     }
 
-    /// Remove from `velocities` (nm/ps) the components along constraints at `positions` (nm), in parallel; momentum is
-    /// conserved. With a plan for unit masses it removes the components of forces that constraints would balance.
+    /// Removes from `velocities` (nm/ps), in parallel, the components along constraints at `positions` (nm). Momentum
+    /// is conserved. A plan for unit masses removes the components of forces that constraints would balance.
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
         let velocities = &SharedVectors::new(velocities);
         self.sections.par_iter().try_for_each(|section| {
-            // SAFETY: as in `apply`; sections share no atom
+            // SAFETY: all atoms are in range, and sections share no atom
             unsafe {
                 for_each_block!(self, section, [coupled settles shakes1 shakes2 shakes3 shakes4], |block| {
                     block.project(positions, velocities)?
@@ -248,7 +252,8 @@ impl ConstraintPlan {
     }
 }
 
-/// A section of a plan, of which the maker has promised what [`ConstraintPlan::apply`] asks for.
+/// A section of a plan for dispatch by instruction set. Whoever makes it guarantees the conditions of
+/// [`ConstraintPlan::apply`].
 struct SectionKernel<'a, const VIRIAL: bool>(&'a ConstraintPlan, usize, &'a Motion<'a>);
 
 impl<const VIRIAL: bool> Kernel for SectionKernel<'_, VIRIAL> {
@@ -256,12 +261,13 @@ impl<const VIRIAL: bool> Kernel for SectionKernel<'_, VIRIAL> {
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
-        // SAFETY: promised by the maker
+        // SAFETY: guaranteed by the caller that made the kernel
         unsafe { self.0.correct::<S, VIRIAL>(self.1, self.2) }
     }
 }
 
-/// Waters fit for SETTLE, and all other constraints in clusters, both in the order of their first atoms.
+/// Splits constraints into waters for SETTLE and clusters of all other constraints, both in the order of their first
+/// atoms.
 fn independent(constraints: &Constraints, masses: &[f64]) -> Result<(Vec<Settle>, Vec<Vec<Constraint>>), Problem> {
     check(constraints, masses)?;
     let (mut settles, distances) = separate(constraints, masses);
@@ -269,16 +275,16 @@ fn independent(constraints: &Constraints, masses: &[f64]) -> Result<(Vec<Settle>
     Ok((settles, clusters_of(distances, masses.len())?))
 }
 
-/// Appends, and returns the range.
+/// Appends items, and returns their range.
 fn append<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> Range<usize> {
     let start = all.len();
     all.extend(more);
     start..all.len()
 }
 
-/// Divides all atoms into ranges of at least [`SECTION`] atoms that no constraint crosses.
+/// Divides all atoms into ranges of at least [`SECTION`] atoms such that no constraint connects two ranges.
 fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Range<usize>> {
-    // furthest partner of the first atom of each group
+    // last atom of the group that begins at each atom
     let mut last: Vec<u32> = (0..atoms as u32).collect();
     let mut tie = |group: &mut dyn Iterator<Item = u32>| {
         let (low, high) = group.fold((u32::MAX, 0), |(low, high), atom| (low.min(atom), high.max(atom)));
@@ -298,10 +304,10 @@ fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Ra
     sections
 }
 
-/// Constraints of one atom, which are solved together: no atom has so many bonds.
+/// Maximum number of constraints of one atom, which are solved together. No atom has that many bonds.
 const MOST_PER_ATOM: usize = 64;
 
-/// Refuse constraints that cannot be satisfied in any geometry.
+/// Refuses constraints that no geometry can satisfy.
 fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     let check = |atoms: &[u32], lengths: &[f64]| {
         let name = || atoms.iter().map(|a| (a + 1).to_string()).collect::<Vec<_>>().join(", ");
@@ -335,7 +341,7 @@ fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     }
 }
 
-/// Waters fit for SETTLE, and all other constraints.
+/// Splits constraints into waters for SETTLE and all other constraints.
 fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Constraint>) {
     let mut uses = vec![0u32; masses.len()];
     let in_settles = constraints.settles.iter().flat_map(|w| w.atoms);
@@ -357,9 +363,9 @@ fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Cons
     (settles, distances)
 }
 
-/// Waters eight by eight, each block of one shape.
+/// Groups waters into blocks of eight, each with one shape.
 fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>, Problem> {
-    // almost always one shape; a list keeps the order in which shapes first appear
+    // almost always a single shape; a list keeps the order in which shapes first appear
     let mut by_shape: Vec<(SettleShape, Vec<[u32; 3]>)> = vec![];
     for water in settles {
         let [oxygen, hydrogen, _] = water.atoms;
@@ -383,7 +389,8 @@ fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>,
     Ok(by_shape.iter().flat_map(blocks).collect())
 }
 
-/// Connected clusters of constraints, in the order of their first atoms. A pair given twice is refused.
+/// Connected clusters of constraints, in the order of their first atoms. Two constraints on the same pair are
+/// refused.
 fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<Constraint>>, Problem> {
     let pairs: Vec<[u32; 2]> = distances.iter().map(|c| c.atoms).collect();
     let molecules = Molecules::from_bonds(atoms, &pairs);
@@ -399,7 +406,8 @@ fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<C
     Ok(distances.chunk_by(same).map(<[_]>::to_vec).collect())
 }
 
-/// The atom common to all of at most four constraints, the heavier of a pair; `None` where there is none.
+/// The atom common to all constraints of a cluster of at most four. For a single constraint it is the heavier atom.
+/// `None` if there is no common atom.
 fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
     let [i, j] = cluster[0].atoms;
     let common = |atom: &u32| cluster.iter().all(|c| c.atoms.contains(atom));
@@ -407,7 +415,7 @@ fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
     heavier_first.into_iter().find(common).filter(|_| cluster.len() <= MAX_LEAVES)
 }
 
-/// A SHAKE cluster from its constraints and its centre.
+/// Makes a SHAKE cluster from its constraints and its centre.
 fn shake<const N: usize>(cluster: &[Constraint], center: u32) -> Shake<N> {
     let leaf = |c: &Constraint| if c.atoms[0] == center { c.atoms[1] } else { c.atoms[0] };
     Shake {

@@ -1,4 +1,4 @@
-//! Selection of constraints, and the number of degrees of freedom that remain.
+//! Selection of constraints, and the number of remaining degrees of freedom.
 
 use crate::error::{Error, Problem, Result};
 use crate::system::{Constraint, Constraints, Settle, Topology};
@@ -9,33 +9,34 @@ const HYDROGEN: u8 = 1;
 /// Atomic number of oxygen.
 const OXYGEN: u8 = 8;
 
-/// Distances between the three atoms of a water.
+/// Number of distances between the three atoms of a water.
 const SIDES: usize = 3;
 
-/// Relative difference up to which two statements of one length agree: files print at least eight digits.
+/// Relative difference below which two given lengths count as equal. Files print at least eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
-/// The key `constraints`: which bonds are constrained.
+/// Bonds that are constrained: the key `constraints` of the input file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConstraintKind {
-    /// none
+    /// no bonds
     #[default]
     None,
     /// bonds with a hydrogen
     HBonds,
     /// all bonds
     AllBonds,
-    /// all bonds, and the angles H-X-H and H-O-X, by the distance of their outer atoms: as GROMACS
+    /// all bonds, and the angles H-X-H and H-O-X, as constraints between their outer atoms (as in GROMACS)
     HAngles,
 }
 
-/// The constraints of a topology: its own, and those that are chosen.
+/// Selects the constraints of a topology: its own, and those of `kind`.
 ///
-/// With `rigid_water` every water is one [`Settle`] for any `kind`, and none of its bonds is among the other
-/// constraints; without, waters whose three sides the topology constrains. Lengths are those of the bond terms and of the
-/// topology's constraints; H–H of a water may also follow from the H–O–H angle. Bonds to massless sites are left to the
-/// virtual sites. The tolerance is the default of [`Constraints`].
+/// With `rigid_water` every water becomes a [`Settle`] for any `kind`, and its bonds are not among the other
+/// constraints. Without `rigid_water` this holds for waters whose three sides the topology constrains. Lengths are
+/// those of the bond terms and of the topology's constraints. The H–H length of a water may also follow from the
+/// H–O–H angle. Bonds to massless sites are not constrained, since virtual sites are placed. The tolerance is the
+/// default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
     let mut sides = vec![0; topology.residues.len()];
@@ -55,7 +56,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         }
     }
     if !problems.is_empty() {
-        // the same problem in every water is one message
+        // every water has the same problem, and one message is enough
         problems.truncate(1);
         return Err(Error::Input(problems));
     }
@@ -88,10 +89,12 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
     Ok(Constraints { settles, bonds, ..Constraints::default() })
 }
 
-/// Angles at one atom that fix all: five of the six between four hydrogens, as in methane; a sixth would depend on them.
+/// Number of angles at one atom that fix all others: five of the six between four hydrogens, as in methane. The sixth
+/// depends on them.
 const INDEPENDENT_ANGLES: usize = 5;
 
-/// The distances between the outer atoms of the angles H-X-H and H-O-X whose two bonds are among `bonds`, which are sorted.
+/// Distances between the outer atoms of the angles H-X-H and H-O-X whose two bonds are among `bonds`, which are
+/// sorted.
 fn angles_with_hydrogen(topology: &Topology, bonds: &[Constraint]) -> Vec<Constraint> {
     let element = |atom: u32| topology.atoms[atom as usize].element;
     let length = |i: u32, j: u32| {
@@ -116,7 +119,7 @@ fn angles_with_hydrogen(topology: &Topology, bonds: &[Constraint]) -> Vec<Constr
     found
 }
 
-/// Sorted by atoms, each constraint once.
+/// Sorts constraints by atoms, and removes repetitions.
 fn without_repetition(mut bonds: Vec<Constraint>) -> Result<Vec<Constraint>> {
     bonds.sort_by_key(|c| c.atoms);
     let contradict = |pair: &&[Constraint]| pair[0].atoms == pair[1].atoms && !agree(pair[0].length, pair[1].length);
@@ -138,16 +141,16 @@ fn agree(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME_LENGTH * a.abs()
 }
 
-/// The geometry of one water by its bonded terms.
+/// The geometry of one water from its bonded terms.
 #[derive(Clone, Copy, Debug)]
 struct WaterShape {
-    /// O, H, H
+    /// atoms in the order O, H, H
     atoms: [u32; 3],
-    /// nm, of each hydrogen
+    /// O–H length of each hydrogen, nm
     oh: [Option<f64>; 2],
-    /// nm
+    /// H–H length, nm
     hh: Option<f64>,
-    /// rad
+    /// H–O–H angle, rad
     angle: Option<f64>,
 }
 
@@ -155,7 +158,7 @@ impl WaterShape {
     fn of(topology: &Topology, residue: usize) -> Self {
         let mut atoms = topology.residue_atoms(residue).filter(|&i| topology.atoms[i].mass > 0.0).map(|i| i as u32);
         let mut atoms = [0; 3].map(|_: u32| atoms.next().unwrap_or_default());
-        // stable: hydrogens stay in order
+        // the sort is stable: hydrogens stay in order
         atoms.sort_by_key(|&i| topology.atoms[i as usize].element != OXYGEN);
         Self { atoms, oh: [None; 2], hh: None, angle: None }
     }
@@ -184,7 +187,7 @@ impl WaterShape {
     }
 }
 
-/// Collect the lengths and angles of all waters in one pass over the terms.
+/// Collects the lengths and angles of all waters in one pass over the terms.
 fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Result<()> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
     let constraints = topology.constraints.iter().map(|constraint| (constraint.atoms, constraint.length));
@@ -217,21 +220,21 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
     Ok(())
 }
 
-/// The centre-of-mass motion that is removed from the velocities.
+/// Motion of the whole system that is removed from the velocities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovedMotion {
-    /// none
+    /// no motion is removed
     Nothing,
-    /// that of the centre of mass
+    /// velocity of the centre of mass
     Translation,
-    /// that, and the rotation about it, where there is no cell
+    /// velocity of the centre of mass, and rotation about it; for systems without a cell
     TranslationAndRotation,
 }
 
-/// Degrees of freedom of the velocities: 3N − constraints − those of the motion that is removed, as GROMACS counts them.
+/// Number of degrees of freedom: 3N − constraints − degrees of freedom of the removed motion, as GROMACS counts them.
 ///
-/// N counts the atoms with mass. A centre of mass at rest takes 3; with the rotation it is 6 in all, 5 for two atoms, 3 for
-/// one.
+/// N is the number of atoms with mass. Removing the velocity of the centre of mass takes 3 degrees of freedom.
+/// Removing the rotation, too, takes 6 in total, 5 for two atoms, 3 for one.
 pub fn degrees_of_freedom(topology: &Topology, constraints: &Constraints, removed: RemovedMotion) -> usize {
     let massive = topology.atoms.iter().filter(|a| a.mass > 0.0).count();
     let removed = match (removed, massive) {

@@ -1,12 +1,12 @@
 //! SETTLE: the analytic solution for a rigid three-site water, eight at a time.
 //!
-//! The three constraint forces act along the old sides of the triangle, so they neither change the centre of mass nor
-//! any coordinate along the normal of the old plane. What is left is a rigid rotation, found in three angles: φ and ψ
-//! from the heights over the old plane, θ (within the plane) from the moment that the forces cannot change.
-//! S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
+//! The three constraint forces act along the old sides of the triangle, so they change neither the centre of mass nor
+//! any coordinate along the normal of the old plane. The remaining unknown is a rigid rotation with three angles: φ
+//! and ψ follow from the heights above the old plane, θ (within the plane) from the moment about the normal, which
+//! the forces cannot change. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
 //!
-//! The new triangle is built from the constrained side lengths and an orthonormal frame, so its sides are exact to
-//! rounding for any error of the old one; nothing is iterated.
+//! The new triangle is built from the constrained side lengths and an orthonormal frame, so that its sides are exact
+//! to rounding for any error of the old one. Nothing is iterated.
 
 use super::lanes::Lanes;
 use crate::arrays::map;
@@ -23,16 +23,17 @@ pub struct SettleShape {
     hydrogen_fraction: f64,
     /// hydrogen mass / oxygen mass
     mass_ratio: f64,
-    /// inverse of the distance from the centre of mass up to the oxygen, 1/nm
+    /// inverse of the distance from the centre of mass to the oxygen, 1/nm
     inverse_up: f64,
-    /// nm, from the centre of mass down to the hydrogens
+    /// distance from the centre of mass to the line through the hydrogens, nm
     down: f64,
-    /// nm, half of H–H, and the inverse of H–H
+    /// half of the H–H distance, nm, and the inverse of the H–H distance, 1/nm
     aside: [f64; 2],
 }
 
 impl SettleShape {
-    /// From masses (amu) and sides (nm); `None` unless all are positive and finite and the sides close to a triangle.
+    /// Makes a shape from masses (amu) and sides (nm). `None` unless all are positive and finite and the sides form a
+    /// triangle.
     pub fn new([oxygen_mass, hydrogen_mass]: [f64; 2], oh: f64, hh: f64) -> Option<Self> {
         let positive = [oxygen_mass, hydrogen_mass, oh, hh].iter().all(|&v| v > 0.0 && v.is_finite());
         let height = (oh * oh - 0.25 * hh * hh).sqrt();
@@ -60,9 +61,9 @@ impl SettleShape {
 
 /// Position corrections (O, H, H; nm) that make the triangles `new` rigid.
 ///
-/// `old` are the triangles at the start of the step, which give the directions of the forces; both are unwrapped
-/// positions of whole molecules, so that no periodic image is taken. Lanes whose water rotated too far within one step (by
-/// 90° and more) are NaN.
+/// `old` are the triangles at the start of the step, which give the directions of the forces. Both are unwrapped
+/// positions of whole molecules, so that no periodic image is taken. The result is NaN in lanes whose water rotated
+/// too far in one step (by 90° or more).
 #[inline(always)]
 pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3]) -> [Vec3<Lanes>; 3] {
     let one = Lanes::splat(1.0);
@@ -71,7 +72,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (down, hydrogen_fraction) = (Lanes::splat(shape.down), Lanes::splat(shape.hydrogen_fraction));
     let old_b = old[1] - old[0];
     let old_c = old[2] - old[0];
-    // new positions about their centre of mass, formed from differences so that large coordinates cancel first
+    // new positions relative to their centre of mass, computed from differences so that large coordinates cancel
+    // first
     let new_b = new[1] - new[0];
     let new_c = new[2] - new[0];
     let a1 = -(new_b + new_c) * hydrogen_fraction;
@@ -88,7 +90,7 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (xb1, yb1, zb1) = (b1.dot(ex), b1.dot(ey), b1.dot(ez));
     let (xc1, yc1, zc1) = (c1.dot(ex), c1.dot(ey), c1.dot(ez));
 
-    // the canonical triangle tilted by φ about x and by ψ about y so that the heights are the new ones
+    // the canonical triangle is tilted by φ about x and by ψ about y to the new heights
     let sin_phi = za1 * inverse_up;
     let cos_phi = (one - sin_phi * sin_phi).sqrt();
     let sin_psi = (zb1 - zc1) * inverse_width / cos_phi;
@@ -97,7 +99,7 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (level, lift) = (-(down * cos_phi), aside * sin_psi * sin_phi);
     let (yb2, yc2) = (level - lift, level + lift);
 
-    // rotated by θ within the plane: α cos θ' + β sin θ' = γ is the moment about z, which is conserved
+    // rotation by θ within the plane: α cos θ' + β sin θ' = γ is the moment about z, which is conserved
     let alpha = xb2 * (xb0 - xc0) + yb0 * yb2 + yc0 * yc2;
     let beta = xb2 * (yc0 - yb0) + xb0 * yb2 + xc0 * yc2;
     let gamma = xb0 * yb1 - xb1 * yb0 + xc0 * yc1 - xc1 * yc0;
@@ -108,13 +110,13 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let b3 = ex * (xb2 * cos_theta - yb2 * sin_theta) + ey * (xb2 * sin_theta + yb2 * cos_theta) + ez * zb1;
     let c3 = ex * (-(xb2 * cos_theta) - yc2 * sin_theta) + ey * (yc2 * cos_theta - xb2 * sin_theta) + ez * zc1;
     let (db, dc) = (b3 - b1, c3 - c1);
-    // the oxygen balances the momentum; built from the angles it would do so only to the rounding of its position
+    // the oxygen's correction conserves momentum exactly; built from the angles it would do so only to the rounding
+    // of the oxygen's position
     [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
 
-/// Remove from the velocities (nm/ps) of one water the components that stretch its sides; scalar, for start-up and
-/// minimisation.
-/// `None` where the triangle is flat.
+/// Removes from the velocities (nm/ps) of one water the components that stretch its sides. Scalar code, for start-up
+/// and minimisation. `None` if the triangle is flat.
 pub(super) fn project(shape: &SettleShape, positions: [Vec3; 3], velocities: [Vec3; 3]) -> Option<[Vec3; 3]> {
     const SIDES: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
     let inverse = [shape.oxygen_mass, shape.hydrogen_mass, shape.hydrogen_mass].map(|mass| 1.0 / mass);
@@ -163,8 +165,8 @@ mod tests {
         SettleShape::new(MASSES, OH, HH).unwrap()
     }
 
-    /// Sides are built from an orthonormal frame: a few roundings (2⁻⁵³) of a length of 0.1 nm, and positions of up to
-    /// 10 nm whose own spacing is 1.8e-15 nm.
+    /// Sides are built from an orthonormal frame: a few roundings (2⁻⁵³) of a length of 0.1 nm, and positions of up
+    /// to 10 nm, where adjacent numbers differ by 1.8e-15 nm.
     const SIDE_TOLERANCE: f64 = 1e-14;
 
     fn random_water(index: u32) -> ([Vec3; 3], [Vec3; 3]) {
@@ -183,7 +185,7 @@ mod tests {
         (old, new)
     }
 
-    /// Positions of eight waters before and after a step, and the corrections of the latter.
+    /// Positions of eight waters before and after a step, and the corrections of the positions after it.
     type Block = ([[Vec3; 3]; 8], [[Vec3; 3]; 8], [Vec3<Lanes>; 3]);
 
     fn blocks(count: u32) -> impl Iterator<Item = Block> {
@@ -217,7 +219,7 @@ mod tests {
 
     #[test]
     fn forces_act_along_the_old_sides() {
-        // corrections of H1 and H2 lie in the old plane, and the one of O too: Δ·normal = 0;
+        // corrections of all atoms lie in the old plane: Δ·normal = 0;
         // the moment Σ m r_old × Δ vanishes, as for any set of central forces
         for (old, _, correction) in blocks(100) {
             for i in 0..8 {

@@ -1,11 +1,12 @@
 //! Constraints from one centre to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
 //!
-//! The leaves are coupled only through the centre, so a SHAKE cluster of n bonds is an n×n problem: find multipliers λ with
-//! |s_i + Σ_j … λ_j d_j| = L_i, where d are the old and s the new bond vectors (leaf − centre). Newton's method with
-//! the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the old vectors (w: inverse masses) is iterated until all constraints
-//! are satisfied. That is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
-//! doi:10.1016/0021-9991(77)90098-5) in matrix form; keeping A for all iterations makes it symmetric, factored once,
-//! and costs a convergence factor of about the angle (rad) by which a bond turns in a step: 0.05 at 2 fs.
+//! The leaves are coupled only through the centre, so a SHAKE cluster of n bonds is an n×n problem: find multipliers
+//! λ with |s_i + Σ_j … λ_j d_j| = L_i, where d are the old and s the new bond vectors (leaf − centre). Newton's
+//! method with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the old vectors (w: inverse masses) is iterated until
+//! all constraints are satisfied. This is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys.
+//! 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. Keeping A for all iterations makes it symmetric
+//! and needs a single factorisation. Each iteration then reduces the error by a factor of about the angle (rad) by
+//! which a bond rotates in a step: 0.05 at 2 fs.
 
 use super::lanes::{LANES, Lanes};
 use crate::vec3::Vec3;
@@ -13,21 +14,22 @@ use crate::vec3::Vec3;
 /// Maximum number of leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
 pub(super) const MAX_LEAVES: usize = 4;
 
-/// Iterations after which a SHAKE cluster fails. Each gains a factor of ten even for bonds that turn by 0.1 rad.
+/// Maximum number of iterations, after which a SHAKE cluster fails. Each iteration reduces the error by a factor of
+/// ten even for bonds that rotate by 0.1 rad.
 const MAX_ITERATIONS: usize = 50;
 
 /// Masses and lengths of eight SHAKE clusters of `N` leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShakeShape<const N: usize> {
-    /// 1/amu
+    /// inverse mass of the centre, 1/amu
     pub(super) inverse_center_mass: Lanes,
-    /// 1/amu
+    /// inverse masses of the leaves, 1/amu
     pub(super) inverse_leaf_mass: [Lanes; N],
-    /// nm²
+    /// squared constraint lengths, nm²
     pub(super) length_squared: [Lanes; N],
 }
 
-/// The symmetric matrix A of the module head as L D Lᵀ: unit lower triangle and the inverse of D.
+/// The symmetric matrix A of the module documentation as L D Lᵀ: the unit lower triangle L and the inverse of D.
 struct Factored<const N: usize> {
     lower: [[Lanes; N]; N],
     inverse_diagonal: [Lanes; N],
@@ -47,7 +49,7 @@ impl<const N: usize> Factored<N> {
                 };
                 let mut sum = bonds[i].dot(bonds[j]) * mass;
                 for k in 0..j {
-                    // row j holds L_jk, row i so far L_ik; both times D_k
+                    // row j holds L_jk, row i holds L_ik computed so far, both multiplied by D_k
                     sum -= lower[i][k] * lower[j][k] / inverse_diagonal[k];
                 }
                 if i == j {
@@ -77,7 +79,7 @@ impl<const N: usize> Factored<N> {
     }
 }
 
-/// Displacements of the centre and of each leaf by given multipliers.
+/// Displacements of the centre and of each leaf for given multipliers.
 #[inline(always)]
 fn push<const N: usize>(
     shape: &ShakeShape<N>,
@@ -94,7 +96,7 @@ fn push<const N: usize>(
     (center, leaves)
 }
 
-/// (L² − |s|²)/2 for each bond: L² times the relative error of the distance, to first order.
+/// Residual (L² − |s|²)/2 of each bond: to first order L² times the relative error of the distance.
 #[inline(always)]
 fn residuals<const N: usize>(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) -> [Lanes; N] {
     let mut residual = [Lanes::ZERO; N];
@@ -104,17 +106,17 @@ fn residuals<const N: usize>(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) ->
     residual
 }
 
-/// Solution of a block of SHAKE clusters: displacements in nm.
+/// Displacements (nm) that satisfy the constraints of a block of SHAKE clusters.
 pub(super) struct ShakeSolution<const N: usize> {
-    /// of the centre
+    /// displacement of the centre
     pub(super) center: Vec3<Lanes>,
-    /// of the leaves
+    /// displacements of the leaves
     pub(super) leaves: [Vec3<Lanes>; N],
     /// leaf and lane of the bond with the largest initial error, if some bond did not converge
     pub(super) failed: Option<(usize, usize)>,
 }
 
-/// Corrections to the new positions; `old` and `new` are bond vectors leaf − centre in nm, `tolerance` is relative.
+/// Corrections to the new positions. `old` and `new` are bond vectors leaf − centre in nm; `tolerance` is relative.
 #[inline(always)]
 pub(super) fn shake<const N: usize>(
     shape: &ShakeShape<N>,
@@ -152,7 +154,8 @@ pub(super) fn shake<const N: usize>(
     ShakeSolution { center, leaves, failed }
 }
 
-/// Changes of velocity (nm/ps) after which no constrained distance changes; `bonds` and `velocities` are leaf − centre.
+/// Changes of velocity (nm/ps) after which no constrained distance changes. `bonds` and `velocities` are leaf −
+/// centre.
 #[inline(always)]
 pub(super) fn project<const N: usize>(
     shape: &ShakeShape<N>,
@@ -169,11 +172,11 @@ pub(super) fn project<const N: usize>(
     ShakeSolution { center, leaves, failed }
 }
 
-/// Leaf and lane of the largest magnitude, NaN being larger than any number.
+/// Leaf and lane of the largest magnitude. NaN counts as larger than any number.
 #[cold]
 fn worst<const N: usize>(values: &[Lanes; N]) -> Option<(usize, usize)> {
     let magnitude = |(leaf, lane): (usize, usize)| values[leaf].0[lane].abs();
-    // NaN made positive sorts above infinity
+    // NaN with a positive sign sorts above infinity
     (0..N)
         .flat_map(|leaf| (0..LANES).map(move |lane| (leaf, lane)))
         .max_by(|&a, &b| magnitude(a).total_cmp(&magnitude(b)))

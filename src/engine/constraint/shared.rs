@@ -1,16 +1,16 @@
-//! Vectors that several threads write concurrently, each only the atoms of its own blocks.
+//! Vectors that several threads write concurrently, each thread only the atoms of its own blocks.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::vec3::Vec3;
 
-/// A mutable slice of vectors whose elements are accessed by index, without a borrow of the whole.
+/// A mutable slice of vectors whose elements are accessed by index, without borrowing the whole slice.
 ///
-/// Reading and writing are `unsafe`: the caller proves that the index is in range and that no other thread touches that
-/// element meanwhile. [`super::ConstraintPlan`] proves it once: its blocks share no atom.
+/// Reading and writing are `unsafe`: the caller must guarantee that the index is in range and that no other thread
+/// accesses the element at the same time. [`super::ConstraintPlan`] guarantees this, since its blocks share no atom.
 ///
-/// It cannot be copied: an exclusive borrow of it is exclusive access to its elements.
+/// The type is not `Clone`: an exclusive borrow of it is exclusive access to its elements.
 ///
 /// ```compile_fail
 /// fn copied<T: Clone>(_: &T) {}
@@ -23,21 +23,23 @@ pub struct SharedVectors<'a> {
     borrow: PhantomData<&'a mut [Vec3]>,
 }
 
-// SAFETY: elements are plain data, and every access is an `unsafe` call that promises exclusive use of the element.
+// SAFETY: elements are plain data, and every access is an `unsafe` call whose caller guarantees exclusive use of the
+// element.
 unsafe impl Send for SharedVectors<'_> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for SharedVectors<'_> {}
 
 impl<'a> SharedVectors<'a> {
-    /// Lend out `vectors` by element.
+    /// Lends out the elements of `vectors`.
     pub fn new(vectors: &'a mut [Vec3]) -> Self {
         Self { start: vectors.as_mut_ptr(), length: vectors.len(), borrow: PhantomData }
     }
 
-    /// The same elements again.
+    /// A second handle to the same elements.
     ///
     /// # Safety
-    /// An exclusive borrow of one of both is no longer exclusive access: only `unsafe` functions may be called on them.
+    /// An exclusive borrow of one of the two handles is no longer exclusive access: only `unsafe` functions may be
+    /// called on them.
     pub unsafe fn again(&self) -> SharedVectors<'_> {
         SharedVectors { start: self.start, length: self.length, borrow: PhantomData }
     }
@@ -47,23 +49,23 @@ impl<'a> SharedVectors<'a> {
         self.length
     }
 
-    /// True when there are none.
+    /// True if there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Element `index`.
+    /// Returns element `index`.
     ///
     /// # Safety
     /// `index < len()`, and no other thread writes this element at the same time.
     #[inline(always)]
     pub unsafe fn get(&self, index: u32) -> Vec3 {
         debug_assert!((index as usize) < self.length);
-        // SAFETY: in range and unaliased by the contract above
+        // SAFETY: in range and not aliased, guaranteed by the caller
         unsafe { *self.start.add(index as usize) }
     }
 
-    /// The elements of `range`.
+    /// Returns the elements of `range`.
     ///
     /// # Safety
     /// The range is within `len()`, and no other thread reads or writes these elements during the slice's lifetime.
@@ -71,18 +73,18 @@ impl<'a> SharedVectors<'a> {
     #[allow(clippy::mut_from_ref, reason = "exclusive by the contract, as for a cell")]
     pub unsafe fn slice(&self, range: Range<usize>) -> &mut [Vec3] {
         debug_assert!(range.start <= range.end && range.end <= self.length);
-        // SAFETY: in range and unaliased by the contract above
+        // SAFETY: in range and not aliased, guaranteed by the caller
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 
-    /// Add `change` to element `index`.
+    /// Adds `change` to element `index`.
     ///
     /// # Safety
     /// `index < len()`, and no other thread reads or writes this element at the same time.
     #[inline(always)]
     pub unsafe fn add(&self, index: u32, change: Vec3) {
         debug_assert!((index as usize) < self.length);
-        // SAFETY: in range and unaliased by the contract above
+        // SAFETY: in range and not aliased, guaranteed by the caller
         unsafe { *self.start.add(index as usize) += change }
     }
 }

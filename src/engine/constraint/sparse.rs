@@ -1,10 +1,10 @@
 //! Sparse L D Lᵀ factorisation of a symmetric positive definite matrix, in an elimination order found once.
 //!
-//! Row numbers are elimination numbers: column k holds the entries below its diagonal, all the fill included.
+//! Rows are numbered in elimination order. Column k holds the entries below its diagonal, including all fill-in.
 
 use std::collections::BTreeSet;
 
-/// Sparsity pattern: positions of the entries, and targets of the products of the factorisation.
+/// Sparsity pattern: the positions of the entries, and the target of each product in the factorisation.
 #[derive(Debug)]
 pub(super) struct Pattern {
     /// start of each column in `rows`
@@ -15,16 +15,17 @@ pub(super) struct Pattern {
     targets: Vec<u32>,
 }
 
-/// Numbers for one matrix of a [`Pattern`].
+/// Values of one matrix with a given [`Pattern`].
 #[derive(Debug)]
 pub(super) struct Values {
-    /// A, then D⁻¹
+    /// diagonal of A, then D⁻¹
     pub(super) diagonal: Vec<f64>,
-    /// A below the diagonal, then L
+    /// entries of A below the diagonal, then L
     pub(super) entries: Vec<f64>,
 }
 
-/// Order of elimination by minimum degree (the smaller number where equal), and the pattern of L in that order.
+/// Finds an elimination order by minimum degree (ties go to the smaller row number). Returns the order, and the
+/// pattern of L in it.
 ///
 /// `neighbors[k]` holds the rows coupled to row k, without k itself.
 pub(super) fn eliminate(mut neighbors: Vec<BTreeSet<u32>>) -> (Vec<u32>, Pattern) {
@@ -79,7 +80,7 @@ impl Pattern {
         self.starts.len() - 1
     }
 
-    /// Entries of column `k`.
+    /// Indices of the entries of column `k`.
     pub(super) fn column(&self, k: usize) -> std::ops::Range<usize> {
         self.starts[k] as usize..self.starts[k + 1] as usize
     }
@@ -89,13 +90,13 @@ impl Pattern {
         self.rows[p] as usize
     }
 
-    /// Allocates one matrix, zero.
+    /// Allocates a zero matrix.
     pub(super) fn values(&self) -> Values {
         Values { diagonal: vec![0.0; self.len()], entries: vec![0.0; self.rows.len()] }
     }
 
-    /// Replace A by its factors. A matrix that is not positive definite gives infinities or wrong numbers, which the check
-    /// of the distances afterwards detects.
+    /// Replaces A by its factors. A matrix that is not positive definite gives infinities or wrong numbers, which the
+    /// later check of the constraint lengths detects.
     pub(super) fn factor(&self, values: &mut Values) {
         let Values { diagonal, entries } = values;
         let mut targets = self.targets.iter();
@@ -114,7 +115,7 @@ impl Pattern {
         }
     }
 
-    /// Replace b by A⁻¹b.
+    /// Replaces b by A⁻¹b.
     pub(super) fn solve(&self, values: &Values, b: &mut [f64]) {
         for k in 0..self.len() {
             for p in self.column(k) {
@@ -174,7 +175,7 @@ mod tests {
         pattern.solve(&values, &mut b);
         let expected = dense.lu().solve(&nalgebra::DVector::from_fn(n, |i, _| 1.0 + i as f64)).unwrap();
         for k in 0..n {
-            // condition number below 10, a few dozen roundings
+            // the condition number is below 10; a few dozen roundings
             assert!((b[k] - expected[at(k)]).abs() < 1e-14);
         }
     }

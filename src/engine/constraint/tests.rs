@@ -1,4 +1,4 @@
-//! Whole plans: the solvers against each other, conservation laws, independence of the split, refusals.
+//! Tests of whole plans: comparison of the solvers, conservation laws, independence of the sections, refused input.
 
 mod selection;
 
@@ -9,17 +9,17 @@ use crate::simd::Level;
 use crate::system::{Constraint, Constraints, Settle};
 use crate::vec3::{Mat3, vec3};
 
-/// Iterating to this relative tolerance leaves only rounding of positions of a few nm (4e-16 nm) in bonds of 0.1 nm.
+/// Relative tolerance that leaves only the rounding of positions of a few nm (4e-16 nm) in bonds of 0.1 nm.
 const TIGHT: f64 = 1e-13;
-/// Two solvers iterated to [`TIGHT`] may differ by that times the bond length and a small condition number.
+/// Two solvers iterated to [`TIGHT`] may differ by the tolerance times the bond length and a small condition number.
 const SAME_POSITION: f64 = 1e-12;
-/// 1/(2 fs)
+/// Inverse time step of 2 fs, 1/ps.
 const RATE: f64 = 500.0;
 
 const OH: f64 = 0.095_72;
 const HH: f64 = 0.151_390_065_2;
 
-/// Atoms with a geometry that satisfies the constraints, and the thermal displacement of one step.
+/// Atoms that satisfy the constraints, and the thermal displacement of one step.
 #[derive(Default)]
 struct Scene {
     masses: Vec<f64>,
@@ -147,7 +147,7 @@ fn distances_momentum_velocities_and_virial() {
     assert!(scene.largest_error(&moved) > 0.05, "the move must break the distances");
     let (mut new, mut velocities) = (moved.clone(), vec![Vec3::ZERO; moved.len()]);
     let virial = solve(&scene.plan(), &scene.old, &mut new, &mut velocities);
-    // the tolerance holds for the square over 2; rounding of positions adds about 1e-14
+    // the tolerance applies to half the squared length; rounding of positions adds about 1e-14
     assert!(scene.largest_error(&new) < 1.2 * TIGHT, "{}", scene.largest_error(&new));
     let change: Vec<Vec3> = new.iter().zip(&moved).map(|(a, b)| *a - *b).collect();
     // Σ m Δx over 5000 atoms with |m Δx| of 1e-3 amu nm, each rounded to 1e-15 nm
@@ -206,14 +206,14 @@ fn sections_cover_all_atoms_and_no_constraint_crosses_them() {
     }
 }
 
-/// Two waters whose atoms lie far apart in the order, as in a file sorted by element: one section holds them.
+/// Waters whose atoms are far apart in the file order, as in a file sorted by element. They are all in one section.
 #[test]
 fn scattered_molecules_share_a_section() {
     let mut stream = Stream::new(6, Purpose::Test, 0, 0);
     let mut scene = Scene::new();
     (0..1500).for_each(|_| scene.water(&mut stream));
     let count = scene.masses.len() as u32;
-    // by kind: atom 3 k + m becomes m n/3 + k
+    // sorted by kind: atom 3 k + m becomes m n/3 + k
     let place = |a: u32| a % 3 * (count / 3) + a / 3;
     let mut sorted = Scene::new();
     sorted.constraints = scene.constraints.clone();
@@ -227,7 +227,7 @@ fn scattered_molecules_share_a_section() {
     let mut new = sorted.moved();
     sorted.plan().satisfy(&sorted.old, &mut new).unwrap();
     assert!(sorted.largest_error(&new) < TIGHT);
-    // atoms of a water that follow each other are read as rows, others one by one
+    // consecutive atoms of a water are read as rows, other atoms one by one
     let moved = sorted.moved();
     let mut rows: Vec<Vec3> = (0..count).map(|a| moved[place(a) as usize]).collect();
     scene.plan().satisfy(&scene.old, &mut rows).unwrap();
@@ -239,7 +239,7 @@ fn all_solvers_find_the_same_positions() {
     let scene = Scene::mixed();
     let mut by_kind = scene.moved();
     scene.plan().satisfy(&scene.old, &mut by_kind).unwrap();
-    // waters against the sparse solver: as three distances each
+    // SETTLE compared with the sparse solver, for which a water is three constraints
     let mut coupled =
         Scene { masses: scene.masses.clone(), old: scene.old.clone(), constraints: scene.constraints.clone() };
     for water in coupled.constraints.settles.drain(..) {
@@ -253,7 +253,8 @@ fn all_solvers_find_the_same_positions() {
     for (a, b) in by_kind.iter().zip(&by_sparse) {
         assert!((*a - *b).norm() < SAME_POSITION);
     }
-    // SHAKE clusters against the sparse solver, called directly: a plan would recognise them
+    // SHAKE clusters compared with the sparse solver, which is called directly since a plan would recognise SHAKE
+    // clusters
     for leaves in 1..=4 {
         let mut stream = Stream::new(9, Purpose::Test, 0, leaves as u32);
         let mut one = Scene::new();
@@ -263,7 +264,7 @@ fn all_solvers_find_the_same_positions() {
         let cluster = coupled::Coupled::new(&one.constraints.bonds, |atom| 1.0 / one.masses[atom as usize]);
         let mut by_cluster = one.moved();
         let motion = Motion { old: &one.old, positions: SharedVectors::new(&mut by_cluster), velocities: None };
-        // SAFETY: one thread, atoms of the scene
+        // SAFETY: a single thread, and the atoms belong to the scene
         unsafe { cluster.shake(&motion, TIGHT) }.unwrap();
         for (a, b) in by_shake.iter().zip(&by_cluster) {
             assert!((*a - *b).norm() < SAME_POSITION);
@@ -291,8 +292,8 @@ fn projected_velocities_stretch_nothing() {
     }
 }
 
-/// Leapfrog without outer forces conserves Σ m v and Σ m x(t) × v(t+½) exactly, since the constraint forces act along
-/// the bonds at t; the kinetic energy is conserved up to oscillations of order dt².
+/// Leapfrog without external forces conserves Σ m v and Σ m x(t) × v(t+½) exactly, since the constraint forces act
+/// along the bonds at t. The kinetic energy is conserved up to oscillations of order dt².
 #[test]
 fn free_flight_keeps_momenta_and_energy() {
     let mut stream = Stream::new(8, Purpose::Test, 0, 0);
@@ -323,7 +324,7 @@ fn free_flight_keeps_momenta_and_energy() {
     assert!(drift < 1e-9, "{drift}");
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (early, late) = (mean(&energies[1000..6000]), mean(&energies[15_000..]));
-    // tumbling by up to 0.05 rad per step moves single values by 1e-3; means over 10 ps agree better
+    // rotation by up to 0.05 rad per step changes single values by 1e-3; means over 10 ps agree better
     println!("K {start} -> {early} -> {late}, angular momentum off by {drift:.1e}");
     assert!((late / early - 1.0).abs() < 1e-4 && (early / start - 1.0).abs() < 1e-2);
 }
@@ -345,7 +346,7 @@ fn what_cannot_be_solved_is_named() {
         let mut scene = Scene::new();
         scene.shake(leaves, &mut stream);
         let mut new = scene.old.clone();
-        // displaced sideways by three bond lengths: no displacement along the old bond can correct that
+        // displaced sideways by three bond lengths, which no displacement along the old bond can correct
         new[1] = new[0] + (scene.old[1] - scene.old[0]).cross(vec3(0.3, 0.7, 0.2)) * 4.0;
         assert_eq!(scene.plan().satisfy(&scene.old, &mut new).unwrap_err().atoms, [0, 1]);
         new[1] = vec3(f64::NAN, 0.0, 0.0);

@@ -1,37 +1,42 @@
-//! Barostats that scale the cell: all directions alike, x and y alike and z by itself, or each by itself.
+//! Barostats that scale the cell isotropically, semi-isotropically (x and y alike, z independent) or anisotropically.
 //!
-//! A coupling at time t finds for each direction α of x, y, z a length factor μ and a velocity factor ν: components α of the
-//! cell vectors are multiplied by μ_α, and so are those of positions x(t) and velocities by μ_α and ν_α, but only those of
-//! *group centres*. A group is what constraints hold together; an atom without a constraint is one by itself. What is inside
-//! a group, its shape and its rotation, stays. There is no shear: right angles stay right, and a skewed cell is stretched as
-//! what is in it is, with the other angles that this makes; the reduced form of its vectors stays. In leapfrog the
-//! velocities that go on from t are v(t+½); for each centre, R(t) and V(t+½) become μ R(t) and ν V(t+½), hence
+//! A coupling at time t finds, for each direction α of x, y, z, a length factor μ and a velocity factor ν. Components
+//! α of the cell vectors are multiplied by μ_α. Components α of the positions x(t) and velocities of *group centres*
+//! are multiplied by μ_α and ν_α. A group is a set of atoms connected by constraints; an atom without a constraint is
+//! a group of its own. The shape and the rotation of a group are unchanged. There is no shear: right angles stay
+//! right. A triclinic cell is stretched with its content, which changes its other angles, and its vectors stay in the
+//! reduced form. In leapfrog the velocities that continue from t are v(t+½). For each centre, R(t) and V(t+½) become
+//! μ R(t) and ν V(t+½), hence
 //!   R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt, component by component.
 //!
-//! The pressure that belongs to such a scaling is that of the centres, at the time t at which it acts,
+//! The pressure conjugate to this scaling is the pressure of the group centres at the time t of the scaling,
 //!   P_αα = (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α,
-//! over positions x(t) and the forces F without those of constraints, which do not move a centre; the mean over directions
-//! that are scaled alike. For rigid groups its trace is also the atomic pressure with constraint forces, which is the one
-//! reported: |r−R| is the same at t−dt, t and t+dt, so that the constraint forces add −2K of the motion inside the group,
-//! with the mean of both half steps, and no more. In groups that can bend (CH₃) only the means are equal.
+//! with positions x(t) and forces F without constraint forces, which do not move a centre. Directions that are scaled
+//! alike use their mean pressure. For rigid groups the trace is also the trace of the atomic pressure with constraint
+//! forces, which is the reported pressure: |r−R| is the same at t−dt, t and t+dt, so that the constraint forces add
+//! exactly −2K of the motion inside the group, with the mean of both half steps. In groups that can bend (CH₃) only
+//! the averages are equal.
 //!
-//! Were velocities inside groups scaled too, K and V would be correlated, since P has no part that answers to it; were P
-//! of another time than what is scaled, K(t+½) and W(t) would be, since they are independent only at equal times.
+//! Scaling the velocities inside groups, too, would correlate K and V, since P has no part that responds to it. A
+//! pressure of another time than the scaled quantities would correlate K(t+½) and W(t): kinetic energy and virial are
+//! independent only at equal times.
 //!
-//! Work. Along leapfrog ½ Σ m v(t−½)·v(t+½) + U(x(t)) is what harmonic motion conserves exactly; with the mean of both
-//! half steps' K in its place it differs by a function of x(t). As U changes by ΔU(t), its gradient changes the force of
-//! the next half kick, which adds ½ dt dΔU/dt: ΔU counts at t+½. So the work is, to second order in dt and ln μ, the sum over
-//! directions of
+//! Work. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly. The mean of both half steps' K
+//! differs from the first term by a function of x(t). A scaling changes U by ΔU(t). The gradient of ΔU changes the
+//! force of the next half kick, which adds ½ dt dΔU/dt, so that ΔU counts at t+½. The work is therefore, to second
+//! order in dt and ln μ, the sum over directions of
 //!   (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)),  K× = ½ Σ M V(t−½) V(t+½),
-//! with K, K× and W the elements αα of those of centres, and W(t+dt) with the scaled positions, from the next force
-//! evaluation; dU = −Σ W_αα d ln μ_α along any way of scaling, which the mean of both ends integrates to second order. E − Σ
-//! work is conserved; there is no P V term in it, because the energy of the bath's piston is not part of E.
+//! where K, K× and W are the elements αα of the quantities of the centres. W(t+dt) belongs to the scaled positions
+//! and comes from the next force evaluation. dU = −Σ W_αα d ln μ_α holds along any path of scaling, and the mean of
+//! both ends integrates it to second order. E − Σ work is conserved. It contains no P V term, because the energy of
+//! the piston is not part of E.
 //!
-//! So P₀ may change with time. Of E + P₀V the work V dP₀/dt would have to be booked as well; E does not know P₀, and what a
-//! change of it does is done by the scalings that follow, whose work is booked.
+//! P₀ may therefore change with time. The quantity E + P₀V would need the additional work V dP₀/dt. E does not depend
+//! on P₀: a change of P₀ acts only through later scalings, whose work is counted.
 //!
-//! All random numbers can be drawn before pressure and volume are known ([`BoxScaling`]), so that a device which has them to
-//! itself need not tell. Trial moves of the volume are in [`super::volume_trial`].
+//! All random numbers can be drawn before pressure and volume are known ([`BoxScaling`]), so that a device can scale
+//! the box without sending its pressure and volume to the host. Monte Carlo volume moves are in
+//! [`super::volume_trial`].
 
 use super::is_due;
 use super::schedule::Schedule;
@@ -43,30 +48,31 @@ use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
 
-/// Largest relative change of an edge in one coupling. A well-coupled liquid changes by less than 1e-4; ten percent
-/// would tear lists, grids and constraints.
+/// Largest relative change of an edge in one coupling. A well-coupled liquid changes by less than 1e-4. Ten percent
+/// would invalidate lists, grids and constraints.
 pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
-/// Couplings in a relaxation time of [`stochastic_rescale`], at least. Euler's step of Δt makes the variance of the volume
-/// too large by Δt/2τ, times the ratio of the modulus that answers at once to 1/β: a few percent here.
+/// Minimum number of couplings per relaxation time of [`stochastic_rescale`]. Euler's step of Δt makes the variance
+/// of the volume too large by Δt/2τ, times the ratio of the instantaneous modulus to 1/β: a few percent here.
 pub const LEAST_INTERVALS: f64 = 20.0;
 
 /// Pressure coupling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Barostat {
-    /// algorithm
+    /// the algorithm
     pub kind: BarostatKind,
     /// directions that are scaled alike
     pub coupling: PressureCoupling,
-    /// along x, y, z, kJ/mol/nm³; the same in directions that are scaled alike
+    /// pressure along x, y, z, kJ/mol/nm³; equal in directions that are scaled alike
     pub pressure: [Schedule; 3],
-    /// of the area of x and y, all interfaces together, kJ/mol/nm²: with semi-isotropic coupling
+    /// surface tension of the xy plane, all interfaces together, kJ/mol/nm²; only for semi-isotropic coupling
     pub surface_tension: f64,
-    /// ps; zero where trials are made
+    /// relaxation time, ps; zero for Monte Carlo volume moves
     pub coupling_time: f64,
-    /// isothermal compressibility in nm³/(kJ/mol): a third of it along each of x, y, z; zero where the cell is rigid
+    /// isothermal compressibility in nm³/(kJ/mol), a third of which acts along each of x, y, z; zero in directions in
+    /// which the cell is rigid
     pub compressibility: [f64; 3],
-    /// steps between couplings, or trials
+    /// steps between couplings or volume moves
     pub every: u32,
 }
 
@@ -74,28 +80,29 @@ pub struct Barostat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BarostatKind {
-    /// stochastic cell rescaling: correct NPT (Bernetti, Bussi 2020); takes its temperature from the thermostat
+    /// stochastic cell rescaling: correct NPT (Bernetti, Bussi 2020); temperature of the thermostat
     CRescale,
-    /// trial moves of the volume: correct NPT ([`super::volume_trial`]); temperature as above
+    /// Monte Carlo volume moves: correct NPT ([`super::volume_trial`]); temperature of the thermostat
     MonteCarlo,
     /// weak coupling: for equilibration (Berendsen 1984)
     Berendsen,
 }
 
-/// Which directions a barostat scales alike.
+/// Coupling type: the directions that a barostat scales alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PressureCoupling {
-    /// all: the volume changes
+    /// x, y and z alike: the volume changes
     Isotropic,
-    /// x and y: the area and the height change
+    /// x and y alike: the area and the height change
     SemiIsotropic,
-    /// none: three lengths change
+    /// no two directions alike: three lengths change
     Anisotropic,
 }
 
 impl PressureCoupling {
-    /// The directions (0 to 2) of each extent of the cell that changes by itself.
+    /// Independent extents of the cell, as lists of directions (0 to 2): volume, or area and height, or three
+    /// lengths.
     pub fn extents(self) -> &'static [&'static [usize]] {
         match self {
             PressureCoupling::Isotropic => &[&[0, 1, 2]],
@@ -106,19 +113,19 @@ impl PressureCoupling {
 }
 
 impl Barostat {
-    /// It scales the cell after a step of a stage.
+    /// Whether the barostat scales the cell after this step of a stage.
     pub fn acts_at(&self, step: u64) -> bool {
         self.kind != BarostatKind::MonteCarlo && step > 0 && is_due(self.every, step)
     }
 
-    /// It makes a trial at the beginning of a step of a stage: of the last before a multiple of `every`, so that output at
-    /// multiples shows each state that a trial left.
+    /// Whether the barostat makes a volume move at the beginning of this step of a stage. The step is the last one
+    /// before a multiple of `every`, so that output at multiples shows the state after each move.
     pub fn tries_at(&self, step: u64) -> bool {
         self.kind == BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
 
-    /// The trial at a step of the run, at a temperature in K, a `time` since the start of the stage and for a time step, both in
-    /// ps.
+    /// The volume move at a step of the run. `temperature` in K; `time` since the start of the stage and the time
+    /// step in ps.
     pub fn trial(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> VolumeTrial {
         let mut random = Stream::new(seed, Purpose::Barostat, step, 0);
         let extents = self.coupling.extents().iter().enumerate();
@@ -138,8 +145,8 @@ impl Barostat {
         }
     }
 
-    /// What it does after a step of the run, at the temperature of the thermostat in K, a `time` since the start of the stage and
-    /// for a time step, both in ps.
+    /// The scaling after a step of the run. `temperature` of the thermostat in K; `time` since the start of the stage
+    /// and the time step in ps.
     pub fn scaling(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> BoxScaling {
         let (interval, extents) = (f64::from(self.every) * timestep, self.coupling.extents());
         let relaxation = |index: usize| {
@@ -154,10 +161,11 @@ impl Barostat {
         BoxScaling { coupling: self.coupling, relaxations, surface_tension: self.surface_tension }
     }
 
-    /// Mean square change of ln L₁ − ln L₂ per ps, of lengths of the first and the last extent of the cell, in a material that
-    /// does not resist it: a liquid of this volume (nm³) at a temperature in K. That of stochastic rescaling follows from its
-    /// noise; that of trial moves is an estimate: a trial of an extent that is adapted to its acceptance changes ε by some 0.8
-    /// kTβ/V in the mean square, less what the volume takes back. Not known of weak coupling.
+    /// Mean-square change of ln L₁ − ln L₂ per ps, where L₁ and L₂ are lengths of the first and the last extent of
+    /// the cell. The material does not resist the change: it is a liquid of this volume (nm³) at a temperature in K.
+    /// For stochastic rescaling the value follows from its noise. For volume moves it is an estimate: a move whose
+    /// size is adapted to the acceptance changes ε by some 0.8 kTβ/V in the mean square, less what the volume takes
+    /// back. `None` for weak coupling, for which it is unknown.
     pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
         let extents = self.coupling.extents();
         let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
@@ -172,7 +180,7 @@ impl Barostat {
         }
     }
 
-    /// What is asked of an extent of the cell in these directions at a time.
+    /// Target of an extent of the cell, given by its directions, at a time.
     fn target(&self, directions: &[usize], time: f64) -> Target {
         let (first, share) = (directions[0], directions.len() as f64 / 3.0);
         Target {
@@ -183,61 +191,61 @@ impl Barostat {
     }
 }
 
-/// What is asked of the volume of a cell, or of the area of x and y, or of a length.
+/// Target of an extent of the cell: volume, area of x and y, or a length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// external pressure, kJ/mol/nm³
     pub pressure: f64,
-    /// −d ln of the extent/dP of the material, nm³ mol/kJ; only the ratio to `coupling_time` matters
+    /// −d ln s/dP of the extent s for the material, nm³ mol/kJ; only the ratio to `coupling_time` matters
     pub compressibility: f64,
-    /// τ in ps
+    /// relaxation time τ, ps
     pub coupling_time: f64,
 }
 
-/// A change of the cell.
+/// Scale factors of one coupling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScaleFactors {
     /// μ along x, y, z, for cell vectors and positions of group centres
     pub lengths: Vec3,
-    /// ν, for velocities of group centres
+    /// velocity factor ν for group centres
     pub velocities: Vec3,
 }
 
 impl ScaleFactors {
-    /// Change of the kinetic energy (kJ/mol) of centres that have `kinetic` along x, y, z.
+    /// Change of the kinetic energy (kJ/mol) of the centres, whose kinetic energy along x, y, z is `kinetic`.
     pub fn kinetic_change(&self, kinetic: Vec3) -> f64 {
         self.velocities.map(|factor| factor * factor - 1.0).dot(kinetic)
     }
 
-    /// Work (kJ/mol) on the motion of centres, of K(t+½) `after` and K× `cross`, see the module head.
+    /// Work (kJ/mol) on the motion of the centres, with K(t+½) `after` and K× `cross` of the module documentation.
     pub fn kinetic_work(&self, after: Vec3, cross: Vec3) -> f64 {
         self.kinetic_change(after) + (self.lengths - self.velocities).dot(after - cross)
     }
 
-    /// Half of the work (kJ/mol) against the forces, of ln μ `changes` and the diagonal of the virial (kJ/mol) of centres.
-    /// Added up with the virial before the scaling and after it, see the module head.
+    /// Half of the work (kJ/mol) against the forces, with ln μ in `changes` and the diagonal of the centres' virial
+    /// (kJ/mol). The sum for the virial before and after the scaling is the total, see the module documentation.
     pub fn half_potential_work(changes: Vec3, virial: Vec3) -> f64 {
         -0.5 * virial.dot(changes)
     }
 }
 
-/// P = (2K + tr W)/3V in kJ/mol/nm³.
+/// Pressure P = (2K + tr W)/3V in kJ/mol/nm³.
 pub fn pressure(kinetic: f64, virial_trace: f64, volume: f64) -> f64 {
     (2.0 * kinetic + virial_trace) / (3.0 * volume)
 }
 
-/// P_αα = (2K_αα + W_αα)/V along x, y, z in kJ/mol/nm³.
+/// Pressure P_αα = (2K_αα + W_αα)/V along x, y, z in kJ/mol/nm³.
 pub fn directional_pressure(kinetic: Vec3, virial: Vec3, volume: f64) -> Vec3 {
     (kinetic * 2.0 + virial) / volume
 }
 
-/// γ = L_z (P_zz − (P_xx + P_yy)/2) in kJ/mol/nm², all interfaces together.
+/// Surface tension γ = L_z (P_zz − (P_xx + P_yy)/2) in kJ/mol/nm², all interfaces together.
 pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
     height * (pressure.z - 0.5 * (pressure.x + pressure.y))
 }
 
-/// A coupling of an extent s of the cell (volume, area or length) of which all is known but the pressure P and the volume V:
-/// with x = 1 − a (P₀ − P − e/V) + n/√V, s becomes x² s in stochastic rescaling, and x s otherwise.
+/// A coupling of an extent s of the cell (volume, area or length), as a function of pressure P and volume V. With x =
+/// 1 − a (P₀ − P − e/V) + n/√V, s becomes x² s in stochastic rescaling, and x s in weak coupling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
     /// a, nm³ mol/kJ
@@ -248,12 +256,12 @@ pub struct Relaxation {
     pub thermal: f64,
     /// n, nm^(3/2)
     pub noise: f64,
-    /// √s relaxes, and velocities are divided by μ; else s does, and they stay
+    /// true: √s relaxes, and velocities are divided by μ; false: s relaxes, and velocities are unchanged
     pub stochastic: bool,
 }
 
 impl Relaxation {
-    /// μ of so many directions at a pressure in kJ/mol/nm³ and a volume in nm³.
+    /// Length factor μ of an extent of this number of directions, at a pressure in kJ/mol/nm³ and a volume in nm³.
     pub fn length_factor(&self, measured: f64, volume: f64, directions: usize) -> Result<f64> {
         let Relaxation { rate, pressure, thermal, noise, stochastic } = *self;
         let x = 1.0 - rate * (pressure - measured - thermal / volume) + noise / volume.sqrt();
@@ -263,36 +271,36 @@ impl Relaxation {
             2 => extent.sqrt(),
             _ => extent,
         };
-        // false for what is not a number
+        // false for NaN
         if (factor - 1.0).abs() <= LARGEST_CHANGE { Ok(factor) } else { Err(torn(factor, measured)) }
     }
 }
 
-/// A coupling of which all is known but the pressure and the cell.
+/// A coupling as a function of pressure and cell, with all random numbers drawn.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BoxScaling {
     /// directions that are scaled alike
     pub coupling: PressureCoupling,
-    /// of each extent of the cell that changes by itself
+    /// relaxation of each independent extent of the cell
     pub relaxations: [Relaxation; 3],
-    /// γ₀ of x and y, kJ/mol/nm²
+    /// surface tension γ₀ of the xy plane, kJ/mol/nm²
     pub surface_tension: f64,
 }
 
 impl BoxScaling {
-    /// The same in all directions.
+    /// Isotropic scaling.
     pub fn isotropic(relaxation: Relaxation) -> Self {
         let relaxations = [relaxation, Relaxation::default(), Relaxation::default()];
         BoxScaling { coupling: PressureCoupling::Isotropic, relaxations, surface_tension: 0.0 }
     }
 
-    /// At a pressure along x, y, z in kJ/mol/nm³.
+    /// Scale factors at a pressure along x, y, z in kJ/mol/nm³.
     pub fn factors(&self, measured: Vec3, cell: &PeriodicCell) -> Result<ScaleFactors> {
         let (measured, height) = (measured.to_array(), cell.rows()[2].z);
         let [mut lengths, mut velocities] = [[1.0; 3]; 2];
         for (directions, relaxation) in self.coupling.extents().iter().zip(&self.relaxations) {
             let sum: f64 = directions.iter().map(|&along| measured[along]).sum();
-            // γ₀ lowers P₀ of the area to P₀ − γ₀/L
+            // γ₀ lowers P₀ of the area to P₀ − γ₀/L, which is the same as a higher measured pressure
             let pull = if directions.len() == 2 { self.surface_tension / height } else { 0.0 };
             let mean = sum / directions.len() as f64 + pull;
             let factor = relaxation.length_factor(mean, cell.volume(), directions.len())?;
@@ -305,7 +313,8 @@ impl BoxScaling {
     }
 }
 
-/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) of n directions; velocities stay. Fluctuations are wrong: for equilibration only.
+/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions; velocities are unchanged. Fluctuations are
+/// wrong: for equilibration only.
 ///
 /// `interval` Δt in ps.
 /// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
@@ -314,23 +323,27 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
     Relaxation { rate, pressure: target.pressure, thermal: 0.0, noise: 0.0, stochastic: false }
 }
 
-/// Stochastic cell rescaling: first-order relaxation of extents of the cell with the noise that makes it isothermal–isobaric.
+/// Stochastic cell rescaling: first-order relaxation of extents of the cell, with the noise that samples the
+/// isothermal–isobaric ensemble.
 ///
-/// Volume V, or area and height, or three lengths: s with V = Π s, of n directions each. They diffuse in the potential
-/// −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds with the free energy F, whose derivative −∂F/∂ε in ε = ln s is V times
-/// the pressure P, the mean over the directions of s. The diffusion constant is D = kTβ/(Vτ); the Itô drift that keeps p is
-/// D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), the last for the area only: the two terms kT/V cancel for every s, because
-/// D goes as 1/V = 1/Π s. In λ = √s, of which x = λ'/λ is the relative change, this is
+/// The extents are the volume V, or area and height, or three lengths: s with V = Π s, each of n directions. They
+/// diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds with the free energy F, whose
+/// derivative −∂F/∂ε in ε = ln s is V times the pressure P, the mean over the directions of s. The diffusion constant
+/// is D = kTβ/(Vτ). The Itô drift that conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), with the last
+/// term for the area only. The two terms kT/V cancel for every s, because D is proportional to 1/V = 1/Π s. In λ =
+/// √s, whose relative change is x = λ'/λ, this is
 ///   dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW,
-/// where the noise of a single s does not depend on s any more. μⁿ = x²; velocities are divided by μ, so that the scaling
-/// keeps the volume of phase space. P has the kinetic part 2K/V of the instantaneous K.
+/// where the noise of a single s no longer depends on s. μⁿ = x². Velocities are divided by μ, so that the scaling
+/// conserves the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
 ///
-/// β of one extent of n directions is n/3 of that of the volume, so that all lengths of a uniform material relax alike. With
-/// different pressures in directions that are free there is no potential, and no ensemble: only the means follow.
+/// β of an extent of n directions is n/3 of the β of the volume, so that all lengths of a uniform material relax
+/// alike. Different target pressures in independent directions have no potential and no ensemble: only the averages
+/// follow.
 ///
-/// `temperature` K, `interval` Δt in ps, at most τ/[`LEAST_INTERVALS`]. The number is that of (seed, step, index).
-/// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto, P. Raiteri, M. Bernetti,
-/// G. Bussi, Appl. Sci. 12, 1139 (2022), doi:10.3390/app12031139.
+/// `temperature` in K, `interval` Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number is that of (seed, step,
+/// index).
+/// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto, P. Raiteri, M.
+/// Bernetti, G. Bussi, Appl. Sci. 12, 1139 (2022), doi:10.3390/app12031139.
 pub fn stochastic_rescale(
     target: Target,
     temperature: f64,
@@ -343,7 +356,8 @@ pub fn stochastic_rescale(
     Relaxation { rate, pressure: target.pressure, thermal: 0.5 * kt, noise, stochastic: true }
 }
 
-/// Why a cell is not scaled by `length_factor` at a pressure in kJ/mol/nm³.
+/// The error for a cell that is not scaled by `length_factor` at a pressure in kJ/mol/nm³, since the change is too
+/// large.
 pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     let what = format!(
         "the barostat would scale the cell by {length_factor:.3} at a pressure of {:.0} bar; equilibrate at constant \
@@ -353,7 +367,8 @@ pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     Error::unstable(what, [])
 }
 
-/// The cell may move while grid and cutoff (nm) stay: an error where an atom would meet two images of another.
+/// Checks a cell that changes while grid and cutoff (nm) stay. Fails if an atom would interact with two images of
+/// another.
 pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()> {
     let half = cell.max_cutoff();
     if cutoff <= half {

@@ -1,18 +1,20 @@
 //! Replica exchange: replicas of a system swap thermodynamic states.
 //!
-//! A state k has a temperature, perhaps a pressure, and a Hamiltonian; its density is exp(−uₖ) with
+//! A state k has a temperature, optionally a pressure, and a Hamiltonian. Its density is exp(−uₖ) with
 //!   uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ.
-//! Replicas a and b in the states i and j swap these with the probability min(1, exp(−Δ)),
+//! Replicas a and b in the states i and j swap their states with the probability min(1, exp(−Δ)),
 //!   Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b),
-//! which leaves the product of all densities as it is. With one Hamiltonian and one pressure this is the rule of Y. Sugita,
-//! Y. Okamoto, Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9; with the pressure that of T. Okabe,
-//! M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001), doi:10.1016/S0009-2614(01)00055-0. Momenta drop out:
-//! a replica that gets another temperature T' multiplies its velocities by √(T'/T).
+//! which leaves the product of all densities invariant. For one Hamiltonian and one pressure this is the rule of Y.
+//! Sugita, Y. Okamoto, Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9; for several pressures
+//! that of T. Okabe, M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001),
+//! doi:10.1016/S0009-2614(01)00055-0. Momenta drop out: a replica that gets another temperature T' multiplies its
+//! velocities by √(T'/T).
 //!
-//! Neighbours in the list of states try to swap, at odd attempts (counted from 1) the pairs 1–2, 3–4, ..., at even ones 2–3,
-//! 4–5, ...
+//! Neighbours in the list of states try to swap: the pairs 1–2, 3–4, ... at odd attempts (counted from 1), the pairs
+//! 2–3, 4–5, ... at even attempts.
 //!
-//! The work of a swap is the thermostat's: velocities are multiplied between two steps, as by [`super::rescaling`].
+//! The work of a swap counts as work of the thermostat: velocities are multiplied between two steps, as in
+//! [`super::rescaling`].
 
 use super::rescaling::scaling_work;
 use super::velocities::kinetic_energy;
@@ -28,53 +30,53 @@ pub struct Exchange {
     pub every: u64,
     /// seed of all attempts
     pub seed: u64,
-    /// of each state, in the order in which they are neighbours; replica k begins in state k
+    /// conditions of each state; neighbours in this list may swap, and replica k begins in state k
     pub states: Vec<Conditions>,
 }
 
 /// Temperature and pressure of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// K
+    /// temperature, K
     pub temperature: f64,
-    /// kJ/mol/nm³; `None` at constant volume
+    /// pressure, kJ/mol/nm³; `None` at constant volume
     pub pressure: Option<f64>,
 }
 
 impl Conditions {
-    /// u of an energy (kJ/mol) and a volume (nm³).
+    /// Reduced potential u for an energy (kJ/mol) and a volume (nm³).
     fn reduced(&self, energy: f64, volume: f64) -> f64 {
         (energy + self.pressure.unwrap_or(0.0) * volume) / (BOLTZMANN * self.temperature)
     }
 }
 
-/// What a replica offers at an attempt.
+/// Energies and volume of a replica at an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// potential energy in its state, kJ/mol
+    /// potential energy with the Hamiltonian of its own state, kJ/mol
     pub own: f64,
-    /// the same with the Hamiltonian of the state that it may get, kJ/mol
+    /// potential energy with the Hamiltonian of the state that it may get, kJ/mol
     pub other: f64,
-    /// nm³; zero without a cell
+    /// volume, nm³; zero without a cell
     pub volume: f64,
 }
 
-/// What has come of an attempt.
+/// Result of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// of each replica, from now on
+    /// state of each replica after the attempt
     pub states: Vec<usize>,
-    /// of each pair of neighbours that tried, by its lower state
+    /// exchange probability of each pair of neighbours, by its lower state; `None` for pairs that did not try
     pub probabilities: Vec<Option<f64>>,
 }
 
-/// The lower states of the pairs that try at an attempt.
+/// Lower states of the pairs that try at an attempt.
 fn pairs(attempt: u64, states: usize) -> impl Iterator<Item = usize> {
     let first = if attempt.is_multiple_of(2) { 1 } else { 0 };
     (first..states.saturating_sub(1)).step_by(2)
 }
 
-/// The state that a replica in `state`, one of so many, may get at an attempt.
+/// The state that a replica in `state` may get at an attempt, for `states` states; `None` if its pair does not try.
 pub fn neighbour(attempt: u64, state: usize, states: usize) -> Option<usize> {
     pairs(attempt, states).find_map(|low| match state {
         _ if state == low => Some(low + 1),
@@ -84,12 +86,12 @@ pub fn neighbour(attempt: u64, state: usize, states: usize) -> Option<usize> {
 }
 
 impl Exchange {
-    /// The attempt that is due before a step of the stage, counted from 1.
+    /// Number of the attempt that is due before a step of the stage, counted from 1; `None` if none is due.
     pub fn attempt_at(&self, step: u64) -> Option<u64> {
         (step > 0 && step.is_multiple_of(self.every)).then(|| step / self.every)
     }
 
-    /// Decides an attempt of replicas that are in `states` and have made these offers. Every random number is that of
+    /// Decides which replicas swap in an attempt. `states` are their current states. Every random number is that of
     /// (seed, attempt, pair).
     pub fn decide(&self, attempt: u64, states: &[usize], offers: &[Offer]) -> Attempt {
         let count = self.states.len();
@@ -118,15 +120,15 @@ impl Exchange {
         self.states.iter().map(|state| state.temperature).fold(0.0, f64::max)
     }
 
-    /// The factor of the velocities of a replica that goes from one state to another.
+    /// Factor for the velocities of a replica that goes from one state to another.
     pub fn velocity_factor(&self, from: usize, to: usize) -> f64 {
         (self.states[to].temperature / self.states[from].temperature).sqrt()
     }
 }
 
-/// Multiplies velocities between two steps by a factor λ, for so many temperature groups, and books the work: (λ²−1) K at once,
-/// and 1 − 1/λ for what the next step adds ([`super::rescaling`]). Where a thermostat has scaled them by λ' after the last step,
-/// it is 1 − 1/(λ λ').
+/// Multiplies velocities between two steps by a factor λ, and counts the work for each of `groups` temperature
+/// groups: (λ²−1) K at once, and 1 − 1/λ for the part that the next step adds ([`super::rescaling`]). If a thermostat
+/// has scaled velocities by λ' after the last step, the second part is 1 − 1/(λ λ').
 pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: usize) {
     let coupling = &mut state.coupling;
     coupling.thermostat_work += scaling_work(kinetic_energy(masses, &state.velocities), factor);
@@ -135,9 +137,9 @@ pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: 
     state.velocities.iter_mut().for_each(|v| *v = *v * factor);
 }
 
-/// The mean exchange probability of two temperatures (K), if the potential energy fluctuates as that of so many harmonic degrees
-/// of freedom: with the heat capacity C = f k/2 and the normal distributions that belong to it, Δ has the mean
-/// m = C (T₂−T₁)²/(k T₁T₂) and the variance 2m, and ⟨min(1, exp(−Δ))⟩ is erfc(√m/2).
+/// Mean exchange probability of two temperatures (K) for a potential energy that fluctuates like harmonic degrees of
+/// freedom. With the heat capacity C = f k/2 and the corresponding normal distributions, Δ has the mean m = C
+/// (T₂−T₁)²/(k T₁T₂) and the variance 2m, and ⟨min(1, exp(−Δ))⟩ is erfc(√m/2).
 /// D. A. Kofke, J. Chem. Phys. 117, 6911 (2002), doi:10.1063/1.1507776.
 pub fn harmonic_acceptance(degrees_of_freedom: usize, [low, high]: [f64; 2]) -> f64 {
     let mean = 0.5 * degrees_of_freedom as f64 * (high - low).powi(2) / (low * high);

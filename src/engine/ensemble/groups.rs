@@ -6,26 +6,27 @@ use crate::system::System;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// The temperature group of each atom, and their degrees of freedom. Group 0 has all atoms that belong to no other.
+/// The temperature group of each atom, and the degrees of freedom of each group. Group 0 has all atoms that are in no
+/// other group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TemperatureGroups {
-    /// empty where all are in one group
+    /// group of each atom; empty if all atoms are in group 0
     of_atom: Vec<u8>,
     degrees_of_freedom: Vec<f64>,
 }
 
-/// One value for each temperature group; those of a few groups need no memory of their own.
+/// A value for each temperature group. A few groups need no heap memory.
 pub type PerGroup<T> = SmallVec<[T; 4]>;
 
-/// Most groups beside that of all other atoms.
+/// Maximum number of groups in addition to group 0.
 pub const MOST_GROUPS: usize = u8::MAX as usize;
 
 impl TemperatureGroups {
-    /// From the atoms of all groups but the first. An atom may be in one of them, and so are all atoms that constraints hold
-    /// together.
+    /// Makes groups from the atoms of all groups except group 0. An atom can be in one group only. Atoms connected by
+    /// constraints must be in the same group.
     ///
-    /// Each group has three degrees of freedom for each atom with mass, less its constraints. Those of the motion that is
-    /// removed are taken from all groups in proportion, as GROMACS does.
+    /// Each group has three degrees of freedom for each atom with mass, less its constraints. The degrees of freedom
+    /// of the removed motion are subtracted from all groups in proportion, as in GROMACS.
     pub fn new(system: &System, removed: RemovedMotion, groups: &[Vec<u32>]) -> Result<Self, Problem> {
         let (topology, constraints) = (&system.topology, &system.constraints);
         let total = crate::constraint::degrees_of_freedom(topology, constraints, removed) as f64;
@@ -65,19 +66,20 @@ impl TemperatureGroups {
         Ok(TemperatureGroups { of_atom, degrees_of_freedom: free.iter().map(|f| f * share).collect() })
     }
 
-    /// Those of some of the atoms, which are numbered anew; degrees of freedom remain those of all.
+    /// Temperature groups of a subset of the atoms, which are renumbered. Degrees of freedom remain those of the
+    /// whole system.
     pub fn part(&self, atoms: &[u32]) -> Self {
         let of_atom = atoms.iter().map(|&atom| self.of_atom(atom as usize) as u8).collect();
         TemperatureGroups { of_atom, degrees_of_freedom: self.degrees_of_freedom.clone() }
     }
 
-    /// The group of an atom.
+    /// Group of an atom.
     #[inline(always)]
     pub fn of_atom(&self, atom: usize) -> usize {
         self.of_atom.get(atom).map_or(0, |group| usize::from(*group))
     }
 
-    /// Of each group; at least one.
+    /// Degrees of freedom of each group; at least one group.
     pub fn degrees_of_freedom(&self) -> &[f64] {
         &self.degrees_of_freedom
     }
@@ -90,7 +92,7 @@ mod tests {
     use crate::system::{Constraint, LennardJones};
     use crate::vec3::vec3;
 
-    /// Four atoms, the last two held together.
+    /// Four atoms, with a constraint between the last two.
     fn system() -> System {
         let mut builder = System::builder();
         builder.lj_type("X", LennardJones::from_sigma_epsilon(0.3, 1.0));
@@ -110,7 +112,7 @@ mod tests {
         assert_eq!(all.degrees_of_freedom(), [8.0]);
         let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
         assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
-        // 3, 5 and 3, of which 3 of 11 are removed
+        // 3, 5 and 3 degrees of freedom, less 3 of 11 for the removed motion
         let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
         assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
         let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();

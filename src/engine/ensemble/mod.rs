@@ -1,7 +1,7 @@
-//! Thermostats, barostats, initial velocities and the motion of the whole: arithmetic, shared by all backends.
+//! Thermostats, barostats, initial velocities and motion of the whole system: arithmetic, shared by all backends.
 //!
-//! Couplings are pure functions of scalars (kinetic energy, virial, volume, a random key) that return a factor and the
-//! work it does; who owns the atoms applies it. Nothing here has state: random numbers come from
+//! Couplings are pure functions of scalars (kinetic energy, virial, volume, a random key) that return a factor and
+//! its work. The owner of the atoms applies the factor. Nothing in this module has state. Random numbers depend on
 //! (seed, purpose, step), so that a restarted run draws the same ones.
 
 pub mod barostat;
@@ -17,7 +17,7 @@ pub mod thermostat;
 pub mod velocities;
 pub mod volume_trial;
 
-/// What happens every so many steps happens at this one.
+/// Whether an event that occurs every `every` steps occurs at this step.
 pub fn is_due(every: u32, step: u64) -> bool {
     step.is_multiple_of(u64::from(every.max(1)))
 }

@@ -1,14 +1,15 @@
-//! Motion of the whole system: the centre of mass, and in vacuum the rotation.
+//! Motion of the whole system: velocity of the centre of mass, and in vacuum rotation.
 
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 
 use crate::vec3::{Vec3, vec3};
 
-/// A principal moment of inertia below this fraction of the largest belongs to an axis on which all atoms lie.
-/// Rounding makes it about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
+/// A principal moment of inertia below this fraction of the largest counts as zero: all atoms lie on that axis.
+/// Rounding gives about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
 pub(crate) const LINEAR: f64 = 1e-12;
 
-/// Mean of `vectors` weighted by mass: the centre of mass of positions, or its velocity; zero without mass.
+/// Mean of `vectors` weighted by mass: the centre of mass for positions, or its velocity for velocities. Zero without
+/// mass.
 pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     let total: f64 = masses.iter().sum();
     if total == 0.0 {
@@ -17,14 +18,14 @@ pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     masses.iter().zip(vectors).map(|(&m, &v)| v * m).sum::<Vec3>() / total
 }
 
-/// Momentum along x, y, z in amu nm/ps, and mass in amu.
+/// Momentum along x, y, z in amu nm/ps, and total mass in amu.
 pub fn momentum(masses: &[f64], velocities: &[Vec3]) -> [f64; 4] {
     let Vec3 { x, y, z } = masses.iter().zip(velocities).map(|(&m, &v)| v * m).sum::<Vec3>();
     [x, y, z, masses.iter().sum()]
 }
 
-/// Takes from the velocities that of a centre of mass with this momentum and mass; returns the kinetic energy ½ M V² removed,
-/// kJ/mol, where these are all atoms. Massless sites are left.
+/// Subtracts from the velocities the velocity of a centre of mass with this momentum and mass. Returns the removed
+/// kinetic energy ½ M V², kJ/mol, if `velocities` are those of all atoms. Massless sites are unchanged.
 pub fn remove_velocity([x, y, z, mass]: [f64; 4], masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     if mass == 0.0 {
         return 0.0;
@@ -36,12 +37,14 @@ pub fn remove_velocity([x, y, z, mass]: [f64; 4], masses: &[f64], velocities: &m
     0.5 * mass * velocity.norm_squared()
 }
 
-/// Bring the centre of mass to rest; returns the kinetic energy removed in kJ/mol. Massless sites are left.
+/// Removes the velocity of the centre of mass. Returns the removed kinetic energy in kJ/mol. Massless sites are
+/// unchanged.
 pub fn remove_translation(masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     remove_velocity(momentum(masses, velocities), masses, velocities)
 }
 
-/// Angular velocity ω (rad/ps) of the whole about its centre of mass: I ω = L, least squares for a linear molecule.
+/// Angular velocity ω (rad/ps) of the whole system about its centre of mass: I ω = L, solved by least squares for a
+/// linear molecule.
 pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
     let center = weighted_mean(masses, positions);
     let center_velocity = weighted_mean(masses, velocities);
@@ -64,8 +67,8 @@ pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3])
     vec3(omega.x, omega.y, omega.z)
 }
 
-/// Bring the centre of mass to rest and stop the rotation about it (no periodic cell); returns the kinetic energy
-/// removed in kJ/mol.
+/// Removes the velocity of the centre of mass and the rotation about it (no periodic cell). Returns the removed
+/// kinetic energy in kJ/mol.
 pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], velocities: &mut [Vec3]) -> f64 {
     let translation = remove_translation(masses, velocities);
     let center = weighted_mean(masses, positions);
@@ -73,7 +76,7 @@ pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], veloc
     let mut rotation = 0.0;
     for ((v, r), &m) in velocities.iter_mut().zip(positions).zip(masses).filter(|(_, m)| **m > 0.0) {
         let turning = omega.cross(*r - center);
-        // rigid rotation is orthogonal to the rest in the mass metric: energies add
+        // rigid rotation is orthogonal to all other motion in the mass metric, so that energies add up
         rotation += 0.5 * m * turning.norm_squared();
         *v -= turning;
     }
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
     use crate::ensemble::velocities::{kinetic_energy, maxwell_boltzmann};
 
-    /// Fifty atoms of size 1 nm and 1 nm/ps: sums round to a few 1e-14.
+    /// Fifty atoms with coordinates of 1 nm and velocities of 1 nm/ps: sums have rounding errors of a few 1e-14.
     const ROUNDING: f64 = 1e-12;
 
     fn angular_momentum(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {

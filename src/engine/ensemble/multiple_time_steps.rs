@@ -1,49 +1,53 @@
 //! Multiple time steps: reciprocal space every n-th step, as an impulse.
 //!
-//! The forces of the meshes (PME, and LJ-PME where there is one) change slowly: they are computed at the steps of a stage that
-//! are multiples of n, and act there with n times their weight. All else, the corrections of excluded pairs among it, acts at
-//! every step. With F the fast forces and S those of the meshes, one cycle of r-RESPA is
+//! The forces of the meshes (PME, and LJ-PME if used) change slowly. They are computed at the steps of a stage that
+//! are multiples of n, and act at these steps with n times their weight. All other forces, including the corrections
+//! of excluded pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA is
 //!   exp(½ n dt S·∂p) [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p),
-//! a symmetric product of flows of parts of the Hamiltonian: reversible, it keeps phase space and an energy that differs from
-//! the true one by O((n dt)²). Between two moves the kicks add up, so that in leapfrog
+//! a symmetric product of flows of parts of the Hamiltonian. It is reversible, conserves phase-space volume, and
+//! conserves an energy that differs from the true one by O((n dt)²). The kicks between two drifts add up, so that
+//! leapfrog reads
 //!   v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n where n divides the step, else 0.
-//! M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H. Grubmüller, H. Heller,
-//! A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142. GROMACS (`mts`) and OpenMM
-//! (`MTSIntegrator`) do the same. Impulses resonate with vibrations of a period of 2 n dt (T. Schlick, E. Barth, M. Mandziuk,
-//! Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997), doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a
-//! period of the fastest, 5 fs for a bond to hydrogen that is not constrained.
+//! M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H. Grubmüller, H.
+//! Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142. GROMACS (`mts`) and
+//! OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate with vibrations of a period of 2 n dt (T. Schlick,
+//! E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997), doi:10.1146/annurev.biophys.26.1.181):
+//! n dt must stay well below half a period of the fastest vibration, 5 fs for an unconstrained bond to hydrogen.
 //!
-//! What is measured at t uses the forces F + S with weight 1, whatever acts:
-//! - Energy and virial are those of F + S. Kinetic energies are those of the half steps that are made. At an impulse the
-//!   velocity of the cycle at t is the mean of both half steps, and their mean kinetic energy is above that of t by
-//!   Σ dt²/8m (F + n S)², as it is by Σ dt²/8m (F + S)² without impulses.
-//! - Between impulses velocities are ahead or behind by up to ½ n dt S/m (not at n = 2, half way): energies are asked for
-//!   at impulses only. Were they asked for elsewhere, S would be computed and not act.
-//! - Constraint forces answer to what acts. Their virial is that of the step, less (w − 1) times that of the answer to S alone,
-//!   which is linear: m Δa with Δa the change that the constraints at x(t) make of S/m. For rigid groups the pressure is then
-//!   exactly that of their centres.
+//! Measurements at t use the forces F + S with weight 1, whatever weight acts:
+//! - Energy and virial are those of F + S. Kinetic energies are those of the half steps actually made. At an impulse
+//!   the velocity of the cycle at t is the mean of both half steps. The mean kinetic energy of the half steps exceeds
+//!   the kinetic energy at t by Σ dt²/8m (F + n S)², instead of Σ dt²/8m (F + S)² without impulses.
+//! - Between impulses velocities are ahead or behind by up to ½ n dt S/m (except half way at n = 2), so energies are
+//!   measured at impulses only. A measurement at another step would compute S without applying it.
+//! - Constraint forces respond to the forces that act. The measured constraint virial is that of the step, less
+//!   (w − 1) times that of the response to S alone. The response is linear: m Δa, where Δa is the change that the
+//!   constraints at x(t) make to S/m. For rigid groups the pressure is then exactly that of their centres.
 //!
-//! Thermostats that multiply velocities, and barostats, act at impulses; the second half of the work of a barostat needs the
-//! virial one step later, so that S is computed there, too, and trial moves of the volume need S before and after the move.
-//! The work of a factor λ is that of leapfrog with the forces that act; it lacks ½ (λ−1) (n−2) dt Σ v·S, which vanishes at n = 2
-//! and averages out.
+//! Thermostats that multiply velocities, and barostats, act at impulses. The second half of the work of a barostat
+//! needs the virial one step later, so that S is computed at that step, too. Monte Carlo volume moves need S before
+//! and after the move. The work of a factor λ is that of leapfrog with the forces that act. It lacks ½ (λ−1) (n−2) dt
+//! Σ v·S, which vanishes at n = 2 and averages out.
 //!
-//! Friction, noise and collisions renew velocities in the middle of any move ([`super::refreshment`]). Let the thermostat change
-//! the velocities by Δⱼ in the move from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, after the impulse with S₀ at t and before that with
-//! Sₙ at t + n dt. Its work in the cycle is
+//! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Let the
+//! thermostat change the velocities by Δⱼ in the drift from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, after the impulse
+//! with S₀ at t and before the impulse with Sₙ at t + n dt. Its work in the cycle is
 //!   Σⱼ [K(v′ⱼ) − K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀],  v′ⱼ = vⱼ + Δⱼ.
-//! The second sum is there since the velocities after an impulse are ahead of those that belong to the positions: half an impulse,
-//! ½ n dt S/m, has acted by the middle of move j, where a steady force S would have given (j+½) dt S/m. The lead ℓ = (n−1−2j) dt S/2m makes
-//! the change of the energy ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ. Derivation for a force S that changes: each impulse
-//! does half of its work ½ n dt S·(v + v′) in either cycle, the potential of S falls by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly
-//! where S is linear in x, and the two halves of a move are made with vⱼ and v′ⱼ. The sum of both has the above terms in Δⱼ; the
-//! others are those without thermostat, which the integrator keeps bounded. With n = 1 the sum is ¼ dt Δ·(S₁ − S₀), which vanishes on average;
-//! it is booked for impulses only. Energy less the work of the thermostat as the conserved quantity: G. Bussi, M. Parrinello, Phys. Rev.
-//! E 75, 056707 (2007), doi:10.1103/PhysRevE.75.056707. The term with S₀ is booked with Δⱼ, that with Sₙ at the next impulse.
+//! The second sum is needed because velocities after an impulse are ahead of those that belong to the positions: half
+//! an impulse, ½ n dt S/m, has acted by the middle of drift j, where a steady force S would have given (j+½) dt S/m.
+//! With the lead ℓ = (n−1−2j) dt S/2m the change of the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
+//!
+//! Derivation for a force S that changes: each impulse does half of its work ½ n dt S·(v + v′) in each of the two
+//! adjacent cycles. The potential of S falls by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is linear in x. The
+//! two halves of a drift are made with vⱼ and v′ⱼ. The sum of all contributions has the above terms in Δⱼ; the other
+//! terms are those without a thermostat, which the integrator keeps bounded. With n = 1 the second sum is ¼ dt Δ·(S₁
+//! − S₀), which vanishes on average; it is counted only with n > 1. The energy less the work of the thermostat is the
+//! conserved quantity: G. Bussi, M. Parrinello, Phys. Rev. E 75, 056707 (2007), doi:10.1103/PhysRevE.75.056707. The
+//! term with S₀ is counted together with Δⱼ, the term with Sₙ at the next impulse.
 
 use serde::{Deserialize, Serialize};
 
-/// Impulses of reciprocal space.
+/// Multiple-time-step settings of reciprocal space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MultipleTimeSteps {
     /// steps between impulses; with 1 all forces act at every step
@@ -51,7 +55,7 @@ pub struct MultipleTimeSteps {
 }
 
 impl MultipleTimeSteps {
-    /// The part of reciprocal space in a step of a stage, from which something may be `measured`.
+    /// How reciprocal space takes part in a step of a stage. `measured`: whether the step needs energy or virial.
     pub fn at(self, step: u64, measured: bool) -> LongRange {
         match self.every {
             0 | 1 => LongRange::Ordinary,
@@ -62,29 +66,30 @@ impl MultipleTimeSteps {
     }
 }
 
-/// Weights j+½ and n−j−½ of the next and the last impulse of a cycle of n = `length` steps in the work of a velocity change in the
-/// middle of move j = `step`.
+/// Weights j+½ and n−j−½ of the next and the last impulse in the work of a velocity change in the middle of drift j =
+/// `step`, for a cycle of n = `length` steps.
 pub fn lead_weights(length: u32, step: u32) -> [f64; 2] {
     let since = f64::from(step) + 0.5;
     [since, f64::from(length) - since]
 }
 
-/// Work (kJ/mol) of velocity changes because velocities are ahead of positions: ½ dt times the weighted Σ S·Δ (kJ/mol/ps).
+/// Work (kJ/mol) of velocity changes due to the lead of velocities over positions: ½ dt times the weighted Σ S·Δ
+/// (kJ/mol/ps).
 pub fn lead_work(timestep: f64, product: f64) -> f64 {
     0.5 * timestep * product
 }
 
-/// The part of reciprocal space in a step.
+/// How reciprocal space takes part in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum LongRange {
-    /// its forces act as all others
+    /// mesh forces act like all others
     #[default]
     Ordinary,
-    /// it is not computed
+    /// reciprocal space is not computed
     Skipped,
-    /// its forces are kept apart, and act with this weight
+    /// mesh forces are kept separate, and act with a weight
     Apart {
-        /// of the impulse; zero where it is computed for its energy and virial only
+        /// weight of the impulse; zero if only energy and virial are needed
         weight: u32,
     },
 }

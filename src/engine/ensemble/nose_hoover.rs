@@ -1,48 +1,48 @@
 //! Nosé–Hoover chains.
 //!
-//! A chain of M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π²: each is driven by
-//! what is next to it,
+//! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π². Each is
+//! driven by its predecessor,
 //!   Q₁ v̇₁ = 2K − f kT,  Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT,  and slowed by the next, v̇ⱼ = … − vⱼ vⱼ₊₁,
-//! and velocities of atoms decay as v̇ = −v₁ v. Over a time Δt this is solved on its own, with K(t+½) of the velocities that
-//! are scaled, by the reversible splitting of Martyna et al. with Suzuki's and Yoshida's weights; together with leapfrog the
-//! canonical distribution is stationary. Its work is that of any factor (see [`super::rescaling`]): the energy without it is
-//! conserved, and the energy of the chain is its negative.
+//! and velocities of atoms decay as v̇ = −v₁ v. This is solved separately over a time Δt, with K(t+½) of the scaled
+//! velocities, by the reversible splitting of Martyna et al. with Suzuki–Yoshida weights. Together with leapfrog the
+//! canonical distribution is stationary. The work is that of any factor (see [`super::rescaling`]): the energy less
+//! the work is conserved, and the energy of the chain is the negative work.
 //!
-//! τ is the period of small oscillations of the temperature, as tau-t of GROMACS; deterministic, so that a few stiff or
-//! decoupled degrees of freedom may not be sampled: v-rescale has no such limit.
+//! τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The dynamics are deterministic,
+//! so that a few stiff or decoupled degrees of freedom may not be sampled. V-rescale has no such limitation.
 //!
-//! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940;
-//! G. J. Martyna, M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.
+//! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940; G. J. Martyna,
+//! M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.
 
 use super::rescaling::{Bath, check_factor};
 use crate::error::Result;
 use crate::units::BOLTZMANN;
 use std::f64::consts::TAU;
 
-/// Thermostats in a chain: that of OpenMM's default.
+/// Number of thermostats in a chain, the default of OpenMM.
 pub const CHAIN_LENGTH: usize = 3;
 
 /// Velocities of the thermostats of a chain, 1/ps.
 pub type Chain = [f64; CHAIN_LENGTH];
 
-/// Couplings in a period τ, at least: the splitting between chain and leapfrog is off by (2π Δt/τ)²/24 of the period, below
-/// half a percent.
+/// Minimum number of couplings per period τ. The splitting between chain and leapfrog changes the period by a
+/// fraction (2π Δt/τ)²/24, below half a percent.
 pub const LEAST_COUPLINGS: f64 = 20.0;
 
-/// Substeps of a coupling, each of three parts with Suzuki's and Yoshida's weights of fourth order.
+/// Substeps of a coupling, each of three parts with fourth-order Suzuki–Yoshida weights.
 const SUBSTEPS: usize = 4;
 
-/// What a chain does over an interval.
+/// A coupling of a Nosé–Hoover chain over an interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct NoseHoover {
-    /// f, kT and τ
+    /// heat bath with f, kT and τ
     pub bath: Bath,
     /// Δt, ps
     pub interval: f64,
 }
 
 impl NoseHoover {
-    /// λ for a kinetic energy in kJ/mol, and the chain after it.
+    /// Scale factor λ for a kinetic energy in kJ/mol. Advances the chain.
     pub fn factor(&self, kinetic: f64, chain: &mut Chain) -> Result<f64> {
         let Bath { degrees_of_freedom, temperature, coupling_time } = self.bath;
         let kt = BOLTZMANN * temperature;
@@ -82,7 +82,7 @@ mod tests {
         NoseHoover { bath: Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 1.0 }, interval }
     }
 
-    /// Energy of a chain, with the work of its factors, kJ/mol: conserved.
+    /// Conserved energy of a chain, including the work of its factors, kJ/mol.
     fn energy(bath: Bath, chain: &Chain, scaled: f64, kinetic: f64) -> f64 {
         let kt = BOLTZMANN * bath.temperature;
         let unit = kt * (bath.coupling_time / TAU).powi(2);
@@ -101,7 +101,7 @@ mod tests {
             let before = chain;
             let factor = coupling.factor(kinetic, &mut chain).unwrap();
             kinetic *= factor * factor;
-            // f kT ξ₁ + kT ξ₂ + kT ξ₃; the factor tells ξ₁, the others by trapezoids
+            // f kT ξ₁ + kT ξ₂ + kT ξ₃, with ξ₁ from the factor and the others by the trapezoidal rule
             positions -= 300.0 * kt * factor.ln();
             positions += kt * (1..CHAIN_LENGTH).map(|k| 0.01 * (before[k] + chain[k])).sum::<f64>();
         }

@@ -1,24 +1,27 @@
 //! Thermostats that multiply all velocities of a temperature group by one factor λ.
 //!
-//! The factor follows from K, the kinetic energy of the very velocities that are scaled: in leapfrog those of a half step,
-//! v(t+½), which have kT for each degree of freedom but for (ω dt)²/12 of it in a vibration of frequency ω. From the mean of
-//! both half steps stiff degrees of freedom, whose K changes within a step, would be heated and soft ones cooled.
+//! The factor depends on K, the kinetic energy of the velocities that are scaled. In leapfrog these are half-step
+//! velocities v(t+½), which have kT for each degree of freedom, except for a fraction (ω dt)²/12 in a vibration of
+//! frequency ω. A factor computed from the mean of both half steps would heat stiff degrees of freedom, whose K
+//! changes within a step, and cool soft ones.
 //!
-//! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). After v(t+½) has led to x(t+dt) it is multiplied by λ, and v(t+3/2)
-//! is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. So the energy at t+dt is larger by
+//! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). After v(t+½) has led to x(t+dt) it is multiplied by λ, and
+//! v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore larger by
 //!   (λ² − 1) K + ½ (λ − 1) dt Σ v(t+½)·F(t+dt).
-//! The first term ([`scaling_work`]) is booked at once; the second, which is ½ (1 − 1/λ) dt Σ v·F with the scaled v, when
-//! the forces are known ([`pending_work`]). The energy without this work is the conserved quantity.
+//! The first term ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the
+//! scaled v, is counted when the forces are known ([`pending_work`]). The energy less this work is the conserved
+//! quantity.
 //!
-//! F is without constraint forces, which follow from the velocities: those of the move with and of the move without the
-//! factor differ. A bond of length r that turns by the angle θ = v dt/r in a step has of its K the part Kᵣ = K sin²(θ/2)
-//! along r(t+dt). The constraint takes that away and turns what is left, now by the angle λθ: K(t+3/2) and all that follow
-//! are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the change Δv that constraints make of v(t+3/2),
+//! F does not contain constraint forces. These follow from the velocities and differ between the steps with and
+//! without the factor. A bond of length r that rotates by the angle θ = v dt/r in a step has the part Kᵣ = K
+//! sin²(θ/2) of its K along r(t+dt). The constraint removes Kᵣ and rotates the rest, now by the angle λθ: K(t+3/2)
+//! and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the change Δv that constraints make
+//! to v(t+3/2),
 //!   C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ,
-//! so that −½ (λ−1) C is to be booked too. Without it strong thermostats would seem to be the source of 10⁻² kJ/mol/ps.
+//! so that −½ (λ−1) C is counted, too. Without it strong thermostats would seem to add 10⁻² kJ/mol/ps.
 //!
-//! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device which has K to
-//! itself need not tell.
+//! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device can apply it
+//! without sending K to the host.
 
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
@@ -27,37 +30,37 @@ use crate::units::BOLTZMANN;
 /// The heat bath of a temperature group.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bath {
-    /// number of degrees of freedom; with a share in motion that is removed it need not be whole
+    /// number of degrees of freedom; may be fractional, since removed motion is shared among groups
     pub degrees_of_freedom: f64,
-    /// wanted, K
+    /// target temperature, K
     pub temperature: f64,
-    /// τ, ps
+    /// relaxation time τ, ps
     pub coupling_time: f64,
 }
 
 impl Bath {
-    /// Wanted mean ½ f kT in kJ/mol.
+    /// Target mean kinetic energy ½ f kT in kJ/mol.
     pub fn target(&self) -> f64 {
         0.5 * self.degrees_of_freedom * BOLTZMANN * self.temperature
     }
 }
 
-/// A coupling of which all is known but the kinetic energy K: λ = ±√((a + b/√K)² + d/K), with the sign of a + b/√K.
+/// A coupling as a function of the kinetic energy K: λ = ±√((a + b/√K)² + d/K), with the sign of a + b/√K.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rescaling {
     /// a
     pub kept: f64,
     /// b, √(kJ/mol): noise along the velocities
     pub along: f64,
-    /// d, kJ/mol: what takes the place of the part that is not kept
+    /// d, kJ/mol: replaces the part of the kinetic energy that is not kept
     pub across: f64,
 }
 
 impl Rescaling {
-    /// Leaves all as it is.
+    /// Leaves velocities unchanged.
     const NONE: Self = Rescaling { kept: 1.0, along: 0.0, across: 0.0 };
 
-    /// λ for a kinetic energy in kJ/mol. What does not move stays so: no factor changes that.
+    /// Scale factor λ for a kinetic energy in kJ/mol. Velocities of zero stay zero for any factor.
     pub fn factor(&self, kinetic: f64) -> Result<f64> {
         if kinetic == 0.0 {
             return Ok(1.0);
@@ -68,7 +71,7 @@ impl Rescaling {
     }
 }
 
-/// A factor for a kinetic energy in kJ/mol, if it is a number.
+/// Returns the factor for a kinetic energy in kJ/mol, or an error if it is not finite.
 pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
     if factor.is_finite() {
         return Ok(factor);
@@ -77,9 +80,9 @@ pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
     Err(Error::unstable(what, []))
 }
 
-/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), at most what takes K to K̄ at once.
+/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), limited to the value that changes K to K̄ at once.
 ///
-/// `interval` Δt (ps) since the last coupling. Suppresses fluctuations: no ensemble.
+/// `interval` Δt (ps) since the last coupling. Suppresses fluctuations and samples no ensemble.
 /// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
     if bath.degrees_of_freedom == 0.0 {
@@ -91,11 +94,11 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
 
 /// Stochastic velocity rescaling: K follows a first-order relaxation with the noise that makes it canonical.
 ///
-/// With c = exp(−Δt/τ), f degrees of freedom, R a normal number and S the sum of f − 1 squared ones,
-/// λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)); that is
-/// (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of the square's root.
-/// `interval` Δt in ps; τ = 0 draws K afresh. The relaxation is solved exactly, so that Δt may be any number of steps. The
-/// numbers are those of (seed, step, group).
+/// With c = exp(−Δt/τ), f degrees of freedom, a normal number R and the sum S of f − 1 squared normal numbers,
+/// λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)).
+/// Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of the root of the first square.
+/// `interval` Δt in ps; τ = 0 draws a new K. The relaxation is solved exactly, so that Δt may be any number of steps.
+/// The random numbers are those of (seed, step, group).
 /// G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
 pub fn velocity_rescale(bath: Bath, interval: f64, (seed, step): (u64, u64), group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
@@ -110,18 +113,18 @@ pub fn velocity_rescale(bath: Bath, interval: f64, (seed, step): (u64, u64), gro
     Rescaling { kept: c.sqrt(), along: r * renewed.sqrt(), across: renewed * s }
 }
 
-/// Kinetic energy (kJ/mol) that a factor λ puts into velocities of kinetic energy `kinetic`.
+/// Kinetic energy (kJ/mol) that a factor λ adds to velocities of kinetic energy `kinetic`.
 pub fn scaling_work(kinetic: f64, factor: f64) -> f64 {
     (factor * factor - 1.0) * kinetic
 }
 
-/// What the work of a factor λ that is still to be booked depends on: 1 − 1/λ.
+/// Coefficient 1 − 1/λ of the pending work of a factor λ.
 pub fn pending(factor: f64) -> f64 {
     1.0 - 1.0 / factor
 }
 
-/// The rest of the work (kJ/mol) of a [`pending`] factor, of the next move: `forces` dt Σ v·F with the scaled velocities, and
-/// `constraints` C.
+/// Pending work (kJ/mol) of a [`pending`] factor, due in the next step: `forces` is dt Σ v·F with the scaled
+/// velocities, `constraints` is C.
 pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
     0.5 * pending * (forces - constraints / (1.0 - pending))
 }
@@ -155,7 +158,8 @@ mod tests {
         {
             let values = chain(f, interval, coupling_time, samples);
             let n = values.len() as f64;
-            // K is an AR(1) chain with correlation c per step; squares decay as c²: samples / ((1+c)/(1−c)) count
+            // K is an AR(1) chain with correlation c per step; squares decay as c², so that samples / ((1+c)/(1−c))
+            // are independent
             let c = if coupling_time > 0.0 { (-interval / coupling_time).exp() } else { 0.0 };
             let independent = n * (1.0 - c) / (1.0 + c);
             let mean = values.iter().sum::<f64>() / n;
@@ -169,8 +173,8 @@ mod tests {
 
     #[test]
     fn work_is_the_change_of_the_energy_of_leapfrog() {
-        // an oscillator of mass 1 and frequency 1 with 8 steps in a radian: the energy at the next position, with the mean
-        // of both half steps, with and without the factor
+        // an oscillator of mass 1 and frequency 1 with 8 steps per radian: the energy at the next position, with the
+        // mean of both half steps, with and without the factor
         let timestep = 0.125;
         for (x, v) in [(1.0, 0.3), (-0.2, 1.0), (0.7, -0.8)] {
             for factor in [0.9, 1.001, 1.2] {
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn work_on_a_rotor_is_the_change_of_its_energy() {
-        // radius and mass 1, no forces but that of the constraint, which keeps the velocity across r
+        // radius and mass 1; the constraint, which keeps the velocity perpendicular to r, is the only force
         let timestep = 1.0;
         for (angle, factor) in [(0.02f64, 1.3), (0.02, 0.8), (0.1, 1.01)] {
             let chord = |angle: f64| 2.0 * (0.5 * angle).sin() / timestep;
@@ -193,14 +197,14 @@ mod tests {
             let exact = 0.5 * (next * next - v * v);
             let constraints = factor * v * next * between - (factor * v).powi(2);
             let work = scaling_work(0.5 * v * v, factor) + pending_work(pending(factor), 0.0, constraints);
-            // the next order is θ² times the term of the constraint, λ² θ²/4 of the work
+            // the next order is θ² times the constraint term, λ² θ²/4 of the work
             assert!((work / exact - 1.0).abs() < angle.powi(4), "{work} for {exact}");
         }
     }
 
     #[test]
     fn relaxation_has_the_coupling_time() {
-        // from 4 times the wanted energy the mean decays as exp(−t/τ): 3e after one τ
+        // from 4 times the target energy the mean decays as exp(−t/τ): 1 + 3/e times the target after τ
         let f = 30_000.0;
         let unit = 0.5 * BOLTZMANN * 300.0;
         let mut energy = 4.0 * f * unit;
@@ -209,7 +213,7 @@ mod tests {
             energy += scaling_work(energy, velocity_rescale(bath, 0.1, (1, step), 0).factor(energy).unwrap());
         }
         let expected = 1.0 + 3.0 * (-1.0f64).exp();
-        // noise of K at 1 to 4 times kT: relative √(4·2/f) at most
+        // noise of K at 1 to 4 times the target: relative √(4·2/f) at most
         assert!((energy / (f * unit) - expected).abs() < STANDARD_ERRORS * 2.0 * (8.0 / f).sqrt());
     }
 

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A quantity that changes linearly between given times, and is constant before the first and after the last (simulated
-/// annealing, as in GROMACS).
+/// A quantity that changes linearly between given times. It is constant before the first and after the last time
+/// (simulated annealing, as in GROMACS).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// ps from the start of the stage, ascending, and the value there; at least one
+    /// times (ps from the start of the stage, ascending) and values; at least one
     points: Vec<(f64, f64)>,
 }
 
 impl Schedule {
-    /// Through these points of time (ps) and value; `None` unless there is one, and times ascend.
+    /// A schedule through points of time (ps) and value. `None` if there is no point, or if times do not ascend.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Self> {
         let ascending = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         (ascending && !points.is_empty()).then_some(Schedule { points })
@@ -27,7 +27,7 @@ impl Schedule {
         }
     }
 
-    /// Times (ps) and values.
+    /// The times (ps) and values.
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
@@ -39,13 +39,13 @@ impl Schedule {
 }
 
 impl From<f64> for Schedule {
-    /// Always the same.
+    /// A constant.
     fn from(value: f64) -> Self {
         Schedule { points: vec![(0.0, value)] }
     }
 }
 
-/// In text a value that does not change is written as such.
+/// A constant is serialised as a single value.
 impl Serialize for Schedule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.points[..] {

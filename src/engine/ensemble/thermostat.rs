@@ -1,5 +1,6 @@
-//! Thermostats: what each does to the velocities of its temperature groups. [`super::rescaling`] and [`super::nose_hoover`]
-//! multiply all of a group by one factor, [`super::refreshment`] renews each in part.
+//! Thermostats, and how each changes the velocities of its temperature groups. [`super::rescaling`] and
+//! [`super::nose_hoover`] multiply all velocities of a group by one factor. [`super::refreshment`] partially
+//! refreshes each velocity.
 
 use super::groups::PerGroup;
 use super::is_due;
@@ -12,27 +13,27 @@ use serde::{Deserialize, Serialize};
 /// Temperature coupling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thermostat {
-    /// algorithm
+    /// the algorithm
     pub kind: ThermostatKind,
-    /// K
+    /// temperature, K
     pub temperature: Schedule,
-    /// ps; of Langevin dynamics the inverse of the friction coefficient, of Andersen's thermostat that of the collision rate, of
-    /// a Nosé–Hoover chain the period of its oscillations
+    /// coupling time, ps: for Langevin dynamics the inverse friction coefficient, for Andersen's thermostat the
+    /// inverse collision rate, for a Nosé–Hoover chain the period of its oscillations
     pub coupling_time: f64,
     /// steps between couplings
     pub every: u32,
-    /// groups of atoms with another temperature or time
+    /// groups of atoms with a different temperature or coupling time
     pub groups: Vec<ThermostatGroup>,
 }
 
-/// A temperature group beside that of all other atoms.
+/// A temperature group in addition to the group of all other atoms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThermostatGroup {
-    /// selection of its atoms
+    /// selection of the group's atoms
     pub select: String,
-    /// K
+    /// temperature, K
     pub temperature: Schedule,
-    /// ps, as that of the [`Thermostat`]
+    /// coupling time, ps, as in [`Thermostat`]
     pub coupling_time: f64,
 }
 
@@ -48,40 +49,40 @@ pub enum ThermostatKind {
     NoseHoover,
     /// friction and noise on every atom, the middle scheme: canonical (Zhang et al. 2019)
     Langevin,
-    /// collisions that renew velocities: canonical (Andersen 1980)
+    /// collisions that replace velocities: canonical (Andersen 1980)
     Andersen,
 }
 
 impl ThermostatKind {
-    /// It renews velocities one by one.
+    /// Whether the thermostat refreshes velocities atom by atom.
     pub fn refreshes(self) -> bool {
         matches!(self, ThermostatKind::Langevin | ThermostatKind::Andersen)
     }
 }
 
-/// What a thermostat does to velocities.
+/// Change of velocities by a thermostat.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum VelocityChange {
-    /// all of a group are multiplied by one factor that follows from their kinetic energy, one for each group
+    /// each group is multiplied by a factor that depends on its kinetic energy
     Rescale(PerGroup<Rescaling>),
-    /// the same by chains that have a state
+    /// each group is multiplied by the factor of a Nosé–Hoover chain, which has a state
     NoseHoover(PerGroup<NoseHoover>),
-    /// each is renewed in part
+    /// each velocity is partially refreshed
     Refresh(Refreshment),
 }
 
 impl Thermostat {
-    /// One temperature (K) for the whole system; `coupling_time` in ps, `every` in steps.
+    /// A thermostat with one temperature (K) for the whole system; `coupling_time` in ps, `every` in steps.
     pub fn new(kind: ThermostatKind, temperature: f64, coupling_time: f64, every: u32) -> Self {
         Thermostat { kind, temperature: temperature.into(), coupling_time, every, groups: vec![] }
     }
 
-    /// It acts after a step.
+    /// Whether the thermostat acts after this step.
     pub fn acts_at(&self, step: u64) -> bool {
         step > 0 && is_due(self.every, step)
     }
 
-    /// Selections of atoms beside the first group, which has all others.
+    /// Atom selections of the groups, except for the group of all other atoms.
     pub fn selections(&self) -> impl Iterator<Item = &str> {
         self.groups.iter().map(|group| group.select.as_str())
     }
@@ -92,7 +93,8 @@ impl Thermostat {
         groups.fold(self.temperature.largest(), f64::max)
     }
 
-    /// The temperature (K) of all groups, weighted by their degrees of freedom, at a time (ps) since the start of the stage.
+    /// Mean temperature (K) of all groups, weighted by their degrees of freedom, at a time (ps) since the start of
+    /// the stage.
     pub fn mean_temperature(&self, degrees_of_freedom: &[f64], time: f64) -> f64 {
         let (mut sum, mut weight) = (0.0, 0.0);
         for bath in self.baths(degrees_of_freedom, time) {
@@ -102,7 +104,7 @@ impl Thermostat {
         if weight > 0.0 { sum / weight } else { self.temperature.at(time) }
     }
 
-    /// The baths of groups with these degrees of freedom, at a time (ps) since the start of the stage.
+    /// Heat baths of the groups, with their degrees of freedom, at a time (ps) since the start of the stage.
     fn baths(&self, degrees_of_freedom: &[f64], time: f64) -> impl Iterator<Item = Bath> {
         let first = (&self.temperature, self.coupling_time);
         let groups = self.groups.iter().map(|group| (&group.temperature, group.coupling_time));
@@ -115,8 +117,8 @@ impl Thermostat {
         )
     }
 
-    /// What it does after a step of the run, at a `time` since the start of the stage and for a time step, both in ps, to
-    /// groups with these degrees of freedom.
+    /// Change of velocities after a step of the run, for groups with these degrees of freedom. `time` since the start
+    /// of the stage and the time step are in ps.
     pub fn change(&self, degrees_of_freedom: &[f64], (time, timestep): (f64, f64), key: (u64, u64)) -> VelocityChange {
         let baths = self.baths(degrees_of_freedom, time);
         let interval = f64::from(self.every) * timestep;

@@ -4,12 +4,13 @@ use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 use crate::vec3::{Vec3, vec3};
 
-/// Velocity (nm/ps) of one atom at `temperature` (K): each component normal with variance kT/m; zero without mass.
+/// Velocity (nm/ps) of one atom at `temperature` (K): each component is normal with variance kT/m. Zero without mass.
 ///
-/// A pure function of (seed, step, atom). The caller removes the motion of the whole ([`super::motion`]) and projects
-/// out what constraints forbid ([`crate::constraint::ConstraintPlan::project`]); the projection of a
-/// Maxwell–Boltzmann velocity is Maxwell–Boltzmann in the space that is left, with exactly ½kT per degree of freedom
-/// on average, so nothing needs to be rescaled.
+/// The result is a pure function of (seed, step, atom). The caller removes the motion of the whole system
+/// ([`super::motion`]) and projects out the components along constraints
+/// ([`crate::constraint::ConstraintPlan::project`]). The projection of a Maxwell–Boltzmann velocity is
+/// Maxwell–Boltzmann in the remaining space, with exactly ½kT per degree of freedom on average, so that no rescaling
+/// is needed.
 pub fn maxwell_boltzmann(seed: u64, step: u64, atom: u32, mass: f64, temperature: f64) -> Vec3 {
     if mass <= 0.0 {
         return Vec3::ZERO;
@@ -24,7 +25,7 @@ pub fn kinetic_energy(masses: &[f64], velocities: &[Vec3]) -> f64 {
     masses.iter().zip(velocities).map(|(m, v)| 0.5 * m * v.norm_squared()).sum()
 }
 
-/// Temperature in K of a kinetic energy (kJ/mol); zero without degrees of freedom.
+/// Temperature in K for a kinetic energy (kJ/mol); zero without degrees of freedom.
 pub fn temperature(kinetic: f64, degrees_of_freedom: usize) -> f64 {
     if degrees_of_freedom == 0 { 0.0 } else { 2.0 * kinetic / (degrees_of_freedom as f64 * BOLTZMANN) }
 }

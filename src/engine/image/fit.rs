@@ -1,25 +1,27 @@
-//! Images of a reference.
+//! Periodic images of a reference that fit best to a target.
 
 use super::{Image, Parts};
 use crate::cell::PeriodicCell;
 use crate::superpose::Superposition;
 use crate::vec3::Vec3;
 
-/// Rounds after which images that still change are left as they are; a few suffice.
+/// Maximum number of rounds of improvement; a few suffice.
 const MOST_ROUNDS: usize = 20;
 
 impl Parts {
-    /// Images of the parts of a `reference` (nm, molecules whole, lattice `cell`) in which it fits best to `target` (nm,
-    /// molecules whole and gathered): with the least root mean square deviation after superposition.
+    /// Chooses periodic images of the parts of a `reference` (nm, molecules whole, lattice `cell`) so that it fits
+    /// best to `target` (nm, molecules whole and gathered), that is with the least root-mean-square deviation after
+    /// superposition.
     ///
-    /// Each arrangement that is tried (as stored, gathered, and by the superposition of the largest part alone) is improved by
-    /// moving every part to the image nearest to where the superposition of all expects it, until nothing changes. The
-    /// result does not depend on the images that a file stores, nor on a rigid motion of the reference.
+    /// Three arrangements are tried: as stored, gathered, and by the superposition of the largest part alone. Each is
+    /// improved iteratively: the whole target is superposed on the reference, and every part moves to the image
+    /// nearest to its superposed position, until the deviation no longer decreases. The result does not depend on the
+    /// images that a file stores, nor on a rigid motion of the reference.
     pub fn fit(&self, cell: &PeriodicCell, reference: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let stored = vec![[0; 3]; self.len()];
         let Some(largest) = self.iter().max_by_key(|part| part.len()).filter(|_| self.len() > 1) else { return stored };
         let of = |all: &[Vec3]| largest.iter().map(|&place| all[place as usize]).collect::<Vec<_>>();
-        // from target to reference
+        // superposes the target on the reference
         let by_largest = Superposition::new(&of(target), &of(reference));
         let arrangements = [stored, self.gather(cell, reference), self.expected(cell, &by_largest, reference, target)];
         let improved = arrangements.map(|images| self.improved(cell, images, reference, target));
@@ -27,7 +29,7 @@ impl Parts {
         best.map(|(images, _)| images).unwrap_or_default()
     }
 
-    /// The arrangement that is reached from another, and its deviation.
+    /// Improves an arrangement iteratively. Returns the final images and their deviation.
     fn improved(
         &self,
         cell: &PeriodicCell,
@@ -54,7 +56,8 @@ impl Parts {
         (images, deviation)
     }
 
-    /// Images nearest to where a motion of the target onto the reference expects the parts.
+    /// Images in which the parts are nearest to their positions in the target, after `motion` moves the target onto
+    /// the reference.
     fn expected(&self, cell: &PeriodicCell, motion: &Superposition, reference: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let target: Vec<Vec3> = target.iter().map(|r| motion.apply(*r)).collect();
         self.nearest_to(cell, reference, &target)

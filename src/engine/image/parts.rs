@@ -5,18 +5,18 @@ use crate::cell::PeriodicCell;
 use crate::system::Molecules;
 use crate::vec3::Vec3;
 
-/// Selected atoms by molecule. Positions in arguments are those of the selected atoms, in the order of the selection, with
-/// molecules whole; results have one image for each part.
+/// Selected atoms, sorted by molecule. Arguments hold positions of the selected atoms in the order of the selection,
+/// with molecules whole. Results hold one image for each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// places of atoms in the selection, part by part
+    /// indices into the selection, part by part
     places: Vec<u32>,
-    /// where each part begins in `places`, and the end
+    /// offset of each part in `places`, and the end
     starts: Vec<u32>,
 }
 
 impl Parts {
-    /// Parts of the selected `atoms`, in the order in which molecules first appear among them.
+    /// Splits the selected `atoms` into parts, in the order in which molecules first appear among them.
     pub fn new(molecules: &Molecules, atoms: &[u32]) -> Self {
         let mut number = std::collections::HashMap::new();
         let part_of = |&atom: &u32| {
@@ -39,18 +39,18 @@ impl Parts {
         self.starts.len().saturating_sub(1)
     }
 
-    /// True where no atom is selected.
+    /// Whether no atom is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Places in the selection of the atoms of each part.
+    /// Indices into the selection for the atoms of each part.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
     }
 
-    /// Images in which each part is nearest to the others: links of the minimum spanning tree over the shortest distances
-    /// between atoms of different parts are no longer than any other image of theirs. The first part stays.
+    /// Images in which the parts are nearest to each other. The links of the minimum spanning tree over the shortest
+    /// distances between atoms of different parts are then minimum images. The first part stays.
     pub fn gather(&self, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Image> {
         match self.len() {
             0 | 1 => vec![[0; 3]; self.len()],
@@ -58,7 +58,7 @@ impl Parts {
         }
     }
 
-    /// Images in which the atom of each part that is nearest to `center` (nm) is so in the nearest image.
+    /// Images that minimise the shortest distance of each part to `center` (nm).
     pub fn gather_around(&self, cell: &PeriodicCell, positions: &[Vec3], center: Vec3) -> Vec<Image> {
         let nearest = |part: &[u32]| {
             let displacements = part.iter().map(|&place| positions[place as usize] - center);
@@ -70,7 +70,7 @@ impl Parts {
         self.iter().map(nearest).collect()
     }
 
-    /// Images in which each part is nearest to its own positions in `target`: with the least sum of squared distances.
+    /// Images in which each part is nearest to its own positions in `target`, by the sum of squared distances.
     pub fn nearest_to(&self, cell: &PeriodicCell, positions: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let displacement = |part: &[u32]| {
             let of_atom = |&place: &u32| positions[place as usize] - target[place as usize];
@@ -79,7 +79,7 @@ impl Parts {
         self.iter().map(|part| cell.nearest_image(displacement(part))).collect()
     }
 
-    /// Puts each part into the cell by its mean position (0 ≤ s < 1).
+    /// Moves each part into the cell, so that its mean position has 0 ≤ s < 1.
     pub fn put_into_cell(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         let mean = |part: &[u32]| part.iter().map(|&place| positions[place as usize]).sum::<Vec3>() / part.len() as f64;
         let images: Vec<Image> = self.iter().map(|part| cell.wrap(mean(part)).1.map(|n| -n)).collect();
@@ -96,7 +96,7 @@ impl Parts {
         }
     }
 
-    /// [`Self::gather`], applied to the positions.
+    /// Moves the parts into the images of [`Self::gather`].
     pub fn make_gathered(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         let images = self.gather(cell, positions);
         self.shift(cell, &images, positions);

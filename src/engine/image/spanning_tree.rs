@@ -1,27 +1,27 @@
-//! Molecules gathered along the minimum spanning tree of their shortest distances (Kruskal, Proc. Am. Math. Soc. 7, 48 (1956),
-//! doi:10.1090/S0002-9939-1956-0078686-7).
+//! Gathers molecules along the minimum spanning tree of their shortest distances (Kruskal, Proc. Am. Math. Soc. 7, 48
+//! (1956), doi:10.1090/S0002-9939-1956-0078686-7).
 //!
-//! Distances are those between nearest images of atoms. Atoms of a molecule are divided into blocks with bounding spheres;
-//! pairs of blocks are searched within a radius that grows until all molecules are joined, so that only molecules near each
-//! other are compared atom by atom. The tree depends on distances alone: not on which images a file stores, nor on how the
-//! whole is turned.
+//! Distances are minimum-image distances between atoms. The atoms of a molecule are divided into blocks with bounding
+//! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only
+//! nearby molecules are compared atom by atom. The tree depends on distances alone: it depends neither on the images
+//! that a file stores nor on the orientation of the system.
 
 use super::Image;
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 use std::collections::HashMap;
 
-/// Radius of the first search, nm: hydrogen bonds and contacts of atoms are shorter.
+/// Radius of the first search, nm. Hydrogen bonds and atomic contacts are shorter.
 const FIRST_RADIUS: f64 = 0.3;
-/// Atoms of a block: about as many distances are computed for a pair of blocks as bounds on the way to it.
+/// Atoms of a block. A pair of blocks then costs about as many atomic distances as bounds computed to find it.
 const BLOCK: usize = 12;
 
-/// Atoms of one part near each other.
+/// Nearby atoms of one part.
 struct Block {
     part: usize,
     places: Vec<u32>,
     center: Vec3,
-    /// all atoms are within this distance from the centre, nm
+    /// radius of the bounding sphere, nm: all atoms are within it from the centre
     radius: f64,
 }
 
@@ -30,11 +30,11 @@ struct Block {
 struct Link {
     distance: f64,
     parts: [usize; 2],
-    /// the image of the second in which it is nearest to the first
+    /// image of the second part in which it is nearest to the first
     image: Image,
 }
 
-/// Images in which parts hang together; the first stays.
+/// Images in which parts are connected along the tree. The first part stays.
 pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) -> Vec<Image> {
     let mut blocks = vec![];
     for (part, places) in parts.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) 
     let search = Search { cell, positions, blocks: &blocks };
     let mut joined = Joined { group: (0..parts.len()).collect(), tree: vec![] };
     let mut radius = FIRST_RADIUS;
-    // no two points are farther apart than all edges together
+    // no minimum-image distance exceeds the sum of all edges
     let longest: f64 = cell.rows().iter().map(|row| row.norm()).sum();
     loop {
         let mut links = search.links(radius, &mut joined);
@@ -78,7 +78,7 @@ fn divide(part: usize, mut places: Vec<u32>, positions: &[Vec3], blocks: &mut Ve
     divide(part, upper, positions, blocks);
 }
 
-/// Which parts hang together so far.
+/// The groups of parts that are joined so far (union-find).
 struct Joined {
     group: Vec<usize>,
     tree: Vec<Link>,
@@ -101,7 +101,7 @@ impl Joined {
         }
     }
 
-    /// Images along the tree, from the first part.
+    /// Images along the tree, starting at the first part.
     fn images(&self, parts: usize) -> Vec<Image> {
         let mut links: Vec<Vec<(usize, Image)>> = vec![vec![]; parts];
         for &Link { parts: [a, b], image, .. } in &self.tree {
@@ -137,10 +137,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The shortest link below `radius` between any two groups that are not joined yet.
+    /// The shortest link below `radius` for each pair of groups that are not joined yet.
     fn links(&self, radius: f64, joined: &mut Joined) -> Vec<Link> {
         let groups: Vec<usize> = self.blocks.iter().map(|block| joined.group(block.part)).collect();
-        // the others look for the largest, which need not look for them
+        // every other group searches its neighbourhood, so that the largest group need not search
         let mut sizes: HashMap<usize, usize> = HashMap::new();
         groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
         let largest = sizes.into_iter().max_by_key(|&(group, size)| (size, group)).map(|(group, _)| group);
@@ -173,7 +173,7 @@ impl Search<'_> {
     /// The shortest distance between atoms of two blocks.
     fn link(&self, a: &Block, b: &Block) -> Link {
         let mut shortest = Link { distance: f64::INFINITY, parts: [a.part, b.part], image: [0; 3] };
-        // distances of atoms are those between the images of centres, unless a nearer image is possible
+        // all atoms use the minimum image of the block centres, unless a nearer image is possible
         let image = self.cell.nearest_image(b.center - a.center);
         let shift = self.cell.shift(image);
         let reach = (b.center + shift - a.center).norm() + a.radius + b.radius;
@@ -192,12 +192,12 @@ impl Search<'_> {
         shortest
     }
 
-    /// Visits pairs of blocks of which at least one `looks`, each once, among them all that have atoms within `radius` of each
-    /// other, by a grid of centres.
+    /// Calls `visit` once for each pair of blocks of which at least one `looks` (searches). A grid of block centres
+    /// ensures that all pairs with atoms within `radius` of each other are among them.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();
-        // more cells than blocks are of no use
+        // more grid cells than blocks would be useless
         let most = (self.blocks.len() as f64).cbrt().ceil();
         let counts = faces.map(|face| (face / (radius + 2.0 * widest)).floor().clamp(1.0, most) as usize);
         let cell_of = |block: &Block| {
@@ -210,7 +210,7 @@ impl Search<'_> {
         for (index, &cell) in cells.iter().enumerate() {
             members[number(cell)].push(index);
         }
-        // the cell itself and its neighbours on both sides, each once
+        // indices of the grid cell and its neighbours on both sides, each once
         let around = |at: usize, count: usize| {
             let wide = count.min(3);
             (0..wide).map(move |offset| (at + offset + count - usize::from(wide == 3)) % count)

@@ -8,7 +8,7 @@ use nalgebra::{Rotation3, Vector3};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Positions are below 100 nm and displaced by some lattice vectors: roundings of 1e-14 each.
+/// Positions are below 100 nm and displaced by a few lattice vectors, with rounding errors of 1e-14 each.
 const ROUNDING: f64 = 1e-11;
 
 /// Rectangular, octahedral, dodecahedral and skewed cells, nm.
@@ -40,7 +40,7 @@ fn chains(count: usize) -> impl Strategy<Value = Vec<Vec3>> {
     })
 }
 
-/// The bonds of such chains.
+/// Bonds of the chains, which have four atoms each.
 fn bonds(atoms: usize) -> Vec<[u32; 2]> {
     (0..atoms as u32 - 1).filter(|i| i % 4 != 3).map(|i| [i, i + 1]).collect()
 }
@@ -64,7 +64,7 @@ fn agree(a: &[Vec3], b: &[Vec3]) -> bool {
 }
 
 proptest! {
-    /// Scattered atoms come back to the chains that they were, up to a lattice vector for each.
+    /// Scattered atoms return to their original chains, up to a lattice vector for each chain.
     #[test]
     fn molecules_become_whole(cell in cells(), chains in chains(5), images in images(20)) {
         let mut scattered = chains.clone();
@@ -75,7 +75,7 @@ proptest! {
         }
     }
 
-    /// A gathered group is the same, whatever images of its molecules a file stores.
+    /// A gathered group is the same for any stored images of its molecules.
     #[test]
     fn gathering_does_not_depend_on_stored_images(cell in cells(), chains in chains(8), images in images(8)) {
         let parts = parts(chains.len());
@@ -86,8 +86,9 @@ proptest! {
         prop_assert!(agree(&shape(&a), &shape(&b)), "{a:?} {b:?}");
     }
 
-    /// The links that hold a gathered group together are the shortest ones: by an independent algorithm (Prim's, over all
-    /// pairs of atoms and images) the tree has the same length, and no gap in the group is longer than its longest link.
+    /// The links that hold a gathered group together are the shortest ones. An independent algorithm (Prim's, over
+    /// all pairs of atoms and images) gives the same length of the tree, and no gap in the group is longer than the
+    /// longest link.
     #[test]
     fn gathered_molecules_hang_on_the_shortest_links(cell in cells(), chains in chains(7)) {
         let parts = parts(chains.len());
@@ -99,7 +100,7 @@ proptest! {
         prop_assert!((tree[0] - tree[1]).abs() < ROUNDING, "{tree:?}");
     }
 
-    /// A reference that was turned, moved and scattered over images finds the ones in which it equals its target.
+    /// A reference that was rotated, moved and scattered over images finds the images in which it equals its target.
     #[test]
     fn references_fit(
         cell in cells(), chains in chains(6), images in images(6), angles in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0],
@@ -112,13 +113,14 @@ proptest! {
         parts.shift(&cell, &images, &mut reference);
         let found = parts.fit(&cell, &reference, &chains);
         parts.shift(&cell, &found, &mut reference);
-        // nearly straight chains leave their turn about themselves uncertain by the root of the roundings
+        // the rotation of nearly straight chains about their axis is uncertain by the square root of the rounding
+        // error
         let deviation = crate::superpose::Superposition::new(&reference, &chains).deviation(&reference, &chains);
         prop_assert!(deviation < 1e-6, "{deviation}");
     }
 }
 
-/// Length of the minimum spanning tree over chains, from distances of atoms (Prim).
+/// Length of the minimum spanning tree over chains, from distances between atoms (Prim's algorithm).
 fn tree_length(positions: &[Vec3], distance: impl Fn(Vec3, Vec3) -> f64) -> f64 {
     let chains: Vec<&[Vec3]> = positions.chunks(4).collect();
     let between = |a: &[Vec3], b: &[Vec3]| {
@@ -146,7 +148,8 @@ fn a_chain_of_contacts_stays_together_beyond_half_the_cell() {
     let mut stored: Vec<Vec3> = whole.iter().map(|r| cell.wrap(*r + vec3(3.0, 0.0, 0.0)).0).collect();
     parts.make_gathered(&cell, &mut stored);
     assert!(agree(&shape(&stored), &shape(&whole)), "{stored:?}");
-    // around the last: within half the cell of it, so that the first, 6 nm away, comes to the other side
+    // gathered around the last atom: each atom is within half the cell from it, so the first, 6 nm away, moves to the
+    // other side
     let images = parts.gather_around(&cell, &whole, whole[5]);
     assert_eq!(images, [[1, 0, 0], [1, 0, 0], [0; 3], [0; 3], [0; 3], [0; 3]]);
 }

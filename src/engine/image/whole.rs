@@ -1,32 +1,33 @@
-//! Molecules made whole.
+//! Makes molecules whole.
 
 use crate::cell::PeriodicCell;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// The order in which atoms are visited so that each comes after an atom of its molecule that it is linked to.
+/// Order in which atoms are visited, so that each atom comes after an atom of its molecule to which it is linked.
 #[derive(Clone, Debug)]
 pub struct WholeMolecules {
-    /// (atom, linked atom visited before it); the first atom of a molecule names itself
+    /// pairs (atom, linked atom visited before it); the first atom of a molecule is paired with itself
     walk: Vec<[u32; 2]>,
-    /// where each molecule begins in `walk`, and the end
+    /// offset of each molecule in `walk`, and the end
     starts: Vec<usize>,
 }
 
 impl WholeMolecules {
-    /// Of the molecules of a topology. Atoms that only a virtual site joins come after all that bonds and constraints lead to, so
-    /// that far ends of a long molecule are not placed by a site between them.
+    /// The molecules of a topology. Atoms that are joined only by a virtual site come after all atoms reached by
+    /// bonds and constraints, so that a site between the far ends of a long molecule does not decide where they are
+    /// placed.
     pub fn of(topology: &Topology) -> Self {
         Self::walk(topology.atoms.len(), &topology.links(), &topology.site_joins())
     }
 
-    /// Of molecules that these links join.
+    /// The molecules joined by `links`.
     pub fn new(atoms: usize, links: &[[u32; 2]]) -> Self {
         Self::walk(atoms, links, &[])
     }
 
-    /// Breadth-first walks over the graph of links; molecules are its connected components, and those that `joins` connect, in
-    /// the order of their first atoms.
+    /// Walks breadth-first over the graph of links. Molecules are the components connected by `links` and `joins`, in
+    /// the order of their first atoms. Joins are followed only when no link is left.
     fn walk(atoms: usize, links: &[[u32; 2]], joins: &[[u32; 2]]) -> Self {
         let [links, joins] = [links, joins].map(|pairs| Graph::new(atoms, pairs));
         let mut visited = vec![false; atoms];
@@ -37,7 +38,8 @@ impl WholeMolecules {
                 continue;
             }
             starts.push(walk.len());
-            // next atom to follow links from, and to follow joins from, with the number of those that were followed
+            // next atom whose links are followed, next atom whose joins are followed, and the number of its joins
+            // followed so far
             let (mut head, mut joined, mut followed) = (walk.len(), walk.len(), 0);
             walk.push([first as u32; 2]);
             loop {
@@ -65,8 +67,8 @@ impl WholeMolecules {
         Self { walk, starts }
     }
 
-    /// Moves atoms by lattice vectors so that every link of the walk is a minimum-image vector. The first atom of each
-    /// molecule stays, and whole molecules keep their bits.
+    /// Moves atoms by lattice vectors so that every link of the walk is a minimum-image vector. The first atom of
+    /// each molecule stays. Positions of molecules that are whole already keep their bits.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         for &[atom, before] in &self.walk {
             let (atom, before) = (atom as usize, before as usize);
@@ -77,7 +79,7 @@ impl WholeMolecules {
         }
     }
 
-    /// Makes molecules whole and puts them into the cell by their mean positions (0 ≤ s < 1).
+    /// Makes molecules whole, and moves each into the cell by its mean position (0 ≤ s < 1).
     pub fn put_into_cell(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         self.make_whole(cell, positions);
         for molecule in self.starts.windows(2) {
@@ -94,7 +96,7 @@ impl WholeMolecules {
 
 /// Neighbours of each atom.
 struct Graph {
-    /// where those of an atom begin in `neighbours`, and the end
+    /// offset of each atom's neighbours in `neighbours`, and the end
     starts: Vec<usize>,
     neighbours: Vec<u32>,
 }
@@ -137,7 +139,7 @@ mod tests {
         let mut positions = vec![whole[0], whole[1] - vec3(2.0, 0.0, 0.0), whole[2] - vec3(2.0, 4.0, 0.0), whole[3]];
         positions.push(vec3(0.4, 0.3, 0.3));
         molecules.make_whole(&cell, &mut positions);
-        // two additions of numbers near 2: a few roundings of 4e-16
+        // two additions of numbers near 2: several roundings of 4e-16
         assert!(whole.iter().zip(&positions).all(|(a, b)| (*a - *b).norm() < 2e-15), "{positions:?}");
         let before = positions.clone();
         molecules.make_whole(&cell, &mut positions);
@@ -155,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_only_a_site_joins_comes_last() {
-        // a chain longer than half the cell with a site of both ends, which also joins a lone atom
+        // a chain longer than half the cell, with a site on both ends, which also joins a lone atom
         let cell = PeriodicCell::orthorhombic([2.0; 3]);
         let walk = WholeMolecules::walk(6, &[[0, 1], [1, 2], [2, 3]], &[[0, 3], [0, 4], [0, 5]]);
         let whole = [0.0, 0.4, 0.8, 1.2, 0.6, -0.3].map(|x| vec3(x, 0.0, 0.0));

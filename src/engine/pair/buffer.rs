@@ -1,39 +1,44 @@
 //! The Verlet buffer: how far beyond the cutoff a pair list must reach for its lifetime.
 //!
-//! Pairs outside the list radius when it was built can come within the cutoff before it is rebuilt. For a pair whose
-//! distance changes by y ~ N(0, σ²) and which is missed while V(r) ≠ 0, the mean error with b = r_list − r_cut is
+//! A pair that is outside the list radius when the list is built can come within the cutoff before the list is
+//! rebuilt. For a pair whose distance changes by y ~ N(0, σ²) and which is missed while V(r) ≠ 0, the mean error with
+//! b = r_list − r_cut is
 //!
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
 //! with V shifted to zero at the cutoff and expanded there (the double integral of Páll & Hess 2013,
-//! 10.1016/j.cpc.2013.06.003, in closed form). The drift is this error per lifetime, summed over pairs of atom classes:
-//! charges of opposite sign cancel in the mean; Lennard-Jones and Coulomb terms are not set off against each other.
-//! A list holds cluster pairs and therefore most atom pairs just outside its radius, see [`ClusterCorrection`].
+//! 10.1016/j.cpc.2013.06.003, in closed form). The drift is this error per lifetime, summed over pairs of atom
+//! classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb terms are not allowed to cancel
+//! each other. A list holds cluster pairs and therefore most atom pairs just outside its radius, see
+//! [`ClusterCorrection`].
 //!
-//! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other: the mean pressure
-//! is too high, while the drift may vanish. A pair that is u inside the cutoff misses r F = −r V′ at r = r_cut − u, so
+//! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
+//! mean pressure is too high, while the drift may vanish. A pair that is u inside the cutoff misses r F = −r V′ at r
+//! = r_cut − u, so
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
-//! Where Lennard-Jones interactions are switched off, V, V′ and V″ are zero at the cutoff, and the first term that is left is
-//! that of V‴: |−V‴ J₃| takes the place of the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| in ⟨ΔP⟩. Up to 0.05 nm inside of the cutoff, more
-//! than atoms enter with typical lists, all terms together are 0.92 of it for a force switch from 1.0 to 1.2 nm, and 0.5 to
-//! 1.06 for both switches over 0.1 to 0.4 nm.
+//! If Lennard-Jones interactions are switched off, V, V′ and V″ are zero at the cutoff, and the first remaining term
+//! is that of V‴: |−V‴ J₃| replaces the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| the sum in ⟨ΔP⟩. Up to 0.05 nm inside the
+//! cutoff, which is deeper than atoms enter with typical lists, all terms together are 0.92 of this term for a force
+//! switch from 1.0 to 1.2 nm, and 0.5 to 1.06 for both switches over 0.1 to 0.4 nm.
 //!
-//! GROMACS bounds it since 2024 (`verlet-buffer-pressure-tolerance`). Charges of neutral molecules cancel: without them the
-//! estimate for water is twice the measured error, with them thirty times (`validation/lists`). The mean over the age t of
-//! the list is Simpson's rule ⅔ ΔP(T/2) + ⅙ ΔP(T): no pair is missed at t = 0, and the rule is exact for tⁿ up to n = 3 and
-//! above the mean beyond, where the buffer makes ΔP rise more steeply. A list with lookahead f misses as much at t as
-//! another at |t − f|; T − f ≥ f takes the place of T. Each list gets half of the tolerated pressure error.
+//! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). Charges of neutral
+//! molecules cancel: without them the estimate for water is twice the measured error, with them thirty times
+//! (`validation/lists`). The mean over the age t of the list is Simpson's rule ⅔ ΔP(T/2) + ⅙ ΔP(T): no pair is missed
+//! at t = 0. The rule is exact for tⁿ up to n = 3. For higher powers, where the buffer makes ΔP rise more steeply, it
+//! is above the mean. A list with lookahead f misses as much at time t as a list without lookahead at |t − f|, so
+//! that T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
 //!
-//! Pruning uses predicted positions: r + v f, the middle of the inner list's lifetime. The inner list then misses pairs
-//! that leave the cutoff in the first half as often as pairs that enter it in the second; by time reversal the two errors
-//! are opposite, and the remaining drift is a small part of the estimate, which does not assume this. It holds while the
-//! motion is ballistic, and the lifetime of inner lists is limited to that. The virials of both halves do not cancel, and
-//! nothing cancels the errors of the outer list, which gets the part [`OUTER_BUDGET`] of the tolerated drift.
+//! Pruning uses predicted positions: r + v f, in the middle of the inner list's lifetime. The inner list then misses
+//! pairs that leave the cutoff in the first half as often as pairs that enter it in the second half. By time reversal
+//! the two errors are opposite, and the remaining drift is a small part of the estimate, which does not assume this
+//! cancellation. The cancellation requires ballistic motion, which limits the lifetime of inner lists. The virials of
+//! both halves do not cancel. The errors of the outer list do not cancel either, so that it gets only the part
+//! [`OUTER_BUDGET`] of the tolerated drift.
 //!
-//! The density ρ = N/V is that of the volume that atoms fill ([`super::filled_volume`]), not of the cell: a slab in vacuum
-//! misses as many pairs as the same volume of the bulk liquid. The pressure is that inside the slab, too.
+//! The density ρ = N/V refers to the volume that atoms fill ([`super::filled_volume`]), not to the cell: a slab in
+//! vacuum misses as many pairs as the same volume of the bulk liquid. The pressure is that inside the slab, too.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
@@ -48,32 +53,32 @@ mod tests;
 /// Radii and lifetimes of the two lists.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListSchedule {
-    /// steps between searches
+    /// steps between pair searches
     pub rebuild: u32,
-    /// steps between prunings of the outer to the inner list
+    /// steps between prunings, which make the inner list from the outer list
     pub prune: u32,
-    /// radius of the outer list in nm; infinite without a cutoff
+    /// radius of the outer list, nm; infinite without a cutoff
     pub outer: f64,
-    /// radius of the inner list in nm
+    /// radius of the inner list, nm
     pub inner: f64,
-    /// pruning uses positions predicted this far ahead from the velocities, ps
+    /// pruning lookahead, ps: pruning uses positions predicted this far ahead from the velocities
     pub lookahead: f64,
 }
 
 impl ListSchedule {
-    /// Lists of radius `outer` (nm) that expire when atoms have moved too far, after any number of steps.
+    /// Lists of radius `outer` (nm) that expire when atoms have moved too far, not after a number of steps.
     pub fn exact(outer: f64) -> Self {
         ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, lookahead: 0.0 }
     }
 
-    /// True when displacements, not a number of steps, limit the lifetime of these lists.
+    /// Whether displacements, not a number of steps, limit the lifetime of these lists.
     pub fn is_exact(&self) -> bool {
         self.rebuild == u32::MAX
     }
 
-    /// Whether a pair within `cutoff` (nm) may be missing from these lists. Since the search the configuration was scaled
-    /// by μ = `scale`, and then no atom moved further than d, where d² = `longest_squared` (nm²). Pairs further apart than
-    /// the list radius R at the search are now at least μR − 2d apart.
+    /// Whether a pair within `cutoff` (nm) may be missing from these lists. Since the search the configuration was
+    /// scaled by μ = `scale`, after which no atom moved further than d, where d² = `longest_squared` (nm²). Pairs
+    /// that were further apart than the list radius R at the search are now at least μR − 2d apart.
     pub(crate) fn may_miss(&self, cutoff: f64, scale: f64, longest_squared: f64) -> bool {
         let slack = scale * self.outer - cutoff;
         slack < 0.0 || 4.0 * longest_squared > slack * slack
@@ -87,40 +92,42 @@ const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 /// The cost model of the lists.
 #[derive(Clone, Copy)]
 struct Costs {
-    /// of pruning one slot of the outer list against computing one of the inner
+    /// cost of pruning one slot of the outer list, relative to computing one slot of the inner list
     prune: f64,
-    /// of searching one
+    /// cost of searching one slot, relative to computing one slot of the inner list
     search: f64,
-    /// of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, against one within both cutoffs
+    /// cost of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, relative to a slot within both
+    /// cutoffs
     far: f64,
-    /// of a slot of the inner list with switched Lennard-Jones interactions against one without
+    /// cost of a slot of the inner list with switched Lennard-Jones interactions, relative to one without a switch
     switched: f64,
-    /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere so much
-    /// larger
+    /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere of
+    /// radius r + `reach`
     reach: f64,
     /// clock cycles for a slot of the inner list
     cycles: f64,
 }
 
-/// Measured on Zen 4 with AVX-512, `far` on DHFR; `switched` is the ratio of instructions with AVX2, 1.22 for the force and
-/// 1.33 for the potential switch.
+/// Costs measured on Zen 4 with AVX-512; `far` was measured on DHFR. `switched` is the ratio of instructions with
+/// AVX2, 1.22 for the force switch and 1.33 for the potential switch.
 const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, reach: 0.25, cycles: 2.8 };
-/// For lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the source of the
-/// kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
+/// Costs for lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the
+/// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
-/// - `cycles`: instructions of a lane for a pair (53, or 57 where some of a tile do not interact), one per clock;
-/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again for copying positions and two launches;
-/// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and the
-///   round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
-/// - `far`: one branch holds both terms;
+/// - `cycles`: instructions of a lane for a pair (53, or 57 if some pairs of a tile do not interact), one per clock;
+/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again for copying positions and two
+///   launches;
+/// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and
+///   the round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
+/// - `far`: one branch computes both interactions;
 /// - `switched`: there are no such kernels;
-/// - `reach`: as many atoms are within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) as in a sphere
-///   with a radius larger by this much.
+/// - `reach`: as many atoms are within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) as in a
+///   sphere with a radius larger by this length.
 const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
-/// Angle (radian) up to which the fastest rotation, that of hydrogens, counts as ballistic motion: at 300 K that takes
-/// 8 fs. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists of twice that lifetime heat the system by
-/// −0.002 and −0.004 kT/ns per degree of freedom; without lookahead by −0.015, or by 0.02 with a slightly larger radius,
-/// where Coulomb forces outweigh those of Lennard-Jones.
+/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. At 300 K it takes 8
+/// fs. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists of twice that lifetime heat the system
+/// by −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the heating is −0.015, or 0.02 with a slightly
+/// larger radius, where Coulomb forces outweigh Lennard-Jones forces.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of the conventional list.
 const CONVENTIONAL_LIFETIME: u32 = 20;
@@ -129,38 +136,39 @@ const CONVENTIONAL_LIFETIME: u32 = 20;
 #[derive(Clone, Copy)]
 struct ErrorBudget {
     drift: f64,
-    /// of the tolerated drift, by Lennard-Jones interactions alone: at the cutoff all attract, so that the estimate equals
-    /// the error; that of charges is a sum of magnitudes, which nearly cancel in neutral molecules
+    /// budget for the drift due to Lennard-Jones interactions alone. At the cutoff all of them attract, so that the
+    /// estimate equals the error. The estimate for charges is a sum of magnitudes, which nearly cancel in neutral
+    /// molecules
     lj: f64,
     pressure: f64,
 }
 
-/// The outer list: its errors grow over its whole lifetime, and nothing cancels them.
+/// Budget of the outer list. Its errors grow over its whole lifetime, and do not cancel.
 const OUTER_BUDGET: ErrorBudget = ErrorBudget { drift: 0.1, lj: 0.002, pressure: 0.5 };
-/// An inner list with lookahead.
+/// Budget of an inner list with lookahead.
 const INNER_BUDGET: ErrorBudget = ErrorBudget { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
-/// Correction for cluster pairs. An atom pair at a distance x beyond the radius is missing only if no other pair of its
-/// cluster pair is inside. That fraction is `at_radius` + `slope` x/l, l = (8/ρ)^(1/3) being the size of a block. Measured
-/// on water and a solvated protein, which agree to 0.003 at the radius.
+/// Correction for cluster pairs. An atom pair at a distance x beyond the radius is missing only if no other pair of
+/// its cluster pair is within the radius. The fraction of such pairs is `at_radius` + `slope` x/l, where l =
+/// (8/ρ)^(1/3) is the size of a block. Measured on water and a solvated protein, which agree to 0.003 at the radius.
 #[derive(Clone, Copy)]
 struct ClusterCorrection {
     at_radius: f64,
     slope: f64,
 }
 
-/// The outer list: 4 × 8 pairs are listed together.
+/// Correction for the outer list, whose cluster pairs have 4 × 8 atom pairs.
 const OUTER: ClusterCorrection = ClusterCorrection { at_radius: 0.053, slope: 0.75 };
-/// The inner list: 2 × 8 pairs.
+/// Correction for the inner list, whose cluster pairs have 2 × 8 atom pairs.
 const INNER: ClusterCorrection = ClusterCorrection { at_radius: 0.095, slope: 0.92 };
-/// Lists of single j-atoms against i-blocks of 32, as on a GPU, the outer and the inner one: an atom within the radius of
-/// one of the 32 is listed for all.
+/// Correction for lists of single j-atoms against i-blocks of 32, as on a GPU, outer and inner: an atom within the
+/// radius of one of the 32 is listed for all of them.
 const SINGLE: ClusterCorrection = ClusterCorrection { at_radius: 0.064, slope: 0.55 };
 
 /// Precision of the bisection for a radius, in nm.
 const RESOLUTION: f64 = 1e-4;
 
-/// Errors by pairs that the lists miss: tolerated or estimated.
+/// Errors due to pairs that the lists miss: tolerated or estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ListErrors {
     /// energy drift, kJ/mol/ps per atom
@@ -169,12 +177,12 @@ pub struct ListErrors {
     pub pressure: f64,
 }
 
-/// Errors by the pairs that one list misses.
+/// Errors due to the pairs that one list misses.
 #[derive(Clone, Copy, Debug)]
 struct Missed {
-    /// drifts by Lennard-Jones and by Coulomb interactions, kJ/mol/ps per atom
+    /// drifts due to Lennard-Jones and due to Coulomb interactions, kJ/mol/ps per atom
     drifts: [f64; 2],
-    /// kJ/mol/nm³
+    /// error of the mean pressure, kJ/mol/nm³
     pressure: f64,
 }
 
@@ -197,20 +205,20 @@ pub struct BufferEstimate<'a> {
     settings: ForceSettings,
     classes: Vec<Class>,
     pairs: Vec<Pairs>,
-    /// nm³
+    /// volume filled by atoms, nm³
     volume: f64,
     kt: f64,
     timestep: f64,
     /// V′ and V″ of unit charges at the Coulomb cutoff
     coulomb_slopes: [f64; 2],
-    /// of the outer and the inner list
+    /// corrections for the outer and the inner list
     corrections: [ClusterCorrection; 2],
     costs: Costs,
 }
 
 impl<'a> BufferEstimate<'a> {
-    /// `volume` is what the atoms fill in nm³ ([`super::filled_volume`]), `temperature` the highest of the run in K,
-    /// `timestep` in ps.
+    /// Estimates errors for a system. `volume` is the volume filled by atoms in nm³ ([`super::filled_volume`]),
+    /// `temperature` the highest of the run in K, `timestep` in ps.
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
         let settings = system.settings;
         let (kt, coulomb_slopes) = (BOLTZMANN * temperature, coulomb_slopes(&settings));
@@ -219,12 +227,12 @@ impl<'a> BufferEstimate<'a> {
         BufferEstimate { system, settings, classes, pairs, volume, kt, timestep, coulomb_slopes, corrections, costs }
     }
 
-    /// The same with other cutoffs and Coulomb parameters than the system's.
+    /// Returns the same estimate with other cutoffs and Coulomb parameters.
     pub fn with_settings(&self, settings: ForceSettings) -> Self {
         BufferEstimate { settings, coulomb_slopes: coulomb_slopes(&settings), ..self.clone() }
     }
 
-    /// For lists of single j-atoms against i-blocks of 32, as on a GPU.
+    /// Returns the same estimate for lists of single j-atoms against i-blocks of 32, as on a GPU.
     pub fn of_single_atoms(self) -> Self {
         BufferEstimate { corrections: [SINGLE; 2], costs: GPU, ..self }
     }
@@ -233,18 +241,18 @@ impl<'a> BufferEstimate<'a> {
         self.system.topology.atoms.len().max(1) as f64
     }
 
-    /// The fraction of pairs at a distance beyond the radius (nm) that is not listed.
+    /// Fraction of pairs that are not listed, as a function of their distance beyond the radius (nm).
     fn missing(&self, correction: ClusterCorrection) -> impl Fn(f64) -> f64 {
         let block = (8.0 * self.volume / self.atoms()).cbrt();
         move |beyond| (correction.at_radius + correction.slope * beyond / block).min(1.0)
     }
 
-    /// Lifetime of a list, ps: its forces are last used one step before the next list is built.
+    /// Lifetime of a list, ps. The list is last used one step before the next list is built.
     fn lifetime(&self, steps: u32) -> f64 {
         f64::from(steps.saturating_sub(1).max(1)) * self.timestep
     }
 
-    /// Errors of a list with this radius (nm), a lifetime of `steps` and positions predicted `lookahead` (ps) ahead.
+    /// Errors of a list with this radius (nm), a lifetime of `steps`, and positions predicted `lookahead` (ps) ahead.
     fn missed(&self, radius: f64, steps: u32, lookahead: f64, correction: ClusterCorrection) -> Missed {
         let (lifetime, missing) = (self.lifetime(steps), self.missing(correction));
         let after = |time: f64| self.virial(radius, time, &missing);
@@ -253,10 +261,10 @@ impl<'a> BufferEstimate<'a> {
         Missed { drifts: self.drifts(radius, lifetime, &missing), pressure: virial / (3.0 * self.volume) }
     }
 
-    /// Mean energy errors per atom and time (kJ/mol/ps), by Lennard-Jones and Coulomb interactions, of a list with this
-    /// radius (nm) after `time` (ps). `missing` is the fraction of pairs not listed at a distance beyond the radius (nm).
-    /// Missed pairs were on average ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n beyond, weighted with the error due to the
-    /// first derivative that is not zero at the cutoff.
+    /// Mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb interactions, for a
+    /// list with this radius (nm) after `time` (ps). `missing` is the fraction of pairs not listed at a distance
+    /// beyond the radius (nm). Missed pairs were on average ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n beyond the
+    /// radius, weighted with the error due to the first derivative that is not zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
@@ -287,13 +295,13 @@ impl<'a> BufferEstimate<'a> {
         virial.abs()
     }
 
-    /// Pairs, the fraction of them per nm of distance at the radius (nm), and moments J₀ … J₄ of their displacements
-    /// after `time` (ps).
+    /// Pairs of classes, the fraction of pairs per nm of distance at the radius (nm), and moments J₀ … J₄ of their
+    /// displacements after `time` (ps).
     fn displacement_moments(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 5])> {
         self.pairs.iter().map(move |pairs| {
             let sigma = pairs.motions.iter().map(|motion| motion.variance(self.kt, time)).sum::<f64>().sqrt();
             let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
-            // where the cutoffs differ, pruning leaves the same buffer around both
+            // pruning leaves the same buffer around both cutoffs
             (pairs, shell, moments(radius - self.cutoff(), sigma))
         })
     }
@@ -312,7 +320,7 @@ impl<'a> BufferEstimate<'a> {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        // whatever the errors are, no cell holds such a radius
+        // no cell holds a radius of this size, however large the errors are
         while !fits(high) && high < FARTHEST {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
@@ -323,7 +331,7 @@ impl<'a> BufferEstimate<'a> {
         high
     }
 
-    /// The radius (nm) of an outer list with a lifetime of `rebuild` steps: nothing cancels its errors.
+    /// The radius (nm) of an outer list with a lifetime of `rebuild` steps. Its errors do not cancel.
     fn outer_radius(&self, tolerance: ListErrors, rebuild: u32) -> f64 {
         self.radius((OUTER_BUDGET, tolerance), rebuild, 0.0, self.corrections[0])
     }
@@ -334,7 +342,7 @@ impl<'a> BufferEstimate<'a> {
         self.radius((budget, tolerance), prune, self.lookahead(prune), self.corrections[1])
     }
 
-    /// Errors of both lists: the drift of an inner list counts where lookahead does not cancel it.
+    /// Errors of both lists. The drift of an inner list counts only if lookahead does not cancel it.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, lookahead } = schedule;
         let [of_outer, of_inner] =
@@ -344,8 +352,8 @@ impl<'a> BufferEstimate<'a> {
         ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
     }
 
-    /// Schedules within the tolerance, the cheapest by [`BufferEstimate::cycles`] first: no timing, the same on every run.
-    /// `rebuild` fixes the list's lifetime, `largest` (nm) bounds its radius.
+    /// Schedules within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order does not depend on
+    /// timing and is the same in every run. `rebuild` fixes the list lifetime, `largest` (nm) bounds its radius.
     pub fn schedules(&self, tolerance: ListErrors, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
@@ -370,7 +378,7 @@ impl<'a> BufferEstimate<'a> {
         found
     }
 
-    /// The radii that these lifetimes (in steps) need to stay within the tolerance.
+    /// Radii needed for these list lifetimes (in steps) to stay within the tolerance.
     pub fn with_lifetimes(&self, tolerance: ListErrors, rebuild: u32, prune: u32) -> ListSchedule {
         let inner = self.inner_radius(tolerance, prune);
         self.schedule(rebuild, prune, [self.outer_radius(tolerance, rebuild).max(inner), inner])
@@ -380,20 +388,20 @@ impl<'a> BufferEstimate<'a> {
         ListSchedule { rebuild, prune, outer, inner, lookahead: self.lookahead(prune) }
     }
 
-    /// Pruning lookahead (ps) of an inner list of so many steps: to the middle of its lifetime.
+    /// Pruning lookahead (ps) of an inner list with a lifetime of `prune` steps: half of the lifetime.
     fn lookahead(&self, prune: u32) -> f64 {
         let half_lifetime = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
         half_lifetime.min(self.ballistic_time())
     }
 
-    /// How long (ps) the motion of all atoms is ballistic: until the fastest rotation has turned by [`TURN`].
+    /// Time (ps) for which the motion of all atoms is ballistic: until the fastest rotation has turned by [`TURN`].
     fn ballistic_time(&self) -> f64 {
         let rotating = self.classes.iter().filter_map(|class| class.motion.rotating);
         let fastest = rotating.map(|(mass, radius)| self.kt / (mass * radius * radius)).fold(0.0, f64::max);
         TURN / fastest.sqrt()
     }
 
-    /// Whether positions can be predicted for the middle of the lifetime of an inner list of so many steps.
+    /// Whether positions can be predicted for the middle of the lifetime of an inner list of `prune` steps.
     fn is_predictable(&self, prune: u32) -> bool {
         prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.ballistic_time()
     }
@@ -410,7 +418,8 @@ impl<'a> BufferEstimate<'a> {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
-        // pruning sorts blocks: within the Coulomb cutoff and the buffer, or only within the Lennard-Jones range
+        // pruning sorts blocks into those within the Coulomb cutoff plus buffer, and those only within the
+        // Lennard-Jones range
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };
@@ -425,14 +434,14 @@ impl<'a> BufferEstimate<'a> {
         settings.cutoff.unwrap_or(0.0).max(settings.cutoff_lj.unwrap_or(0.0))
     }
 
-    /// V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs, where they are switched off.
+    /// V‴ (kJ/mol/nm³) at the Lennard-Jones cutoff, summed over pairs; `None` without a switch.
     fn switched_lj(&self, pairs: &Pairs) -> Option<f64> {
         let ([c6, c12, _], switch) = (pairs.lj, self.settings.lj_switch()?);
         let [sixth, twelfth] = switch.third_derivative(self.settings.cutoff_lj?);
         Some(12.0 * c12 * twelfth - 6.0 * c6 * sixth)
     }
 
-    /// V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs; zeros where they are switched off.
+    /// V′ (kJ/mol/nm) and V″ (kJ/mol/nm²) at the Lennard-Jones cutoff, summed over pairs; zeros with a switch.
     fn lj_slopes(&self, pairs: &Pairs) -> [f64; 2] {
         if self.settings.lj_modifier.switch_distance().is_some() {
             return [0.0; 2];
@@ -446,8 +455,9 @@ impl<'a> BufferEstimate<'a> {
     }
 }
 
-/// J₀ (nm) … J₄ (nm⁵): moments of a truncated normal distribution, J_n = σⁿ⁺¹ K_n₊₁, the higher ones by the recurrence of
-/// repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁ − z K_n.
+/// Moments J₀ (nm) … J₄ (nm⁵) of a truncated normal distribution, J_n = σⁿ⁺¹ K_n₊₁. Higher moments follow from the
+/// recurrence of repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁ − z
+/// K_n.
 fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     let z = buffer / sigma;
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
@@ -465,8 +475,8 @@ fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     ]
 }
 
-/// V′ r⁷ and V″ r⁸ at the cutoff of the attraction −1/r⁶, or with LJ-PME of −g(x)/r⁶, x = βr, which its mesh leaves in direct
-/// space: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
+/// V′ r⁷ and V″ r⁸ at the cutoff for the attraction −1/r⁶. With LJ-PME the attraction is the part −g(x)/r⁶, x = βr,
+/// that the mesh leaves in direct space: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
 fn attraction_slopes(settings: &ForceSettings) -> [f64; 2] {
     let Some((pme, cutoff)) = settings.lj_pme().zip(settings.cutoff_lj) else { return [6.0, -42.0] };
     let x2 = (pme.alpha * cutoff).powi(2);

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 /// Atoms per parallel task.
 const ATOMS: usize = 4096;
 
-/// Volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where nₖ atoms are in
-/// the k-th of boxes of volume v, about as wide as `width` (nm). For a liquid that fills the cell it is the cell's volume
-/// less the fraction Var(n)/⟨n⟩² by fluctuations of nₖ (1 % for boxes of 0.9 nm in water); for a slab or a droplet in
-/// vacuum it is the volume of the liquid.
+/// Volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where nₖ atoms are
+/// in box k. Boxes have the volume v and are about as wide as `width` (nm). For a liquid that fills the cell the
+/// result is the cell's volume less the fraction Var(n)/⟨n⟩² due to fluctuations of nₖ (1 % for boxes of 0.9 nm in
+/// water). For a slab or a droplet in vacuum it is the volume of the liquid.
 pub fn filled_volume(cell: Option<&PeriodicCell>, positions: &[Vec3], width: f64) -> f64 {
     let boxes = cell.map(|cell| cell.face_distances().map(|length| (length / width).floor().max(1.0)));
     let place = |r: &Vec3| match (cell, boxes) {
@@ -38,16 +38,16 @@ mod tests {
     use crate::vec3::vec3;
 
     const WIDTH: f64 = 0.9;
-    /// nm
+    /// Edge of the cube, nm.
     const EDGE: f64 = 6.0;
     const ATOMS: usize = 20_000;
-    /// Independent atoms fluctuate by Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes by √(2/216)
-    /// of that: four standard errors.
+    /// Tolerance for independent atoms. Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes
+    /// fluctuates by √(2/216) of that: four standard errors.
     const FLUCTUATION: f64 = (1.0 + 4.0 * 0.096) / 93.0;
-    /// Tolerance for a slab three boxes high whose surface cuts through boxes: these count with a lower density.
+    /// Tolerance for a slab three boxes high whose surface cuts through boxes. Such boxes count with a lower density.
     const SURFACE: f64 = 0.2;
 
-    /// Independent atoms between z = 0 and `top` (nm) of a cube.
+    /// Positions of independent atoms between z = 0 and `top` (nm) of a cube.
     fn scattered(top: f64) -> Vec<Vec3> {
         let mut random = Stream::new(3, Purpose::Test, 0, 0);
         let mut along = |edge: f64| random.between(0.0, edge);

@@ -1,14 +1,15 @@
-//! Exceptions from the Lennard-Jones combination rule: which clusters and blocks may hold such a pair of types.
+//! Exceptions from the Lennard-Jones combination rule: which clusters and blocks may hold a pair of types with an
+//! exception.
 
 use std::ops::BitOr;
 
-/// Exceptions from the Lennard-Jones combination rule among some atoms, as bits: one for a type, one for all types with
-/// which it forms an exception.
+/// Exceptions from the Lennard-Jones combination rule for a set of atoms, as bits: a key for each type, and the keys
+/// of all types with which it forms an exception.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// of the type itself
+    /// keys of the atoms' types
     pub keys: u32,
-    /// of its partners
+    /// keys of the types' partners
     pub partners: u32,
 }
 

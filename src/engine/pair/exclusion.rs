@@ -1,4 +1,4 @@
-//! Excluded pairs in both directions: the partners of every atom.
+//! Symmetric exclusions: the excluded partners of every atom, in both directions.
 
 use crate::system::Exclusions;
 
@@ -10,7 +10,7 @@ pub struct SymmetricExclusions {
 }
 
 impl SymmetricExclusions {
-    /// From exclusions that hold each pair once.
+    /// Makes symmetric exclusions from exclusions that hold each pair once.
     pub fn new(atoms: usize, exclusions: &Exclusions) -> Self {
         let mut starts = vec![0u32; atoms + 1];
         for [i, j] in exclusions.pairs() {
@@ -31,7 +31,7 @@ impl SymmetricExclusions {
         Self { starts, partners }
     }
 
-    /// Compressed rows: where the partners of each atom begin (with the end), and all partners.
+    /// Compressed rows: the offset of each atom's partners (with the end), and all partners.
     pub fn into_rows(self) -> (Vec<u32>, Vec<u32>) {
         (self.starts, self.partners)
     }

@@ -12,23 +12,23 @@ use wide::f32x4;
 pub const BLOCK: usize = 8;
 /// Slots of a cluster (i side); a block holds two.
 pub const CLUSTER: usize = 4;
-/// Marks a slot without an atom.
+/// Value of a slot without an atom.
 pub const NO_ATOM: u32 = u32::MAX;
 
-/// Block centres are multiples of this (nm), so that differences of centres are exact in `f32` up to 16 µm.
+/// Block centres are multiples of this length (nm), so that differences of centres are exact in `f32` up to 16 µm.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
-/// Side of a column in units of (1/density)^(1/3): between cubic clusters (4^(1/3)) and cubic blocks (8^(1/3)), where
-/// water needs the fewest vectors of pairs.
+/// Side of a column in units of (1/density)^(1/3). It lies between cubic clusters (4^(1/3)) and cubic blocks
+/// (8^(1/3)), where water needs the fewest vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
-/// Columns along the side of a tile, about.
+/// Approximate number of columns along the side of a tile.
 const TILE: usize = 16;
-/// Position of empty slots, as an offset from the block's centre (nm), times the slot number: beyond any cutoff, away from
-/// each other, and squares stay finite.
+/// Position of empty slots, as an offset from the block's centre (nm), multiplied by the slot number. Empty slots are
+/// beyond any cutoff and away from each other, and squares stay finite.
 const NOWHERE: f32 = 1.0e6;
 
 /// Prefetch distance in slots when packing.
 const PREFETCH_DISTANCE: usize = 64;
-/// Atoms per parallel task where the work is a few operations per atom.
+/// Atoms per parallel task, for work of a few operations per atom.
 const ATOMS: usize = 4096;
 
 /// Lower and upper corner of an axis-aligned box.
@@ -59,16 +59,16 @@ impl Bounds {
     }
 }
 
-/// Bounds of [`LANES`] consecutive blocks: the lowest x, y and z of each, then the highest. Those of empty blocks are
-/// inverted.
+/// Bounds of [`LANES`] consecutive blocks: the lowest x, y and z of each, then the highest. Empty blocks have
+/// inverted bounds.
 pub(super) type BoundsOfBlocks = [Aligned16; 6];
 
-/// The order of the columns: tile after tile, so that data of neighbouring columns is still in cache.
+/// Order of the columns: tile after tile, so that data of neighbouring columns are still in cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tiles {
     /// columns along the first two lattice directions
     pub columns: [usize; 2],
-    /// columns of a tile, less at the upper ends
+    /// columns along each side of a tile; fewer at the upper ends
     side: [usize; 2],
 }
 
@@ -77,7 +77,7 @@ impl Tiles {
         Tiles { columns, side: columns.map(|n| n.div_ceil((n / TILE).max(1))) }
     }
 
-    /// Index of the column (x, y) in this order.
+    /// Index of the column (x, y) in the order.
     #[inline(always)]
     pub fn column(&self, x: usize, y: usize) -> usize {
         let Tiles { columns: [nx, ny], side: [a, b] } = *self;
@@ -87,24 +87,26 @@ impl Tiles {
     }
 }
 
-/// Atoms sorted into columns of blocks, in one or two sections: atoms that have Lennard-Jones interactions and no charge may be kept
-/// apart, so that no block has both these and charges. Valid until atoms have moved too far (the list's lifetime).
+/// Atoms sorted into columns of blocks, in one or two sections. Atoms that have Lennard-Jones interactions and no
+/// charge may be kept in a second section, so that no block mixes them with charged atoms. Valid until atoms have
+/// moved too far (the list lifetime).
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
-    /// columns of each section along the first two lattice directions, none in the second where no atom is kept apart
+    /// columns of each section along the first two lattice directions; no columns in the second section if it is
+    /// unused
     pub tiles: [Tiles; 2],
-    /// first block of each column in the order of [`Tiles::column`], section after section in each zone, and the number of blocks
-    /// at the end
+    /// first block of each column, and the number of blocks at the end. Columns are in the order of
+    /// [`Tiles::column`], section after section in each zone
     pub column_starts: Vec<u32>,
     /// first block of each zone, and the number of blocks at the end
     pub zone_starts: Vec<u32>,
-    /// what is divided into columns; `None` for the whole cell, all of whose atoms are in one zone
+    /// region that is divided into columns; `None` for the whole cell, all of whose atoms are in one zone
     pub region: Option<Region>,
-    /// atom of each slot, [`NO_ATOM`] where empty
+    /// atom of each slot; [`NO_ATOM`] for an empty slot
     pub slot_atom: Vec<u32>,
     /// slot of each atom
     pub atom_slot: Vec<u32>,
-    /// lattice image each atom is taken from: wrapped position = position − shift(image)
+    /// lattice image from which each atom is taken: wrapped position = position − shift(image)
     pub images: Vec<[i32; 3]>,
     /// centre of each block, multiples of [`CENTRE_QUANTUM`], nm
     pub centres: Vec<[f32; 3]>,
@@ -112,7 +114,7 @@ pub struct Grid {
     pub cluster_bounds: Vec<Bounds>,
     /// bounds of blocks
     pub(super) block_bounds: Vec<BoundsOfBlocks>,
-    /// blocks with Lennard-Jones interactions, as bits of [`LANES`] consecutive ones
+    /// blocks with Lennard-Jones interactions, as one bit for each of [`LANES`] consecutive blocks
     pub(super) lj_blocks: Vec<u16>,
     /// origin of each slot in unwrapped coordinates: packed offset = position − origin
     origins: Vec<Vec3>,
@@ -120,14 +122,14 @@ pub struct Grid {
     keys: Vec<(u32, u32)>,
     /// depth and number of the atom in each slot, column after column
     sorted: Vec<u64>,
-    /// where the next atom of a column goes
+    /// index of the next atom of each column, while sorting
     filled: Vec<u32>,
-    /// how often atoms were sorted
+    /// number of sorts so far
     generation: u64,
 }
 
 impl Grid {
-    /// How often atoms were sorted. Blocks in a list are those of the generation that the list was searched in.
+    /// Number of sorts so far. Block numbers in a list belong to the generation in which the list was searched.
     pub fn generation(&self) -> u64 {
         self.generation
     }
@@ -137,12 +139,12 @@ impl Grid {
         self.slot_atom.len() / BLOCK
     }
 
-    /// Blocks of the first section, of the atoms at home.
+    /// Blocks of the first section, for home atoms.
     pub fn main_blocks(&self) -> usize {
         self.column_starts.get(self.first_column(0, 1)).map_or(0, |&block| block as usize)
     }
 
-    /// Blocks of the atoms at home: all of them but in a domain.
+    /// Blocks of home atoms: all blocks, except in a domain.
     pub fn home_blocks(&self) -> usize {
         self.zone_starts[1] as usize
     }
@@ -152,7 +154,7 @@ impl Grid {
         self.first_column(0, self.tiles.len())
     }
 
-    /// Where a section of a zone starts in the order of columns.
+    /// First column of a section of a zone, in the order of columns.
     #[inline(always)]
     pub(super) fn first_column(&self, zone: usize, section: usize) -> usize {
         let (mut all, mut before) = (0, 0);
@@ -174,9 +176,9 @@ impl Grid {
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 
-    /// Sort all atoms, those of [`Grid::region`] where there is one. Within a cluster, atoms with `first[atom]` come first
-    /// (those with Lennard-Jones interactions); those with `apart[atom]` are in the second section (none where `apart` is empty).
-    /// Without a cell a bounding box is divided instead, and there are no images.
+    /// Sorts all atoms, or those of [`Grid::region`] if it is set. Within a cluster, atoms with `first[atom]` come
+    /// first (those with Lennard-Jones interactions). Atoms with `apart[atom]` are in the second section (no atoms if
+    /// `apart` is empty). Without a cell a bounding box is divided instead, and there are no images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -210,7 +212,7 @@ impl Grid {
         self.place(cell);
     }
 
-    /// Square columns of [`COLUMN_SIDE`].
+    /// Chooses square columns with the side [`COLUMN_SIDE`].
     fn choose_columns(&mut self, frame: &PeriodicCell, atoms: usize, apart: &[bool]) {
         let apart = apart.iter().filter(|&&apart| apart).count();
         let extents: [f64; 3] = std::array::from_fn(|k| self.region.as_ref().map_or(1.0, |region| region.extent(k)));
@@ -234,7 +236,7 @@ impl Grid {
         }));
     }
 
-    /// Columns by counting, then the atoms of each column by depth and number.
+    /// Sorts atoms into columns by counting, then the atoms of each column by depth and number.
     fn fill_slots(&mut self, first: &[bool]) {
         let (columns, zones) = (self.columns(), self.region.as_ref().map_or(1, Region::zones));
         self.column_starts.clear();
@@ -259,7 +261,7 @@ impl Grid {
         memory::resize(&mut self.slot_atom, self.sorted.len(), NO_ATOM);
         let clusters = self.slot_atom.par_chunks_exact_mut(CLUSTER).zip(self.sorted.par_chunks_exact(CLUSTER));
         clusters.with_min_len(ATOMS / CLUSTER).for_each(|(atoms, sorted)| {
-            // the lower half is the atom, or all ones where there is none
+            // the lower half is the atom, or all ones in an empty slot
             atoms.iter_mut().zip(sorted).for_each(|(atom, &key)| *atom = key as u32);
             atoms.sort_by_key(|&atom| if atom == NO_ATOM { 2 } else { u8::from(!first[atom as usize]) });
         });
@@ -271,7 +273,7 @@ impl Grid {
         }
     }
 
-    /// Bounds and centres of clusters and blocks.
+    /// Computes bounds and centres of clusters and blocks.
     fn measure(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         let blocks = self.blocks();
         memory::resize(&mut self.centres, blocks, [0.0; 3]);
@@ -306,7 +308,8 @@ impl Grid {
         });
     }
 
-    /// Recompute the origin of every slot for the current cell: the block's centre plus the shift of the atom's image.
+    /// Recomputes the origin of every slot for the current cell: the block's centre plus the shift of the atom's
+    /// image.
     pub fn place(&mut self, cell: Option<&PeriodicCell>) {
         let (images, centres) = (&self.images, &self.centres);
         let slots = self.slot_atom.par_iter().enumerate().with_min_len(ATOMS);
@@ -321,8 +324,8 @@ impl Grid {
         origins.collect_into_vec(&mut self.origins);
     }
 
-    /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences. `to` is aligned as
-    /// in [`AlignedArrays`](crate::simd::AlignedArrays).
+    /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences. `to` is
+    /// aligned as in [`AlignedArrays`](crate::simd::AlignedArrays).
     #[inline(always)]
     pub fn pack_block(&self, block: usize, positions: &[Vec3], to: &mut [f32; 24]) {
         let mut offsets = [[0.0; BLOCK]; 3];
@@ -341,7 +344,8 @@ impl Grid {
                 lanes[lane] = value;
             }
         }
-        // few, wide stores: each waits until other caches have released its line, and a store buffer holds some sixty
+        // a few wide stores: each waits until other caches have released its line, and a store buffer holds some
+        // sixty
         let to: &mut [f32x4] = bytemuck::cast_slice_mut(to);
         for (to, lanes) in to.chunks_exact_mut(2).zip(offsets) {
             let [a, b, c, d, e, f, g, h] = lanes;
@@ -357,7 +361,7 @@ fn ascending(value: f32) -> u32 {
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
 }
 
-/// Sorts the slots of each column; `starts` are the first blocks of some columns and the end of the last.
+/// Sorts the slots of each column. `starts` are the first blocks of the columns and the end of the last column.
 fn sort_columns(starts: &[u32], slots: &mut [u64]) {
     let columns = starts.len() - 1;
     if slots.len() <= ATOMS || columns == 1 {
@@ -392,7 +396,7 @@ fn bounding_cell(positions: &[Vec3]) -> PeriodicCell {
     let low = lower_corner(positions);
     let high =
         positions.iter().fold(Vec3::splat(f64::NEG_INFINITY), |a, r| vec3(a.x.max(r.x), a.y.max(r.y), a.z.max(r.z)));
-    // never thinner than a bond, so that flat molecules still have a volume
+    // at least as thick as a bond, so that flat molecules still have a volume
     let edge = |low: f64, high: f64| if high >= low { (high - low) * 1.001 + 0.1 } else { 1.0 };
     PeriodicCell::orthorhombic([edge(low.x, high.x), edge(low.y, high.y), edge(low.z, high.z)])
 }

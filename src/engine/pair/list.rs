@@ -1,8 +1,9 @@
 //! Cluster-pair lists: the search and the exclusion masks.
 //!
-//! Every unordered pair of atoms within the list radius is in exactly one entry: the i-cluster's block comes first in the
-//! order (zone, lattice image, block). In a domain only pairs of zones without a common bit are listed ([`super::region`]). Entries are kept in fixed chunks of consecutive blocks, so that the contents of a chunk
-//! never depend on the number of threads.
+//! Every unordered pair of atoms within the list radius is in exactly one entry: the i-cluster's block comes first in
+//! the order (zone, lattice image, block). In a domain only pairs of zones without a common bit are listed
+//! ([`super::region`]). Entries are kept in fixed chunks of consecutive blocks, so that the contents of a chunk never
+//! depend on the number of threads.
 
 use super::exception::Marks;
 use super::exclusion::SymmetricExclusions;
@@ -14,7 +15,7 @@ use crate::simd::{Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Images per direction that a search may reach: −2 … 2.
+/// Maximum image number per direction in a search: −2 … 2.
 const REACH: i32 = 2;
 /// Number of lattice shifts.
 pub const SHIFTS: usize = 125;
@@ -28,17 +29,17 @@ pub fn shift_index(image: [i32; 3]) -> usize {
     (((image[0] + REACH) * side + image[1] + REACH) * side + image[2] + REACH) as usize
 }
 
-/// The lattice shift of an index.
+/// The lattice shift for an index of [`shift_index`].
 #[inline(always)]
 pub fn shift_image(index: usize) -> [i32; 3] {
     let (index, side) = (index as i32, 2 * REACH + 1);
     [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
 }
 
-/// Which rows of an i-cluster have Lennard-Jones interactions (atoms with them are sorted first).
+/// Rows of an i-cluster with Lennard-Jones interactions. Atoms with such interactions are sorted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {
-    /// none
+    /// no row
     None,
     /// only the first two
     Half,
@@ -47,7 +48,7 @@ pub enum LjRows {
 }
 
 impl LjRows {
-    /// Vectors of two atoms with Lennard-Jones interactions.
+    /// Number of vectors (two atoms each) with Lennard-Jones interactions.
     #[inline(always)]
     pub fn vectors(self) -> usize {
         self as usize
@@ -67,8 +68,8 @@ pub struct Entry {
     pub coulomb: bool,
     /// range in [`ListChunk::masked`]
     pub masked: [u32; 2],
-    /// bounds in [`ListChunk::plain`]: blocks within reach of only the first vector of the cluster's atoms, of both, of
-    /// only the second; blocks within reach of Lennard-Jones interactions alone
+    /// bounds in [`ListChunk::plain`] of four ranges: blocks within reach of only the first vector of the cluster's
+    /// atoms, of both vectors, of only the second; blocks within reach of Lennard-Jones interactions alone
     pub plain: [u32; 5],
 }
 
@@ -85,26 +86,26 @@ impl Entry {
         self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within reach of this vector of atoms.
+    /// Blocks in [`ListChunk::plain`] within reach of this vector of atoms, alone or together with the other.
     #[inline(always)]
     pub fn row(&self, half: usize) -> Range<usize> {
         self.plain[half] as usize..self.plain[half + 2] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] that only Lennard-Jones interactions reach.
+    /// Blocks in [`ListChunk::plain`] within reach of Lennard-Jones interactions only.
     #[inline(always)]
     pub fn far(&self) -> Range<usize> {
         self.plain[3] as usize..self.plain[4] as usize
     }
 
-    /// Vectors of sixteen pairs in the plain blocks.
+    /// Number of vectors (sixteen pairs each) in the plain blocks.
     pub fn vectors(&self) -> usize {
         2 * self.both().len() + self.single(0).len() + self.single(1).len() + self.lj_rows.vectors() * self.far().len()
     }
 }
 
-/// A j-block with an interaction mask: some pairs are excluded, or some were close when the list was pruned. Bit 8 i + j
-/// is the pair of atom i of the cluster and j of the block.
+/// A j-block with an interaction mask, because some pairs are excluded, or were close when the list was pruned. Bit 8
+/// i + j is the pair of atom i of the cluster and atom j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
     /// j-block
@@ -117,7 +118,7 @@ pub struct MaskedPair {
     pub excepted: bool,
 }
 
-/// The entries of a run of blocks.
+/// The entries of [`CHUNK_BLOCKS`] consecutive blocks.
 #[derive(Clone, Debug, Default)]
 pub struct ListChunk {
     /// i-clusters
@@ -135,7 +136,7 @@ impl ListChunk {
         self.plain.clear();
     }
 
-    /// Vectors of sixteen pairs.
+    /// Number of vectors of sixteen pairs.
     pub fn vectors(&self) -> usize {
         2 * self.masked.len() + self.entries.iter().map(Entry::vectors).sum::<usize>()
     }
@@ -159,29 +160,30 @@ pub struct SearchInput<'a> {
     pub exclusions: &'a SymmetricExclusions,
     /// atoms with Lennard-Jones interactions
     pub has_lj: &'a [bool],
-    /// exceptions from the combination rule, by cluster; empty where there are none
+    /// exceptions from the combination rule, by cluster; empty without exceptions
     pub marks: &'a [Marks],
-    /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; computed elsewhere
+    /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; they are computed
+    /// elsewhere
     pub far_exclusions: &'a [[u32; 2]],
-    /// an excluded pair further apart than this (nm) is in a wrong lattice image
+    /// distance (nm) beyond which an excluded pair is in a wrong lattice image
     pub exclusion_reach: f64,
     /// list radius in nm; infinite for all pairs
     pub radius: f64,
 }
 
-/// Scratch of one searching thread.
+/// Scratch memory of one searching thread.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScratch {
     /// index of a block in the entry being built: (stamp, index)
     index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks whose bounds are within the radius, then those with a pair within it, and padding
+    /// blocks whose bounds are within the radius, later those with a pair within it, and padding
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
 
 impl SearchScratch {
-    /// A stamp that no block has.
+    /// Starts a new stamp, which no block has.
     #[inline(always)]
     fn next_stamp(&mut self) {
         self.stamp = self.stamp.wrapping_add(1);
@@ -192,7 +194,7 @@ impl SearchScratch {
     }
 }
 
-/// Search the entries of the blocks `chunk * CHUNK_BLOCKS ..` into `out`.
+/// Searches the entries of the blocks `chunk * CHUNK_BLOCKS ..` and writes them to `out`.
 pub fn search_chunk(
     level: Level,
     input: SearchInput<'_>,
@@ -246,7 +248,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Search the blocks of a section: without Coulomb interactions only those with Lennard-Jones interactions.
+    /// Searches the blocks of a section. Without Coulomb interactions only blocks with Lennard-Jones interactions are
+    /// searched.
     #[inline(always)]
     fn search_section<S: Simd>(&mut self, (cluster, zone): (usize, usize), section: usize, coulomb: bool) {
         let grid = self.input.grid;
@@ -258,7 +261,7 @@ impl Search<'_, '_> {
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
-                    // a pair of zone 0 is listed from the side whose partner is not in a "negative" image
+                    // a pair of zone 0 is listed by the atom whose partner is not in a "negative" image
                     let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
                     if !inside && !others {
                         continue;
@@ -271,7 +274,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Columns and images along the third direction that can hold partners of a cluster.
+    /// Columns and images along the third direction that may hold partners of a cluster.
     fn reach(&self, cluster: usize, section: usize) -> Reach {
         let SearchInput { grid, cell, radius, .. } = self.input;
         let [nx, ny] = map(grid.tiles[section].columns, |n| n as i32);
@@ -291,7 +294,7 @@ impl Search<'_, '_> {
             }
         }
         for k in 0..3 {
-            // bounds are rounded to f32: add a relative 10⁻⁶
+            // bounds are rounded to f32, so a relative 10⁻⁶ is added
             let margin = radius / faces[k] + 1e-6;
             low[k] -= margin;
             high[k] += margin;
@@ -301,7 +304,7 @@ impl Search<'_, '_> {
             (low, high) = (region.part(low.into()).to_array(), region.part(high.into()).to_array());
         }
         let span = |k: usize, n: i32| {
-            // columns at the ends of a domain also hold the atoms beyond
+            // columns at the ends of a domain also hold the atoms beyond the ends
             let [least, most] = if divided[k] { [0, n - 1] } else { [-REACH * n, REACH * n + n - 1] };
             [(low[k] * f64::from(n)).floor() as i32, (high[k] * f64::from(n)).floor() as i32]
                 .map(|c| c.clamp(least, most))
@@ -346,7 +349,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        // branchless: the outcome is unpredictable
+        // without branches, since the outcome is unpredictable
         let mut hits = 0;
         for index in 0..listed {
             let block = near[index];
@@ -365,8 +368,8 @@ impl Search<'_, '_> {
         self.finish_entry(cluster, image, coulomb);
     }
 
-    /// Clear the bits of excluded pairs, and mark them for the Ewald correction in the image where they are near: in
-    /// a small cell two blocks can be listed in several images.
+    /// Clears the bits of excluded pairs, and marks these for the Ewald correction in the image in which they are
+    /// near. In a small cell two blocks can be listed in several images.
     #[inline(always)]
     fn mask_exclusions(&mut self, cluster: usize, home: bool, centre: &[f32; 3]) {
         let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;
@@ -432,7 +435,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Squared distance (nm²) of two slots, the first relative to `centre`, its shifted block centre.
+/// Squared distance (nm²) of two slots. The first is relative to `centre`, its shifted block centre.
 #[inline(always)]
 fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, centre: &[f32; 3], other: usize) -> f32 {
     let at = |slot: usize, k: usize| packed[slot / BLOCK][k * BLOCK + slot % BLOCK];
@@ -444,40 +447,41 @@ struct Reach {
     depth_images: Span,
 }
 
-/// The part of an unwrapped span of columns that lies in image `image`, as columns of the home cell.
+/// Part of an unwrapped span of columns that lies in image `image`, as columns of the home cell.
 #[inline(always)]
 fn clip(span: Span, image: i32, n: i32) -> Span {
     [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
 }
 
-/// The mask of a block with itself in the home image, where only pairs j > i count.
+/// Mask of a block with itself in the home image, in which only pairs j > i count.
 #[inline(always)]
 fn upper_triangle(cluster: usize) -> u32 {
     let first = cluster % 2 * CLUSTER;
     (0..CLUSTER).fold(0, |mask, row| mask | (0xfe << (first + row) & 0xff) << (row * BLOCK))
 }
 
-/// All chunks of a list.
+/// A pair list, in chunks.
 #[derive(Clone, Debug, Default)]
 pub struct PairList {
-    /// one chunk per [`CHUNK_BLOCKS`] blocks
+    /// chunks of [`CHUNK_BLOCKS`] blocks each
     pub chunks: Vec<ListChunk>,
     generation: u64,
 }
 
 impl PairList {
-    /// Allocate the chunks of a grid, before they are filled.
+    /// Allocates the chunks for a grid, before they are filled.
     pub fn resize(&mut self, grid: &Grid) {
         self.generation = grid.generation();
         self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
     }
 
-    /// Panic unless the list belongs to the current sorting of the grid: blocks of another may lie outside its arrays.
+    /// Panics unless the list belongs to the current sorting of the grid. Block numbers of another sorting may lie
+    /// outside its arrays.
     pub fn assert_of(&self, grid: &Grid) {
         assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
     }
 
-    /// The work partition: `parts` contiguous ranges of chunks of about equal work.
+    /// Partitions the work into `parts` contiguous ranges of chunks with about equal work.
     pub fn split(&self, parts: usize, ranges: &mut Vec<Range<usize>>) {
         let total: usize = self.chunks.iter().map(ListChunk::weight).sum();
         ranges.clear();
@@ -493,7 +497,7 @@ impl PairList {
         }
     }
 
-    /// Atom pairs computed, within the cutoff or not.
+    /// Number of atom pairs computed, within the cutoff or not.
     pub fn slots(&self) -> usize {
         self.chunks.iter().map(|chunk| 16 * chunk.vectors()).sum()
     }

@@ -1,36 +1,36 @@
 //! A smooth radial function as one polynomial in r², for SIMD levels that cannot hold tables in registers.
 //!
-//! A Coulomb function without its 1/r or 1/r³ is an entire function of r², which a polynomial of degree 10 to 18
-//! approximates over the whole range. In powers of u = centre − r² with the centre at 0.6 cutoff² the terms do not cancel:
-//! beyond the centre all have one sign (the function falls and so do all its derivatives in turn), and below it rounding
-//! errors are small relative to the singular part.
+//! A Coulomb function without its 1/r or 1/r³ is an entire function of r². A polynomial of degree 10 to 18
+//! approximates it over the whole range. In powers of u = centre − r², with the centre at 0.6 cutoff², the terms do
+//! not cancel: for r² beyond the centre all terms have the same sign (the function falls, and so do all its
+//! derivatives in turn), and below it rounding errors are small relative to the singular part.
 
 use super::table::interpolate;
 use std::f64::consts::PI;
 
-/// Coefficients that a kernel always evaluates.
+/// Number of coefficients that a kernel always evaluates.
 pub const FIRST_TERMS: usize = 11;
-/// Pairs of coefficients beyond these at most: degree 18.
+/// Maximum number of additional pairs of coefficients, for degree 18.
 const MOST_PAIRS: usize = 4;
-/// Where u = 0, as a fraction of the largest r².
+/// Position of u = 0, as a fraction of the largest r².
 const CENTRE: f64 = 0.6;
-/// Distances at which the error is measured.
+/// Number of distances at which the error is measured.
 const SAMPLES: usize = 400;
 
-/// Σ c_k u^k with u = centre − r².
+/// The polynomial Σ c_k u^k with u = centre − r².
 #[derive(Clone, Debug, Default)]
 pub struct Polynomial {
     /// r² at which u is zero, nm²
     pub centre: f32,
-    /// c₀ to c₁₀
+    /// coefficients c₀ to c₁₀
     pub first: [f32; FIRST_TERMS],
-    /// [c₁₂, c₁₁], [c₁₄, c₁₃] … in falling order; none for most functions
+    /// additional pairs of coefficients [c₁₂, c₁₁], [c₁₄, c₁₃] … in descending order; empty for most functions
     pub more: Vec<[f32; 2]>,
 }
 
 impl Polynomial {
     /// The shortest polynomial that approximates `function(r²)` to `tolerance`, relative to `scale(r²)`, for r² from
-    /// `lowest` to `largest`; the best one if none does.
+    /// `lowest` to `largest`. If none reaches the tolerance, the best one is returned.
     pub(super) fn fit(
         function: impl Fn(f64) -> f64,
         scale: impl Fn(f64) -> f64,
@@ -57,8 +57,8 @@ impl Polynomial {
         best.1
     }
 
-    /// Interpolation at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½, by their asymptotic
-    /// formula: errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
+    /// Interpolates at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½, by their asymptotic
+    /// formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
     fn through(function: impl Fn(f64) -> f64, largest: f64, pairs: usize) -> Self {
         let count = FIRST_TERMS + 2 * pairs;
         let node = |k: usize| {
@@ -101,11 +101,11 @@ mod tests {
     }
 
     const CUTOFF: f64 = 0.9;
-    /// As the tables (`super::super::table`).
+    /// Tolerance of forces, equal to that of the tables (`super::super::table`).
     const FORCE: f64 = 5e-6;
-    /// Sixteen roundings of 6·10⁻⁸.
+    /// Tolerance of energies: sixteen roundings of 6·10⁻⁸.
     const ENERGY: f64 = 1e-6;
-    /// The tolerance, and a tenth for errors between the samples of the fit.
+    /// Factor on the tolerance: a tenth more for errors between the samples of the fit.
     const WORST: f64 = 1.1;
 
     #[test]

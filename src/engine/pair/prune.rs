@@ -1,4 +1,4 @@
-//! Distance tests of whole blocks, and the pruning of a list by them.
+//! Distance tests of whole blocks, and pruning of a list by such tests.
 
 use super::grid::{BLOCK, Bounds, CLUSTER, Grid};
 use super::list::{Entry, ListChunk, MaskedPair, shift_image};
@@ -8,9 +8,10 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// A block with a pair nearer than this (nm) at pruning becomes masked; for masked blocks kernels clamp distances to the
-/// lowest of their tables, some 0.06 nm. It is shorter than hydrogen bonds, so that there are few such pairs, and long
-/// enough that no pair crosses the gap before the next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
+/// Distance (nm) below which a pair makes its block masked at pruning. For masked blocks kernels clamp distances to
+/// the lowest of their tables, some 0.06 nm. The distance is shorter than hydrogen bonds, so that there are few such
+/// pairs. It is long enough that no pair crosses the gap before the next pruning: at 300 K hydrogen moves 0.003 nm in
+/// 2 fs.
 pub(super) const CLOSE: f32 = 0.15;
 
 /// An i-cluster in registers, for distance tests against blocks.
@@ -18,16 +19,16 @@ pub(super) struct Probe<S: Simd> {
     x: [[S::F; 2]; 3],
     /// block centre plus lattice shift, nm
     pub(super) centre: [f32; 3],
-    /// nm²
+    /// squared radius, nm²
     pub(super) radius_squared: f32,
 }
 
 /// Cutoffs plus the buffer of the list, in nm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
-    /// Coulomb interactions
+    /// radius for Coulomb interactions
     pub coulomb: f64,
-    /// Lennard-Jones interactions
+    /// radius for Lennard-Jones interactions
     pub lj: f64,
 }
 
@@ -53,7 +54,7 @@ impl<S: Simd> Probe<S> {
         self.bits(first.min(second), self.radius_squared) != 0
     }
 
-    /// Squared distances (nm²) of the two vectors of atoms.
+    /// Squared distances (nm²) for the two vectors of atoms.
     #[inline(always)]
     fn distances(&self, grid: &Grid, packed: &[[f32; 24]], block: usize) -> [S::F; 2] {
         let there = &packed[block];
@@ -73,18 +74,18 @@ impl<S: Simd> Probe<S> {
         squares
     }
 
-    /// Pairs nearer than a distance: bit 8 i + j for atom i of the vector and j of the block.
+    /// Pairs closer than `limit`, as bits: bit 8 i + j for atom i of the vector and atom j of the block.
     #[inline(always)]
     fn bits(&self, r2: S::F, limit: f32) -> u16 {
         S::F::bits(r2.lt(S::F::splat(limit)))
     }
 }
 
-/// The bounds of an i-cluster in registers, for distance tests against those of blocks.
+/// The bounds of an i-cluster in registers, for distance tests against the bounds of blocks.
 pub(super) struct BoundsProbe<S: Simd> {
     low: [S::F; 3],
     high: [S::F; 3],
-    /// nm²
+    /// squared radius, nm²
     radius_squared: f32,
     /// only blocks with Lennard-Jones interactions count
     lj_only: bool,
@@ -101,8 +102,8 @@ impl<S: Simd> BoundsProbe<S> {
         BoundsProbe { low, high, radius_squared: squared(radius), lj_only }
     }
 
-    /// Writes the blocks whose bounds are within the radius to the start of `near`, and returns their number.
-    /// `near` has [`LANES`] elements more than there are blocks.
+    /// Writes the blocks whose bounds are within the radius to the start of `near`, and returns their number. `near`
+    /// has [`LANES`] more elements than there are blocks.
     #[inline(always)]
     pub(super) fn hits(&self, grid: &Grid, blocks: Range<usize>, near: &mut [u32]) -> usize {
         let mut count = 0;
@@ -132,12 +133,12 @@ impl<S: Simd> BoundsProbe<S> {
     }
 }
 
-/// The square of a radius, finite where there is no limit.
+/// The square of a radius; a finite number for an infinite radius.
 fn squared(radius: f64) -> f32 {
     (radius * radius).min(1e30) as f32
 }
 
-/// What pruning reads.
+/// Input of pruning.
 #[derive(Clone, Copy)]
 pub struct PruneInput<'a> {
     /// sorted atoms
@@ -152,8 +153,9 @@ pub struct PruneInput<'a> {
     pub reach: Reach,
 }
 
-/// Prune: copy the blocks of `outer` that are in reach now to `inner`, sorted into the ranges of [`Entry::plain`]. Masked
-/// blocks with exclusions stay: they are few, and exclusions must be corrected. Blocks with a close pair become masked.
+/// Prunes a chunk: copies the blocks of `outer` that are now within reach to `inner`, sorted into the ranges of
+/// [`Entry::plain`]. Masked blocks with exclusions are always copied: they are few, and exclusions must be corrected.
+/// Blocks with a close pair become masked.
 pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
     if input.reach.coulomb < input.reach.lj {
         dispatch(level, Prune::<true> { input, outer, inner });
@@ -162,7 +164,7 @@ pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner
     }
 }
 
-/// `FAR`: some blocks are within reach of Lennard-Jones interactions only.
+/// Kernel of pruning. `FAR`: some blocks are within reach of Lennard-Jones interactions only.
 struct Prune<'a, const FAR: bool> {
     input: PruneInput<'a>,
     outer: &'a ListChunk,
@@ -198,7 +200,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
                     masked.push(*pair);
                 }
             }
-            // one byte per atom of the cluster
+            // one byte for each atom of the cluster
             let lj_rows = lj_lanes[cluster / 2] >> (cluster % 2 * CLUSTER);
             let lj_rows = map([0, 1], |half| {
                 (0xff * u16::from(lj_rows >> (2 * half) & 1)) | (0xff00 * u16::from(lj_rows >> (2 * half + 1) & 1))
@@ -237,8 +239,9 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
     }
 }
 
-/// Writes the blocks in reach to `to[start..]`, class by class as in [`Entry::plain`], and returns the bounds. `classify` tells
-/// the blocks of each class among up to sixteen. Branchless: the class of a block is unpredictable.
+/// Writes the blocks within reach to `to[start..]`, class by class as in [`Entry::plain`], and returns the bounds.
+/// `classify` determines the blocks of each class among up to sixteen. Without branches, since the class of a block
+/// is unpredictable.
 #[inline(always)]
 #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
 fn sort_blocks<S: Simd, const FAR: bool>(

@@ -1,26 +1,27 @@
-//! Where the atoms of a [`Grid`](super::Grid) are: in the whole cell, or in and around one domain of it.
+//! The region whose atoms a [`Grid`](super::Grid) sorts: the whole cell, or one domain and its surroundings.
 //!
-//! A domain is a part of the cell between planes that are parallel to its faces. The atoms at home in it form zone 0; those that
-//! were fetched from domains further up along some of the divided directions form the zones whose bits are these directions. Of
-//! all domains that know both atoms of a pair, the one that is lowest along every divided direction computes it: there the zones
-//! have no bit in common (the eighth shell: Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
+//! A domain is a part of the cell between planes that are parallel to its faces. Its home atoms form zone 0. Halo
+//! atoms, fetched from domains further up along some of the divided directions, form the zones whose bits are these
+//! directions. Of all domains that know both atoms of a pair, the one that is lowest along every divided direction
+//! computes it: in this domain the zones have no bit in common (the eighth shell: Bowers, Dror & Shaw 2007,
+//! 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};
 
-/// Zones of a domain, at most.
+/// Maximum number of zones of a domain.
 pub const ZONES: usize = 8;
 
 /// The atoms in and around one domain, zone after zone.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
-    /// lower end along each lattice vector, as a fraction of it
+    /// lower end along each lattice vector, as a fraction of the vector
     pub low: [f64; 3],
-    /// upper end, atoms of other domains included
+    /// upper end including halo atoms, as a fraction of the vector
     pub high: [f64; 3],
-    /// directions along which there are several domains, so that no periodic images are taken
+    /// directions along which there are several domains, and therefore no periodic images
     pub divided: [bool; 3],
-    /// lattice image that each atom is taken from, as in [`Grid::images`](super::Grid::images)
+    /// lattice image from which each atom is taken, as in [`Grid::images`](super::Grid::images)
     pub images: Vec<[i32; 3]>,
     /// first atom of each zone, and the number of atoms at the end
     pub zone_starts: Vec<u32>,
@@ -37,23 +38,23 @@ impl Region {
         self.zone_starts.partition_point(|&start| start <= atom) - 1
     }
 
-    /// Atoms at home.
+    /// Number of home atoms.
     pub fn home(&self) -> usize {
         self.zone_starts[1] as usize
     }
 
-    /// The position (nm) of an atom in the image it is taken from.
+    /// Position (nm) of an atom in its image.
     pub fn wrapped(&self, cell: &PeriodicCell, positions: &[Vec3], atom: u32) -> Vec3 {
         positions[atom as usize] - cell.shift(self.images[atom as usize])
     }
 
-    /// Fractional coordinates as a part of the region's extent.
+    /// Fractional coordinates relative to the region's extent.
     pub(super) fn part(&self, s: Vec3) -> Vec3 {
         let [x, y, z] = [0, 1, 2].map(|k| (s.to_array()[k] - self.low[k]) / self.extent(k));
         vec3(x, y, z)
     }
 
-    /// As a fraction of a lattice vector.
+    /// Extent along a direction, as a fraction of the lattice vector.
     pub(super) fn extent(&self, direction: usize) -> f64 {
         self.high[direction] - self.low[direction]
     }

@@ -1,21 +1,22 @@
 //! Radial functions of r² as piecewise quartics that fit into registers.
 //!
-//! Four bins per octave of r² over eight octaves are 32 bins, found by the exponent and the two leading mantissa bits
-//! of r² (`Float::look_up`), each with a quartic in the exact offset u = r² − r²_bin. The relative error of the force of
-//! erfc(αr)/r is 5·10⁻⁶ at most, 2·10⁻⁶ RMS (`tests`); below the lowest bin the argument is clamped, which affects only
-//! overlapping atoms. SIMD levels without such registers evaluate a polynomial ([`Polynomial`]) and 1/r itself instead.
+//! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r²
+//! give the bin (`Float::look_up`). Each bin has a quartic in the exact offset u = r² − r²_bin. For erfc(αr)/r the
+//! relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Below the lowest bin the argument is
+//! clamped, which affects only overlapping atoms. SIMD levels without enough registers evaluate a polynomial
+//! ([`Polynomial`]) and 1/r itself instead.
 
 use super::Polynomial;
 use crate::simd::Tables;
 
 /// Bins per octave of r².
 const BINS_PER_OCTAVE: usize = 4;
-/// Octaves covered.
+/// Number of octaves covered.
 const OCTAVES: i32 = 8;
-/// Coefficients of a quartic.
+/// Number of coefficients of a quartic.
 const COEFFICIENTS: usize = 5;
 
-/// Anything that maps a distance (nm) to a value.
+/// A function of a distance (nm).
 pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 
 /// A radial function of r² in both forms that kernels evaluate: table and polynomial.
@@ -25,13 +26,14 @@ pub struct RadialTable {
     pub tables: Tables,
     /// lowest r² covered, nm²; smaller arguments must be raised to it
     pub lowest: f32,
-    /// the function less its singular part
+    /// the function minus its singular part
     pub smooth: Polynomial,
 }
 
 impl RadialTable {
-    /// Both forms of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to the polynomial, whose error is
-    /// at most `tolerance` relative to it, or relative to the largest value where there is no singular part.
+    /// Makes both forms of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to the polynomial, whose
+    /// error is at most `tolerance` relative to `singular(r)`, or relative to the largest value if there is no
+    /// singular part.
     pub fn new(function: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
         let top = (largest * largest).log2().ceil() as i32;
         let mut tables = Tables([[0.0; 32]; 5]);
@@ -104,8 +106,8 @@ pub(super) fn interpolate(function: impl Fn(f64) -> f64, nodes: &[f64]) -> Vec<f
 mod tests {
     use super::*;
 
-    /// Remainder of interpolating x^(−3/2) at five Chebyshev nodes of a bin of width w = x/4:
-    /// (3/2 · 5/2 · 7/2 · 9/2 · 11/2)/5! · (w/2)⁵/2⁴ = 5.2·10⁻⁶ relative, plus a few roundings of 6·10⁻⁸.
+    /// Tolerance: the remainder of interpolating x^(−3/2) at five Chebyshev nodes of a bin of width w = x/4, (3/2 ·
+    /// 5/2 · 7/2 · 9/2 · 11/2)/5! · (w/2)⁵/2⁴ = 5.2·10⁻⁶ relative, plus a few roundings of 6·10⁻⁸.
     const TOLERANCE: f64 = 5.5e-6;
 
     #[test]

@@ -1,4 +1,5 @@
-//! Lists against brute force: every pair of atoms, image by image, is listed where it must be, once, and nowhere else.
+//! Compares lists with brute force: every pair of atoms, in every image, is listed exactly once if it must be, and
+//! else not at all.
 
 use super::prune::CLOSE;
 use super::*;
@@ -10,8 +11,8 @@ use crate::vec3::{Vec3, vec3};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Distances from offsets within blocks and from multiples of the quantum carry a few roundings of coordinates up to
-/// 10 nm in `f32`, 5·10⁻⁷ nm each.
+/// Distances computed from offsets within blocks and from multiples of the quantum have a few roundings of
+/// coordinates up to 10 nm in `f32`, 5·10⁻⁷ nm each.
 const ROUNDING: f64 = 5e-6;
 /// Atoms per nm³: water, and a gas in which most blocks are nearly empty.
 const DENSITIES: [f64; 2] = [100.0, 4.0];
@@ -35,7 +36,7 @@ struct Case {
     positions: Vec<Vec3>,
     exclusions: Exclusions,
     has_lj: Vec<bool>,
-    /// atoms without charge that are kept apart
+    /// uncharged atoms that are kept in the second section
     apart: Vec<bool>,
     cutoff: f64,
     outer: f64,
@@ -43,7 +44,7 @@ struct Case {
 }
 
 impl Case {
-    /// Molecules of up to three atoms at random places, in any image, all pairs inside excluded.
+    /// Molecules of up to three atoms at random positions, in any image, with all pairs inside a molecule excluded.
     fn new(shape: Shape, atoms: usize, density: f64, seed: u64) -> Self {
         let mut random = Stream::new(seed, Purpose::Test, 0, 0);
         let mut between = |low, high| random.between(low, high);
@@ -57,7 +58,8 @@ impl Case {
             }
         };
         let cell = (!matches!(shape, Shape::Vacuum)).then_some(frame);
-        // as in a run: no atom meets its own image within the cutoff, but lists reach so far that some pairs have two
+        // as in a run: no atom sees its own image within the cutoff, but lists reach so far that some pairs have two
+        // images
         let limit = cell.map_or(f64::INFINITY, |cell| cell.max_cutoff());
         let cutoff = (0.9 * limit).min(0.9);
         let arm = (0.25 * cutoff).min(0.1);
@@ -85,7 +87,7 @@ impl Case {
         }
     }
 
-    /// The same with every second of the atoms with Lennard-Jones interactions without a charge.
+    /// Removes the charge from every second atom that has Lennard-Jones interactions.
     fn with_uncharged(self) -> Self {
         Case { apart: (0..self.positions.len()).map(|i| i % 6 == 0).collect(), ..self }
     }
@@ -110,7 +112,7 @@ fn key(i: u32, j: u32, image: [i32; 3]) -> Key {
     if i < j || i == j && image <= opposite { ([i, j], image) } else { ([j, i], opposite) }
 }
 
-/// How often a pair is listed as interacting and as excluded.
+/// How often each pair is listed as interacting and as excluded.
 type Listed = HashMap<Key, [u32; 2]>;
 
 /// All atom pairs of a list, with or without the blocks within reach of Lennard-Jones interactions only.
@@ -160,8 +162,8 @@ fn listed(grid: &Grid, list: &PairList, has_lj: &[bool], far: bool) -> Listed {
     found
 }
 
-/// Visits every pair of atoms nearer than `radius` with its distance, in every image. Nearer than the third row of a
-/// reduced cell is long, pairs of wrapped positions meet in the images tried here.
+/// Visits every pair of atoms closer than `radius` with its distance, in every image. For radii below the length of
+/// the third row of a reduced cell, the images tried here include all such pairs of wrapped positions.
 fn each_near(case: &Case, grid: &Grid, radius: f64, mut visit: impl FnMut(Key, f64)) {
     let shift = |image| case.cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
     let reach = if case.cell.is_some() { [2, 1, 1] } else { [0; 3] };
@@ -183,7 +185,7 @@ fn each_near(case: &Case, grid: &Grid, radius: f64, mut visit: impl FnMut(Key, f
     }
 }
 
-/// The list must hold each pair within reach once, and none twice, wherever it is.
+/// Checks that the list holds each pair within reach once, and no pair twice.
 fn check_list(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
     let found = listed(grid, list, &case.has_lj, false);
     for (&([i, j], image), times) in &found {
@@ -217,14 +219,14 @@ fn check_list(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
     });
 }
 
-/// Offsets of all slots.
+/// Packs the offsets of all slots.
 fn pack(grid: &Grid, positions: &[Vec3]) -> Vec<[f32; 24]> {
     let mut packed = vec![[0.0; 24]; grid.blocks()];
     packed.iter_mut().enumerate().for_each(|(block, to)| grid.pack_block(block, positions, to));
     packed
 }
 
-/// The outer list.
+/// Searches the outer list.
 fn search(case: &Case, grid: &Grid, level: Level) -> PairList {
     let (packed, mut outer) = (pack(grid, &case.positions), PairList::default());
     outer.resize(grid);
@@ -249,7 +251,7 @@ fn search(case: &Case, grid: &Grid, level: Level) -> PairList {
     outer
 }
 
-/// Search the outer list, move the atoms as far as the lists allow, and prune; both lists are checked.
+/// Searches the outer list, moves the atoms as far as the lists allow, and prunes. Checks both lists.
 fn check_case(case: &Case, level: Level, seed: u64) {
     let (cell, mut grid) = (case.cell.as_ref(), Grid::default());
     grid.build(cell, &case.positions, &case.has_lj, &case.apart);
@@ -260,7 +262,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
     check_list(case, &grid, &outer, Reach { coulomb: case.outer, lj: case.outer });
 
     let mut random = Stream::new(seed, Purpose::Test, 1, 0);
-    // without a cutoff nothing limits them
+    // without a cutoff nothing limits the displacements
     let reach = if case.outer.is_finite() { 0.5 * (case.outer - case.inner) } else { 0.1 };
     let mut moved = case.clone();
     for r in &mut moved.positions {
@@ -273,7 +275,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         lj_lanes[slot / BLOCK] |= u8::from(atom != NO_ATOM && case.has_lj[atom as usize]) << (slot % BLOCK);
     }
     for nearer in [1.0, 0.8] {
-        // without a cutoff there is none to be nearer
+        // without a cutoff both interactions have an infinite reach
         let coulomb = if case.inner.is_finite() { nearer * case.inner } else { case.inner };
         let reach = Reach { coulomb, lj: case.inner };
         let input = PruneInput { grid: &grid, packed: &packed, cell, lj_lanes: &lj_lanes, reach };
@@ -287,12 +289,12 @@ fn check_case(case: &Case, level: Level, seed: u64) {
     }
 }
 
-/// A few atoms make exceptions with some others.
+/// Gives some atoms exceptions with some others.
 fn mark(atom: u32) -> Marks {
     Marks { keys: u32::from(atom % 50 == 7), partners: u32::from(atom % 5 == 1) }
 }
 
-/// All exceptions are in blocks that are marked so.
+/// Checks that all exceptions are in blocks that are marked for them.
 fn check_exceptions(grid: &Grid, list: &PairList) {
     let mut rest = list.clone();
     for chunk in &mut rest.chunks {
@@ -305,7 +307,7 @@ fn check_exceptions(grid: &Grid, list: &PairList) {
     }
 }
 
-/// Blocks without masks are for pairs that are not close.
+/// Checks that blocks without masks hold no close pairs.
 fn check_plain(case: &Case, grid: &Grid, list: &PairList) {
     let mut plain = list.clone();
     plain.chunks.iter_mut().flat_map(|chunk| &mut chunk.entries).for_each(|entry| entry.masked = [0; 2]);
@@ -315,7 +317,7 @@ fn check_plain(case: &Case, grid: &Grid, list: &PairList) {
     }
 }
 
-/// A case is checked on every level, or on one of them where brute force takes long.
+/// Levels on which a case is checked: all, or a single one if brute force takes long.
 fn levels(atoms: usize, index: usize) -> Vec<Level> {
     let all = Level::available();
     if atoms < 100 { all } else { vec![all[index % all.len()]] }
@@ -348,7 +350,7 @@ fn lists_with_atoms_apart_hold_every_pair_that_interacts() {
 #[test]
 fn charges_do_not_meet_uncharged_atoms_of_four_site_water() {
     let case = Case::new(Shape::Cube, 1000, DENSITIES[0], 1);
-    // sites in turn: oxygen, charges
+    // a repeating sequence of sites: an oxygen, then charges
     let case = Case { has_lj: (0..1000).map(|i| i % 4 == 0).collect(), ..case };
     let case = Case { apart: case.has_lj.clone(), ..case };
     check_case(&case, Level::detect(), 1);

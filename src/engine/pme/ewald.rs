@@ -1,4 +1,4 @@
-//! The plain Ewald sum in double precision, to which PME converges. For validation, on small systems.
+//! The plain Ewald sum in double precision, to which PME converges. For validation on small systems.
 
 use std::f64::consts::{PI, TAU};
 
@@ -12,10 +12,10 @@ use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
 /// Electrostatic energy (kJ/mol) and forces (kJ/mol/nm) of point charges (e) in a periodic cell with conducting
-/// surroundings, every pair counted; `tolerance` is the relative size of the largest terms left out.
+/// surroundings, including every pair. `tolerance` is the relative size of the largest omitted terms.
 ///
-/// The direct sum runs over minimum images up to the cell's largest cutoff r_c, so α = x/r_c with exp(−x²) = `tolerance`,
-/// and the reciprocal sum over |m| < α x/π. Cost N² + N · (number of wave vectors).
+/// The direct sum runs over minimum images up to the cell's largest cutoff r_c, so α = x/r_c with exp(−x²) =
+/// `tolerance`. The reciprocal sum runs over |m| < α x/π. Cost: N² + N · (number of wave vectors).
 pub fn ewald(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64], tolerance: f64) -> (f64, Vec<Vec3>) {
     let x = (-tolerance.ln()).sqrt();
     let cutoff = cell.max_cutoff();

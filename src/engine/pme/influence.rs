@@ -7,11 +7,12 @@ use crate::cell::PeriodicCell;
 use crate::system::PmeParameters;
 use crate::vec3::Vec3;
 
-/// A squared modulus of the spline's transform below this is zero up to rounding: odd orders vanish at half an even grid.
-/// The mean of its neighbours is used instead, as in other codes; the Gaussian makes the term negligible.
+/// Threshold for the squared modulus of the spline's transform, below which it counts as zero: odd orders vanish at
+/// half an even grid. The mean of its neighbours is used instead, as in other codes. The Gaussian makes the term
+/// negligible.
 const VANISHING_MODULUS: f64 = 1e-7;
 
-/// The part of the influence function that depends on α, grid and order but not on the cell.
+/// The part of the influence function that depends on α, grid and order, but not on the cell.
 #[derive(Clone, Debug)]
 pub struct Influence {
     grid: [usize; 3],
@@ -24,17 +25,17 @@ pub struct Influence {
 /// The influence function at one wave vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
-    /// m in 1/nm
+    /// wave vector m, 1/nm
     pub wave: Vec3,
-    /// G in units of the [`MeshPotential`]: the transform of the potential is G times that of the charges, the energy
-    /// ½ G |S|²
+    /// G in units of the [`MeshPotential`]: the transform of the potential is G times the transform of the charges,
+    /// and the energy is ½ G |S|²
     pub green: f64,
-    /// f in nm²: the virial is the energy times (δ − f m⊗m)
+    /// virial factor f, nm²: the virial is the energy times (δ − f m⊗m)
     pub virial: f64,
 }
 
 impl Influence {
-    /// For given α, grid and order.
+    /// Prepares the influence function for given α, grid and order.
     pub fn new(parameters: &PmeParameters, potential: MeshPotential) -> Self {
         let knots = knots(parameters.order);
         Self {
@@ -45,30 +46,30 @@ impl Influence {
         }
     }
 
-    /// 1/|b(k)|² along direction 0, 1, 2, for k = 0 … K − 1.
+    /// Inverse squared moduli 1/|b(k)|² along direction 0, 1, 2, for k = 0 … K − 1.
     pub fn inverse_moduli(&self, direction: usize) -> &[f64] {
         &self.inverse_moduli[direction]
     }
 
-    /// What is summed.
+    /// The potential that is summed.
     pub fn potential(&self) -> MeshPotential {
         self.potential
     }
 
-    /// The Gaussian's α, 1/nm.
+    /// The splitting parameter α, 1/nm.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// Index `k` along direction 0, 1, 2; those beyond half the grid stand for negative ones.
+    /// Signed wave number for index `k` along direction 0, 1, 2: indices beyond half the grid are negative.
     #[inline(always)]
     pub fn signed(&self, direction: usize, k: usize) -> f64 {
         let points = self.grid[direction];
         if 2 * k < points { k as f64 } else { k as f64 - points as f64 }
     }
 
-    /// Element `k` of the transform, with `reciprocal` from [`reciprocal_rows`] and `volume` of the same cell (nm³):
-    /// [`MeshPotential::transform`] times |b|²/V.
+    /// Element `k` of the influence function: [`MeshPotential::transform`] times |b|²/V. `reciprocal` from
+    /// [`reciprocal_rows`] and `volume` (nm³) belong to the same cell.
     pub fn element(&self, reciprocal: &[Vec3; 3], volume: f64, k: [usize; 3]) -> Element {
         let along = |d: usize| reciprocal[d] * self.signed(d, k[d]);
         let wave = along(0) + along(1) + along(2);
@@ -86,7 +87,7 @@ pub fn reciprocal_rows(cell: &PeriodicCell) -> [Vec3; 3] {
     [b.cross(c) / volume, c.cross(a) / volume, a.cross(b) / volume]
 }
 
-/// M_n(1) … M_n(n − 1).
+/// Spline values M_n(1) … M_n(n − 1).
 fn knots(order: usize) -> Vec<f64> {
     fn at<const N: usize>() -> Vec<f64> {
         spline::<f64, N>(0.0).0[..N - 1].to_vec()
@@ -104,7 +105,7 @@ fn inverse_moduli(knots: &[f64], points: usize) -> Vec<f64> {
     let modulus = |k: usize| {
         let (mut re, mut im) = (0.0, 0.0);
         for (j, weight) in knots.iter().enumerate() {
-            // reduced first, so that the angle keeps its digits on large grids
+            // the product is reduced first, so that the angle keeps its digits on large grids
             let angle = TAU * ((j * k) % points) as f64 / points as f64;
             re += weight * angle.cos();
             im += weight * angle.sin();

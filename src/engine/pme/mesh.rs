@@ -1,4 +1,4 @@
-//! RMS error of forces interpolated on a grid against the Ewald sum.
+//! RMS error of forces interpolated on a grid, relative to the Ewald sum.
 
 use std::f64::consts::{PI, TAU};
 
@@ -8,29 +8,30 @@ use crate::units::COULOMB;
 /// Mean squared errors of the mesh force, per squared charges.
 ///
 /// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ −
-/// (m+n′K)·r₁]} with Ĝ the Ewald factor, u_n the transform of the spline at the n-th alias of m, sinc(m/K + n) to the
-/// power of the order, and S = Σ u_n (the interpolation's denominator); only n = n′ = 0 with weight 1 is right. The
-/// mean square over both positions of the force error, with the sources weighted by their structure factor, is a sum
-/// over m of products of one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm & Holm; it is taken here over
-/// a box of [`BOX`] points, since per volume it only depends on α and the spacings. The self-force, its n − n′ = ±1
-/// part, is kept apart.
+/// (m+n′K)·r₁]}. Ĝ is the Ewald factor, u_n the transform of the spline at the n-th alias of m, sinc(m/K + n) to the
+/// power of the order, and S = Σ u_n (the interpolation's denominator). The exact potential has only the term n = n′
+/// = 0 with weight 1. The mean square of the force error over both positions, with sources weighted by their
+/// structure factor, is a sum over m of products of one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm
+/// & Holm. The sum is taken over a box of [`BOX`] points, since per volume it depends only on α and the spacings. The
+/// self-force, its n − n′ = ±1 part, is stored separately.
 pub(super) struct MeshError {
-    /// pairs: (kJ/mol/nm)² nm³/e⁴
+    /// error of pairs: (kJ/mol/nm)² nm³/e⁴
     pub(super) pair: f64,
-    /// self-force: (kJ/mol/nm)²/e⁴
+    /// error of the self-force: (kJ/mol/nm)²/e⁴
     pub(super) own: f64,
 }
 
-/// Points of the box, odd so that no wave vector lies on the edge of the zone, where odd orders have S = 0. With
-/// α·spacing ≥ 0.1 the Gaussian spans at least one wave vector and the sums stand for integrals to a few per cent.
+/// Points of the box along each axis. The number is odd so that no wave vector lies on the edge of the zone, where
+/// odd orders have S = 0. With α·spacing ≥ 0.1 the Gaussian spans at least one wave vector and the sums approximate
+/// integrals to a few per cent.
 const BOX: i32 = 25;
-/// Aliases taken into account on each side; the next one is smaller by (3/4)^(2·order).
+/// Number of aliases on each side. The next alias is smaller by (3/4)^(2·order).
 const ALIASES: i32 = 3;
 
-/// One-dimensional sums at one wave number.
+/// Sums along one dimension at a wave number.
 #[derive(Clone, Copy)]
 struct Line {
-    /// m, 1/nm
+    /// wave number m, 1/nm
     wave: f64,
     /// Σ u_n²/S²
     square: f64,
@@ -70,7 +71,7 @@ impl MeshError {
         for (i, a) in lines[0].iter().enumerate() {
             for (j, b) in lines[1].iter().enumerate() {
                 for (k, c) in lines[2].iter().enumerate() {
-                    // ±k of each axis are alike
+                    // wave vectors ±k along each axis have equal sums
                     let copies = [i, j, k].iter().map(|&k| if k == 0 { 1.0 } else { 2.0 }).product::<f64>();
                     let squared = a.wave * a.wave + b.wave * b.wave + c.wave * c.wave;
                     if squared == 0.0 {
@@ -94,12 +95,13 @@ impl MeshError {
         Self { pair: pair * volume, own }
     }
 
-    /// Squared error in units of (2π Ĝ)² of a wave vector that the grid represents. Sources at their own wave vector are
-    /// weighted with the structure factor `charge`, sources at an alias, shorter than any molecule, as uncorrelated.
+    /// Squared error in units of (2π Ĝ)² of a wave vector that the grid represents. Sources at their own wave vector
+    /// are weighted with the structure factor `charge`. Sources at an alias, whose wavelength is shorter than any
+    /// molecule, are uncorrelated.
     fn inside(a: &Line, b: &Line, c: &Line, squared: f64, charge: f64) -> f64 {
         let (product, own) = (a.square * b.square * c.square, a.own * b.own * c.own);
         let slopes = a.slope * b.square * c.square + a.square * b.slope * c.square + a.square * b.square * c.slope;
-        // differences of nearly equal numbers when the grid is fine
+        // differences of nearly equal numbers on fine grids
         let right_source = (slopes * own - 2.0 * own * squared + squared).max(0.0);
         let aliased_source = slopes * (product - own).max(0.0);
         charge * right_source + aliased_source

@@ -11,22 +11,26 @@ use crate::term::{ReactionField, Special, reaction_field};
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// Where only a spacing is given, α makes the direct-space potential erfc(αr)/r this small, relative to 1/r, at the cutoff.
+/// Value of erfc(αr) at the cutoff from which α follows if only a grid spacing is given: the direct-space potential
+/// erfc(αr)/r relative to 1/r.
 pub const SPACING_TOLERANCE: f64 = 1e-5;
 
-/// The same of r⁻⁶ in LJ-PME, where attraction is weak at the cutoff; as GROMACS (`ewald-rtol-lj`).
+/// Value of g(βr) at the cutoff from which β of LJ-PME follows if only a grid spacing is given: the direct-space
+/// potential relative to r⁻⁶. It may be larger than for Coulomb, since the attraction is weak at the cutoff; the
+/// value of GROMACS (`ewald-rtol-lj`).
 pub const LJ_SPACING_TOLERANCE: f64 = 1e-3;
 
-/// More grid points than this (8 GiB in single precision) are refused as a mistake.
+/// Maximum number of grid points (8 GiB in single precision). Larger grids are refused as a mistake.
 const MAX_POINTS: usize = 1 << 31;
 
-/// α (1/nm) with erfc(α · cutoff) = `tolerance`, cutoff in nm.
+/// Splitting parameter α (1/nm) with erfc(α · cutoff) = `tolerance`, cutoff in nm.
 pub fn alpha_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
     // erfc falls monotonically from 1 to below the smallest number at 27
     bisect(0.0, 27.0, |x| Special::erfc(x) > tolerance) / cutoff
 }
 
-/// β (1/nm) of LJ-PME with g(β · cutoff) = `tolerance`, g(x) = (1 + x² + x⁴/2) exp(−x²), cutoff in nm.
+/// Splitting parameter β (1/nm) of LJ-PME with g(β · cutoff) = `tolerance`, g(x) = (1 + x² + x⁴/2) exp(−x²), cutoff
+/// in nm.
 pub fn beta_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
     let left = |x: f64| (1.0 + x * x + 0.5 * x.powi(4)) * (-x * x).exp();
     bisect(0.0, 27.0, |x| left(x) > tolerance) / cutoff
@@ -34,7 +38,7 @@ pub fn beta_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
 
 /// The point between `low` and `high` up to which `holds` is true.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    // each halving gives one bit of the 53 of an f64
+    // each bisection gives one bit of the 53 of an f64
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
         if holds(middle) { low = middle } else { high = middle }
@@ -42,10 +46,11 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// The smallest even number of grid points ≥ `minimum` whose only prime factors are 2, 3, 5 and 7, but 7 only once and not
-/// without 5: the transforms of 70 and 98 points take as long as those of the 72 and 100 that follow. Among the others the
-/// measured cost falls nowhere from one to the next by more than its scatter, so the smallest is the cheapest; a factor of
-/// 11 or 13 costs more than the step to the next of them.
+/// Number of grid points, at least `minimum`: the smallest even number whose only prime factors are 2, 3, 5 and 7,
+/// with 7 at most once and only together with 5. Transforms of 70 and 98 points take as long as those of the
+/// following 72 and 100. Among the other sizes the measured cost never falls from one to the next by more than its
+/// scatter, so that the smallest is the cheapest. A factor of 11 or 13 costs more than the step to the next of these
+/// sizes.
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5] {
@@ -63,7 +68,7 @@ pub fn good_size(minimum: usize) -> usize {
     size
 }
 
-/// Refuses parameters with which the sums are not defined or cannot be held in memory.
+/// Refuses parameters for which the sums are not defined or do not fit into memory.
 pub fn check(parameters: &PmeParameters) -> Result<(), Problem> {
     let PmeParameters { alpha, grid, order } = *parameters;
     check_order(order)?;
@@ -114,22 +119,22 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
         Problem::new(format!("a PME grid with {spacing} nm between points is too fine for this cell"))
             .help("ask for a larger spacing or force error")
     };
-    // also refuses NaN
+    // the negated comparison also refuses NaN
     if !(spacing > 0.0 && wanted.iter().product::<f64>() <= MAX_POINTS as f64) {
         return Err(too_fine());
     }
     Ok(wanted.map(|points| good_size((points as usize).max(order))))
 }
 
-/// Orders among which there is a choice.
+/// Spline orders to choose from.
 pub(super) const CHOICES: [usize; 3] = [4, 5, 6];
-/// Orders with the clock cycles per atom that spreading and gathering take together, measured on Zen 4 in single
+/// Spline orders with the clock cycles per atom for spreading and gathering together, measured on Zen 4 in single
 /// precision. From order 4 to 5 rows grow from four floats to eight.
 const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
-/// Clock cycles per grid point for both transforms and the influence function, as long as the grid fits into a cache of
-/// 1 MiB, and for each doubling beyond [`CACHED_POINTS`]; measured between 40³ and 192³ points.
+/// Clock cycles per grid point for both transforms and the influence function: for grids that fit into a cache of 1
+/// MiB, and in addition for each doubling beyond [`CACHED_POINTS`]. Measured between 40³ and 192³ points.
 const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
-/// log₂ of the points of a grid that fits.
+/// Base-2 logarithm of the largest number of grid points that fits into the cache.
 const CACHED_POINTS: f64 = 17.0;
 
 /// Clock cycles of one PME evaluation, summed over threads: the cost model for the choice of order and grid.
@@ -150,26 +155,26 @@ pub struct ErrorEstimate {
 }
 
 impl ErrorEstimate {
-    /// Both together; they are independent.
+    /// Total of both errors, which are independent.
     pub fn total(&self) -> f64 {
         self.direct.hypot(self.reciprocal)
     }
 }
 
-/// Model of the force error of PME: depends on the cell, the cutoff, the charges and their correlations.
+/// Model of the force error of PME. It depends on the cell, the cutoff, the charges and their correlations.
 pub struct ErrorModel {
     pub(super) cell: PeriodicCell,
     cutoff: f64,
     atoms: f64,
-    /// Σ q²
+    /// sum of squared charges Σ q², e²
     second: f64,
-    /// Σ q⁴
+    /// sum of fourth powers Σ q⁴, e⁴
     fourth: f64,
     structure: ChargeStructure,
 }
 
 impl ErrorModel {
-    /// For a direct-space cutoff in nm.
+    /// Makes a model for a direct-space cutoff in nm.
     pub fn new(cell: &PeriodicCell, cutoff: f64, charges: &[f64], structure: ChargeStructure) -> Self {
         let sum = |power| charges.iter().map(|q| q.powi(power)).sum::<f64>();
         Self { cell: *cell, cutoff, atoms: charges.len() as f64, second: sum(2), fourth: sum(4), structure }
@@ -185,8 +190,8 @@ impl ErrorModel {
         }
     }
 
-    /// For uncorrelated charges that of Kolafa & Perram, Mol. Simul. 9, 351 (1992), 2 C Σq² (N V r_c)^{−1/2}
-    /// exp(−α²r_c²), but with the integral over the neglected forces evaluated exactly.
+    /// Direct-space error. For uncorrelated charges it is that of Kolafa & Perram, Mol. Simul. 9, 351 (1992), 2 C Σq²
+    /// (N V r_c)^{−1/2} exp(−α²r_c²), but with the integral over the neglected forces evaluated exactly.
     pub(super) fn direct(&self, alpha: f64, cutoff: f64) -> f64 {
         let square = self.structure.neglected_force_square(alpha, cutoff);
         COULOMB * self.second * (square / (self.atoms.max(1.0) * self.cell.volume())).sqrt()
@@ -203,18 +208,18 @@ impl ErrorModel {
         Ok(self.cheapest(self.choices(force_error)?))
     }
 
-    /// The one that takes the fewest [`cycles`].
+    /// The choice that takes the fewest [`cycles`].
     pub fn cheapest(&self, choices: [PmeParameters; 3]) -> PmeParameters {
         let [first, others @ ..] = choices;
         let cost = |parameters: &PmeParameters| cycles(self.atoms, parameters);
         others.into_iter().fold(first, |best, other| if cost(&other) < cost(&best) { other } else { best })
     }
 
-    /// The coarsest grids of order 4, 5 and 6 whose expected RMS force error is at most `force_error` (kJ/mol/nm): α from
-    /// the direct part, grid from the reciprocal part of [`allowed`].
+    /// The coarsest grids of order 4, 5 and 6 whose expected RMS force error is at most `force_error` (kJ/mol/nm). α
+    /// follows from the direct part of [`allowed`], the grid from its reciprocal part.
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
         let ErrorEstimate { direct: allowed_direct, reciprocal: allowed_reciprocal } = allowed(force_error);
-        // from a Gaussian as wide as the cutoff to forces beyond it that are below the rounding of f64
+        // range from a Gaussian as wide as the cutoff to forces beyond the cutoff that are below the rounding of f64
         let alpha =
             bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > allowed_direct) / self.cutoff;
         if !(allowed_direct > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * allowed_direct) {
@@ -223,7 +228,7 @@ impl ErrorModel {
         }
         let choice = |order| {
             let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= allowed_reciprocal;
-            // the error grows with α·spacing; below 0.02 rounding takes over, above 2 no wave vector is left
+            // the error grows with α·spacing; below 0.02 rounding dominates, above 2 no wave vector is left
             let spacing = bisect_coarse(0.02f64.ln(), 2f64.ln(), fits).exp() / alpha;
             Ok(PmeParameters { alpha, grid: grid_for_spacing(&self.cell, spacing, order)?, order })
         };
@@ -231,7 +236,7 @@ impl ErrorModel {
         Ok([four?, five?, six?])
     }
 
-    /// The errors that correspond to a grid spacing of `spacing` nm, with α as in [`parameters_for_spacing`].
+    /// Errors that correspond to a grid spacing of `spacing` nm, with α as in [`parameters_for_spacing`].
     pub fn named_by_spacing(&self, spacing: f64, order: usize) -> ErrorEstimate {
         let alpha = alpha_for_tolerance(self.cutoff, SPACING_TOLERANCE);
         let reciprocal = self.reciprocal(alpha, [spacing; 3], order);
@@ -239,20 +244,20 @@ impl ErrorModel {
     }
 }
 
-/// How a force error (kJ/mol/nm) is divided: the direct sum gets the fraction [`DIRECT_FRACTION`].
+/// Allowed errors of both sums for a force error (kJ/mol/nm). The direct sum gets the fraction [`DIRECT_FRACTION`].
 pub fn allowed(force_error: f64) -> ErrorEstimate {
     let reciprocal = force_error * (1.0 - DIRECT_FRACTION * DIRECT_FRACTION).sqrt();
     ErrorEstimate { direct: force_error * DIRECT_FRACTION, reciprocal }
 }
 
-/// Fraction of the allowed error for the direct sum. The mesh's error is nearly that of another smooth potential and
-/// conserves energy; the direct sum's is a force that is truncated at the cutoff, and pairs that lists miss heat the system
-/// in proportion: with pair lists without lookahead, DHFR at 0.9 nm and 2 fs drifted by 0.049 kT/ns per degree of freedom
-/// where the direct error is 0.096 kJ/mol/nm, by 0.020 where it is 0.041. A twentieth of the default error is 0.024, for a
-/// grid some per cent finer.
+/// Fraction of the allowed error for the direct sum. The mesh error is nearly that of another smooth potential and
+/// conserves energy. The error of the direct sum is a force that is truncated at the cutoff, and pairs that lists
+/// miss heat the system in proportion: with pair lists without lookahead, DHFR at 0.9 nm and 2 fs drifted by 0.049
+/// kT/ns per degree of freedom with a direct error of 0.096 kJ/mol/nm, and by 0.020 with an error of 0.041. A
+/// twentieth of the default error is 0.024, for a grid that is finer by some per cent.
 const DIRECT_FRACTION: f64 = 0.05;
 
-/// As [`bisect`], to 10⁻³: grids are rounded far more coarsely.
+/// Bisection as in [`bisect`], to a precision of 10⁻³, since grids are rounded far more coarsely.
 pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     while high - low > 1e-3 {
         let middle = 0.5 * (low + high);
@@ -261,13 +266,14 @@ pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> 
     low
 }
 
-/// Atoms in the sample of [`sample_force_rms`]: the RMS of 3 · 512 components is accurate to some per cent.
+/// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to some per cent.
 const SAMPLE: usize = 512;
-/// The golden ratio's fraction: multiples of it fill the unit interval evenly and do not correlate with molecule sizes.
+/// Fractional part of the golden ratio. Its multiples fill the unit interval evenly and do not correlate with
+/// molecule sizes.
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
-/// RMS electrostatic force (kJ/mol/nm) on a sample of atoms, spread evenly over the system, within a conducting
-/// reaction field: the scale that turns a relative force error into an absolute one. Deterministic.
+/// RMS electrostatic force (kJ/mol/nm) on a sample of atoms, spread evenly over the system, with a conducting
+/// reaction field. This scale turns a relative force error into an absolute one. Deterministic.
 pub fn sample_force_rms(
     cell: &PeriodicCell,
     positions: &[Vec3],
@@ -333,7 +339,7 @@ mod tests {
         let (loose, tight) = (choose(1.0), choose(0.01));
         assert!(tight.alpha > loose.alpha && tight.grid[0] > loose.grid[0], "{loose:?} {tight:?}");
         for (parameters, target) in [(loose, 1.0), (tight, 0.01)] {
-            // α is found to 10⁻³
+            // α has a precision of 10⁻³
             assert!(model.estimate(&parameters).total() <= target * 1.02);
         }
     }
@@ -345,7 +351,7 @@ mod tests {
         let model = ErrorModel::new(&cell, 0.9, &charges, ChargeStructure::uncorrelated());
         let published =
             |alpha: f64| 2.0 * COULOMB * 250.0 / (1000.0 * 125.0 * 0.9f64).sqrt() * (-(alpha * 0.9f64).powi(2)).exp();
-        // their formula is the leading order in 1/(αr_c)²
+        // the formula of Kolafa and Perram is the leading order in 1/(αr_c)²
         for alpha in [3.0, 4.0] {
             assert!((model.direct(alpha, 0.9) / published(alpha) - 1.0).abs() < 0.1, "{alpha}");
         }

@@ -1,4 +1,4 @@
-//! What a mesh sums: Coulomb interactions, or dispersion (LJ-PME).
+//! The interaction summed by a mesh: Coulomb, or dispersion (LJ-PME).
 
 use std::f64::consts::PI;
 
@@ -8,10 +8,11 @@ use crate::units::COULOMB;
 /// An interaction that is summed over all images, smooth at r = 0 by the Ewald splitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeshPotential {
-    /// C q_i q_j erf(αr)/r, charges in e
+    /// Coulomb: C q_i q_j erf(αr)/r, charges in e
     Coulomb,
-    /// −c_i c_j (1 − g(αr))/r⁶ with g(x) = (1 + x² + x⁴/2) exp(−x²) and c = √c6 in kJ^½/mol^½ nm³ in place of charges (Essmann et
-    /// al., J. Chem. Phys. 103, 8577 (1995), §IV; Wennberg et al., J. Chem. Theory Comput. 9, 3527 (2013))
+    /// dispersion: −c_i c_j (1 − g(αr))/r⁶ with g(x) = (1 + x² + x⁴/2) exp(−x²), and c = √c6 in kJ^½/mol^½ nm³
+    /// instead of charges (Essmann et al., J. Chem. Phys. 103, 8577 (1995), §IV; Wennberg et al., J. Chem. Theory
+    /// Comput. 9, 3527 (2013))
     Dispersion,
 }
 
@@ -24,9 +25,9 @@ impl MeshPotential {
         }
     }
 
-    /// The Fourier transform T at m² = `squared` (1/nm²), with its [`gaussian`].
+    /// The Fourier transform T at m² = `squared` (1/nm²). `gaussian` is the value of [`gaussian`] there.
     ///
-    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, where the plasma term takes its place.
+    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, which the plasma term replaces.
     /// Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b).
     #[inline(always)]
     pub fn transform(self, squared: f64, gaussian: f64, alpha: f64) -> f64 {
@@ -37,9 +38,10 @@ impl MeshPotential {
         }
     }
 
-    /// f (nm²) of the virial T (δ − f m⊗m) at m² = `squared` (1/nm²): −2 dT/d(m²)/T.
+    /// The factor f (nm²) of the virial T (δ − f m⊗m) at m² = `squared` (1/nm²): −2 dT/d(m²)/T.
     ///
-    /// Coulomb: f = 2(1 + b²)/m², zero at m = 0. Dispersion: f = −t′(b)/t(b) b/m² = 6 (π/α)² [exp(−b²) − √π b erfc(b)]/t(b).
+    /// Coulomb: f = 2(1 + b²)/m², zero at m = 0. Dispersion: f = −t′(b)/t(b) b/m² = 6 (π/α)² [exp(−b²) − √π b
+    /// erfc(b)]/t(b).
     #[inline(always)]
     pub fn virial_factor(self, squared: f64, alpha: f64) -> f64 {
         let ratio_squared = (PI / alpha).powi(2);
@@ -49,14 +51,14 @@ impl MeshPotential {
             MeshPotential::Dispersion => {
                 let gaussian = gaussian(squared, alpha);
                 let shape = shape(squared, gaussian, alpha);
-                // both terms cancel to 3 exp(−b²)/2b², and are zero where exp(−b²) is below the smallest number
+                // both terms cancel to 3 exp(−b²)/2b², and are zero if exp(−b²) is below the smallest float
                 if shape > 0.0 { 6.0 * ratio_squared * (gaussian - tail(squared, alpha)) / shape } else { 0.0 }
             }
         }
     }
 
-    /// The energy (kJ/mol) by which a mesh with these charges is too low or too high, as it counts each with itself:
-    /// −C α/√π Σ q², or α⁶/12 Σ c6.
+    /// Self-energy correction (kJ/mol) of a mesh with these charges, since the mesh includes the interaction of each
+    /// charge with itself: −C α/√π Σ q², or α⁶/12 Σ c6.
     pub fn self_energy(self, alpha: f64, charges: &[f64]) -> f64 {
         let squares = charges.iter().map(|q| q * q).sum::<f64>();
         match self {
@@ -65,8 +67,9 @@ impl MeshPotential {
         }
     }
 
-    /// −C π Q²/(2 V α²) in kJ/mol: a net charge Q against its neutralising plasma in a cell of V nm³. Its virial is this
-    /// energy times the unit matrix. Dispersion has no plasma: its mesh counts m = 0.
+    /// Energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q with its neutralising plasma, in a cell of V nm³. Its
+    /// virial is this energy times the unit matrix. Zero for dispersion, which has no plasma, since its mesh includes
+    /// m = 0.
     pub fn plasma_energy(self, alpha: f64, charges: &[f64], volume: f64) -> f64 {
         match self {
             MeshPotential::Coulomb => {
@@ -78,19 +81,19 @@ impl MeshPotential {
     }
 }
 
-/// exp(−b²) at m² = `squared` (1/nm²), with b = π|m|/α.
+/// The Gaussian exp(−b²) at m² = `squared` (1/nm²), with b = π|m|/α.
 #[inline(always)]
 pub fn gaussian(squared: f64, alpha: f64) -> f64 {
     (-(PI / alpha).powi(2) * squared).exp()
 }
 
-/// √π b erfc(b).
+/// The function √π b erfc(b).
 fn tail(squared: f64, alpha: f64) -> f64 {
     let b = PI / alpha * squared.sqrt();
     PI.sqrt() * b * Special::erfc(b)
 }
 
-/// t(b) of dispersion.
+/// The function t(b) of dispersion.
 fn shape(squared: f64, gaussian: f64, alpha: f64) -> f64 {
     let b2 = (PI / alpha).powi(2) * squared;
     (1.0 - 2.0 * b2) * gaussian + 2.0 * b2 * tail(squared, alpha)
@@ -107,7 +110,8 @@ mod tests {
 
     #[test]
     fn the_transform_is_that_of_the_potential() {
-        // 4π ∫ V(r) r² sin(2πmr)/(2πmr) dr up to 40 nm; beyond, −r⁻⁶ has −4π/3r³ of it where m is zero, else next to nothing
+        // 4π ∫ V(r) r² sin(2πmr)/(2πmr) dr up to 40 nm; beyond, −r⁻⁶ contributes −4π/3r³ if m is zero, and else next
+        // to nothing
         let (alpha, step) = (2.5, 2e-4);
         for wave in [0.0, 0.3, 1.1, 2.0] {
             let integral: f64 = (1..200_000)
@@ -137,7 +141,7 @@ mod tests {
                 assert!((factor / (-2.0 * slope) - 1.0).abs() < 1e-7, "{potential:?} {squared}: {factor} {slope}");
             }
         }
-        // far beyond what a grid holds nothing is left
+        // zero far beyond the wave vectors of a grid
         assert_eq!(transform(MeshPotential::Dispersion, 1e4, 3.0), -0.0);
         assert_eq!(MeshPotential::Dispersion.virial_factor(1e4, 3.0), 0.0);
     }

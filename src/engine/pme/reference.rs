@@ -21,7 +21,7 @@ pub struct ReferencePme {
 }
 
 impl ReferencePme {
-    /// Plans the grid; the order must be one of [`super::ORDERS`] and no grid dimension below it.
+    /// Plans the grid. The order must be one of [`super::ORDERS`], and no grid dimension may be below it.
     pub fn new(parameters: PmeParameters, potential: MeshPotential) -> Self {
         let fft = Fft3::new(parameters.grid);
         Self {
@@ -34,8 +34,8 @@ impl ReferencePme {
         }
     }
 
-    /// Adds the reciprocal-space forces (kJ/mol/nm) to `forces`; returns the energy (reciprocal + self + plasma, kJ/mol)
-    /// and its virial Σ r⊗F.
+    /// Adds the reciprocal-space forces (kJ/mol/nm) to `forces`. Returns the energy (reciprocal + self + plasma,
+    /// kJ/mol) and its virial Σ r⊗F.
     pub fn evaluate(
         &mut self,
         cell: &PeriodicCell,
@@ -50,7 +50,7 @@ impl ReferencePme {
         sums
     }
 
-    /// Solves for the potential of the charges, from which [`Self::force`] reads; energy and virial as in
+    /// Solves for the potential of the charges, which [`Self::force`] reads. Returns energy and virial as
     /// [`Self::evaluate`].
     pub fn solve_potential(&mut self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) -> (f64, Mat3) {
         match self.parameters.order {
@@ -85,7 +85,7 @@ impl ReferencePme {
         }
     }
 
-    /// Multiplies the spectrum by the influence function; returns the energy ½ Σ G |S|² and its virial.
+    /// Multiplies the spectrum by the influence function. Returns the energy ½ Σ G |S|² and its virial.
     fn solve(&mut self, cell: &PeriodicCell) -> (f64, Mat3) {
         let [_, ny, mz] = self.fft.reciprocal_size();
         let nz = self.parameters.grid[2];
@@ -96,7 +96,7 @@ impl ReferencePme {
                 for (index, value) in slab.iter_mut().enumerate() {
                     let (y, z) = (index / mz, index % mz);
                     let element = influence.element(&reciprocal, volume, [x, y, z]);
-                    // the half that is not stored equals this one, except for the planes that are their own image
+                    // the half that is not stored equals this one, except for planes that are their own mirror image
                     let own_image = z == 0 || 2 * z == nz;
                     let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
                     *energy += part;

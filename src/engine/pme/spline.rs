@@ -5,11 +5,12 @@ use crate::term::Real;
 /// Supported spline orders.
 pub const ORDERS: [usize; 4] = [4, 5, 6, 8];
 
-/// The N weights of the cardinal B-spline M_N and their derivatives for a particle with the grid coordinate g + `fraction`,
-/// g an integer and `fraction` in [0, 1): element j belongs to grid point g + j and is M_N(fraction + N − 1 − j).
+/// The N weights of the cardinal B-spline M_N and their derivatives, for a particle with the grid coordinate g +
+/// `fraction`, g an integer and `fraction` in [0, 1). Element j belongs to grid point g + j and is M_N(fraction + N −
+/// 1 − j).
 ///
 /// M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1).
-/// The spline is shifted by N − 1 points relative to the textbook's; this does not change the energy, because charges and
+/// The spline is shifted by N − 1 points relative to textbooks. This does not change the energy, because charges and
 /// potential are shifted equally.
 #[inline(always)]
 pub fn spline<T: Real, const N: usize>(fraction: T) -> ([T; N], [T; N]) {
@@ -29,7 +30,7 @@ pub fn spline<T: Real, const N: usize>(fraction: T) -> ([T; N], [T; N]) {
     (value, derivative)
 }
 
-/// From the values of order n − 1 to those of order n, in place.
+/// Raises the order from n − 1 to n, in place.
 #[inline(always)]
 fn raise<T: Real, const N: usize>(value: &mut [T; N], n: usize, fraction: T) {
     let scale = T::constant(1.0 / (n - 1) as f64);
@@ -61,7 +62,7 @@ mod tests {
             let (value, derivative) = spline::<f64, N>(w);
             for j in 0..N {
                 let x = w + (N - 1 - j) as f64;
-                // the alternating sum loses digits as 8⁷/7!, hence not 1e-16
+                // the alternating sum loses precision by a factor of 8⁷/7!, hence not 1e-16
                 assert!((value[j] - truncated_powers(N, x)).abs() < 1e-12, "order {N}, {x}");
                 let slope = truncated_powers(N - 1, x) - truncated_powers(N - 1, x - 1.0);
                 assert!((derivative[j] - slope).abs() < 1e-12, "order {N}, {x}");

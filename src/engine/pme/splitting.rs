@@ -1,5 +1,5 @@
-//! PME tuning: other splittings of the Coulomb sum between direct and reciprocal space at the same error: a finer grid for
-//! a shorter cutoff, or the reverse.
+//! PME tuning: other splittings of the Coulomb sum between direct and reciprocal space with the same error, that is a
+//! finer grid with a shorter cutoff, or the reverse.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -8,26 +8,26 @@ use super::parameters::{CHOICES, bisect_coarse, check, good_size};
 use super::{ErrorEstimate, ErrorModel};
 use crate::system::PmeParameters;
 
-/// A cutoff of the direct sum and the parameters of the reciprocal sum that belong to it.
+/// A cutoff of the direct sum, and matching parameters of the reciprocal sum.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Splitting {
-    /// of the direct sum, nm
+    /// cutoff of the direct sum, nm
     pub cutoff: f64,
-    /// of the reciprocal sum
+    /// parameters of the reciprocal sum
     pub parameters: PmeParameters,
 }
 
-/// Range of grid refinement along each edge relative to the first grid: an eighth of the points to three times as many.
+/// Range of grid refinement along each edge relative to the first grid: from an eighth of the points to three times as many.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
-/// Steps in this range, fine enough to include every good size of a grid of a hundred points.
+/// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;
-/// Cutoffs are multiples of 1/1000 nm.
+/// Number of cutoff steps per nm: cutoffs are multiples of 1/1000 nm.
 const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
-    /// For every order and every grid about as fine as that of `base`: the largest α whose reciprocal error is at most the
-    /// `allowed` one, and the shortest cutoff whose direct error is. Splittings with a cutoff outside the range `cutoffs`
-    /// (nm) are dropped.
+    /// Finds a splitting for every order and every grid about as fine as that of `base`: the largest α whose
+    /// reciprocal error is at most the `allowed` one, and the shortest cutoff whose direct error is. Splittings with
+    /// a cutoff outside the range `cutoffs` (nm) are dropped.
     pub fn splittings(
         &self,
         base: &PmeParameters,
@@ -53,14 +53,14 @@ impl ErrorModel {
         let (shortest, longest) = (*cutoffs.start(), *cutoffs.end());
         let rows = self.cell.rows();
         let spacing = [0, 1, 2].map(|d| rows[d].norm() / grid[d] as f64);
-        // α·cutoff as in `choices`
+        // range of α·cutoff as in `choices`
         let alpha =
             bisect_coarse(1.0, 6.0, |x| self.reciprocal(x / shortest, spacing, order) <= allowed.reciprocal) / shortest;
         if self.reciprocal(alpha, spacing, order) > allowed.reciprocal || self.direct(alpha, longest) > allowed.direct {
             return None;
         }
         let needed = bisect_coarse(shortest, longest, |cutoff| self.direct(alpha, cutoff) > allowed.direct);
-        // the bisection ends up to its precision below the cutoff that is needed
+        // the bisection may end below the required cutoff, within its precision
         let enough = |steps: &f64| self.direct(alpha, steps / CUTOFF_STEPS) <= allowed.direct;
         let first = (needed * CUTOFF_STEPS).ceil();
         let cutoff = [first, first + 1.0, first + 2.0].into_iter().find(enough)? / CUTOFF_STEPS;

@@ -1,4 +1,4 @@
-//! Charge correlations, as far as they affect the errors of electrostatic sums.
+//! Charge correlations, which affect the errors of electrostatic sums.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI, TAU};
 
@@ -9,10 +9,11 @@ use crate::cell::PeriodicCell;
 use crate::term::Special;
 use crate::vec3::{Vec3, vec3};
 
-/// The charge structure factor S(m) = |Σ q e^{2πi m·r}|²/Σq², averaged over directions; 1 for charges without correlations.
+/// The charge structure factor S(m) = |Σ q e^{2πi m·r}|²/Σq², averaged over directions. S = 1 for uncorrelated
+/// charges.
 ///
-/// In a liquid of neutral molecules it is far below 1 at the wavelengths of an Ewald sum: errors of the forces due to the
-/// atoms of one molecule cancel. Beyond the table S = 1.
+/// In a liquid of neutral molecules S is far below 1 at the wavelengths of an Ewald sum: errors of the forces due to
+/// the atoms of one molecule cancel. Beyond the table S = 1.
 #[derive(Clone, Debug)]
 pub struct ChargeStructure {
     /// S at m = (i + ½) · [`WIDTH`]
@@ -21,19 +22,19 @@ pub struct ChargeStructure {
 
 /// Shell width in 1/nm: S of a liquid has no finer features than the inverse of a few molecules' diameters.
 const WIDTH: f64 = 0.5;
-/// Shells, to 12/nm or wavelengths of 0.08 nm, shorter than a bond.
+/// Number of shells, up to 12/nm or wavelengths of 0.08 nm, shorter than a bond.
 const SHELLS: usize = 24;
-/// Wave vectors per shell: each gives S with a standard deviation of itself, so the mean is good to a quarter, and the
-/// sums over many shells to 10 %.
+/// Number of wave vectors per shell. Each gives S with a relative standard deviation of 1, so that the mean is
+/// accurate to a quarter, and the sums over many shells to 10 %.
 const WAVES: usize = 16;
 
 impl ChargeStructure {
-    /// S = 1.
+    /// Uncorrelated charges: S = 1.
     pub fn uncorrelated() -> Self {
         Self { shells: vec![] }
     }
 
-    /// From one configuration; deterministic. Cost 384 sines per atom.
+    /// Samples S from one configuration. Deterministic. Cost: 384 sines per atom.
     pub fn sample(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) -> Self {
         let square: f64 = charges.iter().map(|q| q * q).sum();
         if square == 0.0 {
@@ -43,7 +44,7 @@ impl ChargeStructure {
         let factor = |index: usize| {
             let length = (index / WAVES) as f64 * WIDTH + WIDTH * ((index % WAVES) as f64 + 0.5) / WAVES as f64;
             let wanted = direction(index) * length;
-            // the nearest wave vector of the lattice, but never zero
+            // the nearest wave vector of the lattice, but not zero
             let mut numbers = rows.map(|row| row.dot(wanted).round());
             if numbers == [0.0; 3] {
                 numbers[index % 3] = 1.0;
@@ -69,10 +70,11 @@ impl ChargeStructure {
     }
 
     /// ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the direct-space
-    /// Ewald force beyond `cutoff`. For S = 1 that is the integral over r (Parseval); the part that correlations cancel
-    /// is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
+    /// Ewald force beyond `cutoff`. For S = 1 this is the integral over r (Parseval). The part that correlations
+    /// cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
     pub(super) fn neglected_force_square(&self, alpha: f64, cutoff: f64) -> f64 {
-        // f falls by e over 1/(2α²r_c); twelve of these hold all but 10⁻⁵ of f, in trapezia of a tenth
+        // f falls by a factor of e over 1/(2α²r_c); twelve such lengths, in trapezia of a tenth, contain all but 10⁻⁵
+        // of f
         let step = 0.05 / (alpha * alpha * cutoff);
         // radius, weight of the trapezium times r², force
         let points: Vec<[f64; 3]> = (0..=120)
@@ -94,12 +96,13 @@ impl ChargeStructure {
                 wave_step * m * m * (4.0 * PI * transform).powi(2) * (1.0 - self.at(m))
             })
             .sum();
-        // a lower bound against sampling noise
+        // the lower bound protects against sampling noise
         (everything - 4.0 * PI * cancelled).max(LEAST_REMAINDER * everything)
     }
 }
 
-/// Lower bound of the fraction of the squared direct-space error that remains with correlations; in water it is a half.
+/// Lower bound of the fraction of the squared direct-space error that remains with correlations. In water the
+/// fraction is one half.
 const LEAST_REMAINDER: f64 = 0.25;
 
 /// Spherical Bessel function j₁(x) = (sin x/x − cos x)/x, for x well away from 0.

@@ -1,4 +1,4 @@
-//! Builds a system in code: atoms, bonds and interactions one by one; `build` derives the rest.
+//! Builds a system in code from atoms, bonds and interactions. `build` derives the rest.
 
 use super::description::absent;
 use super::{ConstrainedTerms, Files, ForceOptions, Options, Prepared, TuningMethod, prepare};
@@ -14,29 +14,28 @@ use std::collections::HashSet;
 
 /// Bonds between the atoms of a 1-4 pair.
 const BONDS_OF_PAIR14: usize = 3;
-/// Name of the residue of atoms that are added before any residue is begun.
+/// Name of the residue for atoms added before the first residue.
 const UNNAMED_RESIDUE: &str = "MOL";
 
-/// One atom of a system that is made in code.
+/// An atom of a system built in code.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AtomSpec<'a> {
     /// atom name, cut to eight bytes
     pub name: &'a str,
-    /// atomic number, 0 where there is none
+    /// atomic number; 0 if there is none
     pub element: u8,
     /// mass in amu, positive; zero for virtual sites
     pub mass: f64,
     /// charge in e
     pub charge: f64,
-    /// from [`SystemBuilder::lj_type`]
+    /// Lennard-Jones type, as returned by [`SystemBuilder::lj_type`]
     pub lj_type: u32,
-    /// nm
+    /// position, nm
     pub position: Vec3,
 }
 
-/// Builds a [`System`] in code; see [`System::builder`]. Atoms are numbered from 0 in the order in which they are added.
-///
-/// [`SystemBuilder::build`] checks everything.
+/// Builds a [`System`] in code; see [`System::builder`]. Atoms are numbered from 0 in the order in which they are
+/// added. [`SystemBuilder::build`] checks everything.
 #[derive(Clone, Debug, Default)]
 pub struct SystemBuilder {
     topology: Topology,
@@ -53,7 +52,8 @@ pub struct SystemBuilder {
 }
 
 impl System {
-    /// A system made in code. Ten atoms of argon in a row, 0.4 nm apart, without a periodic cell:
+    /// Starts to build a system in code. The example makes ten atoms of argon in a row, 0.4 nm apart, without a
+    /// periodic cell:
     ///
     /// ```
     /// use md_engine::prepare::{AtomSpec, Prepared};
@@ -76,7 +76,7 @@ impl System {
 }
 
 impl SystemBuilder {
-    /// Sets the title, which output files contain.
+    /// Sets the title, which is written to output files.
     pub fn title(&mut self, title: &str) -> &mut Self {
         title.clone_into(&mut self.topology.title);
         self
@@ -88,14 +88,14 @@ impl SystemBuilder {
         self
     }
 
-    /// Sets cutoffs, electrostatics, constraints. The default is [`ForceOptions::default`], as in an input file, and
-    /// [`ForceOptions::all_pairs`] without a cell.
+    /// Sets cutoffs, electrostatics and constraints. The default is [`ForceOptions::default`], as in an input file,
+    /// or [`ForceOptions::all_pairs`] without a cell.
     pub fn forces(&mut self, forces: ForceOptions) -> &mut Self {
         self.forces = Some(forces);
         self
     }
 
-    /// Keeps or drops bonded terms that constraints hold fixed; the default drops them.
+    /// Keeps or drops bonded terms that constraints hold fixed. The default drops them.
     pub fn constrained_terms(&mut self, terms: ConstrainedTerms) -> &mut Self {
         self.constrained_terms = terms;
         self
@@ -107,20 +107,20 @@ impl SystemBuilder {
         (self.types.len() - 1) as u32
     }
 
-    /// Sets the combination rule; the default is Lorentz–Berthelot.
+    /// Sets the combination rule. The default is Lorentz–Berthelot.
     pub fn combination_rule(&mut self, rule: CombinationRule) -> &mut Self {
         self.rule = Some(rule);
         self
     }
 
-    /// Sets the parameters of a pair of types in place of the combination rule (NBFIX).
+    /// Sets the parameters of a pair of types instead of using the combination rule (NBFIX).
     pub fn lj_pair(&mut self, types: [u32; 2], parameters: LennardJones) -> &mut Self {
         self.type_pairs.push((types, parameters));
         self
     }
 
-    /// Begins a residue for the atoms that follow; residues are numbered from 1. Atoms before the first are in one named
-    /// MOL.
+    /// Begins a residue for the following atoms. Residues are numbered from 1. Atoms before the first residue are in
+    /// a residue named MOL.
     pub fn residue(&mut self, name: &str) -> &mut Self {
         let residues = &mut self.topology.residues;
         let (name, number) = (Name::new(name), residues.len() as i32 + 1);
@@ -141,15 +141,17 @@ impl SystemBuilder {
         (self.topology.atoms.len() - 1) as u32
     }
 
-    /// Adds a virtual site, whose mass is zero and whose position follows from those of atoms; the one given does not matter.
-    /// It takes part in bonded terms, exclusions and non-bonded interactions like an atom. Returns its index.
+    /// Adds a virtual site with zero mass. Its position is computed from those of atoms; the given position is
+    /// ignored. A virtual site takes part in bonded terms, exclusions and non-bonded interactions like an atom.
+    /// Returns its index.
     pub fn virtual_site(&mut self, site: AtomSpec<'_>, construction: Construction) -> u32 {
         let index = self.atom(site);
         self.topology.virtual_sites.push(VirtualSite { site: index, construction });
         index
     }
 
-    /// Adds a chemical bond without an energy term; molecules, exclusions and constraints of hydrogens follow from bonds.
+    /// Adds a chemical bond without an energy term. Molecules, exclusions and constraints of hydrogens follow from
+    /// bonds.
     pub fn bond(&mut self, atoms: [u32; 2]) -> &mut Self {
         self.topology.connectivity.push(atoms);
         self
@@ -161,7 +163,7 @@ impl SystemBuilder {
         self.bond(bond.atoms)
     }
 
-    /// The lists of bonded terms, to add angles, torsions, 1-4 pairs and so on.
+    /// Lists of bonded terms, to which angles, torsions, 1-4 pairs and so on can be added.
     pub fn bonded(&mut self) -> &mut BondedTerms {
         &mut self.topology.bonded
     }
@@ -172,22 +174,23 @@ impl SystemBuilder {
         self
     }
 
-    /// Excludes all pairs of atoms that are at most so many bonds apart.
+    /// Excludes all pairs of atoms that are at most `bonds` bonds apart.
     pub fn exclude_neighbours(&mut self, bonds: usize) -> &mut Self {
         self.excluded_neighbours = bonds;
         self
     }
 
-    /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs with Coulomb and Lennard-Jones interactions
-    /// scaled by these factors; zeros add none. Exclusions of [`SystemBuilder::exclude`] and 1-4 terms of
-    /// [`SystemBuilder::bonded`] take precedence.
+    /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs with Coulomb and Lennard-Jones
+    /// interactions scaled by these factors. If both factors are zero no 1-4 pairs are added. Exclusions of
+    /// [`SystemBuilder::exclude`] and 1-4 terms of [`SystemBuilder::bonded`] take precedence.
     pub fn scale_pairs14(&mut self, coulomb: f64, lennard_jones: f64) -> &mut Self {
         self.scales14 = Some([coulomb, lennard_jones]);
         self
     }
 
-    /// Checks everything and prepares the system and its initial state, at rest (`velocities` empty). Pairs with a 1-4 term
-    /// are excluded from the other non-bonded interactions. Fails with [`Error::Input`], which holds all problems found.
+    /// Checks everything and prepares the system and its initial state, at rest (`velocities` is empty). Pairs with a
+    /// 1-4 term are excluded from the other non-bonded interactions. Fails with [`Error::Input`], which holds all
+    /// problems found.
     pub fn build(mut self) -> Result<Prepared> {
         let problems = self.problems();
         if !problems.is_empty() {
@@ -211,7 +214,7 @@ impl SystemBuilder {
         self.rule.unwrap_or(CombinationRule::LorentzBerthelot)
     }
 
-    /// Problems that keep a description from being made.
+    /// Problems that prevent a description from being made.
     fn problems(&self) -> Vec<Problem> {
         let (atoms, types) = (self.topology.atoms.len(), self.types.len());
         let mut problems = vec![];
@@ -256,7 +259,7 @@ impl SystemBuilder {
         nonbonded
     }
 
-    /// Exclusions, and the 1-4 pairs that follow from bonds.
+    /// Adds exclusions and the 1-4 pairs derived from bonds.
     fn add_exceptions(&mut self, nonbonded: &Nonbonded) {
         let Topology { atoms, connectivity, bonded, exclusions, .. } = &mut self.topology;
         let ordered = |[i, j]: [u32; 2]| [i.min(j), i.max(j)];
@@ -280,7 +283,7 @@ impl SystemBuilder {
     }
 }
 
-/// A scaled pair; `None` where an atom has a type that does not exist, which is a problem of its own.
+/// A scaled 1-4 pair. `None` if an atom has a type that does not exist, which is reported as a separate problem.
 fn pair14(atoms: &[Atom], nonbonded: &Nonbonded, pair: [u32; 2], [coulomb, lj]: [f64; 2]) -> Option<Pair14> {
     let [a, b] = pair.map(|i| &atoms[i as usize]);
     if a.lj_type.max(b.lj_type) as usize >= nonbonded.types {

@@ -1,4 +1,4 @@
-//! Checks of description, coordinates and options, also against each other.
+//! Checks of description, coordinates and options, each alone and for consistency.
 
 use super::options::Truncation;
 use super::{ElectrostaticsSpec, Files, ForceOptions, Options, Setting, description};
@@ -10,7 +10,7 @@ use crate::system::{BoxKind, Description, DispersionCorrection, ListPolicy, Topo
 use crate::vec3::Vec3;
 use std::path::Path;
 
-/// All problems.
+/// All problems found.
 pub(super) fn problems(
     description: &Description,
     coordinates: &Coordinates,
@@ -45,7 +45,7 @@ pub(super) fn problems(
     problems
 }
 
-/// The problem with the file it is in, where there is one.
+/// Adds the file to a problem; unchanged without a file.
 fn named(problem: Problem, file: Option<&Path>) -> Problem {
     match file {
         Some(path) => problem.in_file(path),
@@ -53,14 +53,15 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
     }
 }
 
-/// A topology of a periodic system accepts coordinates without a cell only without cutoffs.
+/// The problem of a topology of a periodic system with coordinates without a cell. Such coordinates are accepted only
+/// without cutoffs.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is of a periodic system, but these coordinates have no cell");
     let help = "take coordinates that end with the box; the sizes in a topology are often out of date";
     (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
 }
 
-/// Options that are invalid, or contradict each other.
+/// Problems of options that are invalid or contradict each other.
 fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem> {
     let mut problems = vec![];
     let mut require = |good: bool, message: &str, help: &str| {
@@ -111,7 +112,7 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
     problems
 }
 
-/// A switch needs a cutoff, and begins before it.
+/// The problem of a switch without a cutoff, or one that does not begin before the cutoff.
 fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Problem> {
     let from = truncation.lj_modifier.switch_distance()?;
     if matches!(truncation.dispersion_correction, DispersionCorrection::Pme(_)) {
@@ -122,7 +123,7 @@ fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Proble
         let problem = Problem::new("Lennard-Jones interactions without a cutoff cannot be switched off");
         return Some(problem.help("set a cutoff, or leave lj_modifier out"));
     };
-    // what is no number, or no cutoff, fails the comparison, too
+    // the comparison is also false for NaN and without a cutoff
     if from > 0.0 && from < cutoff {
         return None;
     }
@@ -154,7 +155,7 @@ fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem>
     problems
 }
 
-/// One problem for all vectors that are not numbers or longer than `most`, naming the first.
+/// A single problem for all vectors that are not finite or longer than `most`. Names the first one.
 fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option<Problem> {
     let good = |v: &Vec3| v.norm() <= most;
     let count = values.iter().filter(|v| !good(v)).count();
@@ -202,7 +203,7 @@ fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &Periodi
     }
 }
 
-/// A constraint that is longer than half the cell: displacements are those to the nearest image.
+/// The problem of a constraint longer than half the cell, since displacements are minimum images.
 fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
     let longest = cell.max_cutoff();
     let constraint = topology.constraints.iter().find(|constraint| constraint.length > longest)?;
@@ -229,7 +230,7 @@ fn check_vacuum(
     }
 }
 
-/// The problem of something that needs a periodic cell, with coordinates without one.
+/// The problem of a setting that needs a periodic cell, for coordinates without one.
 pub fn needs_cell(what: &str, coordinates: Option<&Path>) -> Problem {
     let message = format!("{what} needs a periodic cell, and the coordinates have none");
     named(Problem::new(message), coordinates)

@@ -1,18 +1,20 @@
-//! Checks of a description: every index within its list, every number in its physical range, residues in order.
+//! Checks of a description: every index is within its list, every number in its physical range, and residues are in
+//! order.
 
 use super::sites;
 use crate::error::Problem;
 use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbonded, Topology, bonded_terms};
 use crate::units::Range;
 
-/// A bicubic map takes differences over two neighbours on each side.
+/// Smallest bicubic map. Its differences use two neighbours on each side.
 const SMALLEST_MAP: usize = 4;
 
-/// How to mend a number outside its range.
+/// Help for a number outside its range.
 pub(super) const MEND: &str = "mend the number in the topology; is it in another unit?";
 
-/// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Distances that
-/// are no bonds, and torsions, may correct other terms: their force constants may be negative.
+/// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Force
+/// constants of torsions and of distances that are not bonds may be negative, since such terms may correct other
+/// terms.
 struct TermRanges {
     bonds: [Range; 2],
     distances: [Range; 2],
@@ -40,7 +42,7 @@ const RANGES: TermRanges = TermRanges {
     harmonic_impropers: [Range::TORSION, Range::ANGULAR_CORRECTION],
 };
 
-/// All problems of a description by itself, one of each kind; none where every index is within its list, every number in its
+/// All problems of a description, one of each kind. Empty if every index is within its list and every number in its
 /// physical range.
 pub fn problems(description: &Description) -> Vec<Problem> {
     let Topology { atoms, bonded, connectivity, exclusions, .. } = &description.topology;
@@ -174,8 +176,8 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
     problems.extend(check_terms("1-4 pairs", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
 }
 
-/// The first term that names an atom which is not there, or one twice, or whose parameters are no numbers or outside their
-/// ranges.
+/// The problem of the first term that names a missing atom, names an atom twice, or has parameters that are not
+/// finite or outside their ranges.
 fn check_terms<T, const N: usize, const M: usize>(
     what: &str,
     atoms: usize,
@@ -201,7 +203,7 @@ fn check_terms<T, const N: usize, const M: usize>(
     })
 }
 
-/// A term of an atom that does not exist.
+/// The problem of a term with an atom that does not exist.
 pub(super) fn absent(what: &str, atom: u32, atoms: usize) -> Problem {
     let message = format!("{what} names atom {}, but there are {atoms}", u64::from(atom) + 1);
     Problem::new(message).help("atoms count from 0 in code, from 1 in messages")

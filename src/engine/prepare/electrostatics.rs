@@ -1,4 +1,4 @@
-//! The Coulomb method of a system, and LJ-PME: mesh parameters from the accuracy that is asked for.
+//! The Coulomb method of a system, and LJ-PME: mesh parameters for a requested accuracy.
 
 use super::options::Truncation;
 use super::{ElectrostaticsSpec, LjPmeSpec, Options, PmeSpec, TuningMethod};
@@ -9,16 +9,16 @@ use crate::system::{DispersionCorrection, Electrostatics, PmeParameters, State, 
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// Ways of computing the Coulomb sum with PME that are as accurate as the input asks for; none with another method.
+/// Alternative PME parameters with the accuracy that the input requests. Empty for other methods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alternatives {
-    /// the conventional choice, without tuning
+    /// parameters without tuning
     pub conventional: Option<PmeParameters>,
-    /// in addition to that of the system's settings
+    /// alternatives to the parameters in the system's settings
     pub others: Vec<Splitting>,
 }
 
-/// The Coulomb method with all its parameters, and other ways of computing PME that are as accurate as is asked for.
+/// The Coulomb method with all its parameters, and alternative PME parameters of the requested accuracy.
 pub(super) fn electrostatics(
     (options, truncation): (&Options<'_>, &Truncation),
     topology: &Topology,
@@ -28,7 +28,7 @@ pub(super) fn electrostatics(
         ElectrostaticsSpec::Off => Electrostatics::Off,
         ElectrostaticsSpec::Plain => Electrostatics::Plain,
         ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
-        // nothing to sum: atoms of a noble gas
+        // no charges to sum, as for noble gases
         ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => Electrostatics::Off,
         ElectrostaticsSpec::Pme(spec) => {
             let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
@@ -44,7 +44,7 @@ pub(super) fn electrostatics(
     Ok((only, Alternatives::default()))
 }
 
-/// Dispersion beyond the cutoff, with all parameters of its mesh.
+/// The dispersion correction, with all parameters of the mesh for LJ-PME.
 pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<DispersionCorrection> {
     let spec = match truncation.dispersion_correction {
         DispersionCorrection::Off => return Ok(DispersionCorrection::Off),
@@ -62,14 +62,15 @@ pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<Dispe
     Ok(DispersionCorrection::Pme(parameters))
 }
 
-/// A perfect crystal has no forces to relate the error to. Then this part of the force between two mean charges at
-/// their mean distance is taken instead; in liquids, where the RMS force is about that force itself, it never acts.
+/// Lower bound of the force to which an error is related, as a fraction of the force between two mean charges at
+/// their mean distance. It only matters in a perfect crystal, whose RMS force vanishes. In liquids the RMS force is
+/// about equal to that force.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
-/// Coulomb cutoffs that tuning may try, as parts of the longer cutoff: below, excluded pairs may be farther apart than the
-/// pair kernels correct; above, pairs cost more than a coarser mesh saves.
+/// Range of Coulomb cutoffs for tuning, as fractions of the longer cutoff. Below the range excluded pairs may be
+/// farther apart than the pair kernels correct. Above it pairs cost more than a coarser mesh saves.
 const SHORTEST_CUTOFF: f64 = 0.65;
 const LONGEST_CUTOFF: f64 = 1.2;
-/// Part of half the cell's width that such a cutoff may have, so that a cell under pressure has room to shrink.
+/// Maximum fraction of half the cell's width for such a cutoff, so that a cell under pressure can shrink.
 const MARGIN: f64 = 0.9;
 
 fn pme_parameters(
@@ -114,7 +115,7 @@ fn pme_parameters(
     })
 }
 
-/// The RMS electrostatic force (kJ/mol/nm) to which an error is related.
+/// The RMS electrostatic force (kJ/mol/nm) to which a relative error refers.
 fn force_scale(cell: &PeriodicCell, cutoff: f64, topology: &Topology, positions: &[Vec3]) -> f64 {
     let charges: Vec<f64> = topology.atoms.iter().map(|atom| atom.charge).collect();
     let excluded = |i: usize, j: usize| topology.exclusions.contains(i as u32, j as u32);

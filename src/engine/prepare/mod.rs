@@ -1,9 +1,10 @@
-//! From a description to the [`System`], which does not change, and its initial [`State`].
+//! Prepares a [`System`], which does not change during a run, and its initial [`State`] from a description.
 //!
-//! [`prepare`] checks description, coordinates and options, also against each other; makes molecules whole; places virtual sites;
-//! repartitions hydrogen mass; scales a solute; derives constraints, PME parameters and their alternatives for tuning; and drops
-//! the bonded terms that constraints hold fixed, or keeps them ([`ConstrainedTerms`]). Descriptions come from files
-//! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
+//! [`prepare`] checks description, coordinates and options for validity and consistency. It makes molecules whole,
+//! places virtual sites, repartitions hydrogen mass, and scales a solute. It derives constraints, PME parameters and
+//! their alternatives for tuning. Bonded terms that constraints hold fixed are dropped or kept
+//! ([`ConstrainedTerms`]). Descriptions come from files ([`crate::format::read_topology`]) or from code
+//! ([`System::builder`]).
 
 mod builder;
 mod check;
@@ -35,25 +36,25 @@ use crate::system::{Description, Electrostatics, ForceSettings, State, System};
 use crate::team::Team;
 use crate::virtual_sites::SitePlan;
 
-/// How a description becomes a system.
+/// Options for preparing a system.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// cutoffs, Coulomb method, constraints, hydrogen mass
     pub forces: &'a ForceOptions,
-    /// how PME parameters are chosen at the accuracy asked for
+    /// how PME parameters are chosen for the requested accuracy
     pub tuning: TuningMethod,
-    /// whether terms that constraints hold fixed are dropped or kept
+    /// whether bonded terms that constraints hold fixed are dropped or kept
     pub constrained_terms: ConstrainedTerms,
     /// file names for messages
     pub files: Files<'a>,
 }
 
-/// The files that description and coordinates were read from, where they were.
+/// Files of description and coordinates, if they were read from files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
-    /// of the description
+    /// file of the description
     pub topology: Option<&'a Path>,
-    /// of the coordinates
+    /// file of the coordinates
     pub coordinates: Option<&'a Path>,
 }
 
@@ -62,16 +63,16 @@ pub struct Files<'a> {
 pub struct Prepared {
     /// the system
     pub system: System,
-    /// initial state at step and time zero: molecules whole, `velocities` empty where the coordinates have none
+    /// initial state at step and time zero: molecules whole, `velocities` empty if the coordinates have none
     pub state: State,
-    /// other PME parameters of the accuracy that the options ask for
+    /// alternative PME parameters of the requested accuracy
     pub alternatives: Alternatives,
-    /// what the file of the coordinates holds beyond them
+    /// content of the coordinate file that was not used
     pub left_out: LeftOut,
 }
 
 /// Makes the system and its initial state. Fails with all [`crate::error::Problem`]s of description, coordinates and
-/// options, or with the first that keeps constraints or PME parameters from being derived.
+/// options, or with the first problem in deriving constraints or PME parameters.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let truncation = options.forces.truncation(&description.topology);
     let problems = check::problems(&description, &coordinates, options, &truncation);

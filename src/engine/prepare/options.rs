@@ -1,4 +1,4 @@
-//! Force settings as the input file or code gives them: plain data, before anything is derived from a system.
+//! Force settings as given by the input file or by code: plain data, before anything is derived from a system.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ pub use crate::constraint::ConstraintKind;
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters, Topology};
 use crate::units::BAR;
 
-/// A setting of which force fields have conventions.
+/// A setting for which force fields have conventions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting<T> {
-    /// by the convention of the force field
+    /// the convention of the force field
     ForceField,
-    /// as given
+    /// the given value
     Given(T),
 }
 
@@ -35,28 +35,28 @@ pub struct ForceOptions {
     pub cutoff_lj: Setting<Option<f64>>,
     /// Coulomb method
     pub electrostatics: ElectrostaticsSpec,
-    /// end of the Lennard-Jones potential
+    /// modifier of the Lennard-Jones potential at the cutoff
     pub lj_modifier: Setting<LjModifier>,
-    /// end of the direct-space Coulomb potential
+    /// modifier of the direct-space Coulomb potential at the cutoff
     pub coulomb_modifier: Modifier,
-    /// Lennard-Jones beyond the cutoff
+    /// treatment of Lennard-Jones interactions beyond the cutoff
     pub dispersion_correction: Setting<DispersionCorrection<LjPmeSpec>>,
-    /// which bonds keep their length
+    /// constrained bonds
     pub constraints: ConstraintKind,
-    /// waters are rigid bodies
+    /// whether waters are rigid
     pub rigid_water: bool,
-    /// relative tolerance of a constrained distance
+    /// relative tolerance of constraints
     pub constraint_tolerance: f64,
     /// mass of hydrogens after repartitioning, in amu; `None` leaves the masses of the topology
     pub hydrogen_mass: Option<f64>,
-    /// a part of the system whose interactions are scaled
+    /// part of the system whose interactions are scaled; `None` if nothing is scaled
     #[serde(default)]
     pub scaled_solute: Option<ScaledSolute>,
     /// when pair lists are rebuilt
     pub list: ListPolicy,
 }
 
-/// Cutoffs, and how the Lennard-Jones potential ends there.
+/// Cutoffs, and the Lennard-Jones modifier and correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Truncation {
     pub(super) cutoff: Option<f64>,
@@ -65,24 +65,25 @@ pub(super) struct Truncation {
     pub(super) dispersion_correction: DispersionCorrection<LjPmeSpec>,
 }
 
-/// The convention for force fields without one of their own: shorter cutoffs are made up for by the dispersion correction.
+/// The convention for force fields without a convention of their own. The dispersion correction compensates for
+/// shorter cutoffs.
 const USUAL: Truncation = Truncation {
     cutoff: Some(0.9),
     cutoff_lj: Some(0.9),
     lj_modifier: LjModifier::PotentialShift,
     dispersion_correction: DispersionCorrection::AllPairs,
 };
-/// The convention of CHARMM36 (Huang et al. 2017, doi:10.1038/nmeth.4067; its lipids are made for it: Klauda et al. 2010,
-/// doi:10.1021/jp101759q).
+/// The convention of CHARMM36 (Huang et al. 2017, doi:10.1038/nmeth.4067). Its lipids were parametrised with it
+/// (Klauda et al. 2010, doi:10.1021/jp101759q).
 const CHARMM: Truncation = Truncation {
     cutoff: Some(1.2),
     cutoff_lj: Some(1.2),
     lj_modifier: LjModifier::ForceSwitch { from: 1.0 },
     dispersion_correction: DispersionCorrection::Off,
 };
-/// RMS error of the PME forces over their RMS value.
+/// RMS error of the PME forces relative to their RMS value.
 const FORCE_ERROR: f64 = 5e-4;
-/// kJ/mol/ps per atom.
+/// Energy drift, kJ/mol/ps per atom.
 const DRIFT: f64 = 0.005;
 /// Error of the mean pressure, kJ/mol/nm³.
 const PRESSURE: f64 = 0.5 * BAR;
@@ -109,7 +110,8 @@ impl Default for ForceOptions {
 }
 
 impl ForceOptions {
-    /// The defaults of the input file with `cutoff = "none"`, for systems without a periodic cell: all pairs, plain 1/r.
+    /// The defaults of the input file with `cutoff = "none"`, for systems without a periodic cell: all pairs, plain
+    /// 1/r.
     pub fn all_pairs() -> Self {
         ForceOptions {
             cutoff: Setting::Given(None),
@@ -120,7 +122,8 @@ impl ForceOptions {
         }
     }
 
-    /// The settings left to the force field by its conventions. Without a cutoff there is nothing to end or to correct.
+    /// Replaces the settings left to the force field by its conventions. Without a cutoff there is no modifier and no
+    /// correction.
     pub(super) fn truncation(&self, topology: &Topology) -> Truncation {
         let convention = if topology.charmm { CHARMM } else { USUAL };
         let cutoff = self.cutoff.or(convention.cutoff);
@@ -130,7 +133,7 @@ impl ForceOptions {
             None => (USUAL.lj_modifier, DispersionCorrection::Off),
         };
         let dispersion_correction = self.dispersion_correction.or(correction);
-        // a mesh leaves nothing to switch off
+        // a mesh leaves nothing beyond the cutoff to switch off
         let is_pme = matches!(dispersion_correction, DispersionCorrection::Pme(_));
         let modifier = if is_pme { USUAL.lj_modifier } else { modifier };
         Truncation { cutoff, cutoff_lj, lj_modifier: self.lj_modifier.or(modifier), dispersion_correction }
@@ -147,7 +150,7 @@ impl ForceOptions {
     }
 }
 
-/// Treatment of Coulomb interactions as asked for; PME parameters may still have to be derived from the cell.
+/// Requested treatment of Coulomb interactions. PME parameters may still have to be derived from the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ElectrostaticsSpec {
@@ -164,60 +167,60 @@ pub enum ElectrostaticsSpec {
     Pme(PmeSpec),
 }
 
-/// How PME parameters are to be found.
+/// How PME parameters are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PmeSpec {
-    /// taken as they are; no tuning
+    /// given parameters; no tuning
     Explicit {
-        /// α in 1/nm
+        /// Ewald splitting parameter α in 1/nm
         alpha: f64,
         /// grid points along a, b, c
         grid: [usize; 3],
         /// B-spline order
         order: usize,
     },
-    /// α from erfc(α·cutoff) = 1e-5; the accuracy of this spacing is held
+    /// maximum grid spacing; α follows from erfc(α·cutoff) = 1e-5, and tuning keeps the accuracy of this spacing
     Spacing {
-        /// largest distance of grid points in nm
+        /// maximum grid spacing in nm
         spacing: f64,
         /// B-spline order
         order: usize,
     },
-    /// RMS force error over RMS electrostatic force to stay below
+    /// maximum RMS force error, relative to the RMS electrostatic force
     ForceError(f64),
 }
 
-/// How the parameters of LJ-PME are to be found.
+/// How the parameters of LJ-PME are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LjPmeSpec {
-    /// taken as they are
+    /// given parameters
     Explicit(PmeParameters),
-    /// α such that 10⁻³ of r⁻⁶ is left in direct space at the cutoff
+    /// maximum grid spacing; α leaves 10⁻³ of r⁻⁶ in direct space at the cutoff
     Spacing {
-        /// largest distance of grid points in nm
+        /// maximum grid spacing in nm
         spacing: f64,
         /// B-spline order
         order: usize,
     },
 }
 
-/// How pair lists and PME grid are chosen at the accuracy asked for.
+/// How pair lists and PME grid are chosen for the requested accuracy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TuningMethod {
     /// the conventional choice: lists for 20 steps, PME of order 4
     Off,
-    /// by a cost model, the same on every run
+    /// the choice of a cost model, with the same result in every run
     #[default]
     Model,
-    /// by timing the best candidates of the cost model
+    /// the fastest of the cost model's best candidates, by timing
     Measure,
 }
 
 impl TuningMethod {
-    /// The word of the input file.
+    /// Keyword of the input file.
     pub fn name(self) -> &'static str {
         match self {
             TuningMethod::Off => "off",
@@ -260,7 +263,7 @@ mod tests {
         };
         assert_eq!(truncation(&options, true), given);
         assert_eq!(options.left_to_force_field(), Vec::<&str>::new());
-        // each setting for itself
+        // each setting is independent of the others
         let longer = ForceOptions { cutoff: Setting::Given(Some(1.3)), ..ForceOptions::default() };
         let expected = Truncation { cutoff: Some(1.3), cutoff_lj: Some(1.3), ..CHARMM };
         assert_eq!(truncation(&longer, true), expected);

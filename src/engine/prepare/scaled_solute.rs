@@ -1,12 +1,13 @@
-//! A scaled solute: the Hamiltonian of REST2, in which a part of the system is as if it were hot.
+//! A scaled solute: the Hamiltonian of REST2, in which a part of the system behaves as if it were hot.
 //!
-//! With a factor λ the energy of the solute with itself is multiplied by λ, that with the rest by √λ, and the rest is left as it
-//! is; at the temperature T the solute sees barriers as at T/λ. Charges of the solute are multiplied by √λ, its Lennard-Jones ε
-//! by λ (so that a geometric mean with another gets √λ), 1-4 pairs accordingly. Torsions, periodic and Ryckaert–Bellemans, proper
-//! and improper, and correction maps are multiplied by √λ for each of their outer two atoms that is in the solute; bonds, angles
-//! and harmonic impropers, which keep the shape and hinder nothing, stay.
-//! L. Wang, R. A. Friesner, B. J. Berne, J. Phys. Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions that cross the border
-//! as G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
+//! A factor λ multiplies the energy inside the solute by λ, and its energy with the rest by √λ. The rest is
+//! unchanged. At the temperature T the solute sees barriers as at T/λ. Charges of the solute are multiplied by √λ,
+//! its Lennard-Jones ε by λ (so that a geometric mean with another ε gets √λ), 1-4 pairs accordingly. Torsions
+//! (periodic and Ryckaert–Bellemans, proper and improper) and correction maps are multiplied by √λ for each of their
+//! outer two atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since they keep the
+//! shape and are no barriers.
+//! L. Wang, R. A. Friesner, B. J. Berne, J. Phys. Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions that
+//! cross the border as in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +20,14 @@ use crate::system::{BondedTerms, CmapGrid, Nonbonded, Topology};
 /// A part of the system whose interactions are scaled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaledSolute {
-    /// its atoms, in the words of [`crate::select`]
+    /// selection of its atoms, see [`crate::select`]
     pub select: String,
-    /// λ
+    /// factor λ
     pub factor: f64,
 }
 
 impl ScaledSolute {
-    /// Scales the interactions; a factor of 1 leaves every bit as it is.
+    /// Scales the interactions. A factor of 1 leaves all bits unchanged.
     pub(super) fn apply(&self, topology: &mut Topology, nonbonded: &mut Nonbonded) -> Result<()> {
         let atoms = select(topology, &self.select).map_err(|problem| {
             let message = format!("forces.scaled_solute.select: {}", problem.message);
@@ -50,7 +51,7 @@ impl ScaledSolute {
         Ok(())
     }
 
-    /// λ^(n/2) of so many atoms of the solute.
+    /// Factor λ^(n/2) for n = `count` atoms of the solute.
     fn power(&self, count: usize) -> f64 {
         match count {
             0 => 1.0,
@@ -59,9 +60,9 @@ impl ScaledSolute {
         }
     }
 
-    /// Gives the atoms of the solute Lennard-Jones types of their own.
+    /// Gives the atoms of the solute separate Lennard-Jones types.
     fn split_types(&self, topology: &mut Topology, nonbonded: &mut Nonbonded, atoms: &[u32]) {
-        // of each new type the old one
+        // old type of each new type
         let mut old: Vec<u32> = (0..nonbonded.types as u32).collect();
         let mut new = BTreeMap::new();
         for &atom in atoms {

@@ -7,10 +7,10 @@ use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 use crate::units::Range;
 
-/// Weights of an average add up to 1 to this: files print at least six digits.
+/// Tolerance for the sum of the weights of an average, which must be 1. Files print at least six digits.
 const UNITY: f64 = 1e-5;
 
-/// Which atoms are virtual sites.
+/// Whether each atom is a virtual site.
 pub(super) fn mask(topology: &Topology) -> Vec<bool> {
     let mut is_site = vec![false; topology.atoms.len()];
     let sites = topology.virtual_sites.iter().map(|site| site.site as usize);
@@ -42,18 +42,18 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
     })
 }
 
-/// An atom that is there twice.
+/// An atom that appears twice.
 fn repeated(atoms: &[u32]) -> Option<u32> {
     let mut sorted = atoms.to_vec();
     sorted.sort_unstable();
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// Puts each site behind those that it follows from. Fails where a site follows from itself.
+/// Sorts virtual sites so that each comes after those that it is constructed from. Fails if a site depends on itself.
 pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     let sites = &topology.virtual_sites;
     let place: HashMap<u32, usize> = sites.iter().enumerate().map(|(k, site)| (site.site, k)).collect();
-    // of each site, those that follow from it, and how many it follows from
+    // for each site the sites constructed from it, and the number of sites that it is constructed from
     let (mut followers, mut lacking) = (vec![vec![]; sites.len()], vec![0; sites.len()]);
     for (k, site) in sites.iter().enumerate() {
         for parent in site.construction.atoms().iter().filter_map(|atom| place.get(atom)) {
@@ -80,7 +80,7 @@ pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The first parameter outside its physical range.
+/// Describes the first parameter outside its physical range.
 fn beyond(construction: &Construction) -> Option<String> {
     let check = |range: Range, values: &[f64]| values.iter().find_map(|&value| range.refusal(value));
     let (weights, distances) =
@@ -101,7 +101,7 @@ fn beyond(construction: &Construction) -> Option<String> {
     refused.map(|what| format!("it has {what}"))
 }
 
-/// What is wrong with weights, distances and angles.
+/// Describes faults of weights, distances and angles.
 fn shape(construction: &Construction) -> Option<String> {
     let sums_to = |what: &str, weights: &mut dyn Iterator<Item = f64>, wanted: f64| {
         let sum: f64 = weights.sum();
@@ -110,7 +110,7 @@ fn shape(construction: &Construction) -> Option<String> {
         (!right).then(|| format!("{what} add up to {sum}, not to {wanted}"))
     };
     let distance =
-        // below zero it is on the other side
+        // a negative distance is on the opposite side
         |distance: f64| (distance == 0.0 || !distance.is_finite()).then(|| format!("its distance is {distance} nm"));
     let finite = |numbers: &[f64]| {
         (!numbers.iter().all(|number| number.is_finite()))

@@ -1,4 +1,4 @@
-//! Bonded terms that constraints hold at a fixed value.
+//! Bonded terms with a constant energy, because constraints hold them fixed.
 
 use rayon::prelude::*;
 
@@ -7,17 +7,17 @@ use crate::system::{BondedTerms, Constraints, Topology};
 /// Whether bonds of constrained length and angles between three constrained distances are dropped or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstrainedTerms {
-    /// left out, as dynamics and minimisation need it: their energy is constant, and their forces would only work against
-    /// the constraints
+    /// dropped, for dynamics and minimisation: their energy is constant, and their forces would only work against the
+    /// constraints
     #[default]
     Drop,
-    /// kept, for the energy of the whole force field at one point
+    /// kept, for single-point energies of the whole force field
     Keep,
 }
 
-/// Drops the terms that are held at a fixed value: bonds of constrained length, angles between three
-/// constrained distances (rigid waters; angles with hydrogen), bonds between a virtual
-/// site and an atom that it follows from (files of AMBER mark sites by them).
+/// Drops the terms that constraints hold fixed: bonds of constrained length, angles between three constrained
+/// distances (rigid waters; angles with hydrogen), and bonds between a virtual site and an atom that it is
+/// constructed from (AMBER files mark sites by such bonds).
 pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
     let ordered = |i: u32, j: u32| (i.min(j), i.max(j));
     let rigid = constraints.settles.iter().flat_map(|settle| {
@@ -65,7 +65,7 @@ mod tests {
         let g96_angle = |i, j, k| G96Angle { atoms: [i, j, k], angle: 1.9, force_constant: 1.0 };
         topology.bonded.g96_bonds = vec![g96_bond(0, 1), g96_bond(3, 4), g96_bond(5, 4)];
         topology.bonded.g96_angles = vec![g96_angle(1, 0, 2), g96_angle(3, 4, 5)];
-        // no bond, and therefore not what the constraint holds
+        // a restraint-like distance is not a bond, and therefore not dropped for the constraint
         topology.bonded.distances = vec![bond(3, 4)];
         drop_constrained_terms(&mut topology, &constraints);
         assert_eq!(topology.bonded.bonds, vec![bond(4, 5)]);

@@ -1,4 +1,4 @@
-//! Threads of one process in place of ranks, for tests.
+//! Threads of one process that act as ranks, for tests.
 
 use super::{Network, Ranks};
 use crate::team::locked;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// Messages that have arrived: [to][from].
+/// Messages that have arrived, by receiver and sender: [to][from].
 struct Post {
     boxes: Mutex<Vec<Vec<VecDeque<Vec<u8>>>>>,
     arrived: Condvar,
     barrier: Barrier,
-    /// a rank has panicked, and the others wait in vain
+    /// set when a rank has panicked, so that other ranks stop waiting
     broken: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ impl Drop for Thread {
 }
 
 impl Ranks {
-    /// Does `work` on so many ranks at once, each in a thread of its own, and returns what each has made of it.
+    /// Runs `work` on `count` ranks at once, each in its own thread, and returns the results in rank order.
     pub fn threads<R: Send>(count: usize, work: impl Fn(Ranks) -> R + Sync) -> Vec<R> {
         let boxes = Mutex::new(vec![vec![VecDeque::new(); count]; count]);
         let post = Arc::new(Post {

@@ -1,15 +1,15 @@
-//! Restraints of collective variables over the steps of a stage: centres that move, and their work.
+//! Restraints of collective variables during a stage: moving centres, and their work.
 //!
-//! A moving centre ξ₀(t) = ξ₀ + v t makes the energy depend on time. Take it for one more coordinate, of infinite mass, which
-//! moves at v whatever acts on it: its momentum p obeys dp/dt = −∂U/∂ξ₀, and K + U + v p is conserved. W = −v p is the work
-//! that the centre has done, dW/dt = v ∂U/∂ξ₀ = v f with the force f = −∂U/∂ξ on the variable. Leapfrog of this coordinate
-//! along with the others kicks p with the forces of whole steps:
+//! A moving centre ξ₀(t) = ξ₀ + v t makes the energy depend on time. Treat the centre as an additional coordinate of
+//! infinite mass, which moves at v whatever force acts on it: its momentum p obeys dp/dt = −∂U/∂ξ₀, and K + U + v p
+//! is conserved. W = −v p is the work done by the centre, dW/dt = v ∂U/∂ξ₀ = v f with the force f = −∂U/∂ξ on the
+//! variable. Leapfrog of this coordinate along with the others kicks p with the forces of whole steps:
 //!
 //! W(t+½) = W(t−½) + v f(t) dt, and W(t) is the mean of both, zero at the start of the stage.
 //!
-//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W as it does the energy where nothing moves: with a
-//! fluctuation of order dt² and no drift. The force constant k of position restraints may change with time, too, which does
-//! the work ∂U/∂k dk in the same way.
+//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W like the energy without moving centres:
+//! with a fluctuation of order dt² and no drift. The force constant k of position restraints may change with time,
+//! too, which does the work ∂U/∂k dk in the same way.
 
 use super::{Configuration, PositionRestraints, Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
@@ -22,64 +22,65 @@ use std::sync::Arc;
 /// A restraint of a collective variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveRestraint {
-    /// what is restrained
+    /// the restrained variable
     pub variable: Variable,
-    /// its energy
+    /// energy of the restraint as a function of the variable
     pub potential: Potential,
 }
 
-/// What the rest of a stage depends on, of one restraint.
+/// State of one restraint, from which a stage can be resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RestraintProgress {
-    /// lattice images of the molecules of its groups, as they were gathered at the start of the stage; `None` before
+    /// lattice images of the molecules of the variable's groups, as gathered at the start of the stage; `None` before
+    /// the first evaluation
     images: Option<Vec<Image>>,
-    /// the centre at the start of the stage, once it is known
+    /// centre at the start of the stage, nm or rad; `None` before the first evaluation
     center: Option<f64>,
-    /// W half a step after the last step, kJ/mol; `None` before the first
+    /// work W half a step after the last step, kJ/mol; `None` before the first step
     work: Option<f64>,
 }
 
 impl RestraintProgress {
-    /// The work done in the stage, kJ/mol: half a step after its last step.
+    /// Work done in the stage, kJ/mol, half a step after its last step.
     pub fn work(&self) -> f64 {
         self.work.unwrap_or(0.0)
     }
 }
 
-/// A restraint at a step.
+/// Values of one restraint at a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RestraintSample {
-    /// ξ, nm or rad
+    /// value ξ, nm or rad
     pub value: f64,
-    /// ξ₀ of that time, nm or rad; NaN of a constant force
+    /// centre ξ₀ at the step, nm or rad; NaN for a constant force
     pub center: f64,
-    /// f = −∂U/∂ξ, kJ/mol/nm or kJ/mol/rad
+    /// force f = −∂U/∂ξ, kJ/mol/nm or kJ/mol/rad
     pub force: f64,
-    /// U, kJ/mol
+    /// energy U, kJ/mol
     pub energy: f64,
-    /// W of that time since the start of the stage, kJ/mol; known after the step
+    /// work W since the start of the stage, kJ/mol; known after the step
     pub work: f64,
 }
 
-/// All restraints at a step.
+/// Values of all restraints at a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// of collective variables
+    /// values of the restraints of collective variables
     pub collective: Vec<RestraintSample>,
-    /// ∂U/∂k of each of the position restraints, nm²
+    /// ∂U/∂k for each set of position restraints, nm²
     slopes: Vec<f64>,
-    /// W of the position restraints of that time since the start of the stage, kJ/mol; known after the step
+    /// work W of all position restraints since the start of the stage, kJ/mol; known after the step
     work: f64,
 }
 
-/// Energies (kJ/mol) and virial of restraints.
+/// Energies (kJ/mol) and virial (kJ/mol) of restraints.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Applied {
-    /// of positions
+    /// energy of position restraints
     pub positions: f64,
-    /// of collective variables
+    /// energy of restraints of collective variables
     pub collective: f64,
-    /// Σ r⊗F
+    /// virial Σ r⊗F
     pub virial: Mat3,
 }
 
@@ -87,15 +88,15 @@ pub struct Applied {
 #[derive(Clone, Debug, Default)]
 pub struct Restraining {
     restraints: Restraints,
-    /// of each collective restraint, and of all position restraints together
+    /// state of each collective restraint, and last of all position restraints together
     progress: Vec<RestraintProgress>,
     samples: Samples,
-    /// ps since the start of the stage
+    /// time since the start of the stage, ps
     time: f64,
 }
 
 impl Restraining {
-    /// Of a stage that begins, or goes on after what has been `progress`.
+    /// Starts a stage, or resumes it from `progress` if that is not empty.
     pub fn new(restraints: Restraints, progress: &[RestraintProgress]) -> Self {
         let count = restraints.collective.len();
         let begins = vec![RestraintProgress::default(); count + 1];
@@ -105,32 +106,34 @@ impl Restraining {
         Restraining { restraints, progress, samples, time: 0.0 }
     }
 
-    /// Centres are those of this time from now on, ps since the start of the stage.
+    /// Sets the time at which restraints are evaluated, ps since the start of the stage.
     pub fn set_time(&mut self, time: f64) {
         self.time = time;
     }
 
-    /// The time set last, ps since the start of the stage.
+    /// Time at which restraints are evaluated, ps since the start of the stage.
     pub fn time(&self) -> f64 {
         self.time
     }
 
-    /// Those of positions.
+    /// The position restraints.
     pub fn position_restraints(&self) -> &[Arc<PositionRestraints>] {
         &self.restraints.positions
     }
 
-    /// Whether the force constant of some position restraint changes with time.
+    /// Whether the force constant of any position restraint changes with time.
     pub fn changes(&self) -> bool {
         self.restraints.positions.iter().any(|restraints| restraints.force_constant.points().len() > 1)
     }
 
-    /// The work of position restraints in the stage, half a step after its last, kJ/mol; `None` before the first.
+    /// Work of position restraints in the stage, half a step after its last step, kJ/mol; `None` before the first
+    /// step.
     pub fn work_of_positions(&self) -> Option<f64> {
         self.progress.last().and_then(|progress| progress.work)
     }
 
-    /// From a device that books it by itself: that work, and the work at the last step.
+    /// Sets the work of position restraints computed by a device: half a step after the last step, and at the last
+    /// step (kJ/mol).
     pub fn set_work_of_positions(&mut self, after: f64, at_step: f64) {
         if let Some(progress) = self.progress.last_mut() {
             progress.work = Some(after);
@@ -138,27 +141,27 @@ impl Restraining {
         self.samples.work = at_step;
     }
 
-    /// For a checkpoint.
+    /// State of the restraints for a checkpoint.
     pub fn progress(&self) -> &[RestraintProgress] {
         &self.progress
     }
 
-    /// Collective restraints at the last [`Self::apply`].
+    /// Collective restraints at the last call of [`Self::apply`].
     pub fn samples(&self) -> &[RestraintSample] {
         &self.samples.collective
     }
 
-    /// All restraints at the last [`Self::apply`].
+    /// All restraints at the last call of [`Self::apply`].
     pub fn all_samples(&self) -> &Samples {
         &self.samples
     }
 
-    /// Takes back what [`Self::apply`] has found since these samples.
+    /// Restores earlier samples, and so discards the results of later calls of [`Self::apply`].
     pub fn restore(&mut self, samples: &Samples) {
         self.samples.clone_from(samples);
     }
 
-    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Fails where a force may be that of the wrong
+    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Fails if a force might belong to a wrong
     /// periodic image.
     pub fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Result<Applied> {
         let mut applied = Applied::default();
@@ -193,13 +196,13 @@ impl Restraining {
         Ok(applied)
     }
 
-    /// The work of all restraints in the stage at the time of the last step, kJ/mol.
+    /// Work of all restraints in the stage at the time of the last step, kJ/mol.
     pub fn work(&self) -> f64 {
         self.samples.collective.iter().map(|sample| sample.work).sum::<f64>() + self.samples.work
     }
 
-    /// After a step of `timestep` (ps): the work of the centres that have moved, and of the force constants that have changed,
-    /// with the forces of the last [`Self::apply`].
+    /// Adds the work of moving centres and changing force constants in a step of `timestep` (ps), after the step.
+    /// Uses the forces of the last call of [`Self::apply`].
     pub fn book_work(&mut self, timestep: f64) {
         if let (Some(progress), false) = (self.progress.last_mut(), self.restraints.positions.is_empty()) {
             let change = |from: f64, to: f64| -> f64 {
@@ -220,12 +223,12 @@ impl Restraining {
         }
     }
 
-    /// True where something is restrained.
+    /// Whether anything is restrained.
     pub fn acts(&self) -> bool {
         !self.restraints.is_empty()
     }
 
-    /// Adds the forces of the last [`Self::apply`] again, which was at the same positions.
+    /// Adds the forces of the last call of [`Self::apply`] once more, at the same positions.
     pub fn again(&self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) {
         for restraints in &self.restraints.positions {
             restraints.apply(restraints.force_constant.at(self.time), cell, positions, forces);
@@ -239,7 +242,8 @@ impl Restraining {
     }
 }
 
-/// Not an instability: a minimisation is not to go around it.
+/// The error for a distance too long for the periodic cell. It is an input error, not an instability, so that a
+/// minimisation does not try to avoid it.
 fn too_far(index: usize, value: f64) -> Error {
     let message = format!(
         "restraint {} of the stage reaches so far through the periodic cell (its value is {value:.4}) that the nearest images \

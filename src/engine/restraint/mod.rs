@@ -1,8 +1,8 @@
 //! Restraints: potentials that a stage adds to those of the force field.
 //!
 //! Position restraints ([`PositionRestraints`]) hold atoms near reference positions. Collective restraints
-//! ([`CollectiveRestraint`]) act on one number each, the value ξ of a collective variable ([`Variable`]) of some atoms,
-//! with the energy of a [`Potential`]; its centre may move, which pulls.
+//! ([`CollectiveRestraint`]) act on the value ξ of a collective variable ([`Variable`]) of some atoms, with the
+//! energy of a [`Potential`]. The centre of a potential may move, which pulls the variable.
 
 mod collective;
 mod position;
@@ -21,14 +21,14 @@ use std::sync::Arc;
 /// The restraints of a stage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Restraints {
-    /// of positions
+    /// position restraints
     pub positions: Vec<Arc<PositionRestraints>>,
-    /// of collective variables
+    /// restraints of collective variables
     pub collective: Vec<Arc<CollectiveRestraint>>,
 }
 
 impl Restraints {
-    /// True where nothing is restrained.
+    /// Whether nothing is restrained.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty() && self.collective.is_empty()
     }

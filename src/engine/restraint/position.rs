@@ -1,12 +1,13 @@
 //! Position restraints: atoms held near reference positions.
 //!
-//! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's `restraint_wt` and
-//! CHARMM's force constants are ½ k. Positions are unwrapped and molecules whole: each atom has the lattice image in which its
-//! molecule was nearest to its references at the start, x = r − n h for position r, image n and lattice vectors h, and d
-//! needs no other.
+//! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's
+//! `restraint_wt` and CHARMM's force constants are ½ k. Positions are unwrapped and molecules whole. Each atom has
+//! the lattice image in which its molecule was nearest to its references at the start: x = r − n h for position r,
+//! image n and lattice vectors h. No other image of d is considered.
 //!
-//! Under a barostat references may move with the cell ([`ReferenceScaling`]); the virial is the negative change of the energy
-//! as the cell and, from its origin, all atoms are stretched: W = Σ a⊗F with the arms a given there.
+//! Under a barostat references may be scaled with the cell ([`ReferenceScaling`]). The virial is the negative change
+//! of the energy as the cell and all atoms are stretched from its origin: W = Σ a⊗F with the arms a given at
+//! [`ReferenceScaling`].
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
@@ -16,26 +17,26 @@ use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// How reference positions follow a cell that a barostat scales.
+/// Reference scaling: how reference positions follow a cell that a barostat scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReferenceScaling {
-    /// they stay: a = x
+    /// references are not scaled: a = x
     None,
-    /// their centre of mass X₀ moves with the cell, distances from it stay: a = x − X₀
+    /// the centre of mass X₀ is scaled, distances from it are not: a = x − X₀
     CenterOfMass,
-    /// each moves with the cell: a = d
+    /// every reference is scaled: a = d
     All,
 }
 
-/// An atom with its reference.
+/// An atom and its reference position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
-    /// 0-based
+    /// atom number, 0-based
     pub atom: u32,
-    /// x₀, nm
+    /// reference position x₀, nm
     pub reference: Vec3,
-    /// n: the atom is at its position less `shift(n)`
+    /// lattice image n: the restraint acts at the atom's position minus `shift(n)`
     pub image: Image,
 }
 
@@ -46,26 +47,26 @@ impl Held {
     }
 }
 
-/// Some atoms with their references.
+/// A set of atoms restrained to reference positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionRestraints {
-    /// k, kJ/mol/nm², at times since the start of the stage
+    /// force constant k, kJ/mol/nm², as a function of the time since the start of the stage
     pub force_constant: Schedule,
-    /// ρ, nm
+    /// radius ρ of the flat bottom, nm
     pub flat_radius: f64,
-    /// how references follow the cell
+    /// reference scaling
     pub scaling: ReferenceScaling,
-    /// the cell that the references belong to
+    /// cell to which the references belong
     pub cell: Option<PeriodicCell>,
-    /// X₀ there, nm
+    /// centre of mass X₀ of the references in `cell`, nm
     pub center: Vec3,
     /// atoms with their references
     pub held: Vec<Held>,
 }
 
 impl PositionRestraints {
-    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped) with the force constant k; returns ∂E/∂k = E/k (nm²)
-    /// and the virial (kJ/mol).
+    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped) with the force constant k. Returns ∂E/∂k =
+    /// E/k (nm²) and the virial (kJ/mol).
     pub fn apply(&self, k: f64, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> (f64, Mat3) {
         let scaled = self.scaled(cell);
         let (mut slope, mut virial) = (0.0, Mat3::ZERO);
@@ -81,7 +82,7 @@ impl PositionRestraints {
         (slope, virial)
     }
 
-    /// From a reference to where it is in the present cell, and the origin of arms.
+    /// Returns a function from a reference to its scaled position in the present cell, and the origin of its arm.
     fn scaled(&self, cell: Option<&PeriodicCell>) -> impl Fn(Vec3) -> (Vec3, Vec3) + use<> {
         let (cells, scaling, center) = (self.cell.zip(cell.copied()), self.scaling, self.center);
         let moved = move |r: Vec3| cells.map_or(r, |(then, now)| now.to_cartesian(then.to_fractional(r)));
@@ -93,13 +94,14 @@ impl PositionRestraints {
         }
     }
 
-    /// Chooses periodic images by whole molecules, so that energies do not depend on those that files store, and the centre;
-    /// `positions` (nm, molecules whole) and `cell` are those of the start.
+    /// Chooses periodic images by whole molecules, so that energies do not depend on the images stored in files, and
+    /// computes the centre of mass. `positions` (nm, molecules whole) and `cell` are those of the start.
     ///
-    /// References that move with their centre are put into their cell, molecule by molecule, and so are references that do not
-    /// move where this is the cell of the start; elsewhere images of references make no difference, or are part of what the file
-    /// says. The centre is that of mass; of equal restrained molecules in a row only the first
-    /// counts, as in GROMACS. Atoms are taken in the image in which their molecule is nearest to its references.
+    /// With centre-of-mass scaling, references are put into their cell, molecule by molecule. The same is done
+    /// without scaling if their cell is that of the start. In the other cases images of references make no
+    /// difference, or are part of the file's information. The centre is the centre of mass. Of equal restrained
+    /// molecules in a row only the first counts, as in GROMACS. Atoms are taken in the image in which their molecule
+    /// is nearest to its references.
     pub fn choose_images(
         &mut self,
         topology: &Topology,
@@ -135,13 +137,13 @@ impl PositionRestraints {
         let scaled = self.scaled(Some(cell));
         let present: Vec<Vec3> = self.held.iter().map(|held| scaled(held.reference).0).collect();
         let own: Vec<Vec3> = atoms.iter().map(|&atom| positions[atom as usize]).collect();
-        // moving an atom by n h is moving its reference by the opposite
+        // moving an atom by n h equals moving its reference by −n h
         for (part, image) in parts.iter().zip(parts.nearest_to(cell, &own, &present)) {
             part.iter().for_each(|&place| self.held[place as usize].image = image.map(|n| -n));
         }
     }
 
-    /// Force and E/k at a displacement d.
+    /// Force and E/k for a displacement d.
     fn well(&self, k: f64, d: Vec3) -> (Vec3, f64) {
         let beyond = d.norm() - self.flat_radius;
         if beyond <= 0.0 {
@@ -229,7 +231,7 @@ mod tests {
         restraints.held = vec![Held::new(1, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.4, 0.4, 0.4))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert_eq!(restraints.center, vec3(0.1, 0.2, 0.3));
-        // the third and the first are not in a row
+        // the third and the first molecule are not in a row
         restraints.held = vec![Held::new(0, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.3, 0.4, 0.5))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert!((restraints.center - vec3(0.2, 0.3, 0.4)).norm() < 1e-15);

@@ -1,39 +1,40 @@
-//! The energy of a restraint as a function of the value ξ of its variable.
+//! Energy of a restraint as a function of the value ξ of its variable.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 
-/// A function of the value of a variable, in nm or rad.
+/// Energy as a function of the value of a variable, in nm or rad.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Potential {
-    /// harmonic, perhaps with a flat bottom, or a wall
+    /// harmonic well, optionally with a flat bottom or on one side only
     Well(Well),
     /// −F ξ: the constant force F, kJ/mol/nm or kJ/mol/rad
     Force(f64),
 }
 
-/// E = ½ k e², with the excess e of δ = ξ − ξ₀ over a flat bottom: δ − a where δ > a, δ + b where δ < −b, else 0. Of a
-/// periodic variable δ is the nearest of its images. Where |e| exceeds the width w the energy goes on with its slope there:
-/// k w (|e| − w/2), as AMBER's `nmropt` and GROMACS' distance restraints do.
+/// Harmonic well with a flat bottom: E = ½ k e², with the excess e of δ = ξ − ξ₀ over the flat bottom:
+/// δ − a where δ > a, δ + b where δ < −b, else 0. For a periodic variable δ is the nearest of its images. Beyond an
+/// excess |e| of w the energy is linear with the slope at w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS'
+/// distance restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
-    /// ξ₀ at the start of the stage, nm or rad; `None` = the value there
+    /// centre ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable there
     pub center: Option<f64>,
-    /// speed of ξ₀, nm/ps or rad/ps
+    /// speed of the centre ξ₀, nm/ps or rad/ps
     pub rate: f64,
-    /// b; `None` = nothing acts below the centre
+    /// flat bottom b below the centre, nm or rad; `None` = no force below the centre
     pub below: Option<f64>,
-    /// a; `None` = nothing acts above the centre
+    /// flat bottom a above the centre, nm or rad; `None` = no force above the centre
     pub above: Option<f64>,
-    /// k, kJ/mol/nm² or kJ/mol/rad²
+    /// force constant k, kJ/mol/nm² or kJ/mol/rad²
     pub force_constant: f64,
-    /// w; `None` = harmonic everywhere
+    /// excess w beyond which the energy is linear, nm or rad; `None` = harmonic everywhere
     pub linear_beyond: Option<f64>,
 }
 
 impl Potential {
-    /// Energy (kJ/mol) and force −dE/dξ at a value, with a centre; of a variable with period 2π or none.
+    /// Energy (kJ/mol) and force −dE/dξ at a value, for a given centre. `periodic`: the variable has the period 2π.
     pub fn at(&self, value: f64, center: f64, periodic: bool) -> (f64, f64) {
         match self {
             Potential::Force(force) => (-force * value, *force),
@@ -59,7 +60,7 @@ impl Well {
     }
 }
 
-/// A difference of angles in [−π, π] where the variable is periodic.
+/// Difference of two values; in [−π, π] if the variable is periodic.
 fn difference(deviation: f64, periodic: bool) -> f64 {
     if periodic { deviation - TAU * (deviation / TAU).round() } else { deviation }
 }

@@ -1,11 +1,11 @@
-//! Collective restraints against OpenMM, and against their own derivatives.
+//! Compares collective restraints with OpenMM, and their forces with derivatives of the energies.
 
 use super::*;
 use crate::cell::PeriodicCell;
 use crate::system::Molecules;
 use crate::vec3::{Mat3, Vec3, vec3};
 
-/// `tests/systems/restraints.json`, by `build/restraints.py` there.
+/// Reference values in `tests/systems/restraints.json`, written by `build/restraints.py` there.
 #[derive(serde::Deserialize)]
 struct File {
     masses: Vec<f64>,
@@ -43,7 +43,7 @@ impl File {
     }
 
     fn restraint(&self, case: &Case) -> CollectiveRestraint {
-        // one molecule, so that nothing is gathered
+        // all atoms in one molecule, so that nothing is gathered
         let atoms = self.masses.len();
         let bonds: Vec<[u32; 2]> = (1..atoms as u32).map(|atom| [atom - 1, atom]).collect();
         let molecules = Molecules::from_bonds(atoms, &bonds);
@@ -70,14 +70,15 @@ fn restraining(restraint: CollectiveRestraint) -> Restraining {
     Restraining::new(Restraints { collective: vec![Arc::new(restraint)], ..Restraints::default() }, &[])
 }
 
-/// Energy, forces and virial; a cell so small that images are ambiguous does not matter here.
+/// Energy, forces and virial of a restraint. The cells are so small that images are ambiguous, which does not matter
+/// here.
 fn applied(restraint: &CollectiveRestraint, cell: Option<&PeriodicCell>, r: &[Vec3]) -> (f64, Vec<Vec3>, Mat3) {
     let mut forces = vec![Vec3::ZERO; r.len()];
     let applied = restraining(restraint.clone()).apply(cell, r, &mut forces).expect("near images");
     (applied.collective, forces, applied.virial)
 }
 
-/// Relative to the largest number.
+/// Tolerance relative to the largest number.
 const REFERENCE: f64 = 1e-9;
 
 #[test]
@@ -98,7 +99,8 @@ fn energies_and_forces_are_those_of_openmm() {
 #[test]
 fn forces_and_virial_are_derivatives_of_the_energy() {
     const STEP: f64 = 1e-5;
-    // third derivatives of the energies, some 1e5 kJ/mol/nm³, times STEP², and roundings of 1e-14 kJ/mol over STEP
+    // third derivatives of the energies, some 1e5 kJ/mol/nm³, times STEP², and rounding errors of 1e-14 kJ/mol
+    // divided by STEP
     const DIFFERENCE: f64 = 1e-5;
     let file = file();
     let (positions, cell) = (file.positions(), file.cell());
@@ -120,7 +122,8 @@ fn forces_and_virial_are_derivatives_of_the_energy() {
                 assert!((slope + force.dot(direction)).abs() < DIFFERENCE, "{index}, atom {atom}: {slope} {force:?}");
             }
         }
-        // the cell and all atoms are strained, r_a by ε r_b, as far as lattice vectors can be: W_ba = −∂E/∂ε
+        // strains the cell and all atoms by ε, component a in proportion to b, as far as lattice vectors allow: W_ba
+        // = −∂E/∂ε
         for (a, b) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)] {
             let strained = |step: f64, r: Vec3| {
                 let mut change = [0.0; 3];
@@ -139,17 +142,17 @@ fn forces_and_virial_are_derivatives_of_the_energy() {
     }
 }
 
-/// Four atoms that nothing joins.
+/// Molecules of four unconnected atoms.
 fn separate() -> Molecules {
     Molecules::from_bonds(4, &[])
 }
 
-/// Some of them, of equal masses.
+/// A group of atoms of equal masses.
 fn group(atoms: &[u32]) -> Group {
     Group::new(atoms, |_| 1.0, &separate(), None).expect("mass")
 }
 
-/// Three atoms on a line, with a fourth off it.
+/// Three atoms on a line, and a fourth off the line.
 fn line() -> Vec<Vec3> {
     vec![vec3(-0.1, 0.0, 0.0), Vec3::ZERO, vec3(0.2, 0.0, 0.0), vec3(0.3, 0.1, 0.0)]
 }
@@ -204,7 +207,7 @@ fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
     let refusal = apply(of([true; 3], 5.0), 1.2).expect_err("beyond half of the shortest edge");
     assert!(refusal.contains("restraint 1") && refusal.contains("larger cell"), "{refusal}");
     assert!(apply(of([true; 3], 5.0), 0.9).is_ok());
-    // where nothing acts no image is wrong, and along z the cell is longer
+    // without a force no image is wrong, and the cell is longer along z
     assert!(apply(of([true; 3], 0.1), 1.2).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.9).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.99).is_err());
@@ -230,10 +233,10 @@ fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
     let (mut again, mut integral, mut before) = (running.clone(), 0.0, None);
     for step in 0..100 {
         let time = f64::from(step) * TIMESTEP;
-        // the atoms lag behind, and swing
+        // the atoms lag behind the centre, and oscillate
         let r = [Vec3::ZERO, vec3(0.3 + 0.4 * time + 0.02 * (9.0 * time).sin(), 0.0, 0.0)];
         if step == 60 {
-            // as a restart does
+            // restart from the stored progress
             let restraints = Restraints { collective: vec![Arc::new(restraint.clone())], ..Restraints::default() };
             again = Restraining::new(restraints, running.progress());
         }
@@ -244,7 +247,7 @@ fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
         }
         let RestraintSample { value, center, force, work, .. } = running.samples()[0];
         assert!((center - (0.3 + 0.5 * time)).abs() < 1e-14 && (force + 200.0 * (value - center)).abs() < 1e-10);
-        // the trapezoidal rule of v f
+        // trapezoidal rule for ∫ v f dt
         integral += before.map_or(0.0, |before: f64| 0.5 * TIMESTEP * 0.5 * (before + force));
         before = Some(force);
         assert!((work - integral).abs() < 1e-12, "{step}: {work} {integral}");
@@ -263,13 +266,13 @@ fn a_group_of_several_molecules_has_one_centre_in_all_images() {
         let images = distance.gather(Some(&cell), positions);
         distance.find(Configuration { cell: Some(&cell), positions, images: &images }).value
     };
-    // the mean of three points and a fourth
+    // distance between the mean of three points and a fourth
     let expected = (vec3(1.7 / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
     for images in [[[0; 3]; 4], [[1, 0, 0], [0, -2, 0], [0, 0, 3], [-1, 0, 0]]] {
         let stored: Vec<Vec3> = whole.iter().zip(images).map(|(r, image)| *r + cell.shift(image)).collect();
         assert!((value(&stored, None) - expected).abs() < 1e-12, "{images:?}");
     }
-    // the third atom is 1.0 nm and more from the first: around the first, 1.1 becomes -0.9 + 2 k
+    // the third atom is 1.0 nm and more from the first: gathered around the first, 1.1 becomes -0.9 + 2 k
     let far = [whole[0], whole[1], whole[2] + vec3(0.1, 0.0, 0.0), whole[3]];
     let expected = |x: f64| (vec3((0.6 + x) / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
     assert!((value(&far, None) - expected(1.2)).abs() < 1e-12);
@@ -294,7 +297,7 @@ fn images_of_a_group_are_those_of_the_start() {
         running.apply(Some(&cell), positions, &mut [Vec3::ZERO; 4]).expect("near");
         running.samples()[0].value
     };
-    // the second atom is at -0.1; it goes on to -1.1, where its nearest image would be at 0.9
+    // the second atom is at -0.1 and moves on to -1.1, although its nearest image would be at 0.9
     assert!((value(&positions) - 0.05).abs() < 1e-12);
     positions[1].x = 0.9;
     assert!((value(&positions) - 0.55).abs() < 1e-12);

@@ -1,10 +1,10 @@
-//! Collective variables: numbers that positions of atoms make, with their gradients.
+//! Collective variables: functions of the positions of atoms, with their gradients.
 //!
-//! Distances, angles and torsions are those of centres of mass of groups; a group of one atom is that atom. Positions are
-//! unwrapped and molecules whole. The molecules of a group have the lattice images in which they were gathered
-//! ([`crate::image`]) at the start of a stage and follow continuously from there; the displacement of one centre from another
-//! is that to the nearest image. Where a direction is undefined (coinciding centres, collinear ones) the gradient is zero, as
-//! in OpenMM.
+//! Distances, angles and torsions are between the centres of mass of groups; a group may be a single atom. Positions
+//! are unwrapped and molecules whole. The molecules of a group have the lattice images in which they were gathered
+//! ([`crate::image`]) at the start of a stage, and are followed continuously from there. The displacement between two
+//! centres is the minimum image. If a direction is undefined (coinciding or collinear centres) the gradient is zero,
+//! as in OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::image::{Image, Parts};
@@ -14,22 +14,22 @@ use crate::term::{Dihedral, bend};
 use crate::vec3::{Mat3, Vec3};
 use serde::{Deserialize, Serialize};
 
-/// Kinds of variables.
+/// Kinds of collective variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VariableKind {
-    /// between two centres, nm
+    /// distance between two centres, nm
     Distance,
-    /// of three centres, at the second, rad, from 0 to π
+    /// angle between three centres, at the second, rad, from 0 to π
     Angle,
-    /// of four centres, IUPAC sign, rad, from −π to π
+    /// torsion of four centres, IUPAC sign, rad, from −π to π
     Torsion,
-    /// root mean square deviation from a reference after the best superposition, nm
+    /// root-mean-square deviation from a reference after the best superposition, nm
     Rmsd,
 }
 
 impl VariableKind {
-    /// The groups of atoms that it needs.
+    /// Number of groups of atoms that the variable needs.
     pub fn groups(self) -> usize {
         match self {
             VariableKind::Rmsd => 1,
@@ -39,12 +39,12 @@ impl VariableKind {
         }
     }
 
-    /// True for angles, which are in rad.
+    /// Whether the variable is an angle, in rad.
     pub fn is_angular(self) -> bool {
         matches!(self, VariableKind::Angle | VariableKind::Torsion)
     }
 
-    /// The word for it in files.
+    /// Keyword in files.
     pub fn name(self) -> &'static str {
         match self {
             VariableKind::Distance => "distance",
@@ -55,21 +55,21 @@ impl VariableKind {
     }
 }
 
-/// Which components of a displacement count in a distance: GROMACS' `pull-coord-dim`.
+/// Components of a displacement that count in a distance: GROMACS' `pull-coord-dim`.
 pub type Components = [bool; 3];
 
-/// Where the atoms of a variable are.
+/// Cell, positions and images at which a variable is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct Configuration<'a> {
     /// the periodic cell
     pub cell: Option<&'a PeriodicCell>,
-    /// of all atoms, nm, not wrapped
+    /// positions of all atoms, nm, not wrapped
     pub positions: &'a [Vec3],
-    /// of the molecules of the variable's groups, as [`Variable::gather`] found them
+    /// images of the molecules of the variable's groups, as returned by [`Variable::gather`]
     pub images: &'a [Image],
 }
 
-/// Atoms of a group by molecule, and how molecules are gathered.
+/// Atoms of a group by molecule, and how the molecules are gathered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Members {
     atoms: Vec<u32>,
@@ -78,7 +78,8 @@ pub struct Members {
 }
 
 impl Members {
-    /// Atoms of these molecules, gathered around an atom, or else along the shortest distances.
+    /// Makes a group of atoms. Its molecules are gathered around the atom `around`, or along the shortest distances
+    /// if that is `None`.
     pub fn new(atoms: Vec<u32>, molecules: &Molecules, around: Option<u32>) -> Self {
         let parts = Parts::new(molecules, &atoms);
         Members { atoms, parts, around }
@@ -98,7 +99,7 @@ impl Members {
         self.atoms.iter().map(|&atom| positions[atom as usize]).collect()
     }
 
-    /// Positions (nm) of the atoms at the start of a stage, molecules gathered.
+    /// Positions (nm) of the atoms at the start of a stage, with molecules gathered.
     pub fn gathered(&self, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Vec<Vec3> {
         let mut own = self.positions(positions);
         if let Some(cell) = cell {
@@ -107,13 +108,13 @@ impl Members {
         own
     }
 
-    /// The atoms by molecule.
+    /// The atoms of the group by molecule.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// Whether several molecules, which no atom was named to gather around, extend over more than half of the cell in some
-    /// direction: then other images may be meant.
+    /// Whether several molecules, gathered without a central atom, extend over more than half of the cell in some
+    /// direction. Other images may be meant then.
     pub fn is_wide(&self, cell: &PeriodicCell, positions: &[Vec3]) -> bool {
         let fractions: Vec<Vec3> =
             self.gathered(Some(cell), positions).iter().map(|r| cell.to_fractional(*r)).collect();
@@ -124,7 +125,7 @@ impl Members {
         self.around.is_none() && self.parts.len() > 1 && (0..3).any(|axis| extent(axis) > 0.5)
     }
 
-    /// Places in the list of atoms with positions in their images.
+    /// Index of each atom in the list of atoms, and its position in the image of its molecule.
     fn placed<'a>(&'a self, at: Configuration<'a>) -> impl Iterator<Item = (usize, Vec3)> + 'a {
         self.parts.iter().zip(at.images).flat_map(move |(part, image)| {
             let shift = at.cell.map_or(Vec3::ZERO, |cell| cell.shift(*image));
@@ -135,22 +136,23 @@ impl Members {
         })
     }
 
-    /// The first of them.
+    /// Position of the first atom.
     fn first(&self, at: Configuration<'_>) -> Vec3 {
         self.placed(at).next().map_or(Vec3::ZERO, |(_, r)| r)
     }
 }
 
-/// Atoms whose centre of mass counts.
+/// A group of atoms, represented by its centre of mass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     members: Members,
-    /// of each atom in the mass
+    /// mass fraction of each atom
     shares: Vec<f64>,
 }
 
 impl Group {
-    /// Of atoms with masses, molecules gathered around an atom if one is given; `None` if masses are zero in all.
+    /// Makes a group of atoms with masses. Its molecules are gathered around the atom `around` if one is given.
+    /// `None` if the total mass is zero.
     pub fn new(atoms: &[u32], mass: impl Fn(u32) -> f64, molecules: &Molecules, around: Option<u32>) -> Option<Self> {
         let total: f64 = atoms.iter().map(|&atom| mass(atom)).sum();
         let massive: Vec<u32> = atoms.iter().copied().filter(|&atom| mass(atom) > 0.0).collect();
@@ -160,7 +162,8 @@ impl Group {
         })
     }
 
-    /// Its centre. Sums run over differences from the first atom, so that far from the origin little is rounded.
+    /// Centre of mass. Sums run over differences from the first atom, so that rounding errors are small even far from
+    /// the origin.
     fn center(&self, at: Configuration<'_>) -> Vec3 {
         let first = self.members.first(at);
         first + self.members.placed(at).map(|(place, r)| (r - first) * self.shares[place]).sum::<Vec3>()
@@ -173,27 +176,27 @@ impl Group {
     }
 }
 
-/// Atoms of a root mean square deviation, with equal weights.
+/// Atoms of a root-mean-square deviation, with equal weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superposed {
     members: Members,
-    /// of each atom about the centre of all, nm
+    /// reference position of each atom relative to the centre of all, nm
     references: Vec<Vec3>,
 }
 
 impl Superposed {
-    /// Of atoms, at least one, with their references (nm), molecules gathered.
+    /// Makes a set of at least one atom with reference positions (nm), molecules gathered.
     pub fn new(members: Members, references: &[Vec3]) -> Self {
         let center = references.iter().copied().sum::<Vec3>() / references.len() as f64;
         Superposed { members, references: references.iter().map(|r| *r - center).collect() }
     }
 
-    /// Deviation, the rotation Rᵀ that turns references onto atoms, by rows, and the centre of the atoms.
+    /// Deviation, rows of the rotation Rᵀ that rotates references onto atoms, and the centre of the atoms.
     fn find(&self, at: Configuration<'_>) -> (f64, [Vec3; 3], Vec3) {
         let (count, first) = (self.references.len() as f64, self.members.first(at));
         let offset: Vec3 = self.members.placed(at).map(|(_, r)| r - first).sum();
         let center = first + offset / count;
-        // of references onto atoms
+        // rotates references onto atoms
         let turn =
             rotation(&correlation(self.members.placed(at).map(|(place, r)| (self.references[place], r - center))));
         let rows = [0, 1, 2].map(|i| Vec3::from([0, 1, 2].map(|j| turn[(i, j)])));
@@ -207,47 +210,47 @@ fn turned(rows: &[Vec3; 3], r: Vec3) -> Vec3 {
     Vec3::from(rows.map(|row| row.dot(r)))
 }
 
-/// A collective variable.
+/// A collective variable and its groups.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Variable {
-    /// between two centres, in some components
+    /// distance between two centres, in some components
     Distance([Group; 2], Components),
-    /// of three centres
+    /// angle between three centres
     Angle([Group; 3]),
-    /// of four centres
+    /// torsion of four centres
     Torsion([Group; 4]),
-    /// from a reference
+    /// deviation from a reference
     Rmsd(Superposed),
 }
 
-/// The value of a variable, and what its forces follow from.
+/// Value of a variable, with the data needed to compute its forces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// ξ, nm or rad
+    /// value ξ, nm or rad
     pub value: f64,
     slope: Slope,
-    /// a displacement may as well be that to another image
+    /// whether another image of a displacement may be as short
     pub ambiguous: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slope {
-    /// ∂ξ/∂R of the centres, and Σ R⊗∂ξ/∂R
+    /// ∂ξ/∂R for the centres, and Σ R⊗∂ξ/∂R
     Centers([Vec3; 4], Mat3),
     /// ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ): the superposition minimises the deviation, so that the change of R adds nothing
     /// (Coutsias, Seok and Dill, J. Comput. Chem. 25, 1849 (2004), doi:10.1002/jcc.20110)
     Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
 }
 
-/// Deviation (nm) below which there are only roundings, and no direction.
+/// Deviation (nm) below which the gradient has no direction but rounding errors.
 const SAME: f64 = 1e-10;
 
-/// Fraction of the shortest distance between opposite faces of a cell beyond which a distance may be that to another image,
-/// as in GROMACS.
+/// Fraction of the shortest distance between opposite faces of a cell beyond which a distance may belong to another
+/// image, as in GROMACS.
 const NEAREST: f64 = 0.49;
 
 impl Variable {
-    /// What it is.
+    /// Kind of the variable.
     pub fn kind(&self) -> VariableKind {
         match self {
             Variable::Distance(..) => VariableKind::Distance,
@@ -265,7 +268,7 @@ impl Variable {
         }
     }
 
-    /// Its value.
+    /// Evaluates the variable.
     pub fn find(&self, at: Configuration<'_>) -> Found {
         let cell = at.cell;
         let nearest = |from: Vec3, to: Vec3| displacement(cell, to - from);
@@ -293,7 +296,7 @@ impl Variable {
                 let [ij, kj, lk] = [nearest(b, a), nearest(b, c), nearest(c, d)];
                 let dihedral = Dihedral::new([ij, kj, lk]);
                 let [di, _, dk, dl] = dihedral.gradient;
-                // of the displacements: that of l from j is lk + kj
+                // in terms of displacements: l − j is lk + kj
                 let virial = Mat3::outer(ij, di) + Mat3::outer(kj, dk) + Mat3::outer(kj + lk, dl);
                 let ambiguous = [ij, kj, lk].iter().any(|d| is_ambiguous(cell, *d, ALL));
                 Found { value: dihedral.angle(), slope: Slope::Centers(dihedral.gradient, virial), ambiguous }
@@ -306,7 +309,8 @@ impl Variable {
         }
     }
 
-    /// Adds to `forces` (kJ/mol/nm) those of the generalised force −dE/dξ where it was found; returns their virial, kJ/mol.
+    /// Adds to `forces` (kJ/mol/nm) those of the generalised force −dE/dξ at the configuration where `found` was
+    /// computed. Returns their virial, kJ/mol.
     pub fn push(&self, found: &Found, force: f64, at: Configuration<'_>, forces: &mut [Vec3]) -> Mat3 {
         if force == 0.0 {
             return Mat3::ZERO;
@@ -342,7 +346,7 @@ impl Variable {
     }
 }
 
-/// Centres of groups, whose images follow each other.
+/// Centres of all groups, with the images of the groups' molecules one after the other.
 fn centers<const N: usize>(groups: &[Group; N], at: Configuration<'_>) -> [Vec3; N] {
     let mut images = at.images;
     groups.each_ref().map(|group| {
@@ -360,7 +364,7 @@ fn masked(d: Vec3, components: Components) -> Vec3 {
     Vec3 { x: keep(x, components[0]), y: keep(y, components[1]), z: keep(z, components[2]) }
 }
 
-/// Whether the components of a displacement are so long that those to another image may be shorter.
+/// Whether the components of a displacement are so long that those of another image may be shorter.
 fn is_ambiguous(cell: Option<&PeriodicCell>, d: Vec3, components: Components) -> bool {
     cell.is_some_and(|cell| {
         let faces = cell.face_distances();

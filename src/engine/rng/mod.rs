@@ -1,16 +1,17 @@
 //! Random numbers as a pure function of (seed, purpose, step, index): Philox4x32-10.
 //!
-//! There is no generator to store or to seed: the same key gives the same numbers on any thread, device or restart.
-//! J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, doi:10.1145/2063384.2063405.
+//! There is no generator to store or to seed: the same key gives the same numbers on any thread, on any device and
+//! after any restart. J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11,
+//! doi:10.1145/2063384.2063405.
 //!
-//! A [`Stream`] is the sequence of one key: a temporary value, never stored. [`normals`] gives three normal numbers for each
-//! of many indices at once.
+//! A [`Stream`] is the sequence of one key: a temporary value, never stored. [`normals`] gives three normal numbers
+//! for each of many indices at once.
 
 mod normals;
 
 pub use normals::{Lanes, NORMALS, indices_from, normals};
 
-/// The use of random numbers; different purposes never share numbers.
+/// Purpose of random numbers. Different purposes never share numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
@@ -20,9 +21,9 @@ pub enum Purpose {
     Thermostat = 2,
     /// barostat
     Barostat = 3,
-    /// velocities that a thermostat renews; index = atom
+    /// velocities that a thermostat refreshes; index = atom
     Noise = 4,
-    /// groups of atoms that collide; index = group
+    /// collisions of groups of atoms; index = group
     Collision = 5,
     /// random displacements of coinciding atoms in a minimisation; index = atom
     Minimize = 6,
@@ -36,7 +37,7 @@ const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// Golden ratio and √3 − 1 as 32-bit fractions.
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 const ROUNDS: usize = 10;
-/// Blocks of four words that one key can give; the block number has 24 bits of the counter.
+/// Number of blocks of four words for one key. The block number has 24 bits of the counter.
 const BLOCKS: u32 = 1 << 24;
 
 /// The bijection Philox4x32 with ten rounds.
@@ -51,49 +52,50 @@ pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
-/// The numbers of one key, in order.
+/// The random numbers of one key, in order.
 ///
-/// Counter words: index, step (low, high), block number with the purpose in its top eight bits; key: the seed.
+/// The counter words are index, step (low, high), and block number with the purpose in its top eight bits. The Philox
+/// key is the seed.
 #[derive(Clone, Debug)]
 pub struct Stream {
     key: [u32; 2],
     counter: [u32; 4],
-    /// the second half of the last block, and the second number of the last Box–Muller pair
+    /// the second half of the last block, and in the next field the second number of the last Box–Muller pair
     spare_word: Option<u64>,
     spare_gaussian: Option<f64>,
 }
 
 impl Stream {
-    /// The stream of (seed, purpose, step, index).
+    /// The random numbers of (seed, purpose, step, index).
     pub fn new(seed: u64, purpose: Purpose, step: u64, index: u32) -> Self {
         let counter = [index, step as u32, (step >> 32) as u32, (purpose as u32) << 24];
         Self { key: [seed as u32, (seed >> 32) as u32], counter, spare_word: None, spare_gaussian: None }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         if let Some(word) = self.spare_word.take() {
             return word;
         }
         let [a, b, c, d] = philox4x32_10(self.counter, self.key);
-        // the block number wraps within its 24 bits rather than run into the next purpose
+        // the block number wraps within its 24 bits, so that it never changes the purpose
         self.counter[3] = (self.counter[3] & !(BLOCKS - 1)) | (self.counter[3].wrapping_add(1) & (BLOCKS - 1));
         self.spare_word = Some(u64::from(c) | u64::from(d) << 32);
         u64::from(a) | u64::from(b) << 32
     }
 
-    /// Uniform on the open interval (0, 1): the middles of 2⁵² equal parts, each exact.
+    /// Returns a uniform number of the open interval (0, 1): the midpoint of one of 2⁵² equal parts, each exact.
     pub fn uniform(&mut self) -> f64 {
         const PART: f64 = 1.0 / (1u64 << 52) as f64;
         ((self.bits() >> 12) as f64 + 0.5) * PART
     }
 
-    /// Uniform between two bounds.
+    /// Returns a uniform number between two bounds.
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
-    /// Normal with mean 0 and variance 1 (Box–Muller; the largest magnitude is √(2·53 ln 2) = 8.6).
+    /// Returns a normal number with mean 0 and variance 1 (Box–Muller; the largest magnitude is √(2·53 ln 2) = 8.6).
     pub fn gaussian(&mut self) -> f64 {
         if let Some(value) = self.spare_gaussian.take() {
             return value;
@@ -104,10 +106,11 @@ impl Stream {
         radius * cosine
     }
 
-    /// Gamma with the given shape > 0 and scale 1.
+    /// Returns a number of the gamma distribution with the given shape > 0 and scale 1.
     ///
     /// G. Marsaglia, W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000), doi:10.1145/358407.358414: rejection that
-    /// accepts more than 95 %, so the cost does not grow with the shape. Below 1 by their rule Γ(a) = Γ(a+1) U^{1/a}.
+    /// accepts more than 95 %, so that the cost does not grow with the shape. Shapes a below 1 use their rule Γ(a) =
+    /// Γ(a+1) U^{1/a}.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             let boost = self.uniform().powf(1.0 / shape);
@@ -124,8 +127,8 @@ impl Stream {
         }
     }
 
-    /// Sum of the squares of `count` independent normals: χ² with `count` degrees of freedom, = 2 Γ(count/2), which need not
-    /// be whole.
+    /// Returns the sum of the squares of `count` independent normal numbers: χ² with `count` degrees of freedom, = 2
+    /// Γ(count/2). `count` need not be an integer.
     pub fn sum_of_squares(&mut self, count: f64) -> f64 {
         if count > 0.0 { 2.0 * self.gamma(0.5 * count) } else { 0.0 }
     }
@@ -169,7 +172,8 @@ mod tests {
         }
     }
 
-    /// Standard errors within which a sampled moment must lie; the seed is fixed, so this cannot flicker.
+    /// Standard errors within which a sampled moment must lie. The seed is fixed, so that the test cannot fail at
+    /// random.
     const STANDARD_ERRORS: f64 = 4.0;
     const SAMPLES: u32 = 200_000;
 

@@ -1,19 +1,20 @@
 //! Normal random numbers for many indices at once, in loops that a compiler vectorises.
 //!
-//! Single precision: 32 random bits for the radius and 32 for the angle of Box and Muller's transformation. The largest
-//! magnitude is √(2·33 ln 2) = 6.8; relative errors of the functions are below 10⁻⁷. Only sums, products, quotients and
-//! square roots, which every instruction set rounds alike: the bits do not depend on it.
+//! Single precision: the Box–Muller transform uses 32 random bits for the radius and 32 for the angle. The largest
+//! magnitude is √(2·33 ln 2) = 6.8. Relative errors of the functions are below 10⁻⁷. The code uses only sums,
+//! products, quotients and square roots, which every instruction set rounds alike, so that results have the same bits
+//! on all of them.
 
 use super::{MULTIPLIERS, Purpose, ROUNDS, WEYL};
 use crate::arrays::{from_fn, map};
 use std::f32::consts::{FRAC_PI_2, LN_2, SQRT_2};
 
-/// Indices in a call of [`normals`].
+/// Number of indices in a call of [`normals`].
 pub const NORMALS: usize = 32;
-/// One number for each index.
+/// A value for each index.
 pub type Lanes<T> = [T; NORMALS];
 
-/// Consecutive indices.
+/// `NORMALS` consecutive indices.
 #[inline(always)]
 pub fn indices_from(first: u32) -> Lanes<u32> {
     let mut index = [0; NORMALS];
@@ -23,7 +24,8 @@ pub fn indices_from(first: u32) -> Lanes<u32> {
     index
 }
 
-/// Three independent normal numbers (mean 0, variance 1) for each index: a pure function of (seed, purpose, step, index).
+/// Returns three independent normal numbers (mean 0, variance 1) for each index. They are a pure function of (seed,
+/// purpose, step, index).
 #[inline(always)]
 pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) -> [Lanes<f32>; 3] {
     let counter = [index, [step as u32; NORMALS], [(step >> 32) as u32; NORMALS], [(purpose as u32) << 24; NORMALS]];
@@ -32,7 +34,7 @@ pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) ->
     [x, y, z]
 }
 
-/// Two lanes in each number, the first in its lower half: the products of one half at a time need no conversion.
+/// Two lanes in each word, the first in its lower half. Products of one half at a time need no conversion.
 type Halves = [u64; NORMALS / 2];
 
 /// [`super::philox4x32_10`] in every lane.
@@ -45,7 +47,7 @@ fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
     for _ in 0..ROUNDS {
         let keys = map(key, |key| pair(key, key));
         for i in 0..w.len() {
-            // of the lower and of the upper half
+            // products of the lower and of the upper half
             let [[a, b], [c, d]] = map([(w[i], MULTIPLIERS[0]), (y[i], MULTIPLIERS[1])], |(number, factor)| {
                 map([number & LOWER, number >> 32], |half| half * u64::from(factor))
             });
@@ -64,10 +66,10 @@ fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
 fn box_muller(radius: Lanes<u32>, angle: Lanes<u32>) -> [Lanes<f32>; 2] {
     let (mut along, mut across) = ([0.0; NORMALS], [0.0; NORMALS]);
     for lane in 0..NORMALS {
-        // on (0, 1]: from 2⁻³³ on
+        // in (0, 1], at least 2⁻³³
         let uniform = (radius[lane] as f32 + 0.5) * (1.0 / 4_294_967_296.0);
         let length = (-2.0 * ln(uniform)).sqrt();
-        // two bits choose the quarter of the circle, thirty the angle in it, from −π/4 to π/4
+        // two bits choose the quadrant, thirty bits the angle within it, from −π/4 to π/4
         let within = ((angle[lane] & 0x3fff_ffff) as i32 - 0x2000_0000) as f32 * (FRAC_PI_2 / 1_073_741_824.0);
         let (sine, cosine) = (sin(within), cos(within));
         let sign = if angle[lane] >> 31 == 0 { length } else { -length };
@@ -78,7 +80,7 @@ fn box_muller(radius: Lanes<u32>, angle: Lanes<u32>) -> [Lanes<f32>; 2] {
     [along, across]
 }
 
-/// Natural logarithm of a normal number x = 2ᵉ m, √½ ≤ m < √2: e ln 2 + 2 artanh((m−1)/(m+1)), as a series.
+/// Natural logarithm of a normal float x = 2ᵉ m, √½ ≤ m < √2: e ln 2 + 2 artanh((m−1)/(m+1)), as a series.
 #[inline(always)]
 fn ln(x: f32) -> f32 {
     let root_half = (0.5 * SQRT_2).to_bits();
@@ -87,12 +89,12 @@ fn ln(x: f32) -> f32 {
     let mantissa = f32::from_bits(x.to_bits().wrapping_sub((exponent << 23) as u32));
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let square = s * s;
-    // |s| ≤ 0.172: the first term left out is below 10⁻⁹
+    // |s| ≤ 0.172: the first omitted term is below 10⁻⁹
     let series = ((square * (1.0 / 9.0) + 1.0 / 7.0) * square + 1.0 / 5.0) * square + 1.0 / 3.0;
     exponent as f32 * LN_2 + 2.0 * (s + s * square * series)
 }
 
-/// Taylor series for an angle of at most π/4: the first term left out is below 10⁻⁸.
+/// Taylor series of sin x for |x| ≤ π/4. The first omitted term is below 10⁻⁸.
 #[inline(always)]
 fn sin(x: f32) -> f32 {
     let square = x * x;
@@ -100,7 +102,7 @@ fn sin(x: f32) -> f32 {
     x + x * square * series
 }
 
-/// As [`sin`]: the first term left out is below 3·10⁻⁸.
+/// Taylor series of cos x for |x| ≤ π/4. The first omitted term is below 3·10⁻⁸.
 #[inline(always)]
 fn cos(x: f32) -> f32 {
     let square = x * x;
@@ -130,7 +132,7 @@ mod tests {
             let uniform = (word as f32 + 0.5) / 4_294_967_296.0;
             let [x, y] = box_muller([word; NORMALS], [word ^ k; NORMALS]).map(|lanes| f64::from(lanes[0]));
             let exact = -2.0 * f64::from(uniform).ln();
-            // the square doubles the relative error of the length
+            // squaring doubles the relative error of the length
             assert!((x * x + y * y - exact).abs() <= 1e-6 * exact, "{word}");
         }
         for k in -1000..=1000 {

@@ -7,10 +7,10 @@
 //! list      := name X … | resname X … | element X … | resid N … | index N …       N may be a range, 5-17
 //! ```
 //!
-//! `resid` is the residue's number as files print it, `index` counts atoms from 0; both ends of a range belong to it.
-//! `protein`, `nucleic`, `water`, `ion` and `lipid` go by the names of residues ([`residues`]); water is also what consists of an
-//! oxygen and two hydrogens, whatever its name. Other words mean what they mean in MDAnalysis. Names distinguish capitals, the
-//! words of the language do not.
+//! `resid` is the residue number as printed in files. `index` counts atoms from 0. Ranges include both ends.
+//! `protein`, `nucleic`, `water`, `ion` and `lipid` select by residue name ([`residues`]). `water` also selects every
+//! residue of one oxygen and two hydrogens, whatever its name. The other keywords have the same meaning as in
+//! MDAnalysis. Names are case-sensitive, keywords are not.
 
 mod residues;
 
@@ -21,19 +21,19 @@ use residues::Kind;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-/// Atoms of a backbone.
+/// Names of backbone atoms.
 const BACKBONE: [&str; 4] = ["N", "CA", "C", "O"];
-/// Words of the language, which no list of names swallows.
+/// Keywords of the language, which end a list of names.
 const WORDS: [&str; 19] = [
     "and", "or", "not", "(", ")", "all", "protein", "backbone", "nucleic", "water", "ion", "lipid", "hydrogen",
     "heavy", "name", "resname", "element", "resid", "index",
 ];
-/// Deepest nesting of parentheses and "not": every level is a recursive call.
+/// Maximum nesting of parentheses and "not", since every level is a recursive call.
 const DEEPEST: usize = 100;
-/// Parts of a selection times atoms, each of which every part looks at: some seconds.
+/// Maximum product of the number of parts of a selection and the number of atoms: several seconds of work.
 const MOST_TESTS: usize = 1 << 31;
 
-/// Atoms (0-based, ascending) that the text selects; at least one. Fails with a [`Problem`] that quotes the text.
+/// Atoms (0-based, ascending) that the text selects, at least one. Fails with a [`Problem`] that quotes the text.
 ///
 /// ```
 /// use md_engine::prepare::AtomSpec;
@@ -63,7 +63,7 @@ pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     Ok(atoms)
 }
 
-/// Characters of a selection, and of what is wrong with it, in a message.
+/// Maximum number of characters quoted from a selection and from its faulty part, in a message.
 const LONGEST_QUOTE: usize = 300;
 
 struct Parser<'a> {
@@ -72,7 +72,7 @@ struct Parser<'a> {
     words: Vec<&'a str>,
     next: usize,
     depth: usize,
-    /// words and lists so far
+    /// number of words and lists so far
     parts: usize,
 }
 
@@ -144,13 +144,13 @@ impl<'a> Parser<'a> {
         (0..self.topology.atoms.len()).map(choose).collect()
     }
 
-    /// Atoms whose text is one of the words that follow.
+    /// Selects atoms whose text is one of the following words.
     fn named(&mut self, text: impl for<'p> Fn(&'p Self, usize) -> &'p str) -> Result<Vec<bool>, Problem> {
         let wanted: HashSet<&str> = self.list()?.into_iter().collect();
         Ok(self.atoms(|i| wanted.contains(&text(self, i))))
     }
 
-    /// Atoms whose place in the topology is in one of the ranges that follow, none of which may leave it.
+    /// Selects atoms whose index is in one of the following ranges. Fails if a range exceeds the topology.
     fn indices(&mut self) -> Result<Vec<bool>, Problem> {
         let ranges = self.ranges()?;
         let last = self.topology.atoms.len() as i64 - 1;
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         Ok(self.numbered(ranges, |i| i as i64))
     }
 
-    /// Atoms whose number is in one of these ranges.
+    /// Selects atoms whose number is in one of the ranges.
     fn numbered(&self, mut ranges: Vec<RangeInclusive<i64>>, number: impl Fn(usize) -> i64) -> Vec<bool> {
         ranges.sort_unstable_by_key(|range| *range.start());
         let mut merged: Vec<RangeInclusive<i64>> = vec![];
@@ -173,13 +173,13 @@ impl<'a> Parser<'a> {
         }
         self.atoms(|i| {
             let number = number(i);
-            // the last range that begins before it is the only one that can hold it
+            // the ranges are disjoint and sorted: only the last one that begins at or before it can hold it
             let after = merged.partition_point(|range| *range.start() <= number);
             after > 0 && merged[after - 1].contains(&number)
         })
     }
 
-    /// The numbers and ranges that follow.
+    /// Parses the following numbers and ranges.
     fn ranges(&mut self) -> Result<Vec<RangeInclusive<i64>>, Problem> {
         let words = self.list()?.into_iter();
         let ranges = words.map(|word| match range(word) {
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         ranges.collect()
     }
 
-    /// The words up to the next one of the language; at least one.
+    /// Parses words up to the next keyword; at least one.
     fn list(&mut self) -> Result<Vec<&'a str>, Problem> {
         let begin = self.next;
         while self.peek().is_some_and(|word| !WORDS.contains(&word.to_ascii_lowercase().as_str())) {
@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
         self.topology.atoms[atom].name.as_str()
     }
 
-    /// Of each residue, whether it is of this kind.
+    /// Whether each residue is of this kind.
     fn residues(&self, kind: Kind) -> Vec<bool> {
         let is = |(index, residue): (usize, &Residue)| {
             kind.has(residue.name.as_str()) || (kind == Kind::Water && self.topology.is_water(index))
@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The beginning of a text that is too long for a message.
+/// Shortens a text that is too long for a message to its beginning.
 fn shortened(text: &str) -> String {
     let beginning: String = text.chars().take(LONGEST_QUOTE).collect();
     if beginning.len() < text.len() { beginning + "…" } else { beginning }
@@ -246,12 +246,12 @@ fn no_word(word: &str) -> String {
     format!("\"{word}\" is no word of selections")
 }
 
-/// `5`, `5-17`, `-3`.
+/// Parses `5`, `5-17` or `-3`.
 fn range(word: &str) -> Option<RangeInclusive<i64>> {
     if let Ok(number) = word.parse() {
         return Some(number..=number);
     }
-    // a leading minus belongs to the number
+    // a leading minus is the sign of the number
     let dash = 1 + word.get(1..)?.find('-')?;
     Some(word[..dash].parse().ok()?..=word[dash + 1..].parse().ok()?)
 }
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use crate::system::{Atom, Name, Residue};
 
-    /// ALA 1 (N H CA C O), LIG 7 (CA, a calcium), two waters 8 and 9.
+    /// Residues ALA 1 (N H CA C O), LIG 7 (CA, a calcium) and two waters 8 and 9.
     fn topology() -> Topology {
         let mut topology = Topology::default();
         let water = vec![("O", 8), ("H1", 1), ("H2", 1)];
@@ -302,7 +302,7 @@ mod tests {
             ("index 0-2 11", vec![0, 1, 2, 11]),
             ("resid -5-7 and heavy", vec![0, 2, 3, 4, 5]),
             ("index 9-11 0-5 2 3-4 11 7 0", vec![0, 1, 2, 3, 4, 5, 7, 9, 10, 11]),
-            // "and" binds more tightly than "or"
+            // "and" has a higher precedence than "or"
             ("name CA or water and name O", vec![2, 5, 6, 9]),
             ("(name CA or water)and name O", vec![6, 9]),
             ("not not (protein)", vec![0, 1, 2, 3, 4]),

@@ -1,10 +1,11 @@
-//! Kinds of residues by their names, in any case of the letters, as programs of analysis know them.
+//! Kinds of residues by name, in upper or lower case.
 //!
-//! Each list joins those of GROMACS 2022 (`share/top/residuetypes.dat`, which also ignores case), MDAnalysis 2.11
-//! (`core/selection.py`) and VMD 1.9.4 (macros `ion`, `lipid`, and its names of water). Ions have the names of AMBER's
-//! `atomic_ions.lib` and of CHARMM's `toppar_water_ions.str` too; lipids those of the NMRlipids databank (table "Molecule names"),
-//! the CHARMM36 force field, and the residues of Lipid21 but for AR, which is also argon (Dickson, Walker, Gould, J. Chem. Theory
-//! Comput. 2022, 18, 1726). GROMACS and MDAnalysis know no lipids; VMD finds proteins and nucleic acids by their bonds.
+//! Each list is the union of those of GROMACS 2022 (`share/top/residuetypes.dat`, which also ignores case),
+//! MDAnalysis 2.11 (`core/selection.py`) and VMD 1.9.4 (macros `ion`, `lipid`, and its names of water). Names of ions
+//! come also from AMBER's `atomic_ions.lib` and CHARMM's `toppar_water_ions.str`. Names of lipids come from the
+//! NMRlipids databank (table "Molecule names"), the CHARMM36 force field, and the residues of Lipid21 except AR,
+//! which is also argon (Dickson, Walker, Gould, J. Chem. Theory Comput. 2022, 18, 1726). GROMACS and MDAnalysis have
+//! no lists of lipids, and VMD recognises proteins and nucleic acids by their bonds.
 
 /// A kind of residues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind that a word of the language names.
+    /// The kind selected by a keyword of the language.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word {
             "protein" => Kind::Protein,
@@ -29,7 +30,7 @@ impl Kind {
         })
     }
 
-    /// Whether residues of this name are of the kind.
+    /// Whether a residue name belongs to the kind.
     pub(super) fn has(self, name: &str) -> bool {
         let names: &[&str] = match self {
             Kind::Protein => &PROTEIN,
@@ -42,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Amino acids with the names of their protonation states and of terminal residues, and caps; sorted.
+/// Names of amino acids, their protonation states, terminal residues and caps; sorted.
 const PROTEIN: [&str; 149] = [
     "ABU", "ACE", "AIB", "ALA", "ALAD", "ARG", "ARGN", "ASF", "ASH", "ASN", "ASN1", "ASP", "ASP1", "ASPH", "ASPP",
     "CALA", "CARG", "CASF", "CASN", "CASP", "CASPH", "CCYS", "CCYS2", "CCYX", "CDAB", "CGLN", "CGLU", "CGLUH", "CGLY",
@@ -57,20 +58,20 @@ const PROTEIN: [&str; 149] = [
     "TYR", "TYRH", "TYRU", "VAL",
 ];
 
-/// Nucleotides of DNA and RNA; sorted.
+/// Names of DNA and RNA nucleotides; sorted.
 const NUCLEIC: [&str; 45] = [
     "A", "ADE", "C", "CYT", "DA", "DA3", "DA5", "DAN", "DC", "DC3", "DC5", "DCN", "DG", "DG3", "DG5", "DGN", "DT",
     "DT3", "DT5", "DTN", "G", "GUA", "RA", "RA3", "RA5", "RAN", "RC", "RC3", "RC5", "RCN", "RG", "RG3", "RG5", "RGN",
     "RT3", "RT5", "RTN", "RU", "RU3", "RU5", "RUN", "T", "THY", "U", "URA",
 ];
 
-/// Models of water; sorted.
+/// Names of water models; sorted.
 const WATER: [&str; 17] = [
     "H2O", "HH0", "HHO", "HOH", "OH2", "OHH", "SOL", "SPC", "T3H", "T3P", "T4P", "T5P", "TIP", "TIP2", "TIP3", "TIP4",
     "WAT",
 ];
 
-/// Ions of one atom, and few of several; sorted.
+/// Names of monatomic ions and a few polyatomic ions; sorted.
 const ION: [&str; 81] = [
     "AG", "AL", "BA", "BAR", "BE", "BR", "CA", "CAD", "CAL", "CD", "CE", "CES", "CL", "CL-", "CLA", "CO", "CR", "CS",
     "CU", "CU1", "CUA", "DY", "ER", "EU", "EU3", "F", "FE", "FE2", "GD3", "HF", "HG", "I", "IB+", "IN", "IOD", "K",
@@ -79,7 +80,7 @@ const ION: [&str; 81] = [
     "U4+", "V2+", "WO4", "Y", "YB", "YB2", "ZN", "ZN1", "ZN2", "ZR",
 ];
 
-/// Lipids, sterols and the parts of lipids that are residues of their own; sorted.
+/// Names of lipids, sterols, and parts of lipids that are separate residues; sorted.
 const LIPID: [&str; 77] = [
     "BMGP", "CER1", "CHL", "CHL1", "CHOL", "DAPC", "DDOPC", "DEPC", "DHA", "DHPC", "DLIPC", "DLPC", "DLPE", "DLPG",
     "DLPS", "DMPA", "DMPC", "DMPE", "DMPG", "DMPS", "DMTAP", "DOG", "DOPA", "DOPC", "DOPE", "DOPG", "DOPS", "DPPA",

@@ -3,21 +3,21 @@
 use crate::memory;
 use std::ops::{Deref, DerefMut};
 
-/// `N` floats, from a boundary of 32 bytes on.
+/// An array of `N` floats that begins at a multiple of 32 bytes.
 #[repr(C, align(32))]
 #[derive(Clone, Copy, Debug)]
 struct Aligned<const N: usize>([f32; N]);
 
-/// A slice of `[f32; N]`, `N` a multiple of eight, in which no group of eight floats crosses a cache line: such a load
-/// takes twice as long.
+/// A slice of `[f32; N]`, `N` a multiple of eight. No group of eight floats crosses a cache line, since such a load
+/// would take twice as long.
 #[derive(Clone, Debug, Default)]
 pub struct AlignedArrays<const N: usize>(Vec<Aligned<N>>);
 
 impl<const N: usize> AlignedArrays<N> {
-    /// Whether [`Aligned`] has no padding.
+    /// Asserts that [`Aligned`] has no padding.
     const PACKED: () = assert!(size_of::<Aligned<N>>() == size_of::<[f32; N]>(), "N is a multiple of eight");
 
-    /// Truncate to `count` elements, or append zeros.
+    /// Truncates to `count` elements, or appends zeros.
     pub fn resize(&mut self, count: usize) {
         memory::resize(&mut self.0, count, Aligned([0.0; N]));
     }
@@ -29,7 +29,7 @@ impl<const N: usize> Deref for AlignedArrays<N> {
     #[inline(always)]
     fn deref(&self) -> &[[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: elements are of the size of their arrays, and these begin where they do
+        // SAFETY: an element has the size of its array, and the array begins where the element does
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len()) }
     }
 }
@@ -38,7 +38,7 @@ impl<const N: usize> DerefMut for AlignedArrays<N> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: as above; any floats are valid elements
+        // SAFETY: as in `deref`; any floats are valid elements
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
     }
 }

@@ -1,4 +1,4 @@
-//! AVX2 with FMA: two registers.
+//! AVX2 with FMA: sixteen lanes in two registers.
 
 use super::avx512::sum8;
 use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
@@ -6,11 +6,11 @@ use crate::arrays::{from_fn, map};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
-/// references to arrays of the exact length.
+/// Runs intrinsics. They are only reached through `dispatch`, which has checked the processor. Memory is accessed
+/// through references to arrays of the exact length.
 macro_rules! op {
     ($e:expr) => {
-        // SAFETY: see the macro's own words
+        // SAFETY: see the documentation of this macro
         unsafe { $e }
     };
 }
@@ -55,7 +55,7 @@ impl Simd for Avx2 {
 #[derive(Clone, Copy)]
 pub(super) struct F256([__m256; 2]);
 
-/// One of the two registers.
+/// A register of the two.
 #[derive(Clone, Copy)]
 pub(super) struct Half(__m256);
 
@@ -95,7 +95,7 @@ impl Arithmetic for Half {
     }
 }
 
-/// One intrinsic on both registers.
+/// Applies an intrinsic to both registers.
 macro_rules! both {
     ($f:ident, $a:expr) => {
         op!([$f($a[0]), $f($a[1])])
@@ -278,7 +278,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn recip_sqrt_fast(self) -> Self {
-        // the seed of 1/√(4 self), so that Newton's step needs no factor ½
+        // the seed is for 1/√(4 self), so that Newton's step needs no factor ½
         let [low, high] = self.0;
         let two_octaves = op!(_mm256_set1_epi32(2 << 23));
         let x = F256(op!([
@@ -301,7 +301,7 @@ impl Float for F256 {
         op!({
             let index = map(self.0, |v| {
                 let bin = _mm256_srli_epi32::<21>(_mm256_castps_si256(v));
-                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // so that every index is inside the table of 32
+                _mm256_and_si256(bin, _mm256_set1_epi32(31)) // keeps every index inside the table of 32
             });
             from_fn(|k| F256(map(index, |i| _mm256_i32gather_ps::<4>(tables.0[k].as_ptr(), i))))
         })
@@ -347,7 +347,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn sums16(v: &[Self; 16]) -> Self {
-        // the sixteen sums are those of the rows, so of the columns of the transpose
+        // the sixteen sums over rows are the sums over columns of the transpose
         let mut rows = Self::transpose16(*v);
         for width in [8, 4, 2, 1] {
             for k in 0..width {
@@ -404,7 +404,7 @@ impl Float for F256 {
     }
 }
 
-/// Transposes the 4 × 4 squares of the lower and of the upper halves.
+/// Transposes the 4 × 4 squares in the lower and in the upper halves.
 #[inline(always)]
 fn transpose4(a: __m256, b: __m256, c: __m256, d: __m256) -> [__m256; 4] {
     op!({
@@ -431,24 +431,24 @@ fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
     out
 }
 
-/// Eight of the 8 elements of a row from 8 k on, by the low three bits.
+/// Eight of the elements 8 k to 8 k + 7 of a row, selected by the low three bits of `index`.
 #[inline(always)]
 fn of_8<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     let eight = row[k / 2].0[k % 2 * 8..].as_ptr();
     op!(_mm256_permutevar8x32_ps(_mm256_load_ps(eight), index))
 }
 
-/// Of 16 elements from 8 k on, by the low four bits.
+/// Eight of the elements 8 k to 8 k + 15 of a row, selected by the low four bits of `index`.
 #[inline(always)]
 fn of_16<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     op!({
-        // the sign bit chooses
+        // the sign bit selects one of the two groups of eight
         let bit = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index));
         _mm256_blendv_ps(of_8(index, row, k), of_8(index, row, k + 1), bit)
     })
 }
 
-/// The elements of a row at whole numbers as bits.
+/// Elements of a row at the indices given by the bits of `index`.
 #[inline(always)]
 fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
     op!({
@@ -460,7 +460,7 @@ fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
                 _mm256_blendv_ps(of_16(index, row, 0), of_16(index, row, 2), bit)
             }
             _ => {
-                // so that every index is inside the row
+                // keeps every index inside the row
                 let index = _mm256_and_si256(index, _mm256_set1_epi32(16 * R as i32 - 1));
                 _mm256_i32gather_ps::<4>(row.as_ptr().cast(), index)
             }
@@ -468,12 +468,12 @@ fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
     })
 }
 
-/// First and second elements of the pairs of a row at whole numbers as bits.
+/// First and second elements of the pairs of a row at the indices given by the bits of `index`.
 #[inline(always)]
 fn of_pairs(index: __m256, row: &[[f32; 2]]) -> [__m256; 2] {
     assert!(!row.is_empty());
     op!({
-        // so that every index is inside the row
+        // keeps every index inside the row
         let index = _mm256_min_epu32(_mm256_castps_si256(index), _mm256_set1_epi32(row.len() as i32 - 1));
         let first = row.as_ptr().cast::<f32>();
         [_mm256_i32gather_ps::<8>(first, index), _mm256_i32gather_ps::<8>(first.add(1), index)]

@@ -1,15 +1,15 @@
-//! AVX-512: one register.
+//! AVX-512: sixteen lanes in one register.
 
 use super::{Aligned16, Arithmetic, Float, LANES, Level, Simd, Tables};
 use crate::arrays::map;
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Intrinsics in this file run only inside `dispatch`, which has checked the processor; memory is reached through
-/// references to arrays of the exact length.
+/// Runs intrinsics. They are only reached through `dispatch`, which has checked the processor. Memory is accessed
+/// through references to arrays of the exact length.
 macro_rules! op {
     ($e:expr) => {
-        // SAFETY: see the macro's own words
+        // SAFETY: see the documentation of this macro
         unsafe { $e }
     };
 }
@@ -33,7 +33,7 @@ impl Simd for Avx512 {
             let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
             let mut columns = [_mm512_setzero_pd(); 8];
             for odd in 0..2 {
-                // rows in pairs: a quarter of a vector has the numbers of two rows at one place
+                // pairs of rows: a quarter of a vector has the numbers of two rows at one position
                 let pair = |i: usize| match odd {
                     0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
                     _ => _mm512_unpackhi_pd(r[i], r[i + 1]),
@@ -115,7 +115,7 @@ impl SubAssign for F512 {
     }
 }
 
-/// Sum of eight lanes, tree 8 → 4 → 2 → 1.
+/// Sum of eight lanes, in the tree order 8 → 4 → 2 → 1.
 #[inline(always)]
 pub(super) fn sum8(v: __m256) -> f32 {
     op!({
@@ -269,7 +269,7 @@ impl Float for F512 {
         op!({
             let index = _mm512_castps_si512(self.0);
             if R == 1 {
-                // both rows as one table of 32
+                // both rows form one table of 32
                 let index = _mm512_or_si512(index, _mm512_maskz_set1_epi32(0xff00, 16));
                 return F512(_mm512_permutex2var_ps(aligned(&rows[0][0]), index, aligned(&rows[1][0])));
             }
@@ -318,12 +318,13 @@ impl Float for F512 {
     fn sums16(v: &[Self; 16]) -> Self {
         op!({
             let add = |a: __m512, b: __m512| _mm512_add_ps(a, b);
-            // 16 → 8 of two vectors, 8 → 4 of four, so that each quarter of a register belongs to one vector
+            // reduces two vectors from 16 to 8 and four vectors from 8 to 4 lanes, so that each quarter of a register
+            // belongs to one vector
             let halves =
                 |a: Self, b: Self| add(_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
             let quarters =
                 |a: __m512, b: __m512| add(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
-            // quarter q of fours[k]: what is left of v[4 q + k]
+            // quarter q of fours[k] holds the four partial sums of v[4 q + k]
             let mut fours = [self::zero(); 4];
             for (k, four) in fours.iter_mut().enumerate() {
                 *four = quarters(halves(v[k], v[k + 4]), halves(v[k + 8], v[k + 12]));
@@ -370,7 +371,7 @@ impl Float for F512 {
     }
     #[inline(always)]
     fn transpose16(v: [Self; 16]) -> [Self; 16] {
-        // within groups of four lanes, then the groups
+        // transposes within groups of four lanes, then the groups
         let mut quads = v;
         for g in 0..4 {
             let four = Self::transpose4([v[4 * g], v[4 * g + 1], v[4 * g + 2], v[4 * g + 3]]);
@@ -399,7 +400,7 @@ fn aligned(from: &Aligned16) -> __m512 {
     op!(_mm512_load_ps(from.0.as_ptr()))
 }
 
-/// Lanes 0–7 from elements 16 k to 16 k + 31 of the first row, lanes 8–15 from those of the second.
+/// Lanes 0–7 from elements 16 k to 16 k + 31 of the first row, lanes 8–15 from the same elements of the second row.
 #[inline(always)]
 fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -> __m512 {
     op!({
@@ -413,7 +414,7 @@ fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -
 fn eight_pairs(index: __m256i, row: &[[f32; 2]]) -> __m512 {
     assert!(!row.is_empty());
     op!({
-        // so that every index is inside the row
+        // keeps every index inside the row
         let index = _mm256_min_epu32(index, _mm256_set1_epi32(row.len() as i32 - 1));
         _mm512_castpd_ps(_mm512_i32gather_pd::<8>(index, row.as_ptr().cast()))
     })

@@ -1,16 +1,21 @@
-//! One source for every instruction set: 16 logical lanes of `f32`, chosen at run time.
+//! SIMD with one source for every instruction set: 16 logical lanes of `f32`, with the instruction set chosen at run
+//! time.
 //!
-//! A kernel is a struct whose [`Kernel::run`] is generic over [`Simd`]; [`dispatch`] runs it compiled for the
-//! chosen [`Level`]. The logical width is 16 on every level (one AVX-512 register, two AVX2 registers, a portable
-//! vector), so layouts, padding and summation trees do not depend on the machine.
+//! A kernel is a struct whose [`Kernel::run`] is generic over [`Simd`]. [`dispatch`] runs it compiled for the chosen
+//! [`Level`]. The logical width is 16 on every level (one AVX-512 register, two AVX2 registers, a portable vector),
+//! so that layouts, padding and summation trees do not depend on the machine.
 //!
-//! Rules: every function between `dispatch` and an intrinsic is `#[inline(always)]`: a function that the compiler does not
-//! inline is compiled without the instruction set of its caller. The methods `map` of arrays and `zip` of iterators are not
-//! inlined where the compiler puts them into another unit of code, so kernels use [`crate::arrays`] and loops over an index.
-//! `.ci/kernels.py` finds calls in the loops of kernels. A kernel is dispatched in a function that is not generic, or other
-//! packages compile it again. Horizontal sums are trait operations in one fixed tree order.
-//! Levels differ in the last bits where [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] are used, and the portable
-//! one in every multiply-add, which it rounds twice.
+//! Rules:
+//! - Every function between `dispatch` and an intrinsic is `#[inline(always)]`. A function that the compiler does not
+//!   inline is compiled without the instruction set of its caller.
+//! - Kernels use [`crate::arrays`] and loops over an index instead of the methods `map` of arrays and `zip` of
+//!   iterators, which are not inlined if the compiler puts them into another codegen unit. `.ci/kernels.py` finds
+//!   calls in the loops of kernels.
+//! - A kernel is dispatched in a function that is not generic, since other packages would compile it again otherwise.
+//! - Horizontal sums are trait operations in one fixed tree order.
+//!
+//! Levels differ in the last bits of [`Float::recip_fast`] and [`Float::recip_sqrt_fast`]. The portable level also
+//! differs in every multiply-add, which it rounds twice.
 
 mod aligned;
 #[cfg(target_arch = "x86_64")]
@@ -25,23 +30,23 @@ use crate::arrays::from_fn;
 pub use aligned::AlignedArrays;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Logical lanes of every vector.
+/// Number of logical lanes of every vector.
 pub const LANES: usize = 16;
 
-/// Sixteen floats on a cache line.
+/// Sixteen floats, aligned to a cache line.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Aligned16(pub [f32; LANES]);
 
-/// Five tables of 32 floats on cache lines.
+/// Five tables of 32 floats, aligned to a cache line.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tables(pub [[f32; 32]; 5]);
 
-/// An instruction set that kernels are compiled for.
+/// An instruction set for which kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// no assumption about the processor
+    /// any processor
     Portable,
     /// x86-64 with AVX2 and FMA
     Avx2,
@@ -60,7 +65,7 @@ impl Level {
         Level::available().pop().unwrap_or(Level::Portable)
     }
 
-    /// The name used in options and logs.
+    /// Name in options and logs.
     pub fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",
@@ -69,7 +74,7 @@ impl Level {
         }
     }
 
-    /// True when this processor has the instructions.
+    /// Whether this processor has the instructions.
     pub fn is_available(self) -> bool {
         match self {
             Level::Portable => true,
@@ -89,21 +94,22 @@ impl Level {
     }
 }
 
-/// An instruction set as a type: its vectors.
+/// An instruction set as a type, with its vectors.
 pub trait Simd: Copy + 'static {
-    /// The level that this is
+    /// the corresponding level
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10: a vector is one
-    /// register, and there are 32
+    /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10. This needs 32
+    /// registers, with a vector in one register.
     const TABLES: bool;
-    /// Whether few processors need the level, so that kernels of many instantiations have their most general ones only
+    /// Whether few processors need the level. Only the most general instantiations of a kernel are compiled for a
+    /// rare level.
     const RARE: bool;
-    /// 16 floats
+    /// vector of 16 floats
     type F: Float;
-    /// a·b + c of scalars: fused where the level has the instruction
+    /// Computes a·b + c of scalars, fused if the level has the instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
-    /// Writes the values of the lanes whose bit is set, in order, and returns how many these are. What follows them in `to` is
-    /// any number.
+    /// Writes the values of the lanes whose bit is set to the start of `to`, in order, and returns their number. The
+    /// rest of `to` has unspecified values.
     #[inline(always)]
     fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
         let mut count = 0;
@@ -113,16 +119,16 @@ pub trait Simd: Copy + 'static {
         }
         bits.count_ones() as usize
     }
-    /// Number j of row i becomes number i of row j.
+    /// Transposes a square: element j of row i becomes element i of row j.
     #[inline(always)]
     fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
         from_fn(|i| from_fn(|j| rows[j][i]))
     }
 }
 
-/// Lanes of `f32` that are added and multiplied. Values exist only inside [`dispatch`].
+/// Lanes of `f32` that can be added and multiplied. Values exist only inside [`dispatch`].
 pub trait Arithmetic: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
-    /// The same value in all lanes.
+    /// A vector with one value in all lanes.
     fn splat(value: f32) -> Self;
     /// Fused self·b + c.
     fn mul_add(self, b: Self, c: Self) -> Self;
@@ -132,78 +138,82 @@ pub trait Arithmetic: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Outpu
 
 /// Sixteen `f32` lanes.
 pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssign + SubAssign {
-    /// As many of the lanes as one register holds, for work on many values at a time.
+    /// A part of the lanes that fits into one register, for work on many values at a time.
     type Register: Arithmetic;
-    /// How many registers the sixteen lanes take.
+    /// Number of registers for sixteen lanes.
     const REGISTERS: usize;
-    /// One bit per lane.
+    /// A mask with one bit for each lane.
     type Mask: Copy;
-    /// Five tables of 32 floats where [`Self::look_up`] finds them fastest: in registers, if there are enough.
+    /// Five tables of 32 floats in the form for which [`Self::look_up`] is fastest: in registers, if there are
+    /// enough.
     type Bins: Copy;
 
-    /// Sixteen consecutive floats.
+    /// Loads sixteen consecutive floats.
     fn load(from: &[f32; 16]) -> Self;
-    /// Sixteen consecutive floats.
+    /// Stores sixteen consecutive floats.
     fn store(self, to: &mut [f32; 16]);
-    /// Register `index` of the sixteen floats.
+    /// Loads register `index` of sixteen floats.
     fn load_register(from: &[f32; 16], index: usize) -> Self::Register;
-    /// The reverse of [`Self::load_register`].
+    /// Stores register `index` of sixteen floats, the reverse of [`Self::load_register`].
     fn store_register(value: Self::Register, to: &mut [f32; 16], index: usize);
-    /// Lanes 0–7.
+    /// Stores lanes 0–7.
     fn store_low(self, to: &mut [f32; 8]);
-    /// Eight floats, twice.
+    /// Loads eight floats into lanes 0–7 and again into lanes 8–15.
     fn load_twice(from: &[f32; 8]) -> Self;
-    /// `low` in lanes 0–7, `high` in lanes 8–15.
+    /// A vector with `low` in lanes 0–7 and `high` in lanes 8–15.
     fn two(low: f32, high: f32) -> Self;
-    /// Four floats, four times.
+    /// Loads four floats into each group of four lanes.
     fn load_four_times(from: &[f32; 4]) -> Self;
-    /// Each of four floats four times: a a a a b b b b ….
+    /// Repeats each of four floats four times: a a a a b b b b ….
     fn spread4(from: &[f32; 4]) -> Self;
-    /// Four groups of four consecutive floats.
+    /// Loads four groups of four consecutive floats.
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self;
     /// Lane-wise larger value.
     fn max(self, other: Self) -> Self;
     /// Lane-wise self < other.
     fn lt(self, other: Self) -> Self::Mask;
-    /// The mask with the bits of `bits`.
+    /// Makes a mask from the bits of `bits`.
     fn mask(bits: u16) -> Self::Mask;
-    /// The bits of a mask.
+    /// Returns the bits of a mask.
     fn bits(mask: Self::Mask) -> u16;
-    /// Both bits.
+    /// Bitwise and of two masks.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Lanes of self where the bit is set, zero elsewhere.
+    /// Lanes of self where the mask is set, zero elsewhere.
     fn keep(self, mask: Self::Mask) -> Self;
-    /// Lanes of self where the bit is set, of `other` elsewhere.
+    /// Lanes of self where the mask is set, lanes of `other` elsewhere.
     fn select(self, mask: Self::Mask, other: Self) -> Self;
     /// Nearest integer, halves to even.
     fn round(self) -> Self;
     /// Square root, correctly rounded.
     fn sqrt(self) -> Self;
-    /// 1/self to 2.6·10⁻⁷ relative where self and 1/self are normal; last bits differ between levels.
+    /// 1/self with a relative error of 2.6·10⁻⁷ if self and 1/self are normal numbers. The last bits differ between
+    /// levels.
     fn recip_fast(self) -> Self;
-    /// 1/√self to 3.6·10⁻⁷ relative where self and 4·self are normal; last bits differ between levels.
+    /// 1/√self with a relative error of 3.6·10⁻⁷ if self and 4·self are normal numbers. The last bits differ between
+    /// levels.
     fn recip_sqrt_fast(self) -> Self;
-    /// The same value, all of whose lanes the caller knows to be equal: arithmetic on it may be shared between registers.
+    /// Declares that all lanes are equal, which the caller guarantees. Arithmetic on the result may be shared between
+    /// registers.
     #[inline(always)]
     fn uniform(self) -> Self {
         self
     }
-    /// Tables prepared for [`Self::look_up`].
+    /// Prepares tables for [`Self::look_up`].
     fn bins(tables: &Tables) -> Self::Bins;
-    /// Five table values at index (bits of self >> 21) mod 32: exponent and two mantissa bits, that is four bins per
-    /// octave over eight octaves.
+    /// Five table values at index (bits of self >> 21) mod 32, which are exponent and two mantissa bits: four bins
+    /// per octave over eight octaves.
     fn look_up(self, bins: &Self::Bins) -> [Self; 5];
-    /// Values of two rows of 16 R floats, R = 1, 2 or 4, at the whole numbers below 16 R that the bits of self are: lanes
-    /// 0–7 of the first row, lanes 8–15 of the second.
+    /// Values from two rows of 16 R floats, R = 1, 2 or 4. The bits of self are the indices, integers below 16 R.
+    /// Lanes 0–7 are from the first row, lanes 8–15 from the second row.
     fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;
-    /// As [`Self::pick`] of rows of pairs, whatever their length, as first and second elements. A number beyond the end of
-    /// a row means its last pair.
+    /// First and second elements from two rows of pairs of any length, selected as by [`Self::pick`]. An index beyond
+    /// the end of a row selects its last pair.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
-    /// self − (self with its low 21 bits cleared): the exact offset inside the bin of [`Self::look_up`].
+    /// Exact offset inside the bin of [`Self::look_up`]: self − (self with its low 21 bits cleared).
     fn bin_offset(self) -> Self;
-    /// Add lanes 0–7 + lanes 8–15 to eight floats in memory, negated: `to -= low + high`.
+    /// Subtracts lanes 0–7 + lanes 8–15 from eight floats in memory: `to -= low + high`.
     fn subtract_folded(self, to: &mut [f32; 8]);
-    /// As [`Self::subtract_folded`] of the product with `factor`.
+    /// Subtracts the folded product with `factor`, as [`Self::subtract_folded`].
     #[inline(always)]
     fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
         (self * factor).subtract_folded(to);
@@ -212,15 +222,15 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn half_sums(self) -> [f32; 2];
     /// Sum of all lanes, tree order 16 → 8 → 4 → 2 → 1.
     fn sum(self) -> f32;
-    /// The sixteen sums of sixteen vectors, each as [`Self::sum`].
+    /// The sixteen sums of sixteen vectors, each equal to [`Self::sum`].
     fn sums16(vectors: &[Self; 16]) -> Self;
     /// Lane-wise smaller value.
     fn min(self, other: Self) -> Self;
-    /// Eight floats in lanes 0–7, eight in lanes 8–15.
+    /// Loads eight floats into lanes 0–7 and eight floats into lanes 8–15.
     fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self;
     /// Nearest integer below or equal.
     fn floor(self) -> Self;
-    /// Lanes as whole numbers; they must be at least 0 and below 2³¹, anything else gives any number.
+    /// Stores lanes as integers. They must be at least 0 and below 2³¹; other values give unspecified integers.
     fn store_whole(self, to: &mut [u32; 16]);
     /// Transposes each 4 × 4 square: lane 4g + j of vector i becomes lane 4g + i of vector j.
     fn transpose4(vectors: [Self; 4]) -> [Self; 4];
@@ -230,33 +240,34 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
 
 /// Code that can be compiled for every level.
 pub trait Kernel {
-    /// What running it returns.
+    /// Return type of the kernel.
     type Output;
-    /// The body; must be `#[inline(always)]`.
+    /// Body of the kernel. It must be `#[inline(always)]`.
     fn run<S: Simd>(self) -> Self::Output;
 }
 
-/// Run `kernel` compiled for `level`.
+/// Runs `kernel` compiled for `level`.
 ///
 /// # Panics
-/// when this processor lacks the level: [`Level::is_available`] is the caller's check
+/// Panics if this processor lacks the level. The caller checks it with [`Level::is_available`].
 pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     assert!(level.is_available(), "{} is not available on this processor", level.name());
     match level {
         Level::Portable => kernel.run::<portable::Portable>(),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the assertion above has shown that the processor has the features
+        // SAFETY: the assertion above checks that the processor has the features
         Level::Avx2 => unsafe { kernel.run_avx2() },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above
+        // SAFETY: the assertion above checks that the processor has the features
         Level::Avx512 => unsafe { kernel.run_avx512() },
         #[cfg(not(target_arch = "x86_64"))]
         Level::Avx2 | Level::Avx512 => kernel.run::<portable::Portable>(),
     }
 }
 
-/// The functions that a kernel becomes. The compiler puts a method that a trait provides into the code unit of the type's
-/// module, so that kernels are compiled beside each other; functions of this module would all be in one unit.
+/// Entry points of a kernel, one for each level. The compiler puts a provided method of a trait into the codegen unit
+/// of the implementing type's module, so that kernels are compiled in parallel. Functions of this module would all be
+/// in one unit.
 ///
 /// # Safety
 /// The processor has the features of the level.

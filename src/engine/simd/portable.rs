@@ -1,11 +1,11 @@
-//! Any processor: `wide`'s vector of 16 floats, compiled for the target features of the build.
+//! Portable level: `wide`'s vector of 16 floats, compiled for the target features of the build.
 
 use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 use wide::f32x16;
 
-/// No assumption about the processor.
+/// The portable level, for any processor.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
@@ -21,7 +21,7 @@ impl Simd for Portable {
     }
 }
 
-/// Sixteen floats.
+/// Sixteen floats in a vector of `wide`.
 #[derive(Clone, Copy)]
 pub(super) struct Fx16(f32x16);
 
@@ -84,7 +84,7 @@ impl SubAssign for Fx16 {
     }
 }
 
-/// Tree order 8 → 4 → 2 → 1.
+/// Sum of eight floats, in the tree order 8 → 4 → 2 → 1.
 #[inline(always)]
 fn sum8(v: &[f32]) -> f32 {
     let four: [f32; 4] = from_fn(|k| v[k] + v[k + 4]);

@@ -1,27 +1,29 @@
-//! Bonded terms: their parameters, and the one table from which everything else about them follows.
+//! Bonded terms: their parameters, and the table from which all code for them is generated.
 //!
 //! [`bonded_terms`] lists every kind of term. The lists of [`BondedTerms`], the fields of
-//! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on a
-//! GPU, counts and fingerprints are generated from it. A new term needs its formula in [`crate::term`], its parameters
-//! with [`BondedTerm`] and its row here, a reader, and for GPUs its twin in `kernels/term.cuh`.
+//! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on
+//! a GPU, counts and fingerprints are generated from it. A new term needs its formula in [`crate::term`], its
+//! parameters with [`BondedTerm`] and a row in the table, a reader, and for GPUs its counterpart in
+//! `kernels/term.cuh`.
 //!
-//! Correction maps and 1-4 pairs, which have eight atoms or two energies, have lists here and loops of their own.
+//! Correction maps and 1-4 pairs, which have eight atoms or two energies, have separate lists and loops.
 
 use crate::term::{self, Real};
 use crate::vec3::Vec3;
 
-/// A kind of bonded term on N atoms with P parameters.
-///
-/// Its formula takes E = N − 1 displacements, [`term::DISPLACEMENTS`], and the parameters.
+/// A kind of bonded term on N atoms with P parameters. Its formula takes the parameters and E = N − 1 displacements,
+/// [`term::DISPLACEMENTS`].
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
-    /// Name of the formula in `kernels/term.cuh`; `None` where there is none, and GPUs refuse systems with such terms.
+    /// Name of the formula in `kernels/term.cuh`. `None` if it does not exist, so that GPUs refuse systems with such
+    /// terms.
     const KERNEL: Option<&'static str>;
-    /// The number type in which backends of mixed precision compute it: `f64` where force constants are stiff enough to
-    /// show the rounding of `f32`.
+    /// Number type in which mixed-precision backends compute the term: `f64` if force constants are so stiff that the
+    /// rounding of `f32` matters.
     type Number;
-    /// The parameters that energy and forces are proportional to.
+    /// Indices of the parameters to which energy and forces are proportional.
     const STRENGTHS: &'static [usize];
-    /// Floating-point operations of one term with its displacements and the sums of its forces, to about a tenth.
+    /// Floating-point operations of one term, including its displacements and the sums of its forces, accurate to
+    /// about a tenth.
     const FLOPS: f64;
 
     /// The atoms, in the order of the formula.
@@ -32,15 +34,15 @@ pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Sen
     fn evaluate<T: Real>(displacements: [Vec3<T>; E], parameters: [T; P]) -> ([Vec3<T>; N], T);
 }
 
-/// The table of bonded terms, handed to a macro: for each energy its lists, and for each list the type of its terms
-/// with the numbers of atoms, displacements and parameters, and what messages call it.
+/// The table of bonded terms, passed to a macro. For each energy it has its lists. For each list it has the type of
+/// its terms with the numbers of atoms, displacements and parameters, and a name for messages.
 ///
-/// Terms are evaluated in this order, and energies are reported in it.
+/// Terms are evaluated and energies are reported in this order.
 #[macro_export]
 macro_rules! bonded_terms {
     ($apply:ident) => {
         $apply! {
-            /// bonds, harmonic and of GROMOS-96, and harmonic distances that are no chemical bonds
+            /// bonds, harmonic and of GROMOS-96, and harmonic distances that are not chemical bonds
             bond {
                 bonds: Bond(2, 1, 2) "bonds",
                 distances: Bond(2, 1, 2) "harmonic distances",
@@ -79,7 +81,7 @@ macro_rules! define_bonded_terms {
             )+)*
             /// torsion–torsion maps
             pub cmaps: Vec<Cmap>,
-            /// the grids the maps use
+            /// the grids that maps refer to
             pub cmap_grids: Vec<CmapGrid>,
             /// scaled 1-4 pairs
             pub pairs14: Vec<Pair14>,
@@ -111,15 +113,15 @@ macro_rules! define_bonded_terms {
                 result
             }
 
-            /// Gives every atom another number.
+            /// Renumbers all atoms.
             pub fn renumber(&mut self, to: impl Fn(u32) -> u32) {
                 $($(self.$list.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));)+)*
                 self.cmaps.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));
                 self.pairs14.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));
             }
 
-            /// Adds `copies` copies of the terms of a molecule of `size` atoms, which refers to the same grids: atom 0 of the
-            /// first becomes `first`, that of each next copy `size` more.
+            /// Adds `copies` copies of the terms of a molecule of `size` atoms, which refers to the same grids. Atom
+            /// 0 of the molecule becomes `first` in the first copy, and `size` more in each further copy.
             pub fn append_copies(&mut self, molecule: &Self, first: u32, size: u32, copies: u32) {
                 $($(append_copies(&mut self.$list, &molecule.$list, copies, |term, copy| {
                     term.atoms.iter_mut().for_each(|atom| *atom += first + copy * size);
@@ -132,14 +134,15 @@ macro_rules! define_bonded_terms {
                 });
             }
 
-            /// Shows the atoms of every term.
+            /// Calls `see` with the atoms of every term.
             pub fn for_each(&self, mut see: impl FnMut(&[u32])) {
                 $($(self.$list.iter().for_each(|term| see(&term.atoms));)+)*
                 self.cmaps.iter().for_each(|term| see(&term.atoms));
                 self.pairs14.iter().for_each(|term| see(&term.atoms));
             }
 
-            /// The terms of each of some parts of a system, `part` being that of an atom, without the grids that they refer to.
+            /// Splits the terms among `parts` parts of a system, by the part of each atom, without the grids that
+            /// they refer to.
             pub fn by_part(&self, parts: usize, part: impl Fn(u32) -> usize) -> Vec<Self> {
                 let mut result = vec![Self::default(); parts];
                 $($(self.$list.iter().for_each(|term| result[part(term.atoms[0])].$list.push(*term));)+)*
@@ -159,7 +162,7 @@ macro_rules! define_bonded_terms {
 }
 bonded_terms!(define_bonded_terms);
 
-/// Appends copies of a list, each changed by its number.
+/// Appends copies of a list. `change` modifies each copy by its number.
 fn append_copies<T: Copy>(list: &mut Vec<T>, molecule: &[T], copies: u32, change: impl Fn(&mut T, u32)) {
     list.reserve(molecule.len() * copies as usize);
     for copy in 0..if molecule.is_empty() { 0 } else { copies } {
@@ -172,34 +175,35 @@ fn append_copies<T: Copy>(list: &mut Vec<T>, molecule: &[T], copies: u32, change
 }
 
 impl BondedTerms {
-    /// The terms that `atom` takes part in.
+    /// The terms in which `atom` takes part.
     pub fn of_atom(&self, atom: u32) -> Self {
         let mut terms = self.clone();
         terms.retain(|atoms| atoms.contains(&atom));
         terms
     }
 
-    /// Chemical bonds of every kind that have an energy, and their equilibrium lengths (nm).
+    /// Chemical bonds of every kind that have an energy term, with their equilibrium lengths (nm).
     pub fn bond_lengths(&self) -> impl Iterator<Item = ([u32; 2], f64)> + '_ {
         let g96 = self.g96_bonds.iter().map(|bond| (bond.atoms, bond.length));
         self.bonds.iter().map(|bond| (bond.atoms, bond.length)).chain(g96)
     }
 
-    /// Angles of every kind, and their equilibrium values (rad).
+    /// Angles of every kind, with their equilibrium values (rad).
     pub fn angle_values(&self) -> impl Iterator<Item = ([u32; 3], f64)> + '_ {
         let g96 = self.g96_angles.iter().map(|angle| (angle.atoms, angle.angle));
         self.angles.iter().map(|angle| (angle.atoms, angle.angle)).chain(g96)
     }
 }
 
-/// Harmonic distance term E = ½ k (r − r₀)²; also used for Urey–Bradley 1-3 terms and for distances that are no bonds.
+/// Harmonic distance term E = ½ k (r − r₀)², also used for Urey–Bradley 1-3 terms and for distances that are not
+/// chemical bonds.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bond {
     /// the two atoms
     pub atoms: [u32; 2],
-    /// r₀ in nm
+    /// equilibrium length r₀ in nm
     pub length: f64,
-    /// k in kJ/mol/nm² (with the ½)
+    /// force constant k in kJ/mol/nm² (with the ½)
     pub force_constant: f64,
 }
 
@@ -226,14 +230,14 @@ impl BondedTerm<2, 1, 2> for Bond {
 pub struct G96Bond {
     /// the two atoms
     pub atoms: [u32; 2],
-    /// b in nm
+    /// equilibrium length b in nm
     pub length: f64,
-    /// k in kJ/mol/nm⁴ (with the ¼)
+    /// force constant k in kJ/mol/nm⁴ (with the ¼)
     pub force_constant: f64,
 }
 
 impl G96Bond {
-    /// d²E/dr² = 2 k b² at the equilibrium length, in kJ/mol/nm².
+    /// Curvature d²E/dr² = 2 k b² at the equilibrium length, in kJ/mol/nm².
     pub fn curvature(&self) -> f64 {
         2.0 * self.force_constant * self.length * self.length
     }
@@ -260,11 +264,11 @@ impl BondedTerm<2, 1, 2> for G96Bond {
 /// Harmonic angle E = ½ k (θ − θ₀)².
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Angle {
-    /// the three atoms, the vertex in the middle
+    /// the three atoms, with the vertex in the middle
     pub atoms: [u32; 3],
-    /// θ₀ in rad
+    /// equilibrium angle θ₀ in rad
     pub angle: f64,
-    /// k in kJ/mol/rad² (with the ½)
+    /// force constant k in kJ/mol/rad² (with the ½)
     pub force_constant: f64,
 }
 
@@ -289,16 +293,16 @@ impl BondedTerm<3, 2, 2> for Angle {
 /// GROMOS-96 angle E = ½ k (cos θ − cos θ₀)².
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct G96Angle {
-    /// the three atoms, the vertex in the middle
+    /// the three atoms, with the vertex in the middle
     pub atoms: [u32; 3],
-    /// θ₀ in rad
+    /// equilibrium angle θ₀ in rad
     pub angle: f64,
-    /// k in kJ/mol (with the ½)
+    /// force constant k in kJ/mol (with the ½)
     pub force_constant: f64,
 }
 
 impl G96Angle {
-    /// d²E/dθ² = k sin² θ₀ at the equilibrium angle, in kJ/mol/rad².
+    /// Curvature d²E/dθ² = k sin² θ₀ at the equilibrium angle, in kJ/mol/rad².
     pub fn curvature(&self) -> f64 {
         self.force_constant * self.angle.sin().powi(2)
     }
@@ -327,11 +331,11 @@ impl BondedTerm<3, 2, 2> for G96Angle {
 pub struct Torsion {
     /// the four atoms
     pub atoms: [u32; 4],
-    /// n ≥ 0
+    /// periodicity n ≥ 0
     pub periodicity: u8,
-    /// φ₀ in rad
+    /// phase φ₀ in rad
     pub phase: f64,
-    /// k in kJ/mol
+    /// amplitude k in kJ/mol
     pub force_constant: f64,
 }
 
@@ -359,7 +363,7 @@ impl BondedTerm<4, 3, 4> for Torsion {
 pub struct RyckaertBellemans {
     /// the four atoms
     pub atoms: [u32; 4],
-    /// C₀ to C₅ in kJ/mol
+    /// coefficients C₀ to C₅ in kJ/mol
     pub coefficients: [f64; 6],
 }
 
@@ -395,9 +399,9 @@ impl BondedTerm<4, 3, 6> for RyckaertBellemans {
 pub struct HarmonicImproper {
     /// the four atoms
     pub atoms: [u32; 4],
-    /// φ₀ in rad
+    /// equilibrium angle φ₀ in rad
     pub angle: f64,
-    /// k in kJ/mol/rad² (with the ½)
+    /// force constant k in kJ/mol/rad² (with the ½)
     pub force_constant: f64,
 }
 
@@ -419,10 +423,11 @@ impl BondedTerm<4, 3, 2> for HarmonicImproper {
     }
 }
 
-/// A torsion–torsion correction map term on φ (atoms 0-3) and ψ (atoms 1-4) of five atoms, or of two quadruples.
+/// A torsion–torsion correction map on φ (atoms 0-3) and ψ (atoms 1-4) of five atoms, or on the torsions of two
+/// quadruples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cmap {
-    /// atoms of φ then atoms of ψ
+    /// atoms of φ, then atoms of ψ
     pub atoms: [u32; 8],
     /// index into [`BondedTerms::cmap_grids`]
     pub grid: u32,
@@ -431,22 +436,22 @@ pub struct Cmap {
 /// Energies of a correction map on a square periodic grid, starting at −π in both angles.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CmapGrid {
-    /// points per angle
+    /// number of grid points per angle
     pub size: usize,
-    /// kJ/mol, `energies[i_phi * size + i_psi]`, at φ = −π + 2π i/size
+    /// energies in kJ/mol, `energies[i_phi * size + i_psi]`, at φ = −π + 2π i/size
     pub energies: Vec<f64>,
 }
 
-/// A scaled 1-4 interaction E = q/(r) · Coulomb constant + c12/r¹² − c6/r⁶, never cut off.
+/// A scaled 1-4 pair E = q/(r) · Coulomb constant + c12/r¹² − c6/r⁶, without a cutoff.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Pair14 {
     /// the two atoms
     pub atoms: [u32; 2],
     /// q_i q_j times the electrostatic scale, e²
     pub charge_product: f64,
-    /// kJ/mol nm⁶, scaled
+    /// scaled c6, kJ/mol nm⁶
     pub c6: f64,
-    /// kJ/mol nm¹², scaled
+    /// scaled c12, kJ/mol nm¹²
     pub c12: f64,
 }
 
@@ -455,7 +460,7 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
-    /// Displacements with φ as their dihedral angle.
+    /// Displacements with the dihedral angle φ.
     fn chain(phi: f64) -> [Vec3; 3] {
         [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(phi.cos(), phi.sin(), 0.0)]
     }
@@ -473,7 +478,7 @@ mod tests {
                     + f[1] * (1.0 - cosine(2.0))
                     + f[2] * (1.0 + cosine(3.0))
                     + f[3] * (1.0 - cosine(4.0)));
-            // six products of numbers below 10, each right to 1e-16
+            // six products of numbers below 10, each accurate to 1e-16
             assert!((energy - expected).abs() < 1e-13, "{phi}: {energy} against {expected}");
         }
     }

@@ -1,12 +1,12 @@
-//! Chains of a topology, for formats that have them.
+//! Chains of a topology, for file formats with chains.
 
 use std::ops::Range;
 
 use super::Topology;
 
 impl Topology {
-    /// Ranges of residues: a chain is a molecule of several residues, or a run of molecules of one residue each (water, ions).
-    /// The flag says which.
+    /// Chains as ranges of residues. A chain is a molecule of several residues, or a run of molecules of one residue
+    /// each (water, ions). The flag is true for the latter.
     pub fn chains(&self) -> Vec<(Range<usize>, bool)> {
         let molecules = self.molecules();
         let molecule_of = |residue: usize| molecules.of_atom(self.residues[residue].first as usize);

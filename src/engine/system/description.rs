@@ -2,39 +2,39 @@
 
 use super::{DispersionCorrection, Electrostatics, LjModifier, Nonbonded, Topology};
 
-/// Atoms, their interactions, and what is known of the cell. Every reader of topologies returns one; `prepare` makes the
-/// [`super::System`] of it.
+/// Atoms, their interactions, and information about the cell. Every reader of topologies returns a description, from
+/// which `prepare` makes the [`super::System`].
 #[derive(Clone, Debug, Default)]
 pub struct Description {
     /// title, force-field family, atoms, residues, bonds, bonded terms, exclusions
     pub topology: Topology,
     /// Lennard-Jones tables
     pub nonbonded: Nonbonded,
-    /// the cell that the topology file contains; that of the coordinates has precedence
+    /// the cell in the topology file; a cell in the coordinates has precedence
     pub cell_hint: CellHint,
-    /// whether the file has no names of atoms and residues, so that those of the coordinates hold
+    /// whether the file has no names of atoms and residues, so that the names of the coordinates are used
     pub nameless: bool,
 }
 
-/// Non-bonded methods that a file of parameters asks for, as OpenMM's do.
+/// Non-bonded methods that a parameter file specifies, as those of OpenMM do.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Methods {
-    /// nm; `None` = all pairs
+    /// cutoff in nm; `None` = all pairs
     pub cutoff: Option<f64>,
-    /// Coulomb interactions; with PME the parameters for the file's own cell
+    /// Coulomb method; with PME the parameters for the file's own cell
     pub electrostatics: Electrostatics,
-    /// end of the Lennard-Jones potential
+    /// modifier of the Lennard-Jones potential at the cutoff
     pub lj_modifier: LjModifier,
-    /// Lennard-Jones beyond the cutoff
+    /// treatment of Lennard-Jones interactions beyond the cutoff
     pub dispersion_correction: DispersionCorrection,
 }
 
-/// The cell that a topology file contains.
+/// Information about the cell in a topology file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CellHint {
-    /// its shape
+    /// shape of the cell
     pub kind: BoxKind,
-    /// one angle for the cell in degrees; old coordinate files give no angles and mean this one
+    /// single angle of the cell in degrees, for old coordinate files without angles; `None` if unknown
     pub angle_degrees: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! Plain data of a simulation: [`System`], which does not change, and [`State`], which does. Computes nothing.
+//! Plain data of a simulation: [`System`], which does not change during a run, and [`State`], which does. This module
+//! computes nothing.
 
 mod bonded;
 mod chains;

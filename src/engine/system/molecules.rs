@@ -1,8 +1,8 @@
-//! Molecules: atoms that bonds, constraints and virtual sites join.
+//! Molecules: atoms joined by bonds, constraints and virtual sites.
 
 use super::{Atom, System, Topology, VirtualSite};
 
-/// Connected components, numbered by their first atom; members listed in ascending order.
+/// Connected components, numbered by their first atom. The atoms of each are in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Molecules {
     starts: Vec<u32>,
@@ -11,7 +11,7 @@ pub struct Molecules {
 }
 
 impl Molecules {
-    /// Components of the graph with `atoms` vertices and the given edges.
+    /// Connected components of the graph with `atoms` vertices and the given edges.
     pub fn from_bonds(atoms: usize, bonds: &[[u32; 2]]) -> Self {
         let mut parent: Vec<u32> = (0..atoms as u32).collect();
         fn root(parent: &mut [u32], mut i: u32) -> u32 {
@@ -23,7 +23,7 @@ impl Molecules {
         }
         for &[i, j] in bonds {
             let (a, b) = (root(&mut parent, i), root(&mut parent, j));
-            // the smaller index stays root, so that a root is its molecule's first atom
+            // the smaller index becomes the root, so that a root is its molecule's first atom
             parent[a.max(b) as usize] = a.min(b);
         }
         let mut of_atom = vec![0u32; atoms];
@@ -58,7 +58,7 @@ impl Molecules {
         self.starts.len().saturating_sub(1)
     }
 
-    /// True when there are no atoms.
+    /// Whether there are no atoms.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -68,7 +68,7 @@ impl Molecules {
         &self.members[self.starts[m] as usize..self.starts[m + 1] as usize]
     }
 
-    /// Whether molecule `m` is equal to the one before it, atom by atom.
+    /// Whether molecule `m` is equal to the preceding molecule, atom by atom.
     pub fn repeats(&self, topology: &Topology, m: usize) -> bool {
         let kind = |&atom: &u32| {
             let Atom { name, type_name, mass, charge, .. } = topology.atoms[atom as usize];
@@ -84,15 +84,15 @@ impl Molecules {
 }
 
 impl Topology {
-    /// Pairs of atoms of one molecule that are near each other: chemical bonds, and constraints of the force field with a bond or
-    /// without one (GROMACS' types 1 and 2). Rigid waters are bonded.
+    /// Pairs of nearby atoms of one molecule: chemical bonds, and constraints of the force field with or without a
+    /// bond (GROMACS' types 1 and 2). Rigid waters have bonds.
     pub fn links(&self) -> Vec<[u32; 2]> {
         let constrained = self.constraints.iter().map(|constraint| constraint.atoms);
         self.connectivity.iter().copied().chain(constrained).collect()
     }
 
-    /// Pairs that virtual sites join to one molecule, near each other or not: the first of the atoms that a site follows from,
-    /// with the others and with the site.
+    /// Pairs of atoms, nearby or not, that virtual sites join to one molecule: the first atom of each construction
+    /// with the other atoms and with the site.
     pub fn site_joins(&self) -> Vec<[u32; 2]> {
         let joins = |site: &VirtualSite| {
             let atoms = site.construction.atoms();
@@ -102,7 +102,7 @@ impl Topology {
         self.virtual_sites.iter().flat_map(joins).collect()
     }
 
-    /// Molecules: what [`Self::links`] and [`Self::site_joins`] join, directly or over other atoms.
+    /// Molecules: atoms connected by [`Self::links`] and [`Self::site_joins`], directly or through other atoms.
     pub fn molecules(&self) -> Molecules {
         let mut pairs = self.links();
         pairs.extend(self.site_joins());
@@ -111,8 +111,8 @@ impl Topology {
 }
 
 impl System {
-    /// The groups of atoms that constraints hold together, with the virtual sites that follow from them; an atom without a
-    /// constraint is a group by itself.
+    /// Groups of atoms connected by constraints, with the virtual sites constructed from them. An atom without a
+    /// constraint is a group of its own.
     pub fn constrained_groups(&self) -> Molecules {
         let settles = self.constraints.settles.iter().map(|settle| settle.atoms);
         let rigid = settles.flat_map(|[o, h1, h2]| [[o, h1], [o, h2]]);

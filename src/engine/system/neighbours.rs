@@ -1,15 +1,15 @@
-//! Excluded and scaled pairs that follow from the bonds: a pair is as far apart as the fewest bonds that lead from one atom
-//! to the other.
+//! Excluded and scaled pairs derived from bonds. The distance of a pair is the smallest number of bonds on a path
+//! between its atoms.
 
-/// Atoms by the number of bonds between them and another.
+/// Finds atoms by the number of bonds between them and a given atom.
 pub(crate) struct Neighbours {
     bonded: Vec<Vec<u32>>,
-    /// the last atom from which each was reached
+    /// the last atom from which each atom was reached
     reached_from: Vec<Option<u32>>,
 }
 
 impl Neighbours {
-    /// Of `atoms` atoms; every bond is of two of them.
+    /// Makes the bond graph of `atoms` atoms.
     pub(crate) fn new(atoms: usize, bonds: &[[u32; 2]]) -> Self {
         let mut bonded = vec![vec![]; atoms];
         for &[i, j] in bonds {
@@ -19,7 +19,7 @@ impl Neighbours {
         Neighbours { bonded, reached_from: vec![None; atoms] }
     }
 
-    /// Atoms that are 1, 2, … `most` bonds from `atom`.
+    /// Atoms that are 1, 2, … `most` bonds away from `atom`.
     pub(crate) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
         let centre = [atom];
         self.reached_from[atom as usize] = Some(atom);
@@ -45,7 +45,7 @@ impl Neighbours {
 mod tests {
     use super::*;
 
-    /// A five-membered ring with a chain of two atoms on its first.
+    /// A five-membered ring, with a chain of two atoms bonded to its first atom.
     const RING: [[u32; 2]; 7] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [6, 5]];
 
     fn shells(atom: u32, most: usize) -> Vec<Vec<u32>> {

@@ -1,36 +1,38 @@
-//! Lennard-Jones parameters as a type-by-type table: E = c12/r¹² − c6/r⁶ − c4/r⁴, the last for ions of 12-6-4 models.
+//! Lennard-Jones parameters as a type-by-type table: E = c12/r¹² − c6/r⁶ − c4/r⁴, where the last term is for ions of
+//! 12-6-4 models.
 
 use crate::error::Problem;
 
-/// Most Lennard-Jones types of a system. Force fields have some hundred; the tables of this number take 270 MB.
+/// Maximum number of Lennard-Jones types of a system. Force fields have a few hundred. Tables for this number take
+/// 270 MB.
 const MOST_TYPES: usize = 4096;
 
-/// A rule that reproduces the whole table from one pair of numbers per type.
+/// A combination rule that reproduces the whole table from one pair of numbers per type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum CombinationRule {
     /// c6 and c12 are geometric means
     Geometric,
-    /// σ arithmetic, ε geometric
+    /// σ is an arithmetic mean, ε a geometric mean
     LorentzBerthelot,
 }
 
 /// Lennard-Jones parameters of a type, or of a pair of types: E = c12/r¹² − c6/r⁶.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LennardJones {
-    /// kJ/mol nm⁶
+    /// coefficient of 1/r⁶, kJ/mol nm⁶
     pub c6: f64,
-    /// kJ/mol nm¹²
+    /// coefficient of 1/r¹², kJ/mol nm¹²
     pub c12: f64,
 }
 
 impl LennardJones {
-    /// From σ (nm) and ε (kJ/mol): c6 = 4εσ⁶, c12 = 4εσ¹².
+    /// Lennard-Jones parameters from σ (nm) and ε (kJ/mol): c6 = 4εσ⁶, c12 = 4εσ¹².
     pub fn from_sigma_epsilon(sigma: f64, epsilon: f64) -> Self {
         LennardJones { c6: 4.0 * epsilon * sigma.powi(6), c12: 4.0 * epsilon * sigma.powi(12) }
     }
 
-    /// Whether the rule can combine these parameters of a type with those of others: both finite and not negative, and, where
-    /// the rule needs σ and ε, not one of them alone.
+    /// Whether the rule can combine these parameters of a type with those of other types. Both must be finite and not
+    /// negative. If the rule needs σ and ε, both or none must be zero.
     pub fn is_combined_by(&self, rule: CombinationRule) -> bool {
         let LennardJones { c6, c12 } = *self;
         let good = [c6, c12].iter().all(|c| c.is_finite() && *c >= 0.0);
@@ -43,26 +45,27 @@ impl LennardJones {
 pub struct Nonbonded {
     /// number of types
     pub types: usize,
-    /// kJ/mol nm⁶, `c6[a * types + b]`
+    /// c6 in kJ/mol nm⁶, `c6[a * types + b]`
     pub c6: Vec<f64>,
-    /// kJ/mol nm¹², `c12[a * types + b]`
+    /// c12 in kJ/mol nm¹², `c12[a * types + b]`
     pub c12: Vec<f64>,
-    /// kJ/mol nm⁴, `c4[a * types + b]`: attraction of an ion and the dipole that it induces (Li and Merz, J. Chem. Theory Comput.
-    /// 10, 289 (2014)); empty where no pair has any
+    /// c4 in kJ/mol nm⁴, `c4[a * types + b]`: attraction between an ion and the dipole that it induces (Li and Merz,
+    /// J. Chem. Theory Comput. 10, 289 (2014)); empty if no pair has any
     pub c4: Vec<f64>,
-    /// largest errors of the entries (c6, c12) by the digits of a file; none where it is empty
+    /// maximum errors of the entries (c6, c12) due to the digits of a file; empty if there are none
     pub rounding: Vec<[f64; 2]>,
 }
 
-/// A rule gives a pair if both coefficients agree to this (relative) or to what the digits of the file allow: σ in the
-/// kernels' single precision is good to 2⁻²⁴, its twelfth power to 7·10⁻⁷.
+/// Relative tolerance for entries of a combination rule. Both coefficients of a pair must agree to this tolerance, or
+/// to the precision of the file's digits. σ in the kernels' single precision is accurate to 2⁻²⁴, its twelfth power
+/// to 7·10⁻⁷.
 const RULE_TOLERANCE: f64 = 1e-6;
-/// Entries that the digits of a file leave less certain than this (relative) are not what a rule gives: they are
-/// themselves.
+/// Maximum relative uncertainty, due to the digits of a file, of entries that may follow a rule. Less certain entries
+/// are kept as exceptions.
 const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
-    /// Refuses more types than a table is made for.
+    /// Refuses more types than a table can have.
     pub fn check_types(types: usize) -> Result<(), Problem> {
         if types <= MOST_TYPES {
             return Ok(());
@@ -71,7 +74,7 @@ impl Nonbonded {
         Err(Problem::new(message).help("give atoms of one kind the same parameters, to all their digits"))
     }
 
-    /// The table that a rule makes of the parameters of each type, each of which it can combine.
+    /// The table that a rule makes from the parameters of each type. The rule must be able to combine all of them.
     pub fn combine(types: &[LennardJones], rule: CombinationRule) -> Self {
         let count = types.len();
         let zeros = vec![0.0; count * count];
@@ -86,7 +89,7 @@ impl Nonbonded {
         table
     }
 
-    /// Sets the entry of a pair of types, both ways round.
+    /// Sets the entry of a pair of types, in both orders.
     pub fn set_pair(&mut self, a: u32, b: u32, parameters: LennardJones) {
         for (a, b) in [(a, b), (b, a)] {
             let index = a as usize * self.types + b as usize;
@@ -94,20 +97,20 @@ impl Nonbonded {
         }
     }
 
-    /// The entry (c6, c12) of a pair of types.
+    /// Entry (c6, c12) of a pair of types.
     #[inline(always)]
     pub fn pair(&self, a: u32, b: u32) -> (f64, f64) {
         let index = a as usize * self.types + b as usize;
         (self.c6[index], self.c12[index])
     }
 
-    /// σ (nm) and ε (kJ/mol) of a pair of types; zeros where there is no interaction.
+    /// σ (nm) and ε (kJ/mol) of a pair of types; zeros if there is no interaction.
     pub fn sigma_epsilon(&self, a: u32, b: u32) -> (f64, f64) {
         let (c6, c12) = self.pair(a, b);
         if c6 == 0.0 || c12 == 0.0 { (0.0, 0.0) } else { ((c12 / c6).powf(1.0 / 6.0), c6 * c6 / (4.0 * c12)) }
     }
 
-    /// c4 of a pair of types, kJ/mol nm⁴.
+    /// Coefficient c4 of a pair of types, kJ/mol nm⁴.
     #[inline(always)]
     pub fn c4(&self, a: u32, b: u32) -> f64 {
         self.c4.get(a as usize * self.types + b as usize).copied().unwrap_or(0.0)
@@ -118,19 +121,20 @@ impl Nonbonded {
         self.pair(a, b) != (0.0, 0.0) || self.c4(a, b) != 0.0
     }
 
-    /// √c6 (kJ^½/mol^½ nm³) of a type with itself: what the mesh of LJ-PME takes for its charge.
+    /// √c6 (kJ^½/mol^½ nm³) of a type with itself, which the mesh of LJ-PME uses instead of a charge.
     pub fn root_c6(&self, lj_type: u32) -> f64 {
         self.pair(lj_type, lj_type).0.max(0.0).sqrt()
     }
 
-    /// The rule the table obeys, if any; geometric is preferred when both fit.
+    /// The combination rule that the table follows, if any. Geometric is preferred if both rules fit.
     pub fn rule(&self) -> Option<CombinationRule> {
         let types: Vec<u32> = (0..self.types as u32).collect();
         let obeys = |rule| self.exceptions(rule, &types).is_some_and(|exceptions| exceptions.is_empty());
         [CombinationRule::Geometric, CombinationRule::LorentzBerthelot].into_iter().find(|&rule| obeys(rule))
     }
 
-    /// Pairs of `types` whose entries the rule does not give; `None` where it cannot express a type by itself.
+    /// Pairs of `types` whose entries the rule does not reproduce. `None` if the rule cannot express the parameters
+    /// of a type.
     pub fn exceptions(&self, rule: CombinationRule, types: &[u32]) -> Option<Vec<[u32; 2]>> {
         let expressible = |&t: &u32| {
             let (c6, c12) = self.pair(t, t);
@@ -140,7 +144,7 @@ impl Nonbonded {
         types.iter().all(expressible).then(|| before.filter(|&[a, b]| !self.gives(rule, a, b)).collect())
     }
 
-    /// Whether the rule gives the entry of a pair.
+    /// Whether the rule reproduces the entry of a pair.
     fn gives(&self, rule: CombinationRule, a: u32, b: u32) -> bool {
         let ((expected6, expected12), (c6, c12)) = (self.combined(rule, a, b), self.pair(a, b));
         let [rounding6, rounding12] = self.combined_rounding(rule, a, b);
@@ -151,7 +155,7 @@ impl Nonbonded {
         close(c6, expected6, rounding6 + own[0]) && close(c12, expected12, rounding12 + own[1])
     }
 
-    /// Largest relative errors of an entry (c6, c12).
+    /// Maximum relative errors of an entry (c6, c12).
     fn relative_rounding(&self, a: u32, b: u32) -> [f64; 2] {
         let (c6, c12) = self.pair(a, b);
         let rounding = self.rounding.get(a as usize * self.types + b as usize).copied().unwrap_or_default();
@@ -173,7 +177,7 @@ impl Nonbonded {
         }
     }
 
-    /// Largest relative errors of [`Self::combined`] by those of both types, to first order:
+    /// Maximum relative errors of [`Self::combined`] due to the errors of both types, to first order:
     /// δσ/σ = (δc6/c6 + δc12/c12)/6, δε/ε = 2 δc6/c6 + δc12/c12.
     fn combined_rounding(&self, rule: CombinationRule, a: u32, b: u32) -> [f64; 2] {
         let ([a6, a12], [b6, b12]) = (self.relative_rounding(a, a), self.relative_rounding(b, b));
@@ -207,7 +211,7 @@ mod tests {
         Nonbonded { types, c6, c12, ..Nonbonded::default() }
     }
 
-    /// What is left of a table that is printed with `digits` decimals.
+    /// A table as read from a file with `digits` decimals.
     fn printed(exact: &Nonbonded, digits: usize) -> Nonbonded {
         let mut table = exact.clone();
         table.rounding = vec![[0.0; 2]; exact.c6.len()];
@@ -230,7 +234,7 @@ mod tests {
         for digits in [5, 6, 8, 16] {
             assert_eq!(printed(&exact, digits).rule(), Some(CombinationRule::LorentzBerthelot), "{digits}");
             assert_eq!(printed(&products, digits).rule(), Some(CombinationRule::Geometric), "{digits}");
-            // an entry that is off by more than digits explain: ten times the most that they add up to
+            // an entry with an error larger than the digits explain: ten times the maximum that they add up to
             let mut off = printed(&exact, digits);
             let change = 1.0 + 10.0 * (9.0 * 0.5 * 10f64.powi(-(digits as i32))).max(RULE_TOLERANCE);
             off.c12[1] *= change;
@@ -239,7 +243,7 @@ mod tests {
             assert_eq!(off.exceptions(CombinationRule::LorentzBerthelot, &all), Some(vec![[1, 0]]), "{digits}");
             assert_eq!(off.rule(), None, "{digits}");
         }
-        // four digits leave the table as it is
+        // with four significant digits the table is too uncertain for a rule
         assert_eq!(printed(&exact, 3).rule(), None);
     }
 
@@ -262,7 +266,7 @@ mod tests {
         let geometric = table(&types, |a, b| ((a.0 * b.0).sqrt(), (a.1 * b.1).sqrt()));
         assert_eq!(geometric.rule(), Some(CombinationRule::Geometric));
         let mut special = lorentz.clone();
-        special.c6[2] += 1e-4; // the pair of type 0 with type 2, both ways round
+        special.c6[2] += 1e-4; // entry of type 0 with type 2, in both orders
         special.c6[6] += 1e-4;
         assert_eq!(special.rule(), None);
     }

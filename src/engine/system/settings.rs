@@ -6,36 +6,36 @@ use crate::term::LjSwitch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modifier {
-    /// plain truncation
+    /// truncation without a modification
     None,
     /// the energy is shifted to zero at the cutoff; forces are unchanged
     #[default]
     PotentialShift,
 }
 
-/// End of the Lennard-Jones potential. 1-4 pairs have none.
+/// Modifier of the Lennard-Jones potential at the cutoff. It does not apply to 1-4 pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LjModifier {
-    /// plain truncation
+    /// truncation without a modification
     None,
     /// the energy is shifted to zero at the cutoff; forces are unchanged
     #[default]
     PotentialShift,
     /// the force is switched to zero at the cutoff ([`LjSwitch::Force`])
     ForceSwitch {
-        /// nm
+        /// distance at which switching begins, nm
         from: f64,
     },
     /// the potential is switched to zero at the cutoff ([`LjSwitch::Potential`])
     PotentialSwitch {
-        /// nm
+        /// distance at which switching begins, nm
         from: f64,
     },
 }
 
 impl LjModifier {
-    /// Where switching begins, nm.
+    /// Distance at which switching begins, nm; `None` without a switch.
     pub fn switch_distance(self) -> Option<f64> {
         match self {
             LjModifier::None | LjModifier::PotentialShift => None,
@@ -44,11 +44,11 @@ impl LjModifier {
     }
 }
 
-/// Long-range dispersion beyond the Lennard-Jones cutoff; `P` are the parameters of a mesh.
+/// Treatment of dispersion beyond the Lennard-Jones cutoff. `P` are the parameters of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DispersionCorrection<P = PmeParameters> {
-    /// none
+    /// no correction
     Off,
     /// average over all pairs of types, n(n+1)/2 of N(N+1)/2, both tails (OpenMM)
     #[default]
@@ -75,7 +75,7 @@ pub struct PmeParameters {
 pub enum Electrostatics {
     /// no charges
     Off,
-    /// 1/r, truncated at the cutoff if there is one
+    /// plain 1/r, truncated at the cutoff if there is one
     Plain,
     /// 1/r + k_rf r² − c_rf with the given relative permittivity beyond the cutoff
     ReactionField {
@@ -89,11 +89,11 @@ pub enum Electrostatics {
 /// When pair lists are rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum ListPolicy {
-    /// fixed lifetime, the buffer derived from the tolerated energy drift and error of the pressure
+    /// fixed lifetime, with a buffer derived from the tolerated energy drift and pressure error
     Drift {
-        /// kJ/mol/ps per atom
+        /// tolerated energy drift, kJ/mol/ps per atom
         tolerance: f64,
-        /// kJ/mol/nm³
+        /// tolerated error of the mean pressure, kJ/mol/nm³
         pressure_tolerance: f64,
         /// steps between rebuilds; `None` lets the cost model choose
         interval: Option<u32>,
@@ -114,18 +114,18 @@ pub struct ForceSettings {
     pub cutoff_lj: Option<f64>,
     /// Coulomb method
     pub electrostatics: Electrostatics,
-    /// end of the Lennard-Jones potential
+    /// modifier of the Lennard-Jones potential at the cutoff
     pub lj_modifier: LjModifier,
-    /// end of the direct-space Coulomb potential
+    /// modifier of the direct-space Coulomb potential at the cutoff
     pub coulomb_modifier: Modifier,
-    /// dispersion beyond the cutoff
+    /// treatment of dispersion beyond the cutoff
     pub dispersion_correction: DispersionCorrection,
     /// list lifetime
     pub list: ListPolicy,
 }
 
 impl ForceSettings {
-    /// The switch of the Lennard-Jones interactions, if there is one.
+    /// The switch of the Lennard-Jones interactions; `None` without a switch.
     pub fn lj_switch(&self) -> Option<LjSwitch<f64>> {
         let cutoff = self.cutoff_lj?;
         match self.lj_modifier {
@@ -135,7 +135,7 @@ impl ForceSettings {
         }
     }
 
-    /// The mesh of LJ-PME, if there is one.
+    /// Parameters of the LJ-PME mesh; `None` without LJ-PME.
     pub fn lj_pme(&self) -> Option<PmeParameters> {
         match self.dispersion_correction {
             DispersionCorrection::Pme(parameters) => Some(parameters),
@@ -143,7 +143,7 @@ impl ForceSettings {
         }
     }
 
-    /// The meshes of Coulomb interactions and of LJ-PME.
+    /// Parameters of the meshes of Coulomb interactions and of LJ-PME.
     pub fn meshes(&self) -> impl Iterator<Item = PmeParameters> {
         let coulomb = match self.electrostatics {
             Electrostatics::Pme(parameters) => Some(parameters),
@@ -152,13 +152,13 @@ impl ForceSettings {
         coulomb.into_iter().chain(self.lj_pme())
     }
 
-    /// The longer of both cutoffs in nm, infinite without one.
+    /// The longer of both cutoffs in nm; infinite without a cutoff.
     pub fn longest_cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))
     }
 }
 
-/// A rigid three-site water: SETTLE.
+/// A rigid three-site water, for SETTLE.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settle {
     /// oxygen, hydrogen, hydrogen
@@ -174,7 +174,7 @@ pub struct Settle {
 pub struct Constraint {
     /// the two atoms
     pub atoms: [u32; 2],
-    /// nm
+    /// length, nm
     pub length: f64,
 }
 
@@ -183,15 +183,15 @@ pub struct Constraint {
 pub struct Constraints {
     /// rigid waters
     pub settles: Vec<Settle>,
-    /// other constraints
+    /// all constraints outside rigid waters
     pub bonds: Vec<Constraint>,
-    /// relative tolerance of a constraint
+    /// relative tolerance of constraint lengths
     pub tolerance: f64,
 }
 
 impl Default for Constraints {
     fn default() -> Self {
-        // OpenMM's default is 1e-5, tight enough never to show in the energy drift at 1e-8 per step below
+        // tighter than OpenMM's default of 1e-5, so that constraints never show in the energy drift, at 1e-8 per step
         Self { settles: vec![], bonds: vec![], tolerance: 1e-6 }
     }
 }

@@ -1,96 +1,96 @@
-//! Virtual sites: particles without mass whose positions follow from those of atoms.
+//! Virtual sites: particles without mass whose positions are computed from those of atoms.
 
-/// A virtual site. Its charge and Lennard-Jones type are those of its entry in the list of atoms, where its mass is zero.
+/// A virtual site. Its charge and Lennard-Jones type are in its entry in the list of atoms, where its mass is zero.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VirtualSite {
-    /// the site
+    /// atom number of the site
     pub site: u32,
-    /// how its position follows from those of other atoms
+    /// how the position is computed from those of other atoms
     pub construction: Construction,
 }
 
-/// The position of a virtual site, with r_ij = r_j − r_i; i, j, k, l are the atoms in order, which may themselves be virtual
-/// sites. Names of GROMACS and OpenMM in brackets.
+/// Construction of a virtual site, with r_ij = r_j − r_i. i, j, k, l are the atoms in order, which may be virtual
+/// sites as well. The names of GROMACS and OpenMM are in brackets.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Construction {
     /// r = Σ w r of two atoms, Σ w = 1 (2; `TwoParticleAverageSite`)
     Average2 {
-        /// i, j
+        /// atoms i, j
         atoms: [u32; 2],
-        /// w
+        /// weights w
         weights: [f64; 2],
     },
     /// r = Σ w r of three atoms, Σ w = 1: in their plane (3; `ThreeParticleAverageSite`)
     Average3 {
-        /// i, j, k
+        /// atoms i, j, k
         atoms: [u32; 3],
-        /// w
+        /// weights w
         weights: [f64; 3],
     },
     /// r = Σ w r of any number of atoms, Σ w = 1 (n)
     Average {
-        /// all of them
+        /// all atoms of the average
         atoms: Vec<u32>,
-        /// w, one for each
+        /// weights w, one for each atom
         weights: Vec<f64>,
     },
     /// r = r_i + d r_ij/|r_ij| (2fd)
     FixedDistance2 {
-        /// i, j
+        /// atoms i, j
         atoms: [u32; 2],
-        /// d in nm
+        /// distance d in nm
         distance: f64,
     },
-    /// r = r_i + d s/|s| with s = r_ij + a r_jk: in the plane of the three (3fd)
+    /// r = r_i + d s/|s| with s = r_ij + a r_jk: in the plane of the three atoms (3fd)
     FixedDistance3 {
-        /// i, j, k
+        /// atoms i, j, k
         atoms: [u32; 3],
-        /// a
+        /// weight a
         weight: f64,
-        /// d in nm
+        /// distance d in nm
         distance: f64,
     },
     /// r = r_i + d cos θ r_ij/|r_ij| + d sin θ s/|s| with s = r_jk − r_ij (r_ij·r_jk)/(r_ij·r_ij) (3fad)
     FixedAngle3 {
-        /// i, j, k
+        /// atoms i, j, k
         atoms: [u32; 3],
-        /// θ in rad, between r_ij and the direction from i to the site
+        /// angle θ in rad, between r_ij and the direction from i to the site
         angle: f64,
-        /// d in nm
+        /// distance d in nm
         distance: f64,
     },
     /// r = r_i + a r_ij + b r_ik + c r_ij × r_ik (3out; `OutOfPlaneSite`)
     OutOfPlane {
-        /// i, j, k
+        /// atoms i, j, k
         atoms: [u32; 3],
-        /// a and b
+        /// weights a and b
         weights: [f64; 2],
-        /// c in 1/nm
+        /// coefficient c in 1/nm
         cross: f64,
     },
     /// r = r_i + d s/|s| with s = (a r_ik − r_ij) × (b r_il − r_ij) (4fdn)
     FixedDistance4 {
-        /// i, j, k, l
+        /// atoms i, j, k, l
         atoms: [u32; 4],
-        /// a and b
+        /// weights a and b
         weights: [f64; 2],
-        /// d in nm
+        /// distance d in nm
         distance: f64,
     },
     /// r = o + x p₁ + y p₂ + z p₃ with o = Σ w r, x̂ along Σ u r, ẑ along (Σ u r) × (Σ v r), ŷ = ẑ × x̂
     /// (`LocalCoordinatesSite`)
     LocalFrame {
-        /// the atoms of the frame
+        /// atoms of the frame
         atoms: Vec<u32>,
-        /// w, u, v of each: sums 1, 0, 0
+        /// weights w, u, v of each atom; their sums are 1, 0, 0
         weights: Vec<[f64; 3]>,
-        /// p in nm
+        /// position p in the frame, nm
         position: [f64; 3],
     },
 }
 
 impl Construction {
-    /// The atoms that the position follows from.
+    /// The atoms from which the position is computed.
     pub fn atoms(&self) -> &[u32] {
         match self {
             Construction::Average2 { atoms, .. } | Construction::FixedDistance2 { atoms, .. } => atoms,
@@ -103,7 +103,7 @@ impl Construction {
         }
     }
 
-    /// Atoms and weights, if the position is an average of theirs.
+    /// Atoms and weights, if the position is a weighted average; `None` for other constructions.
     pub fn average(&self) -> Option<(&[u32], &[f64])> {
         match self {
             Construction::Average2 { atoms, weights } => Some((atoms, weights)),
@@ -113,7 +113,7 @@ impl Construction {
         }
     }
 
-    /// [`Construction::atoms`], to be renumbered.
+    /// Mutable [`Construction::atoms`], for renumbering.
     pub fn atoms_mut(&mut self) -> &mut [u32] {
         match self {
             Construction::Average2 { atoms, .. } | Construction::FixedDistance2 { atoms, .. } => atoms,

@@ -1,57 +1,58 @@
-//! The dynamic variables of a simulation, all independent.
+//! The dynamic variables of a simulation, all of them independent.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
-/// Variables of thermostat and barostat, and the work they have done.
+/// Variables of thermostat and barostat, and the work done by them.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Coupling {
     /// energy put into the system by the thermostat so far, kJ/mol
     pub thermostat_work: f64,
     /// energy put into the system by the barostat so far, kJ/mol
     pub barostat_work: f64,
-    /// ln of the length factors along x, y, z of a box scaling whose work is counted only by half so far
+    /// ln of the length factors along x, y, z of a box scaling whose work has been counted by half so far
     pub pending_scaling: Vec3,
-    /// 1 − 1/λ of each temperature group, of a velocity rescaling whose work is counted only in part so far; empty without
+    /// pending part 1 − 1/λ of a velocity rescaling whose work has been counted in part so far, for each temperature
+    /// group; empty without a rescaling
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,
-    /// trial moves of the extents of the cell
+    /// state of the Monte Carlo volume moves for each extent of the cell
     pub trials: [TrialMoves; 3],
-    /// energy put into the system by the moving centres of restraints in the stages before this one, kJ/mol
+    /// energy put into the system by moving restraint centres in earlier stages, kJ/mol
     pub restraint_work: f64,
 }
 
-/// The present cycle of impulses in a stage that renews velocities, as far as the work of the thermostat depends on it
-/// ([`crate::ensemble::multiple_time_steps`]). Empty without impulses, and where no velocities are renewed.
+/// The current cycle of impulses in a stage that refreshes velocities: the data on which the work of the thermostat
+/// depends ([`crate::ensemble::multiple_time_steps`]). Empty without impulses, and if velocities are not refreshed.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImpulseCycle {
-    /// n, steps from one impulse to the next
+    /// n, number of steps from one impulse to the next
     pub length: u32,
-    /// j, steps from the impulse to the last step
+    /// j, number of steps from the impulse to the last step
     pub step: u32,
     /// S₀, slow forces at the impulse, kJ/mol/nm
     pub slow: Vec<Vec3>,
-    /// Σ (j+½) Δⱼ of the velocity changes Δⱼ by the thermostat since the impulse, nm/ps
+    /// Σ (j+½) Δⱼ of the thermostat's velocity changes Δⱼ since the impulse, nm/ps
     pub changes: Vec<Vec3>,
 }
 
-/// Trial moves of a Monte Carlo barostat along one extent of the cell.
+/// State of the Monte Carlo volume moves along one extent of the cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrialMoves {
-    /// largest change of the logarithm; zero before the first
+    /// Δ, largest change of the logarithm of the extent; zero before the first move
     pub largest: f64,
-    /// trials in this stage
+    /// number of moves tried in this stage
     pub tried: u64,
-    /// of these
+    /// number of moves accepted in this stage
     pub accepted: u64,
-    /// of those tried, refused since the cell would be too small for the cutoff
+    /// number of moves rejected because the cell would be too small for the cutoff, included in `tried`
     pub too_small: u64,
 }
 
 /// Positions, velocities, cell and time, in topology order.
 ///
-/// Two atoms 0.4 nm apart in a cubic cell, at rest at step and time zero:
+/// The example makes two atoms 0.4 nm apart in a cubic cell, at rest at step and time zero:
 ///
 /// ```
 /// use md_engine::cell::PeriodicCell;
@@ -67,16 +68,17 @@ pub struct TrialMoves {
 pub struct State {
     /// steps done since the start of the run (all stages)
     pub step: u64,
-    /// ps
+    /// time since the start of the run, ps
     pub time: f64,
-    /// lattice, `None` = no periodic boundary
+    /// periodic cell; `None` without periodic boundaries
     pub cell: Option<PeriodicCell>,
-    /// nm, unwrapped
+    /// positions, nm, unwrapped
     pub positions: Vec<Vec3>,
-    /// nm/ps, at the half step before `time` (leapfrog); empty for atoms at rest, as of coordinates without velocities
+    /// velocities, nm/ps, at the half step before `time` (leapfrog); empty for atoms at rest, for example after
+    /// reading coordinates without velocities
     pub velocities: Vec<Vec3>,
-    /// thermostat and barostat
+    /// variables of thermostat and barostat
     pub coupling: Coupling,
-    /// multiple time steps
+    /// cycle of multiple time steps
     pub cycle: ImpulseCycle,
 }

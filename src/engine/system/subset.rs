@@ -1,10 +1,10 @@
-//! Some atoms of a topology.
+//! Subsets of the atoms of a topology.
 
 use super::{Constraint, Residue, Topology};
 
 impl Topology {
-    /// The atoms of these numbers (0-based, ascending) with their residues, and the bonds and constraints between them, but no
-    /// force field.
+    /// The given atoms (0-based, ascending) with their residues and the bonds and constraints between them, but
+    /// without force field.
     pub fn subset(&self, atoms: &[u32]) -> Topology {
         let mut subset = Topology { title: self.title.clone(), charmm: self.charmm, ..Topology::default() };
         let mut residue = None;

@@ -4,12 +4,12 @@ use super::{BondedTerms, Constraint, Methods, VirtualSite};
 use crate::error::Problem;
 use std::fmt;
 
-/// A short name (atom, residue, type), at most eight bytes of UTF-8, copied freely.
+/// A short name (of an atom, residue or type), at most eight bytes of UTF-8, cheap to copy.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Name([u8; 8]);
 
 impl Name {
-    /// Keeps the first eight bytes (cut at a character boundary) of the trimmed text.
+    /// Makes a name of the first eight bytes (cut at a character boundary) of the trimmed text.
     pub fn new(text: &str) -> Self {
         let text = text.trim();
         let mut bytes = [0; 8];
@@ -21,7 +21,7 @@ impl Name {
         Name(bytes)
     }
 
-    /// The text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         let length = self.0.iter().position(|&b| b == 0).unwrap_or(8);
         std::str::from_utf8(&self.0[..length]).unwrap_or_default()
@@ -40,14 +40,14 @@ impl fmt::Debug for Name {
     }
 }
 
-/// One atom.
+/// An atom.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Atom {
     /// atom name, e.g. `CA`
     pub name: Name,
     /// force-field type name, e.g. `CT`
     pub type_name: Name,
-    /// atomic number, 0 where unknown or for a massless site
+    /// atomic number; 0 if unknown, or for a massless site
     pub element: u8,
     /// mass in amu
     pub mass: f64,
@@ -59,7 +59,7 @@ pub struct Atom {
     pub residue: u32,
 }
 
-/// One residue: a contiguous run of atoms.
+/// A residue: a contiguous run of atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Residue {
     /// residue name, e.g. `ALA`, `WAT`
@@ -70,21 +70,22 @@ pub struct Residue {
     pub first: u32,
 }
 
-/// Excluded pairs, compressed rows: for atom i all j > i, ascending.
+/// Excluded pairs as compressed rows: for each atom i all partners j > i, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Exclusions {
     starts: Vec<u32>,
     partners: Vec<u32>,
 }
 
-/// Excluded pairs that any system may have, a group of 4000 atoms without interactions among them; those that it may have
-/// for each of its atoms in addition, where three bonds reach some 25 others; and most of all systems.
+/// Number of excluded pairs that any system may have: a group of 4000 atoms without mutual interactions. Below it are
+/// the number of additional excluded pairs per atom (about 25 atoms are within three bonds), and the maximum for all
+/// systems.
 const FREE_EXCLUSIONS: u64 = 1 << 23;
 const EXCLUSIONS_PER_ATOM: u64 = 64;
 const MOST_EXCLUSIONS: u64 = 1 << 28;
 
 impl Exclusions {
-    /// Refuses more pairs than a system of so many atoms may have, before they take memory.
+    /// Refuses more pairs than a system of `atoms` atoms may have, before memory is allocated for them.
     pub fn check_number(pairs: u64, atoms: usize) -> Result<(), Problem> {
         let most = MOST_EXCLUSIONS.min(FREE_EXCLUSIONS + EXCLUSIONS_PER_ATOM * atoms as u64);
         if pairs <= most {
@@ -94,7 +95,7 @@ impl Exclusions {
         Err(Problem::new(message).help("mend the bonds they follow from: do too many meet in one atom?"))
     }
 
-    /// From unordered pairs; doubles and self pairs are dropped.
+    /// Makes exclusions from unordered pairs. Duplicates and self pairs are dropped.
     pub fn from_pairs(atoms: usize, pairs: impl IntoIterator<Item = [u32; 2]>) -> Self {
         let mut sorted: Vec<[u32; 2]> =
             pairs.into_iter().filter(|p| p[0] != p[1]).map(|p| [p[0].min(p[1]), p[0].max(p[1])]).collect();
@@ -110,7 +111,7 @@ impl Exclusions {
         Self { starts, partners: sorted.into_iter().map(|p| p[1]).collect() }
     }
 
-    /// Number of atoms that there may be pairs of.
+    /// Number of atoms in the table.
     pub fn atoms(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -121,7 +122,7 @@ impl Exclusions {
         &self.partners[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
-    /// True when the pair is excluded, in either order.
+    /// Whether the pair is excluded, in either order.
     #[inline]
     pub fn contains(&self, i: u32, j: u32) -> bool {
         self.of(i.min(j) as usize).binary_search(&i.max(j)).is_ok()
@@ -137,7 +138,7 @@ impl Exclusions {
         self.partners.len()
     }
 
-    /// True when nothing is excluded.
+    /// Whether no pair is excluded.
     pub fn is_empty(&self) -> bool {
         self.partners.is_empty()
     }
@@ -148,9 +149,9 @@ impl Exclusions {
 pub struct Topology {
     /// title line of the file
     pub title: String,
-    /// the force field is CHARMM's
+    /// whether the force field is CHARMM
     pub charmm: bool,
-    /// how the file would have non-bonded forces computed, where it says so: the input file decides, the log names both
+    /// non-bonded methods specified by the file, if any: the input file decides, and the log names both
     pub methods: Option<Methods>,
     /// places (file:line) of parameters that replace other parameters of the same types, as GROMACS allows
     pub replaced: Vec<String>,
@@ -158,17 +159,16 @@ pub struct Topology {
     pub atoms: Vec<Atom>,
     /// all residues, ascending `first`
     pub residues: Vec<Residue>,
-    /// chemical bonds, with or without an energy term, and links of virtual sites (what output files list; molecules follow
-    /// from these)
+    /// chemical bonds, with or without an energy term, and links of virtual sites; written to output files, and used
+    /// to find molecules
     pub connectivity: Vec<[u32; 2]>,
     /// bonded interactions
     pub bonded: BondedTerms,
-    /// distances that the force field itself keeps constant, whatever other constraints are chosen
+    /// constraints that are part of the force field, in addition to any others chosen
     pub constraints: Vec<Constraint>,
-    /// particles at positions that follow from those of atoms; in a [`System`](super::System) each stands behind those that it
-    /// follows from
+    /// virtual sites; in a [`System`](super::System) each comes after the sites that it is constructed from
     pub virtual_sites: Vec<VirtualSite>,
-    /// pairs left out of the non-bonded sum
+    /// pairs excluded from the non-bonded sum
     pub exclusions: Exclusions,
 }
 
@@ -179,12 +179,12 @@ impl Topology {
         self.residues[index].first as usize..end
     }
 
-    /// Each virtual site with the first of the atoms that it follows from.
+    /// Each virtual site with the first of the atoms that it is constructed from.
     pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }
 
-    /// Joins each virtual site to its molecule where no chemical bond does.
+    /// Joins each virtual site to its molecule unless a chemical bond does.
     pub(crate) fn link_sites(&mut self) {
         if self.virtual_sites.is_empty() {
             return;
@@ -195,15 +195,15 @@ impl Topology {
         self.connectivity.extend(links);
     }
 
-    /// True for a residue with the composition of water: one oxygen, two hydrogens, and at most massless sites.
+    /// Whether a residue has the composition of water: one oxygen, two hydrogens, and otherwise only massless sites.
     pub fn is_water(&self, residue: usize) -> bool {
         let atoms = &self.atoms[self.residue_atoms(residue)];
         let count = |element| atoms.iter().filter(|a| a.element == element && a.mass > 0.0).count();
         count(8) == 1 && count(1) == 2 && atoms.iter().filter(|a| a.mass > 0.0).count() == 3
     }
 
-    /// True for an H–H bond of a water, which LEaP gives it in place of its angle and CHARMM for SHAKE: a distance, not a
-    /// chemical bond.
+    /// Whether a pair is an H–H bond of a water. LEaP writes it instead of the angle, and CHARMM for SHAKE. It is a
+    /// distance, not a chemical bond.
     pub fn is_water_brace(&self, pair: [u32; 2]) -> bool {
         let [a, b] = pair.map(|i| &self.atoms[i as usize]);
         a.element == 1 && b.element == 1 && a.residue == b.residue && self.is_water(a.residue as usize)

@@ -1,11 +1,11 @@
-//! Harmonic distance terms: bonds, and the 1-3 distances of Urey and Bradley.
+//! Harmonic distance terms: bonds, and Urey–Bradley 1-3 distances.
 
 use super::{Real, inverse_norm};
 use crate::vec3::Vec3;
 
-/// Harmonic bond E = ½ k (r − r₀)², with r the length of `displacement` = r_i − r_j (nm), r₀ = `length` (nm) and
-/// k = `force_constant` (kJ/mol/nm²). Returns the forces on i and j (kJ/mol/nm) and E.
-/// At r = 0 the direction is undefined and the force zero.
+/// Harmonic bond E = ½ k (r − r₀)², with r the length of `displacement` = r_i − r_j (nm), r₀ = `length` (nm) and k =
+/// `force_constant` (kJ/mol/nm²). Returns the forces on i and j (kJ/mol/nm) and E. At r = 0 the direction is
+/// undefined and the force is zero.
 #[inline(always)]
 pub fn bond<T: Real>([displacement]: [Vec3<T>; 1], [length, force_constant]: [T; 2]) -> ([Vec3<T>; 2], T) {
     let squared = displacement.norm_squared();

@@ -1,13 +1,13 @@
-//! The displacements that a bonded term is computed from.
+//! The displacements from which a bonded term is computed.
 
 use super::Real;
 use crate::vec3::Vec3;
 
-/// The two atoms of each displacement, first less second: r_i − r_j of a bond, then r_k − r_j of an angle, then r_l − r_k of
-/// a torsion. A term of N atoms takes the first N − 1.
+/// The two atoms of each displacement, first minus second: r_i − r_j of a bond, then r_k − r_j of an angle, then r_l
+/// − r_k of a torsion. A term of N atoms uses the first N − 1.
 pub const DISPLACEMENTS: [[usize; 2]; 3] = [[0, 1], [2, 1], [3, 2]];
 
-/// The positions of the atoms relative to the second, from their displacements, for the virial.
+/// Positions of the atoms relative to the second atom, computed from the displacements, for the virial.
 #[inline(always)]
 pub fn relative_positions<T: Real, const N: usize, const E: usize>(displacements: [Vec3<T>; E]) -> [Vec3<T>; N] {
     let mut positions = [Vec3::splat(T::constant(0.0)); N];
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn displacements_lead_back_to_the_positions() {
-        // multiples of powers of two: no rounding
+        // multiples of powers of two, so that nothing is rounded
         let atoms = [vec3(0.5, 1.0, 2.0), vec3(-1.0, 0.25, 4.0), vec3(3.0, -2.0, 1.0), vec3(0.0, 8.0, -0.5)];
         let displacements = DISPLACEMENTS.map(|[i, j]| atoms[i] - atoms[j]);
         assert_eq!(relative_positions(displacements), atoms.map(|r| r - atoms[1]));

@@ -9,10 +9,10 @@ use std::f64::consts::{PI, TAU};
 use super::{Dihedral, Real};
 use crate::vec3::Vec3;
 
-/// One square of the map and a position in it: E = Σ a_mn uᵐ vⁿ.
+/// A square of the map and a position in it: E = Σ a_mn uᵐ vⁿ.
 #[derive(Clone, Copy, Debug)]
 pub struct Patch<T> {
-    /// a_mn at index 4m + n, kJ/mol
+    /// coefficients a_mn at index 4m + n, kJ/mol
     pub coefficients: [T; 16],
     /// position along φ from the square's corner, in grid steps
     pub u: T,
@@ -22,8 +22,8 @@ pub struct Patch<T> {
     pub steps_per_radian: T,
 }
 
-/// Correction-map term: `patch` finds the square of the map that contains (φ, ψ).
-/// Returns the forces on the four atoms of φ and the four of ψ (kJ/mol/nm) and E.
+/// Correction-map term. `patch` returns the square of the map that contains (φ, ψ). Returns the forces on the four
+/// atoms of φ and on the four atoms of ψ (kJ/mol/nm), and E.
 #[inline(always)]
 pub fn cmap<T: Real>(
     phi: &Dihedral<T>,
@@ -47,14 +47,14 @@ pub fn cmap<T: Real>(
 /// The polynomials of a whole map.
 #[derive(Clone, Debug)]
 pub struct CmapTable {
-    /// points per angle
+    /// number of grid points per angle
     size: usize,
     /// coefficients of the square with lower corner (i, j) at index i · size + j
     patches: Vec<[f64; 16]>,
 }
 
 impl CmapTable {
-    /// From `energies[i · size + j]` (kJ/mol) at φ = −π + 2π i/size, ψ = −π + 2π j/size, size² of them.
+    /// Makes a table from size² energies `energies[i · size + j]` (kJ/mol) at φ = −π + 2π i/size, ψ = −π + 2π j/size.
     pub fn new(size: usize, energies: &[f64]) -> Self {
         assert_eq!(energies.len(), size * size, "a correction map is square");
         let transposed = transpose(size, energies);
@@ -73,12 +73,12 @@ impl CmapTable {
         Self { size, patches }
     }
 
-    /// Points per angle.
+    /// Number of grid points per angle.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// All squares, that of corner (i, j) at index i · size + j.
+    /// All squares; the square with corner (i, j) is at index i · size + j.
     pub fn patches(&self) -> &[[f64; 16]] {
         &self.patches
     }
@@ -97,12 +97,13 @@ impl CmapTable {
     }
 }
 
-/// The transpose of a square array.
+/// Transpose of a square array.
 fn transpose(size: usize, values: &[f64]) -> Vec<f64> {
     (0..size * size).map(|index| values[(index % size) * size + index / size]).collect()
 }
 
-/// Slopes per grid step of the periodic cubic spline through each row: d_{j−1} + 4 d_j + d_{j+1} = 3 (f_{j+1} − f_{j−1}).
+/// Slopes per grid step of the periodic cubic spline through each row:
+/// d_{j−1} + 4 d_j + d_{j+1} = 3 (f_{j+1} − f_{j−1}).
 /// The inverse of this circulant matrix has the elements (zᵏ + zⁿ⁻ᵏ)/((1 − zⁿ) 2√3) with z = √3 − 2.
 fn spline_slopes(size: usize, values: &[f64]) -> Vec<f64> {
     let z = 3f64.sqrt() - 2.0;
@@ -119,8 +120,8 @@ fn spline_slopes(size: usize, values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Coefficients of the bicubic polynomial from values and derivatives at the corners (0,0), (0,1), (1,0), (1,1):
-/// A = M F Mᵀ, where M turns values and slopes at 0 and 1 into the coefficients of a cubic.
+/// Coefficients of the bicubic polynomial from values and derivatives at the corners (0,0), (0,1), (1,0), (1,1): A =
+/// M F Mᵀ, where M maps values and slopes at 0 and 1 to the coefficients of a cubic.
 fn bicubic(value: [f64; 4], slope_u: [f64; 4], slope_v: [f64; 4], mixed: [f64; 4]) -> [f64; 16] {
     const M: [[f64; 4]; 4] =
         [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [-3.0, 3.0, -2.0, -1.0], [2.0, -2.0, 1.0, 1.0]];
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn smooth_surfaces_are_reproduced_to_fourth_order() {
-        // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: below 2·10⁻⁵ for each unit of f⁗, twice that here
+        // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: below 2·10⁻⁵ per unit of f⁗, twice that here
         let f = |phi: f64, psi: f64| phi.cos() * psi.sin() + psi.cos();
         let table = CmapTable::new(SIZE, &energies(f));
         let mut random = random(10);

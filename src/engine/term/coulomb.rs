@@ -1,7 +1,7 @@
 //! Coulomb pairs: plain, reaction field, and the two direct-space parts of an Ewald sum.
 //!
-//! All take the charge product already multiplied by Coulomb's constant (kJ nm/mol) and return f/r (kJ/mol/nm²; the
-//! force on i is (f/r)(r_i − r_j)) and E.
+//! All functions take the charge product multiplied by Coulomb's constant (kJ nm/mol). They return f/r (kJ/mol/nm²;
+//! the force on i is (f/r)(r_i − r_j)) and E.
 
 use super::{Real, Special};
 
@@ -15,17 +15,18 @@ pub fn coulomb<T: Real>(charge_product: T, inverse_r: T) -> (T, T) {
 /// The constants of a reaction field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReactionField<T> {
-    /// k_rf in 1/nm³
+    /// coefficient k_rf in 1/nm³
     pub quadratic: T,
-    /// c_rf in 1/nm
+    /// constant c_rf in 1/nm
     pub constant: T,
 }
 
 impl ReactionField<f64> {
-    /// k_rf = (ε − 1)/((2ε + 1) r_c³) and c_rf = 3ε/((2ε + 1) r_c) for the relative permittivity ε beyond the cutoff
-    /// r_c (nm); ε = ∞ is a conductor (Tironi et al., J. Chem. Phys. 102, 5451 (1995)).
+    /// Reaction-field constants k_rf = (ε − 1)/((2ε + 1) r_c³) and c_rf = 3ε/((2ε + 1) r_c) for the relative
+    /// permittivity ε beyond the cutoff r_c (nm). ε = ∞ is a conductor (Tironi et al., J. Chem. Phys. 102, 5451
+    /// (1995)).
     pub fn new(permittivity: f64, cutoff: f64) -> Self {
-        // in terms of 1/ε so that infinity is an ordinary value
+        // in terms of 1/ε, so that ε may be infinite
         let inverse = 1.0 / permittivity;
         Self {
             quadratic: (1.0 - inverse) / ((2.0 + inverse) * cutoff.powi(3)),
@@ -34,7 +35,7 @@ impl ReactionField<f64> {
     }
 }
 
-/// Reaction field E = q_i q_j (1/r + k_rf r² − c_rf), which ends at zero at the cutoff.
+/// Reaction field E = q_i q_j (1/r + k_rf r² − c_rf), which is zero at the cutoff.
 #[inline(always)]
 pub fn reaction_field<T: Real>(charge_product: T, r2: T, inverse_r: T, field: ReactionField<T>) -> (T, T) {
     let energy = charge_product * (inverse_r + field.quadratic * r2 - field.constant);
@@ -42,7 +43,7 @@ pub fn reaction_field<T: Real>(charge_product: T, r2: T, inverse_r: T, field: Re
     (charge_product * (inverse_r3 - T::constant(2.0) * field.quadratic), energy)
 }
 
-/// Direct-space Ewald pair E = q_i q_j erfc(αr)/r, `alpha` in 1/nm.
+/// Direct-space Ewald pair E = q_i q_j erfc(αr)/r, with `alpha` in 1/nm.
 #[inline(always)]
 pub fn ewald_direct<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha: T) -> (T, T) {
     let energy = charge_product * (alpha * r2 * inverse_r).erfc() * inverse_r;
@@ -51,14 +52,14 @@ pub fn ewald_direct<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha: T
     ((energy + gaussian) * inverse_r * inverse_r, energy)
 }
 
-/// (αr)² below which erf(αr)/(αr) is summed as a power series: above it, cancellation in the force loses three digits at
-/// most.
+/// Limit of (αr)² below which erf(αr)/(αr) is summed as a power series. Above the limit, cancellation in the force
+/// loses at most three digits.
 const SERIES_RANGE: f64 = 1e-2;
-/// Terms of that series: the first one left out, 10⁻²ⁿ/n!, is below the rounding of `f64` for n = 7.
+/// Number of terms of the power series. The first omitted term, 10⁻²ⁿ/n!, is below the rounding of `f64` for n = 7.
 const SERIES_TERMS: u32 = 7;
 
-/// Exclusion correction E = −q_i q_j erf(αr)/r: subtracts the pair from the reciprocal sum. Finite for all r, with zero
-/// force at r = 0.
+/// Exclusion correction E = −q_i q_j erf(αr)/r, which subtracts the pair from the reciprocal sum. Finite for all r,
+/// with zero force at r = 0.
 #[inline(always)]
 pub fn ewald_excluded<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha: T) -> (T, T) {
     let x2 = alpha * alpha * r2;
@@ -66,7 +67,7 @@ pub fn ewald_excluded<T: Special>(charge_product: T, r2: T, inverse_r: T, alpha:
     let gaussian = T::constant(std::f64::consts::FRAC_2_SQRT_PI) * alpha * (-x2).exp();
     let far = (erf * inverse_r, (gaussian - erf * inverse_r) * inverse_r * inverse_r);
 
-    // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); its derivative by x², times 2α², is (1/r) d/dr
+    // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); 2α² times the derivative by x² is (1/r) d/dr
     let (mut value, mut slope) = (T::constant(0.0), T::constant(0.0));
     for n in (0..SERIES_TERMS).rev() {
         let factorial: f64 = (1..=n).map(f64::from).product();
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn excluded_pair_is_direct_minus_plain() {
-        // erfc − 1 = −erf; the subtraction costs the digits by which 1/r exceeds erf(αr)/r, three at 10⁻³ nm
+        // erfc − 1 = −erf; the subtraction loses as many digits as 1/r exceeds erf(αr)/r, three at 10⁻³ nm
         for r in [1e-3, 0.03, 0.034, 0.1, 0.5, 1.4f64] {
             let (direct, plain) = (ewald_direct(COULOMB, r * r, 1.0 / r, 3.0), coulomb(COULOMB, 1.0 / r));
             let excluded = ewald_excluded(COULOMB, r * r, 1.0 / r, 3.0);

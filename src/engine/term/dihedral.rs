@@ -3,28 +3,28 @@
 use super::{Real, inverse_norm};
 use crate::vec3::Vec3;
 
-/// The dihedral angle φ of atoms i-j-k-l, IUPAC sign: cis is 0, trans is π, and φ > 0 where l is clockwise from i when
-/// looking from j to k.
+/// Dihedral angle φ of atoms i-j-k-l with the IUPAC sign: cis is 0, trans is π, and φ > 0 if l is clockwise from i
+/// when looking from j to k.
 #[derive(Clone, Copy, Debug)]
 pub struct Dihedral<T> {
     /// cos φ
     pub cosine: T,
     /// sin φ
     pub sine: T,
-    /// ∂φ/∂r of i, j, k, l in rad/nm
+    /// gradient ∂φ/∂r for i, j, k, l in rad/nm
     pub gradient: [Vec3<T>; 4],
 }
 
-/// Where |u × g|² (nm⁴) is below this, three atoms are collinear and φ is undefined: with bonds of 0.1 nm a sine of
-/// 10⁻⁷, the error that f32 displacements (10⁻⁸ nm) make in the cross product.
+/// Limit of |u × g|² (nm⁴) below which three atoms are collinear and φ is undefined. With bonds of 0.1 nm the limit
+/// is a sine of 10⁻⁷, the error that f32 displacements (10⁻⁸ nm) cause in the cross product.
 const COLLINEAR: f64 = 1e-18;
 
 impl<T: Real> Dihedral<T> {
-    /// From the displacements `ij` = r_i − r_j, `kj` = r_k − r_j and `lk` = r_l − r_k (nm).
+    /// Computes the dihedral from the displacements `ij` = r_i − r_j, `kj` = r_k − r_j and `lk` = r_l − r_k (nm).
     ///
     /// With g = −kj, a = ij × g, b = lk × g (Blondel & Karplus, J. Comput. Chem. 17, 1132 (1996)):
     /// cos φ = a·b/(|a||b|), sin φ = −|g| ij·b/(|a||b|), ∂φ/∂r_i = −|g| a/a², ∂φ/∂r_l = |g| b/b².
-    /// Where three atoms are collinear, φ is taken as 0 and the gradient of that side as zero.
+    /// If three atoms are collinear, φ is set to 0, and the gradient of that side to zero.
     #[inline(always)]
     pub fn new([ij, kj, lk]: [Vec3<T>; 3]) -> Self {
         let (zero, one) = (T::constant(0.0), T::constant(1.0));
@@ -47,7 +47,7 @@ impl<T: Real> Dihedral<T> {
         }
     }
 
-    /// φ in (−π, π].
+    /// The angle φ in (−π, π].
     #[inline(always)]
     pub fn angle(&self) -> T {
         self.sine.atan2(self.cosine)
@@ -56,13 +56,14 @@ impl<T: Real> Dihedral<T> {
     /// Forces on i, j, k, l (kJ/mol/nm) for dE/dφ = `slope` (kJ/mol/rad).
     #[inline(always)]
     pub fn forces(&self, slope: T) -> [Vec3<T>; 4] {
-        // not `map`: its closure may be compiled as a function of its own, without the caller's instruction set
+        // does not use `map`, whose closure may be compiled as a separate function without the caller's instruction
+        // set
         let ([i, j, k, l], torque) = (self.gradient, -slope);
         [i * torque, j * torque, k * torque, l * torque]
     }
 }
 
-/// 1/square; zero where atoms are collinear.
+/// Returns 1/square; zero for collinear atoms.
 #[inline(always)]
 fn inverse_square<T: Real>(square: T) -> T {
     let collinear = square.less(T::constant(COLLINEAR));

@@ -2,23 +2,23 @@
 
 use super::Special;
 
-/// (βr)² below which the remainder of the exponential is summed as a power series: above it, cancellation in the closed form
-/// costs one digit at most.
+/// Limit of (βr)² below which the remainder of the exponential is summed as a power series. Above the limit,
+/// cancellation in the closed form loses at most one digit.
 const SERIES_RANGE: f64 = 2.0;
-/// Terms of that series: the first one left out, 4! 2ⁿ/(n + 4)!, is below the rounding of `f64`.
+/// Number of terms of the power series. The first omitted term, 4! 2ⁿ/(n + 4)!, is below the rounding of `f64`.
 const SERIES_TERMS: u32 = 18;
 
-/// What the mesh of LJ-PME counts for a pair, E = −c (1 − g(βr))/r⁶, taken out again, with g = (1 + x² + x⁴/2) exp(−x²), x = βr
-/// (Essmann et al., J. Chem. Phys. 103, 8577 (1995)): E = c (1 − g)/r⁶ and f/r. `product` is c = √(c6_i c6_j) in
-/// kJ/mol nm⁶, `beta` in 1/nm, `inverse_r2` = 1/r². Excluded pairs have it alone, others within the cutoff in addition to their
-/// Lennard-Jones interaction. Finite for all r.
+/// Correction E = c (1 − g(βr))/r⁶, which subtracts the contribution of the LJ-PME mesh to a pair, with g = (1 + x² +
+/// x⁴/2) exp(−x²), x = βr (Essmann et al., J. Chem. Phys. 103, 8577 (1995)). Returns f/r and E. `product` is c =
+/// √(c6_i c6_j) in kJ/mol nm⁶, `beta` in 1/nm, `inverse_r2` = 1/r². For excluded pairs it is the only dispersion
+/// term; for other pairs within the cutoff it is added to their Lennard-Jones interaction. Finite for all r.
 #[inline(always)]
 pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T) -> (T, T) {
     let c = T::constant;
     let beta2 = beta * beta;
     let x2 = beta2 * r2;
     let gaussian = (-x2).exp();
-    // (1 − exp(−x²) Σ x²ⁿ/n!)/x⁸, n up to 3, is exp(−x²) Σ x²ⁿ/(n + 4)!
+    // for n up to 3, (1 − exp(−x²) Σ x²ⁿ/n!)/x⁸ is exp(−x²) Σ x²ⁿ/(n + 4)!
     let mut series = c(0.0);
     for n in (0..SERIES_TERMS).rev() {
         let factorial: f64 = (1..=n + 4).map(f64::from).product();
@@ -30,7 +30,7 @@ pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T
     let beta6 = beta2 * beta2 * beta2;
     let far = (c(1.0) - gaussian * sum) * inverse4 * inverse4;
     let eighth = T::select(x2.less(c(SERIES_RANGE)), near * beta6 * beta2, far);
-    // with one term less: the quotient by x⁸ times x², and the term
+    // the same sum with one term less: the quotient by x⁸ times x², plus the term
     let sixth = eighth.mul_add(r2, gaussian * beta6 * c(1.0 / 6.0));
     (product * c(6.0) * eighth, product * sixth)
 }

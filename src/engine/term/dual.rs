@@ -7,13 +7,13 @@ use super::{Real, Special};
 /// A value and its derivative.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dual {
-    /// f(x)
+    /// value f(x)
     pub(crate) value: f64,
-    /// f′(x) · x′
+    /// derivative f′(x) · x′
     pub(crate) slope: f64,
 }
 
-/// Shorthand.
+/// Makes a dual number.
 pub(crate) fn dual(value: f64, slope: f64) -> Dual {
     Dual { value, slope }
 }

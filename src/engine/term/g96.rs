@@ -1,7 +1,7 @@
 //! Bonds and angles of GROMOS-96, which need no square root of a length and no arc cosine.
 //!
-//! van Gunsteren et al., Biomolecular Simulation: The GROMOS96 Manual and User Guide (1996), eqs. 2.5.1 and 2.5.2; function type 2
-//! of bonds and angles in GROMACS.
+//! van Gunsteren et al., Biomolecular Simulation: The GROMOS96 Manual and User Guide (1996), eqs. 2.5.1 and 2.5.2;
+//! function type 2 of bonds and angles in GROMACS.
 
 use super::{Real, inverse_norm};
 use crate::vec3::Vec3;
@@ -16,11 +16,11 @@ pub fn g96_bond<T: Real>([displacement]: [Vec3<T>; 1], [length, force_constant]:
     ([force, -force], T::constant(0.25) * tension * excess)
 }
 
-/// GROMOS-96 angle E = ½ k (cos θ − cos θ₀)² between `u` = r_i − r_j and `v` = r_k − r_j (nm), with cos θ₀ = `cosine` and
-/// k = `force_constant` (kJ/mol). Returns the forces on i, j, k (kJ/mol/nm) and E.
+/// GROMOS-96 angle E = ½ k (cos θ − cos θ₀)² between `u` = r_i − r_j and `v` = r_k − r_j (nm), with cos θ₀ = `cosine`
+/// and k = `force_constant` (kJ/mol). Returns the forces on i, j, k (kJ/mol/nm) and E.
 ///
-/// With the unit vectors û and v̂, ∂(cos θ)/∂u = (v̂ − û cos θ)/|u|: nothing is singular but u = 0 and v = 0, where the force is
-/// zero.
+/// With the unit vectors û and v̂, ∂(cos θ)/∂u = (v̂ − û cos θ)/|u|. The only singular points are u = 0 and v = 0, at
+/// which the force is zero.
 #[inline(always)]
 pub fn g96_angle<T: Real>([u, v]: [Vec3<T>; 2], [cosine, force_constant]: [T; 2]) -> ([Vec3<T>; 3], T) {
     let (inverse_u, inverse_v) = (inverse_norm(u.norm_squared()), inverse_norm(v.norm_squared()));

@@ -3,8 +3,8 @@
 use super::{Dihedral, Real};
 use crate::vec3::Vec3;
 
-/// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to [−π, π], φ₀ = `equilibrium` (rad),
-/// k = `force_constant` (kJ/mol/rad²). Returns the forces on i, j, k, l (kJ/mol/nm) and E.
+/// Harmonic improper E = ½ k (φ − φ₀)², with the difference wrapped to [−π, π], φ₀ = `equilibrium` (rad), k =
+/// `force_constant` (kJ/mol/rad²). Returns the forces on i, j, k, l (kJ/mol/nm) and E.
 #[inline(always)]
 pub fn harmonic_improper<T: Real>(
     displacements: [Vec3<T>; 3],
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn difference_is_wrapped() {
-        // φ = −3: l is turned from the direction of i around that from j to k
+        // φ = −3: l is rotated from the direction of i about the axis from j to k
         let (sine, cosine) = (-3.0f64).sin_cos();
         let displacements = [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(cosine, sine, 0.0)];
         let (_, energy) = harmonic_improper(displacements, [3.0, 2.0]);

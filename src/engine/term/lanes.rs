@@ -3,8 +3,8 @@
 use super::Real;
 use crate::simd::{Arithmetic, Float};
 
-/// arctan(a)/a on [0, 1] as a polynomial in a²: Chebyshev fit of degree 9, relative error 2.5·10⁻⁹, 10⁻⁷ when evaluated
-/// in `f32`.
+/// Coefficients of arctan(a)/a on [0, 1] as a polynomial in a²: Chebyshev fit of degree 9. The relative error is
+/// 2.5·10⁻⁹, or 10⁻⁷ if evaluated in `f32`.
 const ARCTANGENT: [f64; 10] = [
     0.999_999_997_546_020_1,
     -0.333_332_822_955_108_85,
@@ -18,7 +18,7 @@ const ARCTANGENT: [f64; 10] = [
     -0.001_743_701_138_373_267_3,
 ];
 
-/// Error of an angle up to π (rad): two of its roundings in `f32`.
+/// Error of an angle up to π (rad): two roundings of π in `f32`.
 #[cfg(test)]
 pub(super) const ARCTANGENT_ERROR: f32 = 5e-7;
 
@@ -52,7 +52,7 @@ impl<F: Float> Real for F {
         let (size_y, size_x) = (magnitude(self), magnitude(x));
         let steep = size_x.lt(size_y);
         let (large, small) = (size_y.select(steep, size_x), size_x.select(steep, size_y));
-        // at the origin every angle is right; 0 is returned
+        // at the origin the angle is arbitrary; 0 is returned
         let nonzero = zero.lt(large);
         let ratio = (small / large.select(nonzero, F::splat(1.0))).keep(nonzero);
         let square = ratio * ratio;

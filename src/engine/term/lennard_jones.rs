@@ -2,9 +2,9 @@
 
 use super::Real;
 
-/// Lennard-Jones pair E = c12/r¹² − c6/r⁶ from 1/r² (nm⁻²), c6 (kJ/mol nm⁶) and c12 (kJ/mol nm¹²).
-/// Returns f/r (kJ/mol/nm²; the force on i is (f/r)(r_i − r_j)) and E.
-/// The shift of a potential that ends at r_c is this energy at r_c.
+/// Lennard-Jones pair E = c12/r¹² − c6/r⁶ from 1/r² (nm⁻²), c6 (kJ/mol nm⁶) and c12 (kJ/mol nm¹²). Returns f/r
+/// (kJ/mol/nm²; the force on i is (f/r)(r_i − r_j)) and E. The shift of a potential with a cutoff r_c is this energy
+/// at r_c.
 #[inline(always)]
 pub fn lennard_jones<T: Real>(inverse_r2: T, c6: T, c12: T) -> (T, T) {
     let inverse_r6 = inverse_r2 * inverse_r2 * inverse_r2;
@@ -14,7 +14,8 @@ pub fn lennard_jones<T: Real>(inverse_r2: T, c6: T, c12: T) -> (T, T) {
     (force, repulsion - attraction)
 }
 
-/// Ion and dipole that it induces, E = −c4/r⁴, from 1/r² (nm⁻²) and c4 (kJ/mol nm⁴): f/r and E as above.
+/// Energy E = −c4/r⁴ of an ion and the dipole that it induces, from 1/r² (nm⁻²) and c4 (kJ/mol nm⁴). Returns f/r
+/// (kJ/mol/nm²) and E.
 #[inline(always)]
 pub fn induced_dipole<T: Real>(inverse_r2: T, c4: T) -> (T, T) {
     let energy = -(c4 * inverse_r2 * inverse_r2);

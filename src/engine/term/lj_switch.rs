@@ -1,32 +1,32 @@
-//! Lennard-Jones interactions that are switched off between two distances.
+//! Switched Lennard-Jones interactions, which go to zero between two distances.
 
 use super::Real;
 
 /// A switch between the distances r₁ and r_c (nm), for r ≤ r_c.
 #[derive(Clone, Copy, Debug)]
 pub enum LjSwitch<T> {
-    /// of the force
+    /// switch of the force
     Force(ForceSwitch<T>),
-    /// of the potential
+    /// switch of the potential
     Potential(PotentialSwitch<T>),
 }
 
-/// The force switch adds a polynomial to the force of r⁻ᵅ, so that force and its derivative are continuous at r₁ and vanish
-/// at r_c (GROMACS reference manual, "Modified non-bonded interactions"; CHARMM's force fields are used with it). With
-/// t = max(r − r₁, 0):
+/// The force switch adds a polynomial to the force of r⁻ᵅ, so that the force and its derivative are continuous at r₁
+/// and vanish at r_c (GROMACS reference manual, "Modified non-bonded interactions"; CHARMM's force fields are used
+/// with it). With t = max(r − r₁, 0):
 ///
 /// F(r) = α/rᵅ⁺¹ + A t² + B t³,  V(r) = 1/rᵅ − A t³/3 − B t⁴/4 − C,
 /// A = −α [(α + 4) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)²],  B = α [(α + 3) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)³],
-/// C such that V(r_c) = 0. The constants are those of α = 6 and 12, divided by α.
+/// C such that V(r_c) = 0. The constants are stored for α = 6 and 12, divided by α.
 #[derive(Clone, Copy, Debug)]
 pub struct ForceSwitch<T> {
-    /// r₁
+    /// switching distance r₁, nm
     pub from: T,
-    /// A/α
+    /// quotient A/α for α = 6 and 12
     pub square: [T; 2],
-    /// B/α
+    /// B/α for α = 6 and 12
     pub cube: [T; 2],
-    /// C/α
+    /// C/α for α = 6 and 12
     pub shift: [T; 2],
 }
 
@@ -34,33 +34,34 @@ pub struct ForceSwitch<T> {
 /// (OpenMM's switching function, GROMACS' Potential-switch).
 #[derive(Clone, Copy, Debug)]
 pub struct PotentialSwitch<T> {
-    /// r₁
+    /// switching distance r₁, nm
     pub from: T,
-    /// 1/(r_c − r₁)
+    /// 1/(r_c − r₁), 1/nm
     pub inverse_width: T,
 }
 
-/// f/r (nm⁻⁸, nm⁻¹⁴) and V of the switched r⁻ᵅ/α, for α = 6 and 12: what a pair of 6 c6 and 12 c12 has of each.
+/// Switched radial functions r⁻ᵅ/α for α = 6 and 12: f/r (nm⁻⁸, nm⁻¹⁴) and V. A pair multiplies them by 6 c6 and 12
+/// c12.
 #[derive(Clone, Copy, Debug)]
 pub struct LjRadial<T> {
-    /// over distance
+    /// force over distance, f/r
     pub force: [T; 2],
     /// potential
     pub energy: [T; 2],
 }
 
 impl LjSwitch<f64> {
-    /// The force switch from `from` to `cutoff`, nm.
+    /// Makes the force switch from `from` to `cutoff`, nm.
     pub fn force(from: f64, cutoff: f64) -> Self {
         LjSwitch::Force(ForceSwitch::new(from, cutoff))
     }
 
-    /// The potential switch from `from` to `cutoff`, nm.
+    /// Makes the potential switch from `from` to `cutoff`, nm.
     pub fn potential(from: f64, cutoff: f64) -> Self {
         LjSwitch::Potential(PotentialSwitch::new(from, cutoff))
     }
 
-    /// V‴ at the cutoff (nm) of the switched r⁻ᵅ/α for α = 6 and 12; V, V′ and V″ are zero there.
+    /// Third derivative V‴ at the cutoff (nm) of the switched r⁻ᵅ/α for α = 6 and 12. V, V′ and V″ are zero there.
     pub fn third_derivative(&self, cutoff: f64) -> [f64; 2] {
         [0, 1].map(|k| {
             let power = [6, 12][k];
@@ -88,7 +89,7 @@ impl LjSwitch<f64> {
 }
 
 impl ForceSwitch<f64> {
-    /// From `from` to `cutoff`, nm.
+    /// Makes the switch from `from` to `cutoff`, nm.
     pub fn new(from: f64, cutoff: f64) -> Self {
         let width = cutoff - from;
         let scale = |power: i32| cutoff.powi(-(power + 2)) / (width * width);
@@ -107,7 +108,7 @@ impl ForceSwitch<f64> {
         ForceSwitch { from, square, cube, shift }
     }
 
-    /// The same in other numbers.
+    /// Converts the constants to another number type.
     #[inline(always)]
     pub fn constant<T: Real>(&self) -> ForceSwitch<T> {
         let pair = |[a, b]: [f64; 2]| [T::constant(a), T::constant(b)];
@@ -117,19 +118,19 @@ impl ForceSwitch<f64> {
 }
 
 impl PotentialSwitch<f64> {
-    /// From `from` to `cutoff`, nm.
+    /// Makes the switch from `from` to `cutoff`, nm.
     pub fn new(from: f64, cutoff: f64) -> Self {
         PotentialSwitch { from, inverse_width: 1.0 / (cutoff - from) }
     }
 
-    /// The same in other numbers.
+    /// Converts the constants to another number type.
     #[inline(always)]
     pub fn constant<T: Real>(&self) -> PotentialSwitch<T> {
         PotentialSwitch { from: T::constant(self.from), inverse_width: T::constant(self.inverse_width) }
     }
 }
 
-/// r⁻⁶, r⁻⁸, and r⁻⁶/6 and r⁻¹²/12.
+/// Returns r⁻⁶, r⁻⁸, and the pair r⁻⁶/6 and r⁻¹²/12.
 #[inline(always)]
 fn powers<T: Real>(inverse_r: T) -> (T, T, [T; 2]) {
     let inverse2 = inverse_r * inverse_r;
@@ -167,7 +168,7 @@ impl<T: Real> PotentialSwitch<T> {
         let PotentialSwitch { from, inverse_width } = *self;
         let (inverse6, inverse8, [sixth, twelfth]) = powers(inverse_r);
         let x = ((r2 * inverse_r - from) * inverse_width).positive_part();
-        // S in powers of 1 − x: without cancellation near the cutoff
+        // S in powers of 1 − x, without cancellation near the cutoff
         let y = c(1.0) - x;
         let y2 = y * y;
         let factor = y2 * y * c(6.0).mul_add(y, c(-15.0)).mul_add(y, c(10.0));
@@ -202,7 +203,7 @@ mod tests {
 
     const FROM: f64 = 1.0;
     const CUTOFF: f64 = 1.2;
-    /// of the third power of 10⁻³ nm from the cutoff, where the next term is a hundredth
+    /// relative error of the third-power law at 10⁻³ nm from the cutoff, where the next term is a hundredth
     const SERIES: f64 = 0.02;
 
     fn switches() -> [LjSwitch<f64>; 2] {
@@ -220,7 +221,7 @@ mod tests {
             for r in [0.25, 0.4, 0.9, 0.999, 1.001, 1.05, 1.1, 1.15, 1.199] {
                 let (f, e) = pair(&switch, dual(r, 1.0) * dual(r, 1.0));
                 let error = (f.value * r + e.slope).abs() / e.slope.abs();
-                // rounding of some ten operations, of terms that cancel to a thousandth near the cutoff
+                // rounding of some ten operations on terms that cancel to a thousandth near the cutoff
                 assert!(error < 1e-11, "{switch:?} at {r}: {} against {}", f.value * r, -e.slope);
             }
         }
@@ -247,7 +248,7 @@ mod tests {
             }
             assert!((pair(&potential, r * r).1 / e - 1.0).abs() < 1e-13);
         }
-        // the force switch lowers the potential by the same everywhere
+        // the force switch shifts the potential by the same amount at all distances
         let shift = |r: f64| lennard_jones(r.powi(-2), 2.5e-3, 2.4e-6).1 - pair(&force, r * r).1;
         assert!((shift(0.7) / shift(FROM) - 1.0).abs() < 1e-12);
     }

@@ -1,51 +1,52 @@
-//! The number traits of the formulas.
+//! Number traits of the formulas.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A real number, or the lanes of a SIMD vector: there is no `if` on values, only masks and selection.
+/// A real number, or the lanes of a SIMD vector. Formulas use masks and selection instead of `if`.
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The outcome of a comparison, one truth value per number.
+    /// Result of a comparison, one truth value per number.
     type Mask: Copy;
 
-    /// The same constant in every lane.
+    /// A constant, equal in all lanes.
     fn constant(value: f64) -> Self;
-    /// self · factor + summand; whether it is rounded once or twice is the type's choice.
+    /// Returns self · factor + summand. The type decides whether it is rounded once or twice.
     fn mul_add(self, factor: Self, summand: Self) -> Self;
     /// Square root.
     fn sqrt(self) -> Self;
-    /// 1/self.
+    /// Reciprocal 1/self.
     fn recip(self) -> Self;
     /// The nearest integer.
     fn round(self) -> Self;
     /// The angle in (−π, π] of the point (x, self).
     fn atan2(self, x: Self) -> Self;
-    /// self where it is positive, else zero.
+    /// Returns self if it is positive, else zero.
     #[inline(always)]
     fn positive_part(self) -> Self {
         let zero = Self::constant(0.0);
         Self::select(zero.less(self), self, zero)
     }
-    /// self < other.
+    /// Whether self < other.
     fn less(self, other: Self) -> Self::Mask;
-    /// `yes` where the mask holds, else `no`.
+    /// Returns `yes` where the mask is set, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 }
 
-/// Numbers with the functions the exact Ewald terms need.
+/// Numbers with the functions that the exact Ewald terms need.
 pub trait Special: Real {
-    /// eˣ.
+    /// Exponential function eˣ.
     fn exp(self) -> Self;
     /// Complementary error function.
     fn erfc(self) -> Self;
 }
 
-/// Squared lengths (nm²) below this have no direction: 10⁻¹⁵ nm is far below the spacing of `f64` coordinates of a
-/// few nm, and its square is still a normal number in `f32`.
+/// Squared length (nm²) below which a vector has no direction. 10⁻¹⁵ nm is far below the spacing of `f64` coordinates
+/// of a few nm, and its square is still a normal number in `f32`.
 const VANISHING: f64 = 1e-30;
 
-/// 1/√x, and zero for x = 0, so that the direction of a zero vector is the zero vector and forces stay finite.
+/// Returns 1/√x, and zero for x = 0, so that the direction of a zero vector is the zero vector and forces stay
+/// finite.
 #[inline(always)]
 pub fn inverse_norm<T: Real>(squared: T) -> T {
     let vanishing = squared.less(T::constant(VANISHING));
@@ -64,7 +65,8 @@ macro_rules! primitive {
             }
             #[inline(always)]
             fn mul_add(self, factor: Self, summand: Self) -> Self {
-                // the fused instruction is not in the baseline instruction set, where it would become a slow call
+                // the fused instruction is not in the baseline instruction set, and would be a slow library call
+                // there
                 self * factor + summand
             }
             #[inline(always)]

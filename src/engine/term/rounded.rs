@@ -1,29 +1,29 @@
-//! Numbers with a bound of the error of the same computation in `f32`, for tests.
+//! Numbers with an error bound for the same computation in `f32`, for tests.
 //!
-//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): each value carries a
-//! bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds its own rounding, so
-//! that cancellation and steep functions show in the bound of the result.
+//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): each value
+//! carries a bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds its
+//! own rounding, so that cancellation and steep functions increase the bound of the result.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::Real;
 use super::lanes::ARCTANGENT_ERROR;
 
-/// Relative rounding of an operation in `f32`.
+/// Relative rounding error of an operation in `f32`.
 pub(crate) const UNIT: f64 = 1.0 / 16_777_216.0;
-/// Absolute rounding where the result is not a normal number.
+/// Absolute rounding error of a result that is not a normal number.
 const UNDERFLOW: f64 = 1.5e-45;
 
-/// A value and the bound of the error that `f32` arithmetic makes in it.
+/// A value, and a bound of its error in `f32` arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounded {
-    /// computed in `f64`
+    /// value computed in `f64`
     pub(crate) value: f64,
-    /// ≥ |the same in `f32` − value|
+    /// bound ≥ |result in `f32` − value|
     pub(crate) error: f64,
 }
 
-/// The outcome of a comparison, and whether `f32` must come to the same.
+/// Result of a comparison, and whether `f32` must give the same result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Truth {
     holds: bool,
@@ -31,12 +31,12 @@ pub(crate) struct Truth {
 }
 
 impl Rounded {
-    /// A number that both computations start from.
+    /// An input number of both computations, without error.
     pub(crate) fn exact(value: f32) -> Self {
         Rounded { value: f64::from(value), error: 0.0 }
     }
 
-    /// The result of one operation: the propagated bound plus one rounding of the `f32` result.
+    /// Result of an operation: adds one rounding of the `f32` result to the propagated bound.
     fn after(value: f64, inherited: f64) -> Self {
         Rounded { value, error: inherited + UNIT * (value.abs() + inherited) + UNDERFLOW }
     }
@@ -90,7 +90,7 @@ impl Real for Rounded {
         Rounded { value, error: (f64::from(value as f32) - value).abs() }
     }
     fn mul_add(self, factor: Self, summand: Self) -> Self {
-        // rounded twice, which is the worse of the two
+        // rounded twice, which is the worse case
         self * factor + summand
     }
     fn sqrt(self) -> Self {
@@ -105,8 +105,8 @@ impl Real for Rounded {
         Rounded { value: self.value.round(), error: if from_tie > self.error { 0.0 } else { 1.0 } }
     }
     fn atan2(self, x: Self) -> Self {
-        // seen from the origin, a point at distance r that moves by d turns by arcsin(d/r) at most; across the cut
-        // behind the origin the angle jumps
+        // a point at distance r from the origin that moves by d rotates by at most arcsin(d/r); across the cut behind
+        // the origin the angle jumps
         let moved = self.error.hypot(x.error) / self.value.hypot(x.value);
         let turned = if moved < 1.0 { moved.asin() } else { std::f64::consts::PI };
         let jump = if x.value < x.error && self.value.abs() <= self.error { std::f64::consts::TAU } else { 0.0 };

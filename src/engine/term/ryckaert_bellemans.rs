@@ -6,8 +6,8 @@ use crate::vec3::Vec3;
 /// Ryckaert–Bellemans torsion E = Σ C_n cosⁿ ψ for n from 0 to 5, with ψ = φ − π, so that trans is 0, and C_n =
 /// `coefficients` (kJ/mol). Returns the forces on i, j, k, l (kJ/mol/nm) and E.
 ///
-/// Ryckaert & Bellemans, Chem. Phys. Lett. 30, 123 (1975). With cos ψ = −cos φ the slope is dE/dφ = sin φ Σ n C_n cosⁿ⁻¹ ψ:
-/// nothing is singular.
+/// Ryckaert & Bellemans, Chem. Phys. Lett. 30, 123 (1975). With cos ψ = −cos φ the slope is dE/dφ = sin φ Σ n C_n
+/// cosⁿ⁻¹ ψ, which has no singularity.
 #[inline(always)]
 pub fn ryckaert_bellemans<T: Real>(displacements: [Vec3<T>; 3], coefficients: [T; 6]) -> ([Vec3<T>; 4], T) {
     let dihedral = Dihedral::new(displacements);
@@ -27,7 +27,7 @@ mod tests {
     use crate::term::testing::{chain, check, check_finite, random};
     use crate::vec3::vec3;
 
-    /// Those of butane in the paper, in kJ/mol.
+    /// Coefficients of butane in the paper, kJ/mol.
     const BUTANE: [f64; 6] = [9.2789, 12.1557, -13.1202, -3.0597, 26.2403, -31.4950];
 
     fn term([i, j, k, l]: [Vec3<Dual>; 4]) -> ([Vec3<Dual>; 4], Dual) {

@@ -1,14 +1,14 @@
-//! Invariants of every term, checked over random geometries: force = −dE/dx, no net force, no net torque.
+//! Checks invariants of every term over random geometries: force = −dE/dx, no net force, no net torque.
 
 use super::dual::{Dual, dual};
 use crate::rng::{Purpose, Stream};
 use crate::vec3::Vec3;
 
-/// Dual numbers and the written force share only the rounding of a few dozen operations; forces in the tests are up
-/// to 10⁵ kJ/mol/nm and the geometries are kept away from singular ones by a sine of 0.05.
+/// Tolerance. Dual numbers and the analytic force differ only by the rounding of a few dozen operations. Forces in
+/// the tests are up to 10⁵ kJ/mol/nm, and geometries are kept away from singular ones by a sine of 0.05.
 pub(crate) const TOLERANCE: f64 = 1e-11;
 
-/// The random numbers of one test.
+/// Random numbers of one test.
 pub(crate) fn random(seed: u64) -> Stream {
     Stream::new(seed, Purpose::Test, 0, 0)
 }
@@ -18,7 +18,7 @@ fn point(random: &mut Stream, half: f64) -> Vec3 {
     Vec3::from([(); 3].map(|()| random.between(-half, half)))
 }
 
-/// A chain of points 0.1 to 0.16 nm apart without a bend sharper than a sine of 0.05.
+/// A chain of points 0.1 to 0.16 nm apart. The sine of each angle is at least 0.05.
 pub(crate) fn chain<const N: usize>(random: &mut Stream) -> [Vec3; N] {
     loop {
         let mut points = [point(random, 1.0); N];
@@ -36,7 +36,7 @@ pub(crate) fn chain<const N: usize>(random: &mut Stream) -> [Vec3; N] {
     }
 }
 
-/// A term of N atoms: their positions to their forces and the energy.
+/// A term of N atoms: a function from positions to forces and energy.
 pub(crate) trait Term<const N: usize>: Fn([Vec3<Dual>; N]) -> ([Vec3<Dual>; N], Dual) {}
 impl<const N: usize, F: Fn([Vec3<Dual>; N]) -> ([Vec3<Dual>; N], Dual)> Term<N> for F {}
 

@@ -1,6 +1,6 @@
-//! Every formula on sixteen lanes of `f32` against the same formula in `f64`, on every instruction set, and its CUDA
-//! counterpart in `kernels/term.cuh` likewise: the difference is within the rounding error bound at that geometry
-//! ([`Rounded`]), and the bound is small.
+//! Compares every formula on sixteen lanes of `f32` with the same formula in `f64`, on every instruction set, and
+//! also its CUDA counterpart in `kernels/term.cuh`. The difference is within the rounding error bound at that
+//! geometry ([`Rounded`]), and the bound is small.
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
@@ -15,22 +15,23 @@ use crate::vec3::Vec3;
 use std::array::from_fn;
 use std::marker::PhantomData;
 
-/// A term as a function of numbers: displacements and parameters in, forces and energies out.
+/// A term as a function from displacements and parameters to forces and energies.
 trait Formula<const IN: usize, const OUT: usize> {
-    /// Name of its counterpart in `src/engine/backend/cuda/emulator/terms.cpp`; `None` where kernels have none.
+    /// Name of the counterpart in `src/engine/backend/cuda/emulator/terms.cpp`; `None` if there is none in the
+    /// kernels.
     const TWIN: Option<&'static str>;
     fn evaluate<T: Real>(input: [T; IN]) -> [T; OUT];
     /// Parameters of one term.
     fn parameters(random: &mut Stream) -> Vec<f64>;
 }
 
-/// A vector from three of the numbers.
+/// A vector made from three of the numbers.
 #[inline(always)]
 fn vector<T: Real>(input: &[T], first: usize) -> Vec3<T> {
     Vec3::from([input[first], input[first + 1], input[first + 2]])
 }
 
-/// The three vectors that a torsion begins with.
+/// The three vectors of a torsion.
 #[inline(always)]
 fn displacements<T: Real>(input: &[T]) -> [Vec3<T>; 3] {
     [vector(input, 0), vector(input, 3), vector(input, 6)]
@@ -161,7 +162,7 @@ impl Formula<6, 5> for Pair {
     }
 }
 
-/// A correction map, the place in its square given.
+/// A correction map, with the position in its square given.
 struct Map;
 
 impl Formula<31, 25> for Map {
@@ -183,7 +184,7 @@ impl Formula<31, 25> for Map {
     }
 }
 
-/// A formula over sixteen lanes.
+/// A formula on sixteen lanes.
 struct OnLanes<'a, M, const IN: usize, const OUT: usize>(&'a [[f32; LANES]; IN], PhantomData<M>);
 
 impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<'_, M, IN, OUT> {
@@ -200,11 +201,13 @@ impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<
 
 /// Batches of sixteen terms of each kind.
 const BATCHES: usize = 200;
-/// The bound must itself be small, or nothing is tested: for half of all results, it is less than this many roundings
-/// of the largest result of the same kind. Formulas of some fifty operations inherit about as many.
+/// Maximum typical bound, since a test with large bounds would test nothing. For half of all results the bound is
+/// less than this number of roundings of the largest result of the same kind. Formulas of some fifty operations
+/// inherit about as many.
 const TYPICAL_ROUNDINGS: f64 = 100.0;
 
-/// ATOMS − 1 bonds of a chain as displacements from the left neighbour, in the term's convention, then parameters.
+/// Input of a term: ATOMS − 1 bonds of a chain as displacements from the left neighbour, with the signs of the term,
+/// then parameters.
 fn input<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: usize>(
     random: &mut Stream,
     displacements: fn([Vec3; ATOMS]) -> Vec<Vec3>,

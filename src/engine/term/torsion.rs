@@ -3,12 +3,12 @@
 use super::{Dihedral, Real};
 use crate::vec3::Vec3;
 
-/// The largest periodicity [`torsion`] handles; force fields use up to 6.
+/// Maximum periodicity of [`torsion`]; force fields use up to 6.
 pub const MAX_PERIODICITY: u8 = 7;
 
-/// Periodic torsion E = k (1 + cos(nφ − φ₀)) with n = `periodicity` (a whole number from 0 to [`MAX_PERIODICITY`]),
-/// φ₀ given by `cosine_phase` and `sine_phase`, k = `force_constant` (kJ/mol).
-/// Returns the forces on i, j, k, l (kJ/mol/nm) and E.
+/// Periodic torsion E = k (1 + cos(nφ − φ₀)) with n = `periodicity` (an integer from 0 to [`MAX_PERIODICITY`]), φ₀
+/// given by `cosine_phase` and `sine_phase`, k = `force_constant` (kJ/mol). Returns the forces on i, j, k, l
+/// (kJ/mol/nm) and E.
 #[inline(always)]
 pub fn torsion<T: Real>(
     displacements: [Vec3<T>; 3],
@@ -21,7 +21,8 @@ pub fn torsion<T: Real>(
     (dihedral.forces(slope), energy)
 }
 
-/// cos nφ and sin nφ as the power (cos φ + i sin φ)ⁿ: square, and multiply where the next binary digit of n is set.
+/// Computes cos nφ and sin nφ as the power (cos φ + i sin φ)ⁿ: squares, and multiplies where the next binary digit of
+/// n is set.
 #[inline(always)]
 fn multiple_angle<T: Real>(dihedral: &Dihedral<T>, periodicity: T) -> (T, T) {
     let (c, s) = (dihedral.cosine, dihedral.sine);

@@ -1,8 +1,8 @@
 //! The unit system and the physical constants.
 //!
-//! Length nm, time ps, mass amu, energy kJ/mol, charge e, temperature K, angle rad. They are coherent
-//! (1 kJ/mol = 1 amu nm²/ps²), so that no conversion factor but Coulomb's appears in the loop.
-//! Forces are kJ/mol/nm, velocities nm/ps, pressures inside the program kJ/mol/nm³.
+//! Length nm, time ps, mass amu, energy kJ/mol, charge e, temperature K, angle rad. The units are coherent (1 kJ/mol
+//! = 1 amu nm²/ps²), so that the integration loop needs no conversion factor except Coulomb's constant. Forces are in
+//! kJ/mol/nm, velocities in nm/ps, internal pressures in kJ/mol/nm³.
 
 mod physical;
 mod quantity;
@@ -10,7 +10,7 @@ mod quantity;
 pub use physical::{FARTHEST, FASTEST, Range};
 pub use quantity::Dimension;
 
-/// 1/(4πε₀) in kJ nm/(mol e²): N_A e²/(4πε₀), CODATA 2018; the value of OpenMM 8.
+/// Coulomb's constant 1/(4πε₀) in kJ nm/(mol e²): N_A e²/(4πε₀), CODATA 2018; the value of OpenMM 8.
 pub const COULOMB: f64 = 138.935_457_644_381_98;
 
 /// Molar gas constant in kJ/mol/K, exact in the SI of 2019 (CODATA 2018).
@@ -25,10 +25,10 @@ pub const KCAL: f64 = 4.184;
 /// nm per Ångström.
 pub const ANGSTROM: f64 = 0.1;
 
-/// AMBER stores charges multiplied by this (its Coulomb constant is 18.2223² kcal Å/(mol e²)).
+/// AMBER stores charges multiplied by this factor (its Coulomb constant is 18.2223² kcal Å/(mol e²)).
 pub const AMBER_CHARGE: f64 = 18.2223;
 
-/// AMBER's time unit in ps is 1/20.455; velocities in files are Å per that time.
+/// Unit of velocities in AMBER files, nm/ps: Å per AMBER time unit, which is 1/20.455 ps.
 pub const AMBER_VELOCITY: f64 = ANGSTROM * 20.455;
 
 /// Mass density: g/cm³ per amu/nm³ (the atomic mass constant in g · 10²¹ nm³/cm³, CODATA 2018).

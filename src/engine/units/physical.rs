@@ -1,41 +1,42 @@
-//! Physical ranges of quantities, wide enough for every model of matter and narrow enough that products and squares of two
-//! quantities are numbers, also in single precision.
+//! Physical ranges of quantities. They are wide enough for every model of matter, and narrow enough that products and
+//! squares of two quantities are finite, also in single precision.
 //!
-//! [`Dimension::largest`] bounds what an input file sets, [`Range`] the parameters of a topology.
+//! [`Dimension::largest`] bounds the values of an input file, [`Range`] the parameters of a topology.
 
 use super::{BAR, Dimension};
 
-/// Farthest position, longest edge of a box and longest distance, nm: a millimetre, beyond any path of a diffusing molecule.
-/// `f64` resolves 1e-10 nm there.
+/// Largest coordinate, box edge and distance, nm. A millimetre is more than the path of any diffusing molecule. The
+/// resolution of `f64` there is 1e-10 nm.
 pub const FARTHEST: f64 = 1e6;
-/// Longest time, ps: a second; simulations reach milliseconds.
+/// Longest simulated time, ps: one second. Simulations reach milliseconds.
 const LATEST: f64 = 1e12;
-/// Longest time of a computer, s: a century. Sums of such times do not overflow the clock of the standard library.
+/// Longest wall-clock time, s: a century. Sums of such times do not overflow the clock of the standard library.
 const WALL_TIME: f64 = 100.0 * 365.25 * 86400.0;
 /// Highest temperature, K: hotter than the core of most stars.
 const HOTTEST: f64 = 1e9;
-/// Largest pressure, bar: some times that in the centre of the Earth, 3.6e6 bar.
+/// Largest pressure, bar: a few times the pressure in the centre of the Earth, 3.6e6 bar.
 const PRESSURE: f64 = 1e7;
-/// Largest mass, amu: that of a virus.
+/// Largest mass, amu: the mass of a virus.
 const HEAVIEST: f64 = 1e9;
-/// Largest energy, kJ/mol: ten thousand times that of a chemical bond.
+/// Largest energy, kJ/mol: ten thousand times the energy of a chemical bond.
 const ENERGY: f64 = 1e7;
-/// Largest force, kJ/mol/nm, and force constant, kJ/mol/nm²: 10⁴ times that of the stiffest chemical bond.
+/// Largest force, kJ/mol/nm, and force constant, kJ/mol/nm²: 10⁴ times the force constant of the stiffest chemical
+/// bond.
 const STIFFEST: f64 = 1e10;
 /// Fastest atom, nm/ps: the speed of light.
 pub const FASTEST: f64 = 299_792.458;
-/// Highest rate or frequency, 1/ps: a period of 1 as.
+/// Highest rate or frequency, 1/ps: a period of 1 attosecond.
 const RATE: f64 = 1e6;
-/// Largest angle, rad: that of a variable that turns for as long as a simulation lasts.
+/// Largest angle, rad. An angular variable may rotate for a whole simulation.
 const ANGLE: f64 = 1e6;
-/// Largest inverse distance, 1/nm: that of an atomic nucleus.
+/// Largest inverse distance, 1/nm: the inverse size of an atomic nucleus.
 const INVERSE_LENGTH: f64 = 1e6;
 
 impl Dimension {
-    /// The smallest magnitude, in internal units, that is accepted other than zero: its reciprocal is a number in single precision.
+    /// Smallest accepted nonzero magnitude, in internal units. Its reciprocal is finite in single precision.
     pub const SMALLEST: f64 = 1e-30;
 
-    /// The largest magnitude, in internal units, that is accepted.
+    /// Largest accepted magnitude, in internal units.
     pub fn largest(self) -> f64 {
         use Dimension as D;
         match self {
@@ -49,9 +50,9 @@ impl Dimension {
             D::Energy => ENERGY,
             D::Force | D::ForceConstant | D::Torque | D::AngularForceConstant | D::EnergyRate => STIFFEST,
             D::Pressure => PRESSURE * BAR,
-            // a pressure over the height of a cell
+            // largest pressure times a cell height
             D::SurfaceTension => PRESSURE * BAR * 1e3,
-            // of a gas at 1e-6 bar
+            // compressibility of a gas at 1e-6 bar
             D::Compressibility => 1e6 / BAR,
             D::Angle => ANGLE,
             D::Velocity => FASTEST,
@@ -59,7 +60,7 @@ impl Dimension {
     }
 }
 
-/// A parameter of a topology with its physical range, ends included.
+/// Physical range of a parameter of a topology, ends included.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     what: &'static str,
@@ -69,56 +70,57 @@ pub struct Range {
 }
 
 impl Range {
-    /// The mass of an atom. Masses far below that of an electron, 5e-4 amu, are none.
+    /// The mass of an atom. Masses far below the mass of an electron, 5e-4 amu, are refused.
     pub const MASS: Self = Self { what: "mass", low: 1e-6, high: HEAVIEST, unit: "amu" };
-    /// The charge of an atom or of a coarse particle: that of a colloid.
+    /// The charge of an atom or of a coarse-grained particle, up to the charge of a colloid.
     pub const CHARGE: Self = Self::around("charge", 1e4, "e");
     /// A product of two charges.
     pub const CHARGE_PRODUCT: Self = Self::around("product of charges", 1e8, "e²");
-    /// The Lennard-Jones coefficient of 1/r⁴: that of a particle of 10 nm.
+    /// The Lennard-Jones coefficient of 1/r⁴, up to that of a particle of 10 nm.
     pub const C4: Self = Self::around("c4", 1e9, "kJ/mol nm⁴");
-    /// The Lennard-Jones coefficient of 1/r⁶: σ of 10 nm with ε of 100 kJ/mol.
+    /// The Lennard-Jones coefficient of 1/r⁶, up to σ of 10 nm with ε of 100 kJ/mol.
     pub const C6: Self = Self::around("c6", 1e9, "kJ/mol nm⁶");
-    /// The Lennard-Jones coefficient of 1/r¹²: as for C6.
+    /// The Lennard-Jones coefficient of 1/r¹², up to σ of 10 nm with ε of 100 kJ/mol.
     pub const C12: Self = Self::around("c12", 1e15, "kJ/mol nm¹²");
     /// The equilibrium length of a bond, also between large particles.
     pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
-    /// The length of a constraint: not below the size of a nucleus.
+    /// The length of a constraint, at least the size of a nucleus.
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
-    /// The force constant of a term that must be stable by itself.
+    /// The force constant of a term that must be stable on its own, hence not negative.
     pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
-    /// The force constant of a harmonic distance, which may correct other terms and so be negative.
+    /// The force constant of a harmonic distance. It may be negative, since the term may correct other terms.
     pub const CORRECTION: Self = Self { low: -STIFFEST, ..Self::STIFFNESS };
     /// The force constant of a quartic bond.
     pub const QUARTIC: Self = Self { unit: "kJ/mol/nm⁴", high: 1e12, ..Self::STIFFNESS };
-    /// An equilibrium angle of three atoms: at most a turn.
+    /// An equilibrium angle of three atoms: at most 2π.
     pub const ANGLE: Self = Self { what: "angle", low: 0.0, high: 2.0 * std::f64::consts::PI, unit: "rad" };
-    /// An equilibrium torsion angle: at most two turns.
+    /// An equilibrium torsion angle: at most 4π in magnitude.
     pub const TORSION: Self = Self::around("angle", 4.0 * std::f64::consts::PI, "rad");
     /// A cosine or a sine.
     pub const COSINE: Self = Self::around("cosine or sine", 1.0, "");
     /// The force constant of an angle.
     pub const ANGULAR: Self = Self { unit: "kJ/mol/rad²", ..Self::STIFFNESS };
-    /// The force constant of a harmonic torsion, which may correct other terms and so be negative.
+    /// The force constant of a harmonic torsion. It may be negative, since the term may correct other terms.
     pub const ANGULAR_CORRECTION: Self = Self { low: -STIFFEST, ..Self::ANGULAR };
     /// The periodicity of a torsion.
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
-    /// The amplitude of a torsion or a correction map, of either sign: 25 chemical bonds. Terms of a torsion cancel each other,
-    /// and larger ones to less than single precision resolves.
+    /// The amplitude of a torsion or a correction map, of either sign, up to 25 times the energy of a chemical bond.
+    /// Terms of a torsion cancel each other, and the remainder of larger terms would be below the resolution of
+    /// single precision.
     pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
     /// A weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");
-    /// A distance of a virtual site, negative on the other side.
+    /// A distance of a virtual site. Negative distances are on the opposite side.
     pub const SITE_DISTANCE: Self = Self::around("distance", 1e3, "nm");
     /// The coefficient of a cross product of a virtual site.
     pub const CROSS: Self = Self::around("coefficient of the cross product", 1e3, "1/nm");
 
-    /// A quantity of either sign.
+    /// A range symmetric about zero.
     const fn around(what: &'static str, most: f64, unit: &'static str) -> Self {
         Self { what, low: -most, high: most, unit }
     }
 
-    /// What is wrong with a value outside the range; none if it is inside.
+    /// Message for a value outside the range; `None` for a value inside.
     ///
     /// ```
     /// use md_engine::units::Range;

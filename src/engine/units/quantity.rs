@@ -1,12 +1,12 @@
-//! Quantities as people write them: `"2 fs"`, `"0.9 nm"`, `"1 bar"`.
+//! Quantities with units as text: `"2 fs"`, `"0.9 nm"`, `"1 bar"`.
 //!
-//! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. Nothing is guessed:
-//! a bare number, an unknown unit and a unit of another dimension are three different errors.
+//! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. Nothing is guessed: a
+//! bare number, an unknown unit and a unit of another dimension are three different errors.
 
 use super::{ANGSTROM, BAR, KCAL};
 use crate::error::Problem;
 
-/// What kind of quantity is expected; decides the units accepted and the internal unit of the result.
+/// Physical dimension of a quantity. It decides the accepted units and the internal unit of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
     /// nm
@@ -54,7 +54,7 @@ use Dimension::{
     InverseLength, Length, Mass, Pressure, Rate, SurfaceTension, Temperature, Time, Torque, Velocity, WallTime,
 };
 
-/// Spelling, dimension, size in internal units. The first of a dimension is the one messages recommend.
+/// Spelling, dimension, size in internal units. Messages recommend the first unit of a dimension.
 const UNITS: &[(&str, Dimension, f64)] = &[
     ("nm", Length, 1.0),
     ("A", Length, ANGSTROM),
@@ -131,7 +131,7 @@ const UNITS: &[(&str, Dimension, f64)] = &[
 ];
 
 impl Dimension {
-    /// Plain words, with the article, for messages and help.
+    /// Plain words with an article, for messages and help.
     pub fn name(self) -> &'static str {
         match self {
             Length => "a length",
@@ -156,7 +156,7 @@ impl Dimension {
         }
     }
 
-    /// A correct spelling with a usual value.
+    /// A valid example with a usual value.
     pub fn example(self) -> &'static str {
         match self {
             Length => "0.9 nm",
@@ -181,12 +181,13 @@ impl Dimension {
         }
     }
 
-    /// The spellings accepted, the recommended one first.
+    /// Accepted units, the recommended one first.
     pub fn units(self) -> impl Iterator<Item = &'static str> {
         UNITS.iter().filter(move |unit| unit.1 == self).map(|unit| unit.0)
     }
 
-    /// The value of `text` in internal units. The problem has no place yet; its help names the accepted units.
+    /// Parses `text` and returns the value in internal units. The problem has no location yet; its help names the
+    /// accepted units.
     ///
     /// ```
     /// use md_engine::units::Dimension;
@@ -196,7 +197,7 @@ impl Dimension {
     pub fn parse(self, text: &str) -> Result<f64, Problem> {
         let value = self.read(text)?;
         let size = value.abs();
-        // false for what is no number
+        // false for NaN
         match size == 0.0 || (Self::SMALLEST..=self.largest()).contains(&size) {
             true => Ok(value),
             false => Err(self.beyond(text, size)),
@@ -222,7 +223,8 @@ impl Dimension {
         }))
     }
 
-    /// `value`, in internal units, as text that [`Self::parse`] reads back: with as few digits as give the same value.
+    /// Writes `value`, in internal units, as text that [`Self::parse`] reads back to the same value, with as few
+    /// digits as possible.
     ///
     /// ```
     /// use md_engine::units::Dimension;
@@ -233,8 +235,9 @@ impl Dimension {
         self.spell_by(value, |read| read == value)
     }
 
-    /// The same with as few digits as `is_exact` accepts the value of. Not every number is another one times the size of a
-    /// unit, rounded: one that is none is spelled in the unit of size 1.
+    /// Writes `value` with as few digits as possible, such that `is_exact` accepts the value read back. Rounding
+    /// makes some values unreachable as a number times the size of the usual unit. They are written in the internal
+    /// unit, whose size is 1.
     pub fn spell_by(self, value: f64, is_exact: impl Fn(f64) -> bool) -> String {
         let short = self == Time && value.abs() < SHORT;
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
@@ -248,14 +251,14 @@ impl Dimension {
         exact.unwrap_or_else(|| with_digits(internal, DIGITS))
     }
 
-    /// The problem of a number without a unit, showing `number` with the recommended one.
+    /// The problem of a number without a unit. Its help shows `number` with the recommended unit.
     pub fn bare(self, number: &str) -> Problem {
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
         let message = format!("missing unit: {} is written as text with its unit", self.name());
         Problem::new(message).help(format!("write \"{number} {usual}\"; accepted units: {}", self.unit_list()))
     }
 
-    /// The problem of a number of this size, in internal units, outside the physical range.
+    /// The problem of a magnitude (in internal units) outside the physical range.
     fn beyond(self, text: &str, size: f64) -> Problem {
         let bound = match size < Self::SMALLEST {
             true => format!("at least {} in size, or zero", self.spell(Self::SMALLEST)),
@@ -274,21 +277,21 @@ impl Dimension {
     }
 }
 
-/// Times below this, in ps, are written in femtoseconds: time steps.
+/// Times below this limit, in ps, are written in femtoseconds, as for time steps.
 const SHORT: f64 = 0.1;
-/// Decimal digits that tell every f64 from its neighbours.
+/// Decimal digits that distinguish all f64 values.
 const DIGITS: usize = 17;
 
-/// A number with so many significant digits, without zeros at its end; with an exponent where that is shorter.
+/// A number with `digits` significant digits and no trailing zeros, with an exponent if that is shorter.
 fn rounded(value: f64, digits: usize) -> String {
     let exponential = format!("{value:.*e}", digits.saturating_sub(1));
-    // what was printed as a number reads as one
+    // a formatted number can always be parsed
     let value = exponential.parse().unwrap_or(value);
     let [plain, exponential] = [format!("{value}"), format!("{value:e}")];
     if exponential.len() + 1 < plain.len() { exponential } else { plain }
 }
 
-/// Cuts `text` after its leading number; blanks around both parts are dropped. The number part may be malformed.
+/// Splits `text` after its leading number, and drops blanks around both parts. The number part may be malformed.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let bytes = text.as_bytes();
@@ -310,7 +313,7 @@ fn split(text: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// Products of a handful of factors: a few roundings of 1.1e-16 each.
+    /// Products of a handful of factors: several roundings of 1.1e-16 each.
     const ROUNDING: f64 = 1e-15;
 
     #[test]
@@ -373,13 +376,14 @@ mod tests {
         }
     }
 
-    /// Some numbers are no product of another one with the size of the usual unit: 2 of 100 times are none in femtoseconds.
+    /// Not every value is a number times the size of the usual unit: 2 of 100 times cannot be written exactly in
+    /// femtoseconds.
     #[test]
     fn what_is_spelled_reads_as_the_same_number() {
         let mut in_picoseconds = 0;
         for unit in UNITS.iter().filter(|unit| unit.2 == 1.0) {
             for k in 0..500 {
-                // scattered over all digits, and exponents around those in use
+                // values with all digits in use, and exponents around the usual ones
                 let value = 0.7 * (1.0 + (f64::from(k) * 0.618_033_988_749_894_9).fract()) * 2f64.powi(k % 23 - 15);
                 let text = unit.1.spell(value);
                 assert_eq!(unit.1.parse(&text).unwrap().to_bits(), value.to_bits(), "{text}");

@@ -1,16 +1,17 @@
-//! Position of a virtual site, and its force on the atoms that it follows from: each [`Construction`] once.
+//! Position of a virtual site, and the distribution of its force over its atoms, for each [`Construction`].
 //!
-//! Forces come backwards through the same steps: of û = u/|u| a factor F of û is (F − û (û·F))/|u| of u, and of
-//! p = u × v a factor F of p is v × F of u and F × u of v.
+//! Forces are propagated backwards through the steps that compute the position (reverse-mode differentiation). A
+//! force F on û = u/|u| becomes the force (F − û (û·F))/|u| on u. A force F on p = u × v becomes v × F on u and F × u
+//! on v.
 
 use crate::system::Construction;
 use crate::term::{Real, inverse_norm};
 use crate::vec3::Vec3;
 
-/// The position of a site (nm), from those of atoms.
+/// Position of a virtual site (nm), from the positions of its atoms.
 ///
-/// H. J. C. Berendsen, W. F. van Gunsteren, in "Molecular Liquids: Dynamics and Interactions", Reidel (1984) has the kinds of
-/// GROMACS; the GROMACS and OpenMM manuals define them as [`Construction`] does.
+/// H. J. C. Berendsen, W. F. van Gunsteren, in "Molecular Liquids: Dynamics and Interactions", Reidel (1984),
+/// describe the kinds of GROMACS. The GROMACS and OpenMM manuals define them as [`Construction`] does.
 #[inline(always)]
 pub fn position<T: Real>(construction: &Construction, at: impl Fn(u32) -> Vec3<T>) -> Vec3<T> {
     let number = T::constant;
@@ -50,7 +51,7 @@ pub fn position<T: Real>(construction: &Construction, at: impl Fn(u32) -> Vec3<T
     }
 }
 
-/// The forces on atoms (kJ/mol/nm) that the force on a site amounts to, each handed to `add`.
+/// Distributes the force on a site over its atoms (kJ/mol/nm). Each force is passed to `add`.
 #[inline(always)]
 pub fn spread(construction: &Construction, at: impl Fn(u32) -> Vec3, force: Vec3, mut add: impl FnMut(u32, Vec3)) {
     let mut weigh = |atoms: &[u32], weights: &[f64]| {
@@ -118,28 +119,28 @@ fn weighted<T: Real>(atoms: &[u32], weights: &[f64], at: impl Fn(u32) -> Vec3<T>
     atoms.iter().zip(weights).fold(zero, |sum, (&atom, &weight)| sum + at(atom) * T::constant(weight))
 }
 
-/// u/|u| and 1/|u|.
+/// Returns u/|u| and 1/|u|.
 #[inline(always)]
 fn unit<T: Real>(u: Vec3<T>) -> (Vec3<T>, T) {
     let inverse = inverse_norm(u.norm_squared());
     (u * inverse, inverse)
 }
 
-/// The factor of u that `factor` of u/|u| amounts to.
+/// The force on u that results from the force `factor` on u/|u|.
 #[inline(always)]
 fn through_unit(u: Vec3, factor: Vec3) -> Vec3 {
     let (along, inverse) = unit(u);
     (factor - along * along.dot(factor)) * inverse
 }
 
-/// The two vectors that a local frame is made from.
+/// The two vectors that define a local frame.
 struct Frame<T> {
     u: Vec3<T>,
     v: Vec3<T>,
 }
 
 impl<T: Real> Frame<T> {
-    /// The origin, and the frame.
+    /// Returns the origin and the frame.
     fn new(atoms: &[u32], weights: &[[f64; 3]], at: impl Fn(u32) -> Vec3<T>) -> (Vec3<T>, Self) {
         let zero = Vec3::splat(T::constant(0.0));
         let [origin, u, v] = atoms.iter().zip(weights).fold([zero; 3], |sums, (&atom, weights)| {
@@ -156,7 +157,7 @@ impl<T: Real> Frame<T> {
 }
 
 impl Frame<f64> {
-    /// The factors of u and v that a force on the site at `p` in the frame amounts to.
+    /// Forces on u and v that result from a force on the site at `p` in the frame.
     fn through(&self, force: Vec3, [p1, p2, p3]: [f64; 3]) -> [Vec3; 2] {
         let ([x, _, z], Frame { u, v }) = (self.axes(), self);
         // ŷ = ẑ × x̂

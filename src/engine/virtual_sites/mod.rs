@@ -1,9 +1,10 @@
-//! Virtual sites: their positions from those of atoms, and their forces back onto these.
+//! Virtual sites: positions computed from those of atoms, and forces distributed back to the atoms.
 //!
-//! A site at r(r_1 … r_n) moves with its atoms, which may be sites placed before it, so that a force F on it acts on atom k as F_k = (∂r/∂r_k)ᵀ F: energies are
-//! those of the atoms' positions alone, and total force and torque stay. [`formula`] has both for every
-//! [`crate::system::Construction`]; a [`SitePlan`] applies them to a system. Positions are unwrapped and molecules whole: no periodic
-//! image is taken here.
+//! A site at r(r_1 … r_n) moves with its atoms, which may be sites placed before it. A force F on the site therefore
+//! acts on atom k as F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total force and
+//! torque are preserved. [`formula`] implements both directions for every [`crate::system::Construction`]; a
+//! [`SitePlan`] applies them to a system. Positions are unwrapped and molecules whole: no periodic image is taken
+//! here.
 
 mod formula;
 #[cfg(test)]
@@ -28,11 +29,11 @@ const ATOMS: usize = 1024;
 pub struct SitePlan {
     sites: Vec<VirtualSite>,
     sections: Vec<Section>,
-    /// of each section, from the last spreading
+    /// virial of each section, from the last call of `spread`
     virials: Vec<Mat3>,
 }
 
-/// Sites whose atoms are all in one range.
+/// Virtual sites whose atoms are all in one range.
 #[derive(Clone, Debug)]
 struct Section {
     atoms: Range<usize>,
@@ -40,7 +41,7 @@ struct Section {
 }
 
 impl SitePlan {
-    /// Of a topology in which each site stands behind those that it follows from.
+    /// Plans the sites of a topology. Each site must come after the sites that it is constructed from.
     pub fn new(topology: &Topology) -> Self {
         let mut sites: Vec<(usize, &VirtualSite)> = topology.virtual_sites.iter().enumerate().collect();
         let range = |site: &VirtualSite| {
@@ -60,20 +61,20 @@ impl SitePlan {
                 _ => sections.push(Section { atoms: first..end, sites: index..index + 1 }),
             }
         }
-        // a site that follows from another is in its section, and behind it again
+        // a site constructed from another site is in the same section; sorting restores their order
         sections.iter().for_each(|section| sites[section.sites.clone()].sort_by_key(|(number, _)| *number));
         let sites = sites.into_iter().map(|(_, site)| site.clone()).collect();
         SitePlan { sites, virials: vec![Mat3::ZERO; sections.len()], sections }
     }
 
-    /// Place all sites (nm).
+    /// Places all sites (nm).
     pub fn place(&self, team: &Team, positions: &mut [Vec3]) {
         if self.sites.is_empty() {
             return;
         }
         let positions = &SharedVectors::new(positions);
         team.for_each(self.sections.par_iter(), |Section { atoms, sites }| {
-            // SAFETY: sections share no atom, and each is one thread's
+            // SAFETY: sections share no atom, and each is processed by one thread
             let positions = unsafe { positions.slice(atoms.clone()) };
             for VirtualSite { site, construction } in &self.sites[sites.clone()] {
                 let placed = position(construction, |atom| positions[atom as usize - atoms.start]);
@@ -82,8 +83,8 @@ impl SitePlan {
         });
     }
 
-    /// Move the forces (kJ/mol/nm) on sites to their atoms. Returns what this adds to the virial W = Σ r⊗F (kJ/mol), which is
-    /// zero where r is linear in the positions.
+    /// Moves the forces (kJ/mol/nm) on sites to their atoms. Returns the resulting change of the virial W = Σ r⊗F
+    /// (kJ/mol), which is zero if r is linear in the positions.
     pub fn spread(&mut self, team: &Team, positions: &[Vec3], forces: &mut [Vec3]) -> Mat3 {
         let SitePlan { sites, sections, virials } = self;
         if sites.is_empty() {
@@ -111,7 +112,7 @@ impl SitePlan {
         virials.iter().fold(Mat3::ZERO, |sum, virial| sum + *virial)
     }
 
-    /// `atoms` and the sites that follow from them, if by way of other sites; ascending.
+    /// `atoms` and all sites constructed from them, directly or through other sites; ascending.
     pub fn with_sites(&self, atoms: &[u32]) -> Vec<u32> {
         let mut all: HashSet<u32> = atoms.iter().copied().collect();
         for VirtualSite { site, construction } in &self.sites {
@@ -124,8 +125,8 @@ impl SitePlan {
         all
     }
 
-    /// [`SitePlan::spread`] where only the forces on some atoms are known: `forces` are those on `listed` (ascending). Forces on
-    /// atoms whose sites are all listed become complete.
+    /// Moves the forces on sites to their atoms if only the forces on some atoms are known: `forces` are the forces
+    /// on the atoms `listed` (ascending). The result is complete for atoms whose sites are all listed.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };
@@ -143,12 +144,13 @@ impl SitePlan {
         }
     }
 
-    /// As [`SitePlan::spread_listed`] for largest errors of the forces (kJ/mol/nm), of which only the magnitudes are known.
+    /// Moves the error bounds of forces on sites (kJ/mol/nm) to their atoms, like [`SitePlan::spread_listed`]. Bounds
+    /// are magnitudes without a direction.
     pub fn spread_errors(&self, positions: &[Vec3], listed: &[u32], errors: &mut [f64]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };
             let error = std::mem::take(&mut errors[index]);
-            // a force in any direction is at most one of this magnitude along each axis
+            // a force of any direction has at most this magnitude along each axis
             for along in [vec3(error, 0.0, 0.0), vec3(0.0, error, 0.0), vec3(0.0, 0.0, error)] {
                 spread(
                     construction,

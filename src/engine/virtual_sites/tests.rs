@@ -4,10 +4,10 @@ use crate::system::Construction;
 use crate::term::Real;
 use crate::term::dual::{Dual, dual};
 
-/// Dual numbers and the formulas share only the rounding of a few dozen operations, on forces of about 1.
+/// Dual numbers and the formulas differ only by the rounding of a few dozen operations, on forces of about 1.
 const ROUNDING: f64 = 1e-12;
 
-/// One of every kind, on atoms that have no special geometry.
+/// A construction of every kind, on atoms without special geometry.
 fn constructions() -> Vec<Construction> {
     let atoms = [0, 1, 2];
     let local = vec![[0.2, -1.0, 0.3], [0.5, 0.4, -0.9], [0.3, 0.6, 0.6]];
@@ -24,7 +24,7 @@ fn constructions() -> Vec<Construction> {
     ]
 }
 
-/// Four atoms in a chain of some 0.15 nm, far from the origin.
+/// Four atoms in a chain with distances of about 0.15 nm, far from the origin.
 fn positions(seed: u64) -> Vec<Vec3> {
     let mut random = Stream::new(seed, Purpose::Test, 0, 0);
     let mut jitter = || Vec3::from([(); 3].map(|()| random.between(-0.03, 0.03)));
@@ -74,7 +74,8 @@ fn total_force_and_torque_stay() {
     }
 }
 
-/// Sites number 4 and up of as many fours of atoms as there are kinds, shuffled among each other.
+/// A topology with one site of every kind. The four atoms of a site are interleaved with those of the other sites;
+/// all sites follow all atoms.
 fn topology() -> Topology {
     let kinds = constructions();
     let number = kinds.len() as u32;
@@ -111,7 +112,7 @@ fn a_plan_places_and_spreads_all_and_counts_their_virial() {
         assert!(error.abs() < 100.0 * ROUNDING, "virial {row} {k}: {error}");
     }
     assert!(forces[4 * number..].iter().all(|f| *f == Vec3::ZERO));
-    // of the same forces, one by one
+    // the same forces, site by site
     let everybody: Vec<u32> = (0..all.len() as u32).collect();
     plan.spread_listed(&all, &everybody, &mut listed);
     assert_eq!(listed, forces);
@@ -120,7 +121,7 @@ fn a_plan_places_and_spreads_all_and_counts_their_virial() {
     assert_eq!(plan.with_sites(&[0]), [vec![0], (0..1).map(|k| 4 * number as u32 + k).collect()].concat());
 }
 
-/// Sites 5, 4, 6 of atoms 0 to 3, each but the first made of those before it.
+/// Sites 5, 4, 6 on atoms 0 to 3. Sites after the first are constructed from the sites before them.
 fn nested() -> Topology {
     let sites = [
         (5, Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.4, distance: 0.07 }),
@@ -168,14 +169,14 @@ fn sites_made_of_sites_are_placed_and_spread_in_order() {
     assert_eq!(listed, forces);
     plan.spread_errors(&all, &everybody, &mut errors);
     assert!(forces.iter().zip(&errors).all(|(force, error)| force.norm() <= *error + ROUNDING));
-    // atom 2 moves site 5, which moves the others; atom 3 moves site 4, which moves site 6
+    // atom 2 moves site 5, which moves the other sites; atom 3 moves site 4, which moves site 6
     assert_eq!(plan.with_sites(&[2]), [2, 4, 5, 6]);
     assert_eq!(plan.with_sites(&[3]), [3, 4, 6]);
 }
 
 #[test]
 fn sections_share_no_atom_and_threads_change_no_bit() {
-    // water-like: an atom, two more, a site; far more than one section
+    // water-like molecules of three atoms and a site, far more than one section
     let waters = 3000u32;
     let sites = (0..waters).map(|w| VirtualSite {
         site: 4 * w + 3,

@@ -1,4 +1,4 @@
-//! Numbers in the memory of a GPU.
+//! Arrays in the memory of a GPU.
 
 use super::{allocate, failed};
 use crate::compute::core::Number;
@@ -7,7 +7,7 @@ use cudarc::driver::{CudaStream, result};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// An array on a GPU; work on it belongs to one stream.
+/// An array on a GPU. All operations on it belong to one stream.
 pub struct CudaArray<T> {
     stream: Arc<CudaStream>,
     address: u64,
@@ -16,7 +16,7 @@ pub struct CudaArray<T> {
 }
 
 impl<T: Number> CudaArray<T> {
-    /// Allocates so many numbers, uninitialised.
+    /// Allocates an array of `length` elements, uninitialised.
     pub(super) fn new(stream: &Arc<CudaStream>, length: usize) -> Result<Self> {
         let address = allocate(stream.context(), (size_of::<T>() * length).max(1))?;
         Ok(CudaArray { stream: stream.clone(), address, length, numbers: PhantomData })
@@ -37,8 +37,8 @@ impl<T: Number> CudaArray<T> {
     pub(super) fn write(&mut self, values: &[T]) -> Result<()> {
         assert_eq!(values.len(), self.length, "as many numbers as the array has");
         self.bind()?;
-        // SAFETY: the array is as long, and the numbers live until the copy is done: a GPU that reads the host's memory
-        // itself may still do so when the call has returned
+        // SAFETY: the array has the length of `values`, and `values` lives until the copy is done: the
+        // synchronisation below waits for a GPU that reads the host's memory after the call has returned
         unsafe { result::memcpy_htod_async(self.address, values, self.stream.cu_stream()) }
             .map_err(failed("copying to the GPU"))?;
         self.stream.synchronize().map_err(failed("the work on the GPU"))
@@ -46,16 +46,17 @@ impl<T: Number> CudaArray<T> {
 
     pub(super) fn clear(&mut self) -> Result<()> {
         self.bind()?;
-        // SAFETY: the array has so many bytes
+        // SAFETY: the array has this many bytes
         unsafe { result::memset_d8_async(self.address, 0, size_of::<T>() * self.length, self.stream.cu_stream()) }
             .map_err(failed("clearing memory"))
     }
 
-    /// The numbers, when all work has been done.
+    /// Waits for all work, and returns the elements.
     pub(super) fn read(&self) -> Result<Vec<T>> {
         self.bind()?;
         let mut values = vec![T::default(); self.length];
-        // SAFETY: the array is as long; any bytes are numbers, and the vector lives until the copy is done
+        // SAFETY: the array has the length of the vector, any bytes are valid numbers, and the vector lives until the
+        // copy is done
         unsafe { result::memcpy_dtoh_async(&mut values, self.address, self.stream.cu_stream()) }
             .map_err(failed("copying from the GPU"))?;
         self.stream.synchronize().map_err(failed("the work on the GPU"))?;

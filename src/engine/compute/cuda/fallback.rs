@@ -1,4 +1,4 @@
-//! Transforms of a GPU's arrays, by cuFFT or as a fallback on the CPU.
+//! Fourier transforms of arrays on a GPU, by cuFFT or as a fallback on the CPU.
 
 use super::failed;
 use super::fft::{self, CudaFft};
@@ -9,15 +9,16 @@ use num_complex::Complex;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Transforms of one size on one stream: by cuFFT, or where that cannot be loaded by the CPU, with copies of the arrays.
+/// Transforms of one size on one stream, by cuFFT. If cuFFT cannot be loaded, arrays are copied to the host and
+/// transformed on the CPU.
 pub(crate) enum DeviceFft {
-    /// by the library
+    /// cuFFT
     Cuda(CudaFft<f32>),
-    /// there and back, on the current rayon pool
+    /// the CPU, with copies in both directions, on the current rayon pool
     Host(RefCell<HostFft>),
 }
 
-/// The CPU's transform, and host buffers for the GPU's arrays.
+/// The transform on the CPU, with host buffers for the arrays of the GPU.
 pub(crate) struct HostFft {
     fft: Fft3,
     real: Vec<f32>,
@@ -26,7 +27,7 @@ pub(crate) struct HostFft {
 }
 
 impl DeviceFft {
-    /// For a real grid of this size.
+    /// Plans transforms of a real grid of this size.
     pub(crate) fn new(size: [usize; 3], stream: &Arc<CudaStream>) -> Result<Self> {
         if fft::check().is_ok() {
             return Ok(DeviceFft::Cuda(CudaFft::new(size, stream)?));
@@ -37,12 +38,12 @@ impl DeviceFft {
         Ok(DeviceFft::Host(RefCell::new(HostFft { fft, real, complex, stream: stream.clone() })))
     }
 
-    /// Whether calls are asynchronous, so that they can be captured as a CUDA graph.
+    /// Whether calls are asynchronous, so that a CUDA graph can capture them.
     pub(crate) fn can_be_captured(&self) -> bool {
         matches!(self, DeviceFft::Cuda(_))
     }
 
-    /// Why it is slow, for the fallback on the CPU.
+    /// Reason why the transform is slow, if the CPU does it; `None` with cuFFT.
     pub(crate) fn slow(&self) -> Option<String> {
         match self {
             DeviceFft::Cuda(_) => None,
@@ -53,60 +54,61 @@ impl DeviceFft {
     /// Transforms `real`, which is overwritten, into `complex`.
     ///
     /// # Safety
-    /// Addresses of arrays of the planned size on the stream's GPU, whose context is bound.
+    /// `real` and `complex` are addresses of arrays of the planned size on the stream's GPU, and its context is
+    /// bound.
     pub(crate) unsafe fn forward(&self, real: u64, complex: u64) -> Result<()> {
         match self {
-            // SAFETY: the caller's promise
+            // SAFETY: guaranteed by the caller
             DeviceFft::Cuda(fft) => unsafe { fft.forward(real, complex) },
             DeviceFft::Host(host) => {
                 let host = &mut *host.borrow_mut();
-                // SAFETY: the caller's promise
+                // SAFETY: guaranteed by the caller
                 unsafe { copy_from(&host.stream, real, &mut host.real) }?;
                 host.fft.forward(&mut host.real, &mut host.complex);
-                // SAFETY: the caller's promise
+                // SAFETY: guaranteed by the caller
                 unsafe { copy_to(&host.stream, &host.complex, complex) }
             }
         }
     }
 
-    /// Transforms `complex`, which is overwritten, into `real`, not normalised.
+    /// Transforms `complex`, which is overwritten, into `real`. The result is not normalised.
     ///
     /// # Safety
     /// As for [`Self::forward`].
     pub(crate) unsafe fn inverse(&self, complex: u64, real: u64) -> Result<()> {
         match self {
-            // SAFETY: the caller's promise
+            // SAFETY: guaranteed by the caller
             DeviceFft::Cuda(fft) => unsafe { fft.inverse(complex, real) },
             DeviceFft::Host(host) => {
                 let host = &mut *host.borrow_mut();
-                // SAFETY: the caller's promise
+                // SAFETY: guaranteed by the caller
                 unsafe { copy_from(&host.stream, complex, &mut host.complex) }?;
                 host.fft.inverse(&mut host.complex, &mut host.real);
-                // SAFETY: the caller's promise
+                // SAFETY: guaranteed by the caller
                 unsafe { copy_to(&host.stream, &host.real, real) }
             }
         }
     }
 }
 
-/// Fills `values` when all work of the stream has been done.
+/// Copies the array at `address` into `values` after all work of the stream.
 ///
 /// # Safety
-/// The array at `address` is as long, and the context is bound.
+/// The array at `address` has at least the length of `values`, and the context is bound.
 unsafe fn copy_from<T>(stream: &CudaStream, address: u64, values: &mut [T]) -> Result<()> {
-    // SAFETY: the caller's promise; `values` lives until the copy is done
+    // SAFETY: guaranteed by the caller; `values` lives until the copy is done
     unsafe { result::memcpy_dtoh_async(values, address, stream.cu_stream()) }
         .map_err(failed("copying from the GPU"))?;
     stream.synchronize().map_err(failed("the work on the GPU"))
 }
 
-/// Overwrites an array.
+/// Overwrites the array at `address` with `values`.
 ///
 /// # Safety
 /// As for [`copy_from`].
 unsafe fn copy_to<T>(stream: &CudaStream, values: &[T], address: u64) -> Result<()> {
-    // SAFETY: the caller's promise; `values` lives until the copy is done
+    // SAFETY: guaranteed by the caller; `values` lives until the copy is done
     unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }.map_err(failed("copying to the GPU"))?;
-    // a GPU that reads the host's memory itself may still do so
+    // a GPU that reads the host's memory may still do so after the call above
     stream.synchronize().map_err(failed("the work on the GPU"))
 }

@@ -1,4 +1,4 @@
-//! Three-dimensional real transforms by cuFFT.
+//! Three-dimensional real Fourier transforms by cuFFT.
 
 use super::{failed, not_found, real};
 use crate::compute::Real;
@@ -8,29 +8,29 @@ use cudarc::driver::CudaStream;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The library's error as ours.
+/// Converts an error of cuFFT.
 fn library_failed(what: &str) -> impl Fn(result::CufftError) -> Error + '_ {
     move |error| Error::Device(format!("cuFFT: {what}: {error:?}"))
 }
 
-/// An error where the library cannot be opened.
+/// Returns an error if cuFFT cannot be opened.
 pub(super) fn check() -> Result<()> {
-    // SAFETY: opens and closes a library of NVIDIA's by name
+    // SAFETY: opens and closes one of NVIDIA's libraries by name
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
     Err(not_found("library of Fourier transforms", "libcufft", ["libcufft", "nvidia-cufft-cu12"]))
 }
 
-/// Plans for transforms of one size, on one stream. Arrays and signs are those of [`crate::compute::Fft3`].
+/// Plans for transforms of one size, on one stream. Arrays and signs are the same as for [`crate::compute::Fft3`].
 pub struct CudaFft<T> {
     size: [usize; 3],
-    /// forward and inverse
+    /// forward and inverse plan
     plans: [Plan; 2],
     real: PhantomData<T>,
 }
 
-/// A plan that destroys itself, before its stream.
+/// A plan that is destroyed when dropped, before its stream.
 struct Plan {
     handle: sys::cufftHandle,
     stream: Arc<CudaStream>,
@@ -46,13 +46,13 @@ impl Drop for Plan {
     fn drop(&mut self) {
         // errors cannot be reported here
         let _ = self.bind();
-        // SAFETY: made by `CudaFft::new`, and not used again
+        // SAFETY: made by `CudaFft::new`, and not used after this
         let _ = unsafe { result::destroy(self.handle) };
     }
 }
 
 impl<T: Real> CudaFft<T> {
-    /// Plans for a real grid of this size.
+    /// Plans transforms of a real grid of this size.
     pub(crate) fn new(size: [usize; 3], stream: &Arc<CudaStream>) -> Result<Self> {
         check()?;
         stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))?;
@@ -62,7 +62,7 @@ impl<T: Real> CudaFft<T> {
         let plan = |kind| -> Result<Plan> {
             let handle = result::plan_3d(x, y, z, kind).map_err(library_failed("no plan for the grid"))?;
             let plan = Plan { handle, stream: stream.clone() };
-            // SAFETY: a plan just made, and a stream that lives as long as it
+            // SAFETY: the plan is new, and the stream lives as long as the plan
             unsafe { result::set_stream(handle, stream.cu_stream().cast()) }.map_err(library_failed("no stream"))?;
             Ok(plan)
         };
@@ -70,7 +70,7 @@ impl<T: Real> CudaFft<T> {
         Ok(CudaFft { size, plans: [plan(forward)?, plan(inverse)?], real: PhantomData })
     }
 
-    /// Real and complex points.
+    /// Number of real and of complex points.
     pub(super) fn lengths(&self) -> [usize; 2] {
         let [nx, ny, nz] = self.size;
         [nx * ny * nz, nx * ny * (nz / 2 + 1)]
@@ -79,11 +79,11 @@ impl<T: Real> CudaFft<T> {
     /// Starts the transform of `real`, which is overwritten, into `complex`.
     ///
     /// # Safety
-    /// Addresses of arrays of the planned size on the stream's GPU.
+    /// `real` and `complex` are addresses of arrays of the planned size on the stream's GPU.
     pub(crate) unsafe fn forward(&self, real: u64, complex: u64) -> Result<()> {
         let [plan, _] = &self.plans;
         plan.bind()?;
-        // SAFETY: the caller's promise
+        // SAFETY: guaranteed by the caller
         unsafe { real::forward::<T>(plan.handle, real, complex) }.map_err(library_failed("the transform"))
     }
 
@@ -94,7 +94,7 @@ impl<T: Real> CudaFft<T> {
     pub(crate) unsafe fn inverse(&self, complex: u64, real: u64) -> Result<()> {
         let [_, plan] = &self.plans;
         plan.bind()?;
-        // SAFETY: the caller's promise
+        // SAFETY: guaranteed by the caller
         unsafe { real::inverse::<T>(plan.handle, complex, real) }.map_err(library_failed("the transform"))
     }
 }

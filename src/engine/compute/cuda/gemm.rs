@@ -8,31 +8,31 @@ use cudarc::cublas::{result, sys};
 use cudarc::driver::CudaStream;
 use std::sync::Arc;
 
-/// The library's error as ours.
+/// Converts an error of cuBLAS.
 fn library_failed(what: &str) -> impl Fn(result::CublasError) -> Error + '_ {
     move |error| Error::Device(format!("cuBLAS: {what}: {error:?}"))
 }
 
-/// An error where the library cannot be opened.
+/// Returns an error if cuBLAS cannot be opened.
 fn check() -> Result<()> {
-    // SAFETY: opens and closes a library of NVIDIA's by name
+    // SAFETY: opens and closes one of NVIDIA's libraries by name
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
     Err(not_found("library of matrix products", "libcublas", ["libcublas", "nvidia-cublas-cu12"]))
 }
 
-/// The arguments of BLAS for C ← α A B + β C.
+/// Arguments of BLAS for C ← α A B + β C.
 ///
-/// Its matrices are column-major, and a row-major matrix is its own transpose in that reading. So the product that it
-/// forms is Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: our B is its first matrix, our A its second.
+/// BLAS stores matrices column by column, so that it reads a row-major matrix as the transpose. BLAS therefore
+/// computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: its first matrix is B, its second matrix is A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// whether it transposes its first and its second matrix
+    /// whether BLAS transposes its first and its second matrix
     pub(super) transposed: [bool; 2],
-    /// rows and columns of its result, and what is summed over
+    /// rows and columns of the result in BLAS' reading, and the summed dimension
     pub(super) size: [i32; 3],
-    /// elements from one column to the next, of its matrices and its result
+    /// leading dimensions of the two matrices and the result, in elements
     pub(super) leading: [i32; 3],
 }
 
@@ -50,21 +50,21 @@ impl Call {
         })
     }
 
-    /// Whether matrices and result lie in arrays of these lengths.
+    /// Whether both matrices and the result fit into arrays of these lengths.
     pub(super) fn fits(&self, a: &Layout, b: &Layout, lengths: [usize; 3]) -> bool {
         let [m, n, _] = self.size.map(|n| n as usize);
         a.span.end <= lengths[0] && b.span.end <= lengths[1] && m * n <= lengths[2]
     }
 }
 
-/// The library, ready for work on one stream.
+/// A cuBLAS handle for one stream.
 pub(super) struct Blas {
     handle: sys::cublasHandle_t,
     stream: Arc<CudaStream>,
 }
 
-// SAFETY: a handle may be used by any thread that has bound the context, which every call does, and a `Blas` is not `Sync`,
-// so that no two use it at once
+// SAFETY: any thread may use a handle after binding the context, which every call does. `Blas` is not `Sync`, so that
+// no two threads use it at once
 unsafe impl Send for Blas {}
 
 impl Blas {
@@ -73,21 +73,22 @@ impl Blas {
         stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))?;
         let handle = result::create_handle().map_err(library_failed("does not start"))?;
         let blas = Blas { handle, stream: stream.clone() };
-        // SAFETY: a handle just made, and a stream that lives as long as it
+        // SAFETY: the handle is new, and the stream lives as long as the handle
         unsafe { result::set_stream(handle, stream.cu_stream().cast()) }.map_err(library_failed("no stream"))?;
         Ok(blas)
     }
 
-    /// Starts a product; `factors` are α and β, `arrays` the addresses of A, B and C.
+    /// Starts a product. `factors` are α and β, `arrays` the addresses of BLAS' first matrix, second matrix and
+    /// result.
     ///
     /// # Safety
-    /// Arrays on the stream's GPU that hold the matrices of the call.
+    /// The arrays are on the stream's GPU and hold the matrices of the call.
     pub(super) unsafe fn multiply<T: Real>(&self, call: &Call, factors: [T; 2], arrays: [u64; 3]) -> Result<()> {
         if call.size[0] == 0 || call.size[1] == 0 {
             return Ok(());
         }
         self.stream.context().bind_to_thread().map_err(failed("the context cannot be bound"))?;
-        // SAFETY: the caller's promise
+        // SAFETY: guaranteed by the caller
         unsafe { real::multiply(self.handle, call, factors, arrays) }.map_err(library_failed("the product"))
     }
 }
@@ -96,7 +97,7 @@ impl Drop for Blas {
     fn drop(&mut self) {
         // errors cannot be reported here
         let _ = self.stream.context().bind_to_thread();
-        // SAFETY: made by `new`, and not used again
+        // SAFETY: made by `new`, and not used after this
         let _ = unsafe { result::destroy_handle(self.handle) };
     }
 }
@@ -110,7 +111,8 @@ mod tests {
     /// Rows of an array before and after the matrix.
     const BESIDE: usize = 2;
 
-    /// What BLAS does by its definition, with α = 2 and β = −3: matrices column-major, the first of m × k, the second k × n.
+    /// BLAS' definition of a product, with α = 2 and β = −3. Matrices are column-major, the first m × k, the second k
+    /// × n.
     fn blas(call: &Call, first: &[f64], second: &[f64], result: &mut [f64]) {
         let ([m, n, k], [a, b, c]) = (call.size.map(|n| n as usize), call.leading.map(|n| n as usize));
         let [stored_rows_a, stored_rows_b] = [[m, k], [k, n]];
@@ -133,7 +135,7 @@ mod tests {
         if transposed { stored.transposed() } else { stored }
     }
 
-    /// Small whole numbers: sums are exact.
+    /// Small integers, whose sums are exact.
     fn whole(count: usize, seed: usize) -> Vec<f64> {
         (0..count).map(|i| ((i * 7919 + seed) % 17) as f64 - 8.0).collect()
     }

@@ -1,7 +1,8 @@
-//! The compute core on a GPU: cuFFT and cuBLAS behind the interface of the CPU's side.
+//! The compute core on a GPU: cuFFT and cuBLAS behind the same interface as on the CPU.
 //!
-//! Libraries are loaded at run time on first use; errors name a missing one. A test compares transforms and products with the
-//! CPU's where there is a GPU; without one, tests check the mapping of row-major products to BLAS's column-major ones.
+//! The libraries are loaded at run time on first use. If one is missing, the error names it. On machines with a GPU a
+//! test compares transforms and products with those of the CPU. On other machines tests check how row-major products
+//! map to BLAS' column-major ones.
 
 mod array;
 mod fallback;
@@ -21,17 +22,17 @@ use num_complex::Complex;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The driver's error as ours.
+/// Converts an error of the CUDA driver.
 pub(crate) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
     move |error| Error::Device(format!("CUDA: {what}: {error:?}"))
 }
 
-/// How a GPU is called in reports.
+/// Title of a GPU in reports: its name and number.
 pub fn title(name: &str, number: impl std::fmt::Display) -> String {
     format!("{name}, CUDA device {number}")
 }
 
-/// An error where one of NVIDIA's libraries cannot be opened.
+/// The error for a library of NVIDIA that cannot be opened.
 pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error {
     let [package, wheel] = packages;
     Error::Device(format!(
@@ -40,9 +41,9 @@ pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error
     ))
 }
 
-/// A GPU's context, where there are a driver and a GPU of this number.
+/// Context of GPU `number`. Fails without a driver or without such a GPU.
 pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
-    // SAFETY: opens and closes a library of NVIDIA's by name
+    // SAFETY: opens and closes one of NVIDIA's libraries by name
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::Device("no NVIDIA driver was found (libcuda, which its package installs)".into()));
     }
@@ -52,8 +53,9 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
         return Err(Error::Device(found));
     }
     let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
-    // with it, the first stream waits for the whole device, an error while another thread captures a graph there
-    // SAFETY: it orders the uses of a `CudaSlice`, of which there is none
+    // Event tracking would make the first stream wait for the whole device, which fails while another thread captures
+    // a graph on the device.
+    // SAFETY: tracking orders the uses of `CudaSlice` values, and this program has none
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }
@@ -70,14 +72,14 @@ pub(crate) fn allocate(context: &CudaContext, bytes: usize) -> Result<u64> {
     })
 }
 
-/// A GPU with both libraries.
+/// A GPU as a [`Core`](super::Core), with cuFFT and cuBLAS.
 pub struct CudaCore {
     stream: Arc<CudaStream>,
     blas: Blas,
 }
 
 impl CudaCore {
-    /// The GPU of this number. Names the library that is missing.
+    /// Opens GPU `number`. The error for a missing library names it.
     pub fn open(number: u32) -> Result<Self> {
         let context = context(number)?;
         fft::check()?;
@@ -85,7 +87,7 @@ impl CudaCore {
         Ok(CudaCore { blas: Blas::new(&stream)?, stream })
     }
 
-    /// The GPU's name.
+    /// Name of the GPU.
     pub fn name(&self) -> Result<String> {
         self.stream.context().name().map_err(failed("no name"))
     }
@@ -122,7 +124,7 @@ impl Core for CudaCore {
         complex: &mut CudaArray<Complex<T>>,
     ) -> Result<()> {
         assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
-        // SAFETY: arrays of the planned size, nothing of which is used again before work that is asked for later
+        // SAFETY: the arrays have the planned size, and work on them is ordered by the stream
         unsafe { fft.forward(real.address(), complex.address()) }
     }
 
@@ -133,7 +135,7 @@ impl Core for CudaCore {
         real: &mut CudaArray<T>,
     ) -> Result<()> {
         assert_eq!([real.length(), complex.length()], fft.lengths(), "grids of the planned size");
-        // SAFETY: as above
+        // SAFETY: as in `forward`
         unsafe { fft.inverse(complex.address(), real.address()) }
     }
 
@@ -150,7 +152,7 @@ impl Core for CudaCore {
         assert!(call.fits(&a.layout, &b.layout, lengths), "matrices lie in their arrays");
         let element = size_of::<T>() as u64;
         let [a, b] = [a, b].map(|operand| operand.array.address() + operand.layout.span.start as u64 * element);
-        // SAFETY: the matrices lie in their arrays
+        // SAFETY: `fits` has checked that the matrices lie within their arrays
         unsafe { self.blas.multiply(&call, [alpha, beta], [a, b, c.address()]) }
     }
 

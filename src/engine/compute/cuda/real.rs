@@ -1,4 +1,4 @@
-//! The functions of the libraries for each number type. Addresses are the device's.
+//! Functions of cuFFT and cuBLAS for each number type. Addresses are those of the device.
 
 use super::gemm::Call;
 use crate::compute::{Precision, Real};
@@ -6,7 +6,7 @@ use cudarc::cublas::{result as cublas, sys as blas};
 use cudarc::cufft::{result as cufft, sys as fft};
 use std::result::Result;
 
-/// Real to complex, and back.
+/// Transform types of cuFFT: real to complex, and complex to real.
 pub(super) fn transforms<T: Real>() -> [fft::cufftType; 2] {
     match T::PRECISION {
         Precision::Single => [fft::cufftType::CUFFT_R2C, fft::cufftType::CUFFT_C2R],
@@ -14,16 +14,16 @@ pub(super) fn transforms<T: Real>() -> [fft::cufftType; 2] {
     }
 }
 
-/// Forward transform.
+/// Starts a forward transform.
 ///
 /// # Safety
-/// A plan of the first kind, and arrays of its size.
+/// The plan is of the first type of [`transforms`], and the arrays have its size.
 pub(super) unsafe fn forward<T: Real>(
     plan: fft::cufftHandle,
     real: u64,
     complex: u64,
 ) -> Result<(), cufft::CufftError> {
-    // SAFETY: the caller's promise
+    // SAFETY: guaranteed by the caller
     unsafe {
         match T::PRECISION {
             Precision::Single => cufft::exec_r2c(plan, real as *mut _, complex as *mut _),
@@ -32,16 +32,16 @@ pub(super) unsafe fn forward<T: Real>(
     }
 }
 
-/// Inverse transform, not normalised.
+/// Starts an inverse transform, not normalised.
 ///
 /// # Safety
-/// A plan of the second kind, and arrays of its size.
+/// The plan is of the second type of [`transforms`], and the arrays have its size.
 pub(super) unsafe fn inverse<T: Real>(
     plan: fft::cufftHandle,
     complex: u64,
     real: u64,
 ) -> Result<(), cufft::CufftError> {
-    // SAFETY: the caller's promise
+    // SAFETY: guaranteed by the caller
     unsafe {
         match T::PRECISION {
             Precision::Single => cufft::exec_c2r(plan, complex as *mut _, real as *mut _),
@@ -50,10 +50,10 @@ pub(super) unsafe fn inverse<T: Real>(
     }
 }
 
-/// A product.
+/// Starts a product.
 ///
 /// # Safety
-/// A handle, and arrays that hold the matrices of the call.
+/// The handle is valid, and the arrays hold the matrices of the call.
 pub(super) unsafe fn multiply<T: Real>(
     handle: blas::cublasHandle_t,
     call: &Call,
@@ -69,11 +69,9 @@ pub(super) unsafe fn multiply<T: Real>(
         ($real:ty, $function:path) => {{
             let (a, b, c) = (a as *const $real, b as *const $real, c as *mut $real);
             let (alpha, beta) = (alpha.cast::<$real>(), beta.cast::<$real>());
-            // SAFETY: the caller's promise; `T` is the type of its precision, and the library reads the factors before it
-            // returns
-            unsafe {
-                $function(handle, first, second, m, n, k, alpha, b, b_leading, a, a_leading, beta, c, c_leading)
-            }
+            // SAFETY: guaranteed by the caller; the number type matches `T::PRECISION`, and the library reads the
+            // factors before it returns
+            unsafe { $function(handle, first, second, m, n, k, alpha, b, b_leading, a, a_leading, beta, c, c_leading) }
         }};
     }
     match T::PRECISION {

@@ -1,4 +1,4 @@
-//! Constraints and masses that follow from a topology.
+//! Tests of the constraints and masses derived from a topology.
 
 use super::{HH, OH};
 use crate::constraint::*;
@@ -7,7 +7,7 @@ use crate::format::{read_coordinates, read_topology};
 use crate::system::{Angle, Atom, Bond, Constraints, G96Angle, G96Bond, Name, Residue, Topology};
 use crate::vec3::Vec3;
 
-/// Methanol (C, 3 H, O, H) and two TIP4P-like waters with a massless site, bonds in AMBER's style.
+/// Methanol (C, 3 H, O, H) and two TIP4P-like waters with a massless site, with bonds as in AMBER.
 fn solution() -> Topology {
     let mut topology = Topology::default();
     let mut add = |element: u8, mass: f64, residue: u32| {
@@ -38,7 +38,7 @@ fn solution() -> Topology {
         topology.bonded.bonds.push(Bond { atoms, length, force_constant: 1.0 });
         topology.connectivity.push(atoms);
     }
-    // the second water states its angle instead of H-H
+    // the second water gives its angle instead of the H–H length
     let angle = 2.0 * (HH / 2.0 / OH).asin();
     topology.bonded.angles.push(Angle { atoms: [12, 10, 11], angle, force_constant: 1.0 });
     topology
@@ -79,7 +79,7 @@ fn bonds_and_angles_of_gromos_are_constrained_as_harmonic_ones() {
     terms.g96_bonds = std::mem::take(&mut terms.bonds).into_iter().map(bond).collect();
     let angle = |angle: Angle| G96Angle { atoms: angle.atoms, angle: angle.angle, force_constant: 500.0 };
     terms.g96_angles = std::mem::take(&mut terms.angles).into_iter().map(angle).collect();
-    // an elastic network is no bond
+    // a distance of an elastic network is not a bond
     terms.distances.push(Bond { atoms: [1, 4], length: 0.3, force_constant: 500.0 });
     gromos.connectivity.clear();
     for kind in [ConstraintKind::None, ConstraintKind::HBonds, ConstraintKind::AllBonds] {
@@ -95,7 +95,7 @@ fn bonds_and_angles_of_gromos_are_constrained_as_harmonic_ones() {
     assert_eq!(masses(gromos), masses(harmonic));
 }
 
-/// A topology of GROMACS in this repository, and constraints of it: atoms, and positions that satisfy them.
+/// A GROMACS topology of this repository, its constraints, and positions that satisfy them.
 fn helix(kind: ConstraintKind) -> (Topology, Constraints, Vec<Vec3>) {
     let folder = crate::testing::folder("inputs/helix-gromacs");
     let topology = read_topology(&folder.join("helix.top.xz")).unwrap().topology;
@@ -115,7 +115,7 @@ fn plan(topology: &Topology, constraints: &Constraints) -> ConstraintPlan {
 
 #[test]
 fn a_peptide_has_the_constraints_and_degrees_of_freedom_of_gromacs() {
-    // `gmx grompp` of GROMACS 2027 with these constraints: entries CONSTR and nrdf of `gmx dump`
+    // expected values from `gmx grompp` of GROMACS 2027 with these constraints: entries CONSTR and nrdf of `gmx dump`
     for (kind, bonds, free) in [
         (ConstraintKind::HBonds, 111, 14_679),
         (ConstraintKind::AllBonds, 207, 14_583),
@@ -124,13 +124,13 @@ fn a_peptide_has_the_constraints_and_degrees_of_freedom_of_gromacs() {
         let (topology, constraints, positions) = helix(kind);
         assert_eq!(constraints.bonds.len(), bonds, "{kind:?}");
         assert_eq!(degrees_of_freedom(&topology, &constraints, RemovedMotion::Translation), free, "{kind:?}");
-        // after a step at 300 K, in which hydrogens move by 3 pm
+        // after a step at 300 K, in which hydrogens move by about 3 pm
         let mut stream = crate::rng::Stream::new(5, crate::rng::Purpose::Noise, 0, 0);
         let mut moved: Vec<Vec3> = positions.iter().map(|r| *r + super::gauss(&mut stream) * 0.003).collect();
         let before = largest_deviation(&constraints, &moved);
         plan(&topology, &constraints).satisfy(&positions, &mut moved).unwrap();
         let after = largest_deviation(&constraints, &moved);
-        // the squared length is within the tolerance of its half
+        // the tolerance applies to half the squared length
         assert!(before > 0.01 && after < 1.01 * constraints.tolerance, "{kind:?}: {before:e}, {after:e}");
     }
 }

@@ -6,10 +6,10 @@ use crate::vec3::vec3;
 /// Standard errors allowed; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 const TEMPERATURE: f64 = 300.0;
-/// kJ/mol/nm³
+/// Pressure, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 
-/// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms under thermostat and barostat.
+/// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms with thermostat and barostat.
 fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
     let kt = BOLTZMANN * TEMPERATURE;
     // β = 1/P₀ is the compressibility of the ideal gas: the volume relaxes with τ = 1 ps
@@ -32,8 +32,8 @@ fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
         .collect()
 }
 
-/// How many standard errors mean and variance of values are from those of the distribution Γ(shape), where so many values
-/// are independent; Euler's step adds a relative `discretisation` to the variance.
+/// Deviations of mean and variance of `values` from the distribution Γ(shape), in standard errors. `independent` is
+/// the number of independent values. Euler's step adds a relative `discretisation` to the variance.
 fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) -> [f64; 2] {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -47,7 +47,7 @@ fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) 
 fn assert_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) {
     let off = off_gamma(values, shape, independent, discretisation);
     assert!(off.iter().all(|off| off.abs() < STANDARD_ERRORS), "off by {off:?} standard errors");
-    // a pressure wrong by five percent would be seen
+    // the test would detect a pressure that is wrong by five percent
     let wrong: Vec<f64> = values.iter().map(|value| value * 1.05).collect();
     let off = off_gamma(&wrong, shape, independent, discretisation);
     assert!(off[0].abs() > STANDARD_ERRORS, "five percent are {} standard errors", off[0]);
@@ -56,7 +56,7 @@ fn assert_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f6
 #[test]
 fn ideal_gas_has_the_volumes_of_the_ensemble() {
     // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution: mean and variance N + 1 in units of kT/P₀; the drift term
-    // kT/2V of λ is what tells N + 1 from N
+    // kT/2V of λ makes the difference between N + 1 and N
     for count in [50usize, 400] {
         let (interval, steps) = (0.01, 4_000_000u64);
         let values = ideal_gas(count, steps, interval);
@@ -65,19 +65,19 @@ fn ideal_gas_has_the_volumes_of_the_ensemble() {
     }
 }
 
-/// Couplings of an ideal gas whose kinetic energy is always the mean.
+/// Barostat coupling of an ideal gas whose kinetic energy is always the mean.
 struct Gas {
     barostat: Barostat,
     count: f64,
     cell: PeriodicCell,
 }
 
-/// ps, of couplings of a [`Gas`], and their number
+/// Interval between couplings of a [`Gas`], ps, and below it their number.
 const INTERVAL: f64 = 0.01;
 const STEPS: u64 = 2_000_000;
 
 impl Gas {
-    /// With the compressibility of an ideal gas along x, y, z where `free`; τ is 1 ps.
+    /// Makes a gas with the compressibility of an ideal gas along the `free` directions of x, y, z, and τ of 1 ps.
     fn new(coupling: PressureCoupling, free: [bool; 3], surface_tension: f64) -> Self {
         let barostat = Barostat {
             kind: BarostatKind::CRescale,
@@ -110,28 +110,28 @@ impl Gas {
     }
 }
 
-/// Slope of the mean square change of a quantity over 1 ps.
+/// Mean-square change of a quantity over 1 ps.
 fn diffusion(values: &[f64]) -> f64 {
     let window = (1.0 / INTERVAL) as usize;
     let starts: Vec<f64> = values.iter().step_by(window).copied().collect();
     starts.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (starts.len() - 1) as f64
 }
 
-/// Relative error of the mean of squares of normal numbers, one for each ps.
+/// Relative error of the mean square of normal numbers, one for each ps.
 fn diffusion_error() -> f64 {
     (2.0 / (STEPS as f64 * INTERVAL)).sqrt()
 }
 
 #[test]
 fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
-    // ⟨1/V⟩ of Γ(N+1) is P₀/NkT. With ε = ln s of the extents, of compressibility β n/3 each, ε₁/n₁ − ε₂/n₂ = ln L_x − ln L_z
-    // has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
+    // ⟨1/V⟩ of Γ(N+1) is P₀/NkT. With ε = ln s of the extents, each with the compressibility β n/3, the difference
+    // ε₁/n₁ − ε₂/n₂ = ln L_x − ln L_z has no drift, and the square of its noise is 2kTβ/3Vτ (1/n₁ + 1/n₂) dt
     for (coupling, inverses) in [(PressureCoupling::SemiIsotropic, 1.5), (PressureCoupling::Anisotropic, 2.0)] {
         let mut gas = Gas::new(coupling, [true; 3], 0.0);
         let (count, kt) = (gas.count, BOLTZMANN * TEMPERATURE);
         let edges = gas.sample();
         let volumes: Vec<f64> = edges.iter().map(|[x, y, z]| x * y * z * PRESSURE / kt).collect();
-        // rates of the extents add up to that of the volume, 1/ps
+        // the rates of the extents add up to the rate of the volume, 1/ps
         assert_gamma(&volumes, count + 1.0, STEPS as f64 * INTERVAL / 2.0, INTERVAL);
         let shapes: Vec<f64> = edges.iter().map(|[x, _, z]| (x / z).ln()).collect();
         let expected = 2.0 / (3.0 * count) * inverses;
@@ -158,7 +158,7 @@ fn area_follows_the_ensemble_under_a_surface_tension() {
         let edges = gas.sample();
         assert!(edges.iter().all(|edge| edge[2] == height));
         let areas: Vec<f64> = edges.iter().map(|[x, y, _]| x * y * scale).collect();
-        // relaxes with rate 2/3τ, more under pressure and less under tension
+        // the area relaxes at the rate 2/3τ, faster under pressure and slower under tension
         let rate = 2.0 / 3.0 * stiffness / (PRESSURE * height);
         assert_gamma(&areas, gas.count + 1.0, STEPS as f64 * INTERVAL * rate / 2.0, INTERVAL * rate);
     }
@@ -179,7 +179,8 @@ fn oscillators(r: Vec3) -> (f64, Vec3) {
     (0.5 * r.norm_squared() + COUPLING * r.x * r.y, -r - vec3(r.y, r.x, 0.0) * COUPLING)
 }
 
-/// Error of the work of scaling them at one step of leapfrog, over ln μ; the invariant of leapfrog tells the exact work.
+/// Error of the work of scaling [`oscillators`] in one leapfrog step, divided by ln μ. The exact work is the change
+/// of the invariant of leapfrog.
 fn work_error(timestep: f64, change: f64, velocity_factor: impl Fn(f64) -> f64, phase: f64) -> f64 {
     let invariant = |r: Vec3, before: Vec3, after: Vec3| 0.5 * before.dot(after) + oscillators(r).0;
     let kinetic = |a: Vec3, b: Vec3| a.stretched(b) * 0.5;
@@ -187,7 +188,7 @@ fn work_error(timestep: f64, change: f64, velocity_factor: impl Fn(f64) -> f64, 
     let r = vec3(phase.cos(), (2.0 * phase).sin(), 0.0) * std::f64::consts::FRAC_1_SQRT_2;
     let before = vec3(-phase.sin(), (3.0 * phase).cos(), 0.0) * std::f64::consts::FRAC_1_SQRT_2;
     let after = before + oscillators(r).1 * timestep;
-    // by more along x, and less than not at all along y
+    // stretched along x, and compressed by half as much along y
     let lengths = vec3(1.0 + change, 1.0 - 0.5 * change, 1.0);
     let factors = ScaleFactors { lengths, velocities: lengths.map(velocity_factor) };
     let faster = after.stretched(factors.velocities);
@@ -203,11 +204,13 @@ fn work_error(timestep: f64, change: f64, velocity_factor: impl Fn(f64) -> f64, 
 fn work_is_exact_to_second_order() {
     for phase in (0..12).map(|k| f64::from(k) * std::f64::consts::PI / 6.0 + 0.1) {
         for velocity_factor in [|factor: f64| 1.0 / factor, |_| 1.0] {
-            // the error of ΔU(t+½) by both ends is dt²/8 of its second derivative, 4 ln μ times some coupling at most here;
-            // each of the other roundings of second order is less
+            // the mean of both ends errs in ΔU(t+½) by dt²/8 of its second derivative, here at most 4 ln μ times the
+            // coupling;
+            // every other error of second order is smaller
             let of = |timestep: f64, change: f64| work_error(timestep, change, velocity_factor, phase).abs();
             assert!(of(0.1, 1e-5) < 0.02 && of(0.01, 1e-5) < 2e-4, "at {phase}: {}", of(0.1, 1e-5));
-            // e^x and its square by trapezoids: 4/3 ln² μ of an energy of a half each at most
+            // the trapezoidal rule for e^x and its square: an error of at most 4/3 ln² μ for energies of one half
+            // each
             assert!(of(1e-4, 1e-2) < 2e-4, "at {phase}: {}", of(1e-4, 1e-2));
         }
     }
@@ -224,7 +227,7 @@ fn weak_coupling_in_closed_form() {
     let barostat = Barostat { kind: BarostatKind::Berendsen, coupling_time: 2.0, ..gas.barostat };
     let scaling = barostat.scaling(TEMPERATURE, (0.0, 0.02), (1, 1));
     let factors = scaling.factors(vec3(2.0 * PRESSURE, 0.0, 4.0 * PRESSURE), &gas.cell).unwrap();
-    // of x and y counts the mean, and of each length a third
+    // x and y are scaled by their mean pressure, and each length has a third of the compressibility
     assert_eq!((factors.lengths.x, factors.lengths.y), (1.0, 1.0));
     assert!((factors.lengths.z - (1.0 + 0.01 / 3.0 * 3.0)).abs() < 1e-12, "{}", factors.lengths.z);
     assert_eq!(factors.velocities, Vec3::splat(1.0));

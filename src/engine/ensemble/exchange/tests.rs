@@ -12,7 +12,7 @@ fn at(temperature: f64) -> Conditions {
     Conditions { temperature, pressure: None }
 }
 
-/// Of one Hamiltonian.
+/// Offer of a replica whose states have the same Hamiltonian.
 fn offer(energy: f64, volume: f64) -> Offer {
     Offer { own: energy, other: energy, volume }
 }
@@ -28,14 +28,14 @@ fn neighbours_alternate() {
     assert_eq!([0, 5, 10, 15, 20].map(|step| exchange.attempt_at(step)), [None, None, Some(1), None, Some(2)]);
 }
 
-/// The criteria as the papers write them, with numbers that are put in by hand.
+/// Compares probabilities with the formulas of the papers, for given numbers.
 #[test]
 fn probabilities_are_those_of_the_papers() {
     let [t1, t2] = [300.0, 330.0];
     let [b1, b2] = [t1, t2].map(|t| 1.0 / (BOLTZMANN * t));
     let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
     let probability = |exchange: &Exchange, offers: [Offer; 2]| {
-        // which replica is where must not matter: replica 1 is in state 0
+        // the order of replicas must not matter: replica 1 is in state 0
         let decided = exchange.decide(1, &[1, 0], &[offers[1], offers[0]]);
         assert_eq!(decided.probabilities.len(), 1);
         decided.probabilities[0].unwrap()
@@ -57,8 +57,8 @@ fn probabilities_are_those_of_the_papers() {
     near(probability(&hamiltonians, [a, b]), (-b1 * (-48.0 + -45.5 + 50.0 + 47.0)).exp());
 }
 
-/// Replicas that draw energies anew between attempts, as n harmonic degrees of freedom have them: Gamma(n/2) kT. Each state must
-/// keep its distribution, and the pairs of neighbours are swapped as often as the integral over both distributions says.
+/// Replicas draw new energies of n harmonic degrees of freedom between attempts: Gamma(n/2) kT. Each state must keep
+/// its distribution, and the acceptance of neighbours must be the integral over both distributions.
 #[test]
 fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
     let (temperatures, shape, attempts) = ([300.0, 360.0, 430.0], 4.0, 40_000u64);
@@ -98,7 +98,7 @@ fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
     let samples = attempts as f64;
     for [first, second] in moments {
         let (mean, variance) = (first / samples, second / samples - (first / samples).powi(2));
-        // of independent samples of Gamma(a): variance a, and that of the variance 2 a² + 6 a
+        // for independent samples of Gamma(a): their variance is a, and the variance of squared deviations 2 a² + 6 a
         assert!((mean - shape).abs() < STANDARD_ERRORS * (shape / samples).sqrt(), "mean {mean}");
         let error = ((2.0 * shape * shape + 6.0 * shape) / samples).sqrt();
         assert!((variance - shape).abs() < STANDARD_ERRORS * error, "variance {variance}");
@@ -107,7 +107,7 @@ fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
 
 /// ∫∫ p₁(U₁) p₂(U₂) min(1, exp((β₁−β₂)(U₁−U₂))) of two Gamma distributions, by the rectangle rule.
 fn mean_probability(low: f64, high: f64, shape: f64) -> f64 {
-    // in units of the lower kT; the distributions have ended at 60
+    // in units of the lower kT; both distributions are negligible beyond 60
     let (ratio, steps, end) = (low / high, 1500, 60.0);
     let width = end / f64::from(steps);
     let density = |beta: f64| -> Vec<(f64, f64)> {
@@ -139,10 +139,10 @@ fn velocities_are_scaled_and_the_work_is_booked() {
     let masses = [2.0, 3.0];
     scale_velocities(&mut state, &masses, 1.5, 1);
     assert_eq!(state.velocities[1], vec3(0.0, -3.0, 0.0));
-    // K was 7
+    // the kinetic energy was 7 kJ/mol
     assert_eq!(state.coupling.thermostat_work, 1.25 * 7.0);
     assert_eq!(state.coupling.pending_rescaling, [1.0 - 1.0 / 1.5]);
-    // as one factor of both
+    // another factor at once gives the same as one factor of both
     scale_velocities(&mut state, &masses, 0.8, 1);
     let both: f64 = 1.5 * 0.8;
     assert!((state.coupling.thermostat_work - (both * both - 1.0) * 7.0).abs() < 1e-14);

@@ -4,13 +4,13 @@ use crate::ensemble::schedule::Schedule;
 use crate::units::BOLTZMANN;
 
 const TEMPERATURE: f64 = 300.0;
-/// kJ/mol/nm³
+/// Pressure, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 const MOLECULES: usize = 50;
 /// Standard errors allowed; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 const TRIALS: u64 = 400_000;
-/// Trials of which means are independent: volumes are forgotten within some tens.
+/// Number of moves after which block means are independent. The volume decorrelates within some tens of moves.
 const BLOCK: usize = 1000;
 
 fn barostat(coupling: PressureCoupling, free: [bool; 3], surface_tension: f64) -> Barostat {
@@ -29,8 +29,8 @@ fn edge(molecules: usize) -> f64 {
     (molecules as f64 * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt()
 }
 
-/// Edges of an ideal gas after each trial that adapts nothing (three extents have a third of the trials each), and the trial
-/// moves.
+/// Edges of an ideal gas after each move with constant Δ (each of three extents has a third of the moves), and the
+/// counters of the moves.
 fn ideal_gas(barostat: &Barostat, molecules: usize) -> (Vec<[f64; 3]>, [TrialMoves; 3]) {
     let (mut cell, mut moves) = (PeriodicCell::orthorhombic([edge(molecules); 3]), [TrialMoves::default(); 3]);
     let mut step = |step| {
@@ -48,7 +48,7 @@ fn ideal_gas(barostat: &Barostat, molecules: usize) -> (Vec<[f64; 3]>, [TrialMov
     (edges, moves)
 }
 
-/// Mean over blocks of a quantity less what it should be, in standard errors.
+/// Block mean of a quantity minus its expected value, in standard errors.
 fn off(values: impl Iterator<Item = f64>, expected: f64) -> f64 {
     let values: Vec<f64> = values.collect();
     let blocks: Vec<f64> = values.chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
@@ -58,7 +58,8 @@ fn off(values: impl Iterator<Item = f64>, expected: f64) -> f64 {
     (mean - expected) / variance.sqrt()
 }
 
-/// Values have the distribution Γ(N+1), of mean and variance N+1; one wrong by five percent would be seen.
+/// Tests that values have the distribution Γ(N+1), with mean and variance N+1. The test would detect an error of five
+/// percent.
 fn assert_gamma(values: &[f64], what: &str) {
     let shape = MOLECULES as f64 + 1.0;
     let mean = off(values.iter().copied(), shape);
@@ -77,7 +78,8 @@ fn volume_follows_the_ensemble() {
         assert_gamma(&volumes, &format!("{coupling:?}"));
         for (directions, moves) in coupling.extents().iter().zip(&moves) {
             let share = moves.accepted as f64 / moves.tried as f64;
-            // one direction may not change by what would be accepted in half of the trials: the gas has few molecules
+            // a single direction is limited to less than the change with an acceptance of one half, since the gas has
+            // few molecules
             let most = directions.len() as f64 * (1.0 + LARGEST_CHANGE).ln();
             let as_wanted = (0.3..0.7).contains(&share) || (moves.largest > 0.9 * most && share > 0.5);
             assert!(as_wanted, "{share} accepted along {directions:?}, {}", moves.largest);
@@ -91,17 +93,17 @@ fn volume_follows_the_ensemble() {
 
 #[test]
 fn the_shape_of_a_fluid_diffuses_as_estimated() {
-    // enough molecules that no change is limited
+    // so many molecules that no change is limited
     const MANY: usize = 5000;
     for coupling in [PressureCoupling::SemiIsotropic, PressureCoupling::Anisotropic] {
         let barostat = barostat(coupling, [true; 3], 0.0);
         let (edges, _) = ideal_gas(&barostat, MANY);
-        // a trial in a step of 1 ps
+        // a move in every step of 1 ps
         let expected = barostat.shape_diffusion(TEMPERATURE, edge(MANY).powi(3), 1.0).unwrap();
         let shapes: Vec<f64> = edges.iter().step_by(BLOCK).map(|[x, _, z]| (x / z).ln()).collect();
         let squares = shapes.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>();
         let found = squares / ((shapes.len() - 1) * BLOCK) as f64;
-        // 400 squares: 7 %, and as much for what the estimate leaves out
+        // 400 squares have an error of 7 %, and the estimate an error of the same size
         assert!((found / expected - 1.0).abs() < STANDARD_ERRORS * 0.07, "{coupling:?}: {found} for {expected}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::system::{Constraints, System, VirtualSite};
 use std::collections::BTreeMap;
 
-/// Charges are binned to this many e; a class has the mean charge of its atoms.
+/// Bin width of charges, e. A class has the mean charge of its atoms.
 const CHARGE_BIN: f64 = 0.1;
 
 /// Atoms with the same motion and the same interactions.
@@ -19,15 +19,15 @@ pub(super) struct Class {
 /// Free flight of a point of the given mass, or of a rigid group with rotation about its centre.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Motion {
-    /// amu; of the group for atoms held by constraints
+    /// translating mass, amu: the mass of the group for atoms with constraints
     pub translating: f64,
-    /// amu and nm: own mass and distance to the partner, for atoms held by constraints
+    /// mass of the atom (amu) and its distance from the centre of rotation (nm); only for atoms with constraints
     pub rotating: Option<(f64, f64)>,
 }
 
 impl Motion {
-    /// Variance of the displacement along one direction after `time` (nm²). The rotating part tends to that of
-    /// two independent points on a sphere, 2 r²/3, and starts as free flight in two of three directions.
+    /// Variance of the displacement along one direction after `time` (nm²). The rotating part starts as free flight
+    /// in two of three directions, and tends to the variance of two independent points on a sphere, 2 r²/3.
     pub(super) fn variance(&self, kt: f64, time: f64) -> f64 {
         let free = kt * time * time / self.translating;
         let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
@@ -37,7 +37,7 @@ impl Motion {
         free + rotation
     }
 
-    /// Motions with equal keys are merged.
+    /// Key by which equal motions are merged.
     fn key(&self) -> (u64, u64) {
         let rotating = self.rotating.unwrap_or((0.0, 0.0));
         let turning = (rotating.0 * 10.0).round() as u64 * 1000 + (rotating.1 * 200.0).round() as u64;
@@ -49,13 +49,13 @@ impl Motion {
 #[derive(Clone)]
 pub(super) struct Pairs {
     pub motions: [Motion; 2],
-    /// of C6 in kJ/mol nm⁶, C12 in kJ/mol nm¹² and C4 in kJ/mol nm⁴
+    /// sums of C6 in kJ/mol nm⁶, C12 in kJ/mol nm¹² and C4 in kJ/mol nm⁴
     pub lj: [f64; 3],
-    /// of the magnitudes of products of charges, e²
+    /// sum of the magnitudes of products of charges, e²
     pub charges: f64,
 }
 
-/// All pairs by their motions.
+/// Sums over all pairs, sorted by their motions.
 pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
     let mut found = BTreeMap::new();
     for (index, a) in classes.iter().enumerate() {
@@ -88,8 +88,8 @@ pub(super) fn classes(system: &System) -> Vec<Class> {
     found.into_values().collect()
 }
 
-/// The motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is an average of atoms
-/// moves as if these flew independently, 1/m = Σ w²/m.
+/// The motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is an average of
+/// atoms moves as if the atoms flew independently, 1/m = Σ w²/m.
 pub(super) fn motions(system: &System) -> Vec<Motion> {
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
     let mut motions: Vec<Motion> =
@@ -107,14 +107,14 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
     }
     for bond in bonds {
         let [i, j] = bond.atoms;
-        // ends of similar mass: free flight is the conservative estimate
+        // for ends of similar mass free flight is the conservative estimate
         if mass(i) < 0.5 * mass(j) {
             hold(i, j, bond.length);
         } else if mass(j) < 0.5 * mass(i) {
             hold(j, i, bond.length);
         }
     }
-    // of a site, that with which it moves
+    // for a virtual site, the mass with which it moves
     let mut masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     for VirtualSite { site, construction } in &system.topology.virtual_sites {
         let (site, mass) = (*site as usize, |atom: u32| masses[atom as usize]);
@@ -124,7 +124,7 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
                     atoms.iter().zip(weights).map(|(&atom, weight)| weight * weight / mass(atom)).sum::<f64>();
                 (Motion { translating: 1.0 / inverse, rotating: None }, 1.0 / inverse)
             }
-            // as the lightest of its atoms
+            // other sites move like the lightest of their atoms
             None => {
                 let lightest = construction.atoms().iter().min_by(|&&a, &&b| mass(a).total_cmp(&mass(b)));
                 lightest.map_or((motions[site], 0.0), |&atom| (motions[atom as usize], mass(atom)))

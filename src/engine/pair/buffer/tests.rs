@@ -1,4 +1,4 @@
-//! The error estimate against measured errors: water whose atoms are displaced by normal deviates.
+//! Compares the error estimate with measured errors, for water whose atoms are displaced by normal deviates.
 
 use super::motion::{Motion, motions};
 use super::*;
@@ -20,7 +20,7 @@ use crate::vec3::Vec3;
 
 #[test]
 fn moments_are_those_of_the_normal_distribution() {
-    // straight numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
+    // numerical integration of (y − b)₊ⁿ⁺¹/(n + 1)! over the density
     let (buffer, sigma) = (0.03, 0.05);
     let steps = 400_000;
     let mut integrals = [0.0; 5];
@@ -46,12 +46,13 @@ fn rotation_saturates() {
     assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
 }
 
-/// The effective reach describes a body that is not a sphere: radii of the volumes agree to this, in nm.
+/// Tolerance, nm. The effective reach describes a body that is not a sphere; radii of equal volume agree to this.
 const REACH: f64 = 0.004;
 
 #[test]
 fn single_atoms_reach_as_far_as_around_a_cube_of_a_block() {
-    // a cube of edge s for 32 atoms of a liquid, and all within r of it: s³ + 6 s² r + 3π s r² + 4/3 π r³
+    // volume of a cube of edge s for 32 atoms of a liquid and of all points within r of it: s³ + 6 s² r + 3π s r² +
+    // 4/3 π r³
     let s = (32f64 / 100.0).cbrt();
     for r in [0.9, 1.0, 1.1, 1.2] {
         let volume = s.powi(3) + 6.0 * s * s * r + 3.0 * PI * s * r * r + 4.0 / 3.0 * PI * r.powi(3);
@@ -68,7 +69,7 @@ fn off_and_model_differ_for_single_atoms_too() {
     let (off, model) = (estimate.conventional(TOLERANCE, None), estimate.schedules(TOLERANCE, None, largest)[0]);
     assert_eq!((off.rebuild, off.prune, off.outer), (20, 20, off.inner));
     assert!(estimate.cycles(&model) < estimate.cycles(&off), "{model:?}");
-    // a search makes the host wait: it costs more than on a CPU, so that list lifetimes are longer, with pruning
+    // a search makes the host wait and costs more than on a CPU, so that lists with pruning live longer
     let cpu = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).schedules(TOLERANCE, None, largest)[0];
     assert!(model.rebuild >= cpu.rebuild && model.prune < model.rebuild, "{model:?} {cpu:?}");
     for lists in [off, model] {
@@ -76,18 +77,18 @@ fn off_and_model_differ_for_single_atoms_too() {
     }
 }
 
-/// Oxygens of TIP3P: c6 in kJ/mol nm⁶, c12 in kJ/mol nm¹².
+/// Lennard-Jones parameters of TIP3P oxygens: c6 in kJ/mol nm⁶, c12 in kJ/mol nm¹².
 const OXYGENS: (f64, f64) = (2.49e-3, 2.435e-6);
 /// Charges of TIP3P: O, H, H in e.
 const CHARGES: [f64; 3] = [-0.834, 0.417, 0.417];
-/// Distance of O and H in nm, half the angle between two of them in rad.
+/// O–H distance in nm, and half of the H–O–H angle in rad.
 const WATER: (f64, f64) = (0.0957, 0.912);
 const TEMPERATURE: f64 = 300.0;
 const TIMESTEP: f64 = 0.002;
 const CUTOFF: f64 = 0.9;
 const ALPHA: f64 = 3.1;
 const MOLECULES: u32 = 500;
-/// Edge of the cubic cell in nm: 33.3 molecules per nm³.
+/// Edge of the cubic cell in nm, for 33.3 molecules per nm³.
 const EDGE: f64 = 2.467;
 
 /// Rigid water.
@@ -121,7 +122,7 @@ fn water(electrostatics: Electrostatics) -> System {
     }
 }
 
-/// Molecules at random places and in random directions: no structure beyond that of the molecule.
+/// Positions of molecules at random places in random directions, without any structure except the molecules'.
 fn places(random: &mut Stream) -> Vec<Vec3> {
     let mut positions = vec![];
     for _ in 0..MOLECULES {
@@ -136,7 +137,7 @@ fn places(random: &mut Stream) -> Vec<Vec3> {
     positions
 }
 
-/// Which pairs the outer and the inner list of a radius hold, at [i][j] and [j][i], and lists on a GPU.
+/// Pairs held by the outer list, the inner list, and a list on a GPU with the same radius, at [i][j] and [j][i].
 fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> [Vec<Vec<bool>>; 3] {
     let atoms = positions.len();
     let (mut grid, mut list) = (Grid::default(), PairList::default());
@@ -174,14 +175,15 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
 
 /// Atoms of a block on a GPU.
 const GPU_BLOCK: usize = 32;
-/// Pairs further beyond the radius are ignored, nm.
+/// Distance beyond the radius, nm, from which pairs are ignored.
 const LOOK_BEYOND: f64 = 0.3;
 
-/// Note the pairs of a GPU's list: of two blocks, the first if their numbers differ by an odd number, else the second,
-/// lists those atoms of the other that are within the radius of any of its own (`lists` in `kernels/list.cu`).
+/// Marks the pairs of a GPU's list. Of two blocks, the first if their numbers differ by an odd number, else the
+/// second, lists those atoms of the other block that are within the radius of any of its own atoms (`lists` in
+/// `kernels/list.cu`).
 fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
     let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
-    // the order does not depend on the end of the potential, and a GPU refuses switches
+    // the order does not depend on the Lennard-Jones modifier, and a GPU refuses switches
     let mut truncated = system.clone();
     truncated.settings.lj_modifier = LjModifier::PotentialShift;
     let order: Vec<usize> = sorted_on_device(&truncated, &state).into_iter().map(|atom| atom as usize).collect();
@@ -195,7 +197,7 @@ fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius:
             let odd = (blocks[1] - blocks[0]) % 2 == 1;
             let (block, from, d) = if odd { (blocks[0], i, d) } else { (blocks[1], j, -d) };
             let members = &order[block * GPU_BLOCK..order.len().min((block + 1) * GPU_BLOCK)];
-            // the other atom in the image next to this one; atoms of a block are where they were sorted
+            // the other atom, in the image next to this one; atoms of a block are where they were sorted
             let place = |atom: usize| cell.wrap(positions[atom]).0;
             let other = place(from) + d;
             let near = members.iter().any(|&atom| (place(atom) - other).norm_squared() < radius * radius);
@@ -205,7 +207,7 @@ fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius:
     }
 }
 
-/// Note the pairs of one chunk.
+/// Marks the pairs of one chunk.
 fn mark(grid: &Grid, chunk: &ListChunk, listed: &mut [Vec<bool>]) {
     for entry in &chunk.entries {
         let masked = &chunk.masked[entry.masked[0] as usize..entry.masked[1] as usize];
@@ -228,23 +230,23 @@ fn mark(grid: &Grid, chunk: &ListChunk, listed: &mut [Vec<bool>]) {
 
 const CONFIGURATIONS: u32 = 10;
 const DRAWS: u32 = 4;
-/// Displacements are considered up to this many standard deviations: 10⁻⁶ of them are larger.
+/// Maximum displacement in standard deviations. A fraction of 10⁻⁶ is larger.
 const TAIL: f64 = 5.0;
-/// Standard errors by which the estimate may fall short; the seed is fixed, so this cannot flicker.
+/// Standard errors by which the estimate may fall short. The seed is fixed, so that the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 3.0;
 
 /// Energy of pairs that are not listed and come within the cutoff.
 #[derive(Clone, Copy, Default)]
 struct Gained {
     lj: f64,
-    /// by the number of hydrogens in the pair, since charges are of one sign within a kind
+    /// Coulomb energy by the number of hydrogens in the pair, since all such pairs have charges of one sign
     coulomb: [f64; 3],
-    /// of Lennard-Jones pairs
+    /// virial of Lennard-Jones pairs
     virial: f64,
 }
 
 impl Gained {
-    /// Per atom and time, in kJ/mol/ps, as the estimate counts it.
+    /// Drift per atom, in kJ/mol/ps, defined as in the estimate.
     fn drift(&self, time: f64) -> f64 {
         let energy = self.coulomb.iter().fold(self.lj.abs(), |sum, e| sum + e.abs());
         energy / f64::from(DRAWS) / f64::from(3 * MOLECULES) / time
@@ -256,8 +258,8 @@ impl Gained {
     }
 }
 
-/// One configuration: what is missed with all pairs inside the radius listed, by the outer and by the inner list, and on a
-/// GPU.
+/// Missed energies for one configuration: with all pairs within the radius listed, with the outer list, with the
+/// inner list, and with the list of a GPU.
 fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [Gained; 4] {
     let cell = PeriodicCell::orthorhombic([EDGE; 3]);
     // f/r and energy
@@ -292,7 +294,7 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
             if r < CUTOFF {
                 let hydrogens = usize::from(i % 3 > 0) + usize::from(j % 3 > 0);
                 let energy_lj = if hydrogens == 0 { lj(r) - at_cutoff.0 } else { 0.0 };
-                // r F
+                // the virial r F
                 let virial = if hydrogens == 0 { r * r * lj_pair(r).0 } else { 0.0 };
                 let energy_coulomb = CHARGES[i % 3] * CHARGES[j % 3] * (coulomb(r) - at_cutoff.1);
                 let missing = [true, !listed[0][i][j], !listed[1][i][j], !listed[2][i][j]];
@@ -315,21 +317,21 @@ fn statistics(samples: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// By how much the estimate may exceed what is measured. It counts pairs in a shell at radius + σ, and lets them move
-/// along the line between them only. Moving by σ in the two other directions adds σ²/r to a distance, and what is
-/// missed falls off with the buffer as J₀/J₁ ≤ (2 + b/σ)/σ.
+/// Factor by which the estimate may exceed the measured error. The estimate counts pairs in a shell at radius + σ,
+/// and lets them move along the line between them only. Moving by σ in the two other directions adds σ²/r to a
+/// distance, and the missed energy decreases with the buffer as J₀/J₁ ≤ (2 + b/σ)/σ.
 fn excess(radius: f64, sigma: f64) -> f64 {
     (1.0 + sigma / radius).powi(2) * ((radius - CUTOFF + 2.0 * sigma) / CUTOFF).exp()
 }
 
-/// By how much the estimate for lists of groups may exceed what is measured, beyond [`excess`]: the part of pairs that
-/// is missing is a straight line through what was measured up to half a block, which close to the radius lies higher.
+/// Additional factor for lists of groups, beyond [`excess`]. The fraction of missing pairs is a straight line fitted
+/// to measurements up to half a block, which is too high close to the radius.
 const GROUP_EXCESS: f64 = 1.15;
 
-/// Where a switch of the tests begins, nm.
+/// Distance at which the switch of the tests begins, nm.
 const SWITCH: f64 = 0.7;
-/// By how much the estimate may exceed what is measured where interactions are switched off: the missing next order, at
-/// most a fifth for oxygens, which move by 0.02 nm.
+/// Additional factor for switched interactions: the neglected next order, at most a fifth for oxygens, which move by
+/// 0.02 nm.
 const NEXT_ORDER: f64 = 1.2;
 
 #[test]
@@ -356,7 +358,8 @@ fn missed_pairs_cost_what_is_estimated() {
             .map(|index| missed(system, radius, &sigma, &mut Stream::new(1, Purpose::Test, 0, index)))
             .collect();
         let measured = |kind: usize| statistics(&samples.iter().map(|s| s[kind].drift(time)).collect::<Vec<_>>());
-        // where no pair was missed: that of one pair of oxygens, three of which are seen in 95 of 100 tests
+        // if no pair was missed, the energy of one pair of oxygens; of three expected pairs at least one is seen in
+        // 95 of 100 tests
         let one_pair = 6.0 * OXYGENS.0 / CUTOFF.powi(6) / f64::from(CONFIGURATIONS * DRAWS);
         let virial = |kind: usize| match statistics(&samples.iter().map(|s| s[kind].virial()).collect::<Vec<_>>()) {
             (0.0, _) => (0.0, one_pair),
@@ -382,10 +385,10 @@ fn missed_pairs_cost_what_is_estimated() {
     }
 }
 
-/// 0.005 kJ/mol/ps per atom and 0.5 bar.
+/// Tolerances: 0.005 kJ/mol/ps per atom and 0.5 bar.
 const TOLERANCE: ListErrors = ListErrors { drift: 0.005, pressure: 0.5 * BAR };
 
-/// Both lists stay within their error budgets.
+/// Asserts that both lists stay within their error budgets.
 fn assert_within(
     estimate: &BufferEstimate,
     lists: &ListSchedule,

@@ -5,7 +5,7 @@ use crate::system::System;
 use crate::team::Team;
 use crate::testing::Sample;
 
-/// What a factor for these atoms makes of the energies of a test system (kJ/mol), in double precision, with and without.
+/// Energies of a test system (kJ/mol) in double precision, before and after scaling these atoms by a factor.
 fn energies(name: &str, select: &str, factor: f64) -> [Energies; 2] {
     let sample = Sample::load(name);
     let mut scaled = sample.system.clone();
@@ -48,7 +48,8 @@ fn a_molecule_by_itself_is_scaled_but_for_bonds_and_angles() {
     }
 }
 
-/// U(λ) = λ A + √λ B + C: three factors tell the parts, which any other must fit. C is what is left of the solvent.
+/// U(λ) = λ A + √λ B + C: three factors determine the parts, and a fourth factor must agree. C is the energy inside
+/// the solvent.
 #[test]
 fn energy_with_the_rest_goes_by_the_root() {
     let of = |factor: f64| {
@@ -85,7 +86,7 @@ fn torsions_across_the_border_are_scaled_by_their_ends() {
         seen[ends] |= before.force_constant != 0.0;
     }
     assert_eq!(seen, [true; 3]);
-    // the rule of the force field is still seen
+    // the combination rule of the force field is still recognised
     assert_eq!(nonbonded.rule(), sample.system.nonbonded.rule());
     assert!(nonbonded.types > sample.system.nonbonded.types);
     let wrong = ScaledSolute { select: "resname NONE".to_owned(), factor: 0.5 };
