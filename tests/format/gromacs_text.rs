@@ -182,32 +182,6 @@ fn a_topology_means_what_it_says() {
 }
 
 #[test]
-fn lines_that_replace_other_parameters_are_listed() {
-    assert!(good(TOP, &[]).replaced.is_empty());
-    /// The line `part` of the text is listed, and no other.
-    #[track_caller]
-    fn listed(text: &str, part: &str) {
-        let line = text.lines().zip(1..).filter(|(line, _)| *line == part).last().unwrap().1;
-        let found = good(text, &[]).replaced;
-        assert!(found.len() == 1 && found[0].ends_with(&format!("a.top:{line}")), "{found:?}, line {line}");
-    }
-    for (old, row) in [
-        ("CT CT 1 bond_ca", "CT CT 1 0.16 2e5"),
-        ("CT CT 1 bond_ca", "CT CT 1 0.15 2.6e5"),
-        ("HW      1.008 0.0 A 0.0 0.0", "HW      1.009 0.0 A 0.0 0.0"),
-    ] {
-        let text = crate::literal::replaced(TOP, old, &format!("{old}\n{row}"));
-        listed(&text, row);
-    }
-    // the same again
-    let text = crate::literal::replaced(TOP, "CT CT 1 bond_ca", "CT CT 1 bond_ca\nCT CT 1 bond_ca");
-    assert!(good(&text, &[]).replaced.is_empty());
-    let pairs = "[ pairtypes ]\nCT CT 1 0.3 0.2\nCT CT 1 0.3 0.3\n[ bondtypes ]";
-    let text = crate::literal::replaced(TOP, "[ bondtypes ]", pairs);
-    listed(&text, "CT CT 1 0.3 0.3");
-}
-
-#[test]
 fn macros_switch_and_replace() {
     let flexible = good(TOP, &["FLEXIBLE"]);
     assert_eq!((flexible.constraints.len(), flexible.bonded.bonds.len(), flexible.bonded.angles.len()), (0, 7, 4));

@@ -7,6 +7,7 @@ use md::format::{read_coordinates, read_topology, read_topology_with};
 
 use crate::charmm::options;
 use crate::golden::Golden;
+use crate::gromacs_text;
 use crate::literal::{PRMTOP, file, replaced};
 
 /// The line of a text that holds `part`, from 1.
@@ -210,4 +211,30 @@ fn included_topologies_are_quoted_below_their_headings() {
     // rows without a heading of their own are read
     std::fs::write(folder.path().join("decoy"), "Ar 3\n").unwrap();
     assert_eq!(read_topology(&path).unwrap().topology.atoms.len(), 7);
+}
+
+#[test]
+fn lines_that_replace_other_parameters_are_listed() {
+    assert!(gromacs_text::good(gromacs_text::TOP, &[]).replaced.is_empty());
+    /// The line `part` of the text is listed, and no other.
+    #[track_caller]
+    fn listed(text: &str, part: &str) {
+        let line = text.lines().zip(1..).filter(|(line, _)| *line == part).last().unwrap().1;
+        let found = gromacs_text::good(text, &[]).replaced;
+        assert!(found.len() == 1 && found[0].ends_with(&format!("a.top:{line}")), "{found:?}, line {line}");
+    }
+    for (old, row) in [
+        ("CT CT 1 bond_ca", "CT CT 1 0.16 2e5"),
+        ("CT CT 1 bond_ca", "CT CT 1 0.15 2.6e5"),
+        ("HW      1.008 0.0 A 0.0 0.0", "HW      1.009 0.0 A 0.0 0.0"),
+    ] {
+        let text = crate::literal::replaced(gromacs_text::TOP, old, &format!("{old}\n{row}"));
+        listed(&text, row);
+    }
+    // the same again
+    let text = crate::literal::replaced(gromacs_text::TOP, "CT CT 1 bond_ca", "CT CT 1 bond_ca\nCT CT 1 bond_ca");
+    assert!(gromacs_text::good(&text, &[]).replaced.is_empty());
+    let pairs = "[ pairtypes ]\nCT CT 1 0.3 0.2\nCT CT 1 0.3 0.3\n[ bondtypes ]";
+    let text = crate::literal::replaced(gromacs_text::TOP, "[ bondtypes ]", pairs);
+    listed(&text, "CT CT 1 0.3 0.3");
 }

@@ -7,10 +7,9 @@
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
 //! with V shifted to zero at the cutoff and expanded there (the double integral of Páll & Hess 2013,
-//! 10.1016/j.cpc.2013.06.003, in closed form). The drift is this error per lifetime, summed over pairs of atom
-//! classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb terms are not allowed to cancel
-//! each other. A list holds cluster pairs and therefore most atom pairs just outside its radius, see
-//! [`ClusterCorrection`].
+//! 10.1016/j.cpc.2013.06.003, in closed form). The drift is this error per lifetime, summed over pairs of atom classes.
+//! Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb terms are not allowed to cancel each other. A
+//! list holds cluster pairs and therefore most atom pairs just outside its radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
 //! mean pressure is too high, while the drift may vanish. A pair that is u inside the cutoff misses r F = −r V′ at r
@@ -96,8 +95,7 @@ struct Costs {
     prune: f64,
     /// cost of searching one slot, relative to computing one slot of the inner list
     search: f64,
-    /// cost of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, relative to a slot within both
-    /// cutoffs
+    /// cost of a slot with Lennard-Jones interactions only, beyond the Coulomb cutoff, relative to one within both cutoffs
     far: f64,
     /// cost of a slot of the inner list with switched Lennard-Jones interactions, relative to one without a switch
     switched: f64,
@@ -115,8 +113,7 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, r
 /// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
 /// - `cycles`: instructions of a lane for a pair (53, or 57 if some pairs of a tile do not interact), one per clock;
-/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again for copying positions and two
-///   launches;
+/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again to copy positions and for two launches;
 /// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and
 ///   the round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
 /// - `far`: one branch computes both interactions;
@@ -137,8 +134,7 @@ const CONVENTIONAL_LIFETIME: u32 = 20;
 struct ErrorBudget {
     drift: f64,
     /// budget for the drift due to Lennard-Jones interactions alone. At the cutoff all of them attract, so that the
-    /// estimate equals the error. The estimate for charges is a sum of magnitudes, which nearly cancel in neutral
-    /// molecules
+    /// estimate equals the error. That for charges is a sum of magnitudes, which nearly cancel in neutral molecules
     lj: f64,
     pressure: f64,
 }
@@ -418,8 +414,7 @@ impl<'a> BufferEstimate<'a> {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
-        // pruning sorts blocks into those within the Coulomb cutoff plus buffer, and those only within the
-        // Lennard-Jones range
+        // pruning sorts blocks into those within the Coulomb cutoff plus buffer, and those in Lennard-Jones range only
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };
@@ -456,8 +451,7 @@ impl<'a> BufferEstimate<'a> {
 }
 
 /// Moments J₀ (nm) … J₄ (nm⁵) of a truncated normal distribution, J_n = σⁿ⁺¹ K_n₊₁. Higher moments follow from the
-/// recurrence of repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁ − z
-/// K_n.
+/// recurrence of repeated integrals of the error function (Abramowitz & Stegun, 7.2.5): (n + 1) K_n₊₁ = K_n₋₁ − z K_n.
 fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     let z = buffer / sigma;
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();

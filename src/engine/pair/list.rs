@@ -2,8 +2,7 @@
 //!
 //! Every unordered pair of atoms within the list radius is in exactly one entry: the i-cluster's block comes first in
 //! the order (zone, lattice image, block). In a domain only pairs of zones without a common bit are listed
-//! ([`super::region`]). Entries are kept in fixed chunks of consecutive blocks, so that the contents of a chunk never
-//! depend on the number of threads.
+//! ([`super::region`]). Entries are kept in chunks of consecutive blocks, the same for any number of threads.
 
 use super::exception::Marks;
 use super::exclusion::SymmetricExclusions;
@@ -162,8 +161,7 @@ pub struct SearchInput<'a> {
     pub has_lj: &'a [bool],
     /// exceptions from the combination rule, by cluster; empty without exceptions
     pub marks: &'a [Marks],
-    /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending; they are computed
-    /// elsewhere
+    /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending
     pub far_exclusions: &'a [[u32; 2]],
     /// distance (nm) beyond which an excluded pair is in a wrong lattice image
     pub exclusion_reach: f64,
@@ -248,8 +246,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Searches the blocks of a section. Without Coulomb interactions only blocks with Lennard-Jones interactions are
-    /// searched.
+    /// Searches the blocks of a section: without Coulomb interactions only those with Lennard-Jones interactions.
     #[inline(always)]
     fn search_section<S: Simd>(&mut self, (cluster, zone): (usize, usize), section: usize, coulomb: bool) {
         let grid = self.input.grid;
@@ -475,8 +472,7 @@ impl PairList {
         self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
     }
 
-    /// Panics unless the list belongs to the current sorting of the grid. Block numbers of another sorting may lie
-    /// outside its arrays.
+    /// Panics unless the list belongs to the current sorting of the grid, whose arrays its block numbers fit.
     pub fn assert_of(&self, grid: &Grid) {
         assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
     }

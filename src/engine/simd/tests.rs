@@ -412,8 +412,7 @@ fn equal_lanes_stay_what_they_are() {
     EDGES.into_iter().for_each(|x| Level::available().into_iter().for_each(|level| dispatch(level, Uniform(x))));
 }
 
-/// Transposes sixteen vectors as a whole, the first four in squares of four, and a quarter of them in double
-/// precision.
+/// Transposes sixteen vectors as a whole, the first four in squares of four, and a quarter of them in double precision.
 struct Turn([[f32; 16]; 16]);
 
 impl Kernel for Turn {

@@ -114,12 +114,11 @@ impl<'a> Coordinate<'_, 'a> {
 
     /// Returns the atom that defines the periodic images of the atoms in a group, if one is given.
     fn gather_around(&self, group: &str) -> Result<Option<String>, String> {
-        match self.draft.text(&format!("pull-group{group}-pbcatom")).trim() {
-            "" | "0" => Ok(None),
-            text => match text.parse::<u32>() {
-                Ok(number) => Ok(Some(format!("index {}", number - 1))),
-                Err(_) => Err(format!("md has no pbcatom {} of group {group}", shortened(text))),
-            },
+        let text = self.draft.text(&format!("pull-group{group}-pbcatom")).trim();
+        match text.parse::<u32>() {
+            Ok(number) => Ok(number.checked_sub(1).map(|index| format!("index {index}"))),
+            Err(_) if text.is_empty() => Ok(None),
+            Err(_) => Err(format!("md has no pbcatom {} of group {group}", shortened(text))),
         }
     }
 
