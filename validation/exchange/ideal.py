@@ -105,6 +105,15 @@ def write(folder, name, steps):
     (folder / f"{name}.toml").write_text(text)
 
 
+def exponent(case):
+    """n of p(V) ∝ Vⁿ exp(−PV/kT), the number of atoms that the pressure counts.
+
+    Velocity rescaling runs with the motion of the centre of mass removed. The pressure from kinetic energies, which stochastic
+    cell rescaling couples to, then lacks kT/V; a Monte Carlo move counts all atoms. The other thermostats remove no motion.
+    """
+    return ATOMS - 1 if "v-rescale_c-rescale" in case else ATOMS
+
+
 def mean_probability(low, high, shape):
     """Of two Gamma distributions with the rates `low` > `high`: how often neighbours swap."""
     points = 4000
@@ -139,7 +148,7 @@ def main():
             rates, shape, what = beta, 1.5 * ATOMS, "potential (kJ/mol)"
         else:
             pressure = [float(text.split()[0]) * BAR for text in lists["pressure"]]
-            rates, shape, what = beta * pressure, ATOMS + 1.0, "volume (nm^3)"
+            rates, shape, what = beta * pressure, exponent(name) + 1.0, "volume (nm^3)"
         for state, rate in enumerate(rates):
             found = column(out / f"state-{state + 1}" / "energies.csv", what) * rate
             for kind, values, expected in [

@@ -17,6 +17,9 @@
 //! exactly −2K of the motion inside the group, with the mean of both half steps. In groups that can bend (CH₃) only
 //! the averages are equal.
 //!
+//! If a run removes the motion of the centre of mass, K lacks ½ kT in each direction and P lacks kT/V, as in GROMACS: N
+//! groups then have the volumes of N − 1. Monte Carlo moves count all N.
+//!
 //! Scaling the velocities inside groups, too, would correlate K and V, since P has no part that responds to it. A
 //! pressure of another time than the scaled quantities would correlate K(t+½) and W(t): kinetic energy and virial are
 //! independent only at equal times.

@@ -72,7 +72,7 @@ pub(crate) fn allocate(context: &CudaContext, bytes: usize) -> Result<u64> {
     })
 }
 
-/// A GPU as a [`Core`](super::Core), with cuFFT and cuBLAS.
+/// A GPU as a [`Core`], with cuFFT and cuBLAS.
 pub struct CudaCore {
     stream: Arc<CudaStream>,
     blas: Blas,
