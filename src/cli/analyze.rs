@@ -40,7 +40,7 @@ struct Common {
     topology: Option<PathBuf>,
     /// Selection of atoms. Classes: all protein backbone nucleic water ion lipid hydrogen heavy. Properties with
     /// their values: name, resname, element, resid, index. Operators: and, or, not, parentheses. Molecules are made
-    /// whole; several molecules are placed at the shortest distances from each other
+    /// whole, and several molecules are gathered along the shortest distances between them
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
     /// Use positions in the periodic images that the file stores: do not make molecules whole or bring them together

@@ -46,7 +46,7 @@ pub(super) struct Convert {
     /// Convert only this frame, counted from 0
     #[arg(long, value_name = "N", conflicts_with_all = ["stride", "begin", "end", "unwrap"])]
     frame: Option<usize>,
-    /// Make molecules whole and put them into the cell, as md writes them; default: positions as stored
+    /// Make molecules whole and put them into the cell, as md writes them; default: molecules stay as they are
     #[arg(long)]
     whole: bool,
     /// Make molecules whole and remove their jumps across the cell, for diffusion coefficients

@@ -28,7 +28,7 @@ pub(super) struct Energy {
     /// Write energies, virial, PME parameters and cell to this file (JSON)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 with shape [N,3]
+    /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 with the shape [N,3]
     #[arg(long, value_name = "FILE.npy")]
     forces: Option<PathBuf>,
     /// Add the restraints of this stage, as if the stage began at the coordinates

@@ -86,8 +86,7 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
     Err(problem.help("give the output.directory of a run that has finished").into())
 }
 
-/// Describes what was not translated, in two lists: settings that are not carried over, and settings without an
-/// equivalent to carry over.
+/// Describes in two lists the settings that differ in the result, and the settings that need no counterpart in it.
 fn report(remarks: &[Remark]) -> String {
     let list = |title: &str, differs: bool| {
         let lines = remarks.iter().filter(|remark| remark.differs == differs).map(Remark::describe);

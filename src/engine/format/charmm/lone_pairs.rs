@@ -1,8 +1,8 @@
 //! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, their hosts.
 //!
-//! The heading has two counts. Then follows a line for each site with its number of hosts, its index in the list
-//! below, a flag and three numbers (Å, degrees). Then follows the list: for each site its own atom number and those
-//! of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the reader of OpenMM the kinds are
+//! The heading has two counts. After it comes a line for each site, with its number of hosts, its index in the list
+//! below, a flag and three numbers (Å, degrees). The list comes last, and gives for each site its own atom number and
+//! those of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the reader of OpenMM the kinds are
 //!
 //! - colinear, two hosts: at the distance from the first, away from the second (`COLI`);
 //! - relative, three hosts, distance above zero: at distance, angle and dihedral from the first, second and third
