@@ -230,8 +230,8 @@ fn constraints_leave_out_the_energy_of_fixed_bonds() {
     assert_eq!(bond(&["--constraints"]), 0.0);
 }
 
-/// A rigid water with 0.09572 nm and 104.52 degrees, in which one O-H distance is stretched to 0.1 nm: by 0.1/0.09572
-/// - 1 = 4.47 %. The distance of its hydrogens changes by 2 %.
+/// A rigid water with 0.09572 nm and 104.52 degrees, in which one O-H distance is stretched to 0.1 nm. The stretch is
+/// 0.1/0.09572 − 1 = 4.47 %, and the distance of the hydrogens changes by 2 %.
 #[test]
 fn energy_says_that_a_rigid_water_is_not_rigid() {
     let folder = tempfile::tempdir().unwrap();

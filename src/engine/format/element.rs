@@ -177,8 +177,8 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
 /// The first rule that matches decides:
 /// 1. An element whose symbol begins the name and whose weight is the mass. `CA` of 12 amu is carbon, and `CA` of 40
 ///    amu calcium.
-/// 2. A united carbon with the mass of CHₙ, n = 1 to 4. The tolerance is [`MASS_TOLERANCE`] if the name begins with
-///    C, and [`UNITED_TOLERANCE`] otherwise.
+/// 2. A united carbon with the mass of CHₙ, n = 1 to 4. The tolerance is `MASS_TOLERANCE` if the name begins with
+///    C, and `UNITED_TOLERANCE` otherwise.
 /// 3. An atom with repartitioned mass whose name begins with H, C, N, O, P or S.
 /// 4. An element whose weight is the mass.
 pub fn guess(name: Name, mass: f64) -> u8 {
