@@ -1,6 +1,8 @@
-//! Names the source revision for the program, as `MD_REVISION`: what `MD_COMMIT` in the environment says, or git of the checkout
-//! that is built, or nothing; and as `MD_VERSION` the version with it. Tests and what they start inherit both variables, so that
-//! neither may be one that this script reads: a build by a test would do everything again.
+//! Build script that sets the source revision `MD_REVISION` and the version with the revision, `MD_VERSION`.
+//!
+//! The revision is the value of `MD_COMMIT` in the environment, or else the git commit of the checkout that is built,
+//! or else empty. Tests and the programs they start inherit `MD_REVISION` and `MD_VERSION`. This script must
+//! therefore read neither of them: a build started by a test would rebuild everything.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,10 +17,10 @@ fn main() {
     println!("cargo::rustc-env=MD_VERSION={shown}");
 }
 
-/// What is checked out, where this package is a checkout of its own and not a part of somebody else's.
+/// Returns the commit that is checked out. `None` if this package is only a part of another checkout.
 fn revision() -> Option<String> {
     git(&["rev-parse", "--show-prefix"]).filter(String::is_empty)?;
-    // every commit and checkout adds a line
+    // every commit and checkout adds a line to this log
     let log = Path::new(&git(&["rev-parse", "--absolute-git-dir"])?).join("logs/HEAD");
     if log.exists() {
         println!("cargo::rerun-if-changed={}", log.display());

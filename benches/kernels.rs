@@ -1,12 +1,13 @@
-//! Is a kernel slower? Each phase of a step by itself, on one thread, for every instruction set of this processor.
+//! Benchmarks of the kernels: each phase of a step separately, on one thread, for every instruction set of this
+//! processor.
 //!
-//!     cargo bench                      all of it, some minutes
+//!     cargo bench                      all benchmarks, some minutes
 //!     cargo bench -- avx512            one instruction set
 //!     cargo bench -- 'pairs|spread'    some phases
 //!
-//! Times are those of a thousand units, so that what reads 7.1 µs is 7.1 ns per unit: sixteen slots of the pair kernel,
-//! an atom, a term, a water. Phases are timed inside whole steps from the same state, with the caches as steps leave
-//! them; the Fourier transform stands alone, and its time is that of a call.
+//! Reported times are for a thousand units, so 7.1 µs means 7.1 ns per unit. A unit is sixteen slots of the pair
+//! kernel, an atom, a term, or a water. Phases are timed within whole steps from the same state, with the caches as
+//! steps leave them. The Fourier transform is timed separately, and its time is that of one call.
 
 #![allow(missing_docs, reason = "criterion's macros make public functions without words")]
 #![allow(clippy::expect_used, reason = "a benchmark without its system has nothing to say")]
@@ -22,7 +23,7 @@ use md::run::schedule;
 use md::simd::Level;
 use md::team::Team;
 
-/// Units that a reported time is of.
+/// Number of units in a reported time.
 const UNITS: f64 = 1000.0;
 
 fn system(name: &str) -> Prepared {
@@ -31,7 +32,7 @@ fn system(name: &str) -> Prepared {
     case.prepare(&[inputs], &[]).expect("its files are part of the project")
 }
 
-/// A backend on one thread that can do the same step again and again.
+/// A backend on one thread that can repeat the same step.
 struct Steps<'a> {
     prepared: &'a Prepared,
     backend: Host<Cpu>,
@@ -49,7 +50,7 @@ impl<'a> Steps<'a> {
         Steps { prepared, backend }
     }
 
-    /// Seconds of a phase in so many runs of `work`.
+    /// Returns the seconds that a phase takes in `runs` runs of `work`.
     fn seconds(&mut self, runs: u64, phase: fn(&Phases) -> f64, work: fn(&mut Self)) -> f64 {
         let before = phase(&self.backend.phases().expect("times"));
         (0..runs).for_each(|_| work(self));
@@ -60,7 +61,7 @@ impl<'a> Steps<'a> {
         self.backend.forces(Workload::default()).expect("finite forces");
     }
 
-    /// Forces and a step; back to the start, so that the lists stay good.
+    /// Resets the state, so that the pair lists stay valid, computes forces and integrates one step.
     fn step(&mut self) {
         self.backend.upload(&self.prepared.state).expect("a state of that system");
         self.forces();
@@ -69,7 +70,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// One phase of one system at every instruction set; `units` counts what it works on.
+/// Benchmarks one phase of one system at every instruction set. `units` counts the units of the phase.
 fn phase(
     criterion: &mut Criterion,
     (name, prepared): (&str, &Prepared),

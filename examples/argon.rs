@@ -1,4 +1,5 @@
-//! Liquid argon, built in code: 864 atoms as in A. Rahman, Phys. Rev. 136, A405 (1964), minimised, melted and simulated.
+//! Simulates liquid argon, built in code: 864 atoms as in A. Rahman, Phys. Rev. 136, A405 (1964), minimised, melted
+//! and simulated.
 //!
 //!     cargo run --release --example argon
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -11,9 +12,10 @@ use md::system::{LennardJones, System};
 use md::units::BOLTZMANN;
 use md::vec3::vec3;
 
-/// K.
+/// Temperature in K.
 const TEMPERATURE: f64 = 94.4;
-/// Unit cells of the face-centred cubic lattice along each edge, and their edge in nm: 1.374 g/cm³.
+/// Number of unit cells of the face-centred cubic lattice along each edge, and edge of a unit cell in nm: 1.374
+/// g/cm³.
 const CELLS: i32 = 6;
 const EDGE: f64 = 0.57802;
 
@@ -41,7 +43,7 @@ fn main() -> md::error::Result<()> {
     let lattice = engine.minimize(&plan, &system, &Minimize::default(), &mut state)?;
     println!("lattice energy {:.3} kJ/mol per atom", lattice.energy() / atoms);
 
-    // twice the temperature melts the lattice, whose kinetic energy halves as it takes up potential energy
+    // Twice the temperature melts the lattice. Its kinetic energy halves, because it turns into potential energy.
     let kind = ThermostatKind::VRescale;
     let thermostat = Some(Thermostat::new(kind, TEMPERATURE, 0.5, 10));
     let velocities = Velocities::Generate { temperature: 2.0 * TEMPERATURE };

@@ -1,4 +1,5 @@
-//! A custom reporter: writes the distance between two atoms every ten steps as a table, in addition to the usual output.
+//! A custom reporter, which writes the distance between two atoms every ten steps as a table, in addition to the
+//! usual output.
 //!
 //!     cargo run --release --example custom_reporter -- inputs/ala2-vacuum/input.toml OUTPUT-FOLDER 5 15
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -17,7 +18,7 @@ use md::observe::progress::Progress;
 use md::prepare::{ConstrainedTerms, Prepared};
 use md::run::{Engine, Job, Outcome, Quantities, Report, Reporter, Requests, RunInfo, StepInfo, load, run};
 
-/// Writes time (ps) and distance (nm) of two atoms, counted from 0, to `distance.txt`.
+/// Reporter that writes time (ps) and distance (nm) of two atoms, counted from 0, to `distance.txt`.
 struct Distance {
     atoms: [usize; 2],
     table: Option<BufWriter<File>>,
@@ -28,7 +29,7 @@ impl Reporter for Distance {
         "distance.txt"
     }
 
-    // only positions, every tenth step: no energies are computed for it
+    // requests only positions, every tenth step, so no energies are computed for this reporter
     fn wants(&self, step: &StepInfo) -> Quantities {
         Quantities { positions: step.stage_step.is_multiple_of(10), ..Quantities::default() }
     }

@@ -12,12 +12,12 @@ use md::system::{LennardJones, System};
 use md::units::BOLTZMANN;
 use md::vec3::{Vec3, vec3};
 
-/// K.
+/// Temperature in K.
 const TEMPERATURE: f64 = 300.0;
 /// Force constant k, kJ/mol/nm²: atoms are 0.5 nm from the centre on average, with a period of 5 ps.
 const TRAP: f64 = 60.0;
 
-/// Adds the forces −k r of the trap.
+/// Adds the forces −k r of the trap, and returns its energy.
 fn trap(_cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> External {
     let mut energy = 0.0;
     for (position, force) in positions.iter().zip(forces) {
@@ -27,7 +27,7 @@ fn trap(_cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -
     External { energy, ..External::default() }
 }
 
-/// Mean energy of the trap per atom, in kT.
+/// Returns the mean energy of the trap per atom, in kT.
 fn mean_energy() -> md::error::Result<f64> {
     let mut builder = System::builder();
     let lj_type = builder.lj_type("ideal", LennardJones::from_sigma_epsilon(0.34, 0.0));

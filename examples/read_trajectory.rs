@@ -1,4 +1,4 @@
-//! Reads a trajectory of any format frame by frame, and computes an observable of it.
+//! Reads a trajectory of any format frame by frame, and computes an observable.
 //!
 //!     cargo run --release --example read_trajectory -- out/trajectory.h5md
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -11,7 +11,7 @@ use md::observe::trajectory::{StoredFrame, open};
 use md::select::select;
 use md::vec3::Vec3;
 
-/// Time (ps) and mean position (nm) of the atoms of each frame. The file decides the format.
+/// Returns time (ps) and mean position (nm) of the atoms for each frame. The contents of the file decide its format.
 pub(crate) fn centres(path: &Path) -> Result<Vec<(f64, Vec3)>> {
     let mut trajectory = open(path)?;
     let mut frame = StoredFrame::default();
@@ -24,7 +24,7 @@ pub(crate) fn centres(path: &Path) -> Result<Vec<(f64, Vec3)>> {
     Ok(found)
 }
 
-/// An observable of the selected atoms; one pass over the frames serves any number of observables.
+/// Computes an observable of the selected atoms. One pass over the frames can serve any number of observables.
 pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>> {
     let mut trajectory = open(path)?;
     // H5MD has names, masses and bonds; for XTC and DCD read them with `md::format::read_topology`

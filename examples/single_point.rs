@@ -1,4 +1,4 @@
-//! Energy of a system, term by term, through the library.
+//! Computes the energy of a system, term by term, with the library.
 //!
 //!     cargo run --release --example single_point -- inputs/ala2-vacuum/input.toml
 #![allow(clippy::print_stdout, reason = "an example shows its result")]

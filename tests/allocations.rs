@@ -1,4 +1,4 @@
-//! A quiet step allocates nothing, on any thread.
+//! Tests that a step without output allocates no memory on any thread.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ struct Counting;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call is passed on to the system's allocator; the counter needs no allocation itself.
+// SAFETY: every call is passed on to the system allocator, and the counter itself allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
@@ -46,17 +46,19 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Every part of a step: PME, bonded terms, rigid waters, constrained bonds, both couplings, removal of motion.
+/// Input with every part of a step: PME, bonded terms, rigid waters, constrained bonds, both couplings, removal of
+/// the centre-of-mass motion.
 const INPUT: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ns\"\ntimestep = \"2 fs\"\ncom_removal = 5\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\", every = 5 }\n\
     barostat = { pressure = \"1 bar\", coupling_time = \"2 ps\", every = 5 }";
-/// As many steps as are then counted: buffers reach their sizes, threads their parking places.
+/// Number of steps before the count, and of counted steps. Before the count, buffers reach their final sizes and
+/// threads allocate what they need to sleep.
 const WARM_UP: u64 = 200;
-/// Double precision is slow.
+/// Value of [`WARM_UP`] in double precision, which is slow.
 const SHORT_WARM_UP: u64 = 40;
 
-/// Steps with their allocations, and whether their lists were new.
+/// Number and allocations of each step, and whether its lists were rebuilt or pruned.
 type Counts = Vec<(u64, u64, bool)>;
 
 fn allocations((lists, stage): (&str, &str), precision: Precision) -> Counts {
@@ -90,7 +92,7 @@ fn count<B: Backend + ?Sized>(
     let mut found = Vec::with_capacity(steps as usize);
     for step in 0..2 * steps {
         let (before, searches) = (COUNT.load(Ordering::Relaxed), simulation.searches());
-        // energies now and then
+        // energies are computed in every seventh step
         simulation.step(Wanted { energies: step % 7 == 0 }, |_| Ok(())).unwrap();
         let count = COUNT.load(Ordering::Relaxed) - before;
         let pruned = !lists.is_exact() && step.is_multiple_of(u64::from(lists.prune));
@@ -120,7 +122,7 @@ fn quiet_steps_allocate_nothing() {
         let allocating: Vec<_> = quiet.iter().filter(|(_, count, _)| *count > 0).collect();
         assert!(allocating.is_empty(), "step, allocations: {allocating:?}");
     }
-    // the counter does count
+    // check that the counter works
     let before = COUNT.load(Ordering::Relaxed);
     drop(std::hint::black_box(vec![1u8]));
     assert!(COUNT.load(Ordering::Relaxed) > before);

@@ -1,4 +1,5 @@
-//! `md bench`: what it builds, counts, writes, and when it says that something became slower.
+//! Tests of `md bench`: the systems it builds, what it counts and writes, and when it reports that something became
+//! slower.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -33,14 +34,15 @@ fn eight_copies_have_eight_times_the_energy_and_the_same_forces() {
     let (system, state) = water(forces);
     let (mut larger, all) = replicate(&system, &state, [2, 2, 2]).unwrap();
     let Electrostatics::Pme(pme) = &mut larger.settings.electrostatics else { panic!("PME was asked for") };
-    // the same mesh: twice the points over twice the length
+    // the same grid spacing: twice the points over twice the length
     pme.grid = [40, 40, 40];
     let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
     let evaluate = |system: &System, state: &State| {
         Reference::new(system).unwrap().evaluate(state.cell.as_ref(), &state.positions, workload)
     };
     let (one, eight) = (evaluate(&system, &state), evaluate(&larger, &all));
-    // sums of some 10⁵ terms in f64 whose magnitudes add up to a hundred times the result: 1e-16 · 10⁵ · 100
+    // rounding of sums of some 10⁵ terms in f64, whose magnitudes add up to a hundred times the result: 1e-16 · 10⁵ ·
+    // 100
     const ROUNDING: f64 = 1e-9;
     for ((name, a), (_, b)) in one.energies.named().zip(eight.energies.named()) {
         assert!((b - 8.0 * a).abs() <= ROUNDING * 8.0 * a.abs(), "{name}: 8 × {a} and {b}");
@@ -69,7 +71,7 @@ fn useful_pairs_are_those_within_the_cutoff() {
             count += usize::from(near && !system.topology.exclusions.contains(i as u32, j as u32));
         }
     }
-    // what is left of the liquid's structure: g(r) differs from 1 by 1 % in the last 0.1 nm, which hold 30 % of the pairs
+    // remaining structure of the liquid: g(r) differs from 1 by 1 % in the last 0.1 nm, which hold 30 % of the pairs
     const STRUCTURE: f64 = 0.003;
     let expected = useful_pairs(&system, Some(cell.volume()));
     assert!((expected / count as f64 - 1.0).abs() < STRUCTURE, "{expected} and {count}");
@@ -96,7 +98,7 @@ fn md(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 const STAGE: &str = "[[stage]]\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
     velocities = \"generate\"\ntemperature = \"300 K\"\n";
 
-/// The coordinates have no velocities, and the stage that is timed takes those of the stage before it.
+/// A later stage is timed with the velocities of the stage before it, because the coordinates have none.
 #[test]
 fn a_later_stage_is_timed_with_velocities_of_the_first() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,7 +126,7 @@ fn an_input_file_is_timed_and_compared_and_nothing_else_is_written() {
     assert_eq!(report.rows.iter().map(|row| row.threads).collect::<Vec<_>>(), [1, 2]);
     let row = &report.rows[0];
     assert_eq!((row.steps, row.repeats, row.simd.as_str()), (3, 1, "portable"));
-    // 2 fs a step, 86,400 s a day; rounding of a few operations
+    // 2 fs per step and 86,400 s per day; the tolerance allows for the rounding of a few operations
     assert!((row.ns_per_day.median * row.us_per_step / (2e-6 * 86_400.0 * 1e6) - 1.0).abs() < 1e-12, "{row:?}");
     assert!(
         row.step
@@ -135,7 +137,7 @@ fn an_input_file_is_timed_and_compared_and_nothing_else_is_written() {
     let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains(">pairs</text>"), "{svg}");
 
-    // as if the older program had been faster, then slower, by 10⁹: no load of the machine does that
+    // pretend that the older program was faster, then slower, by a factor of 10⁹, which no load of the machine causes
     for (factor, expected) in [(1e9, 1), (1e-18, 0)] {
         for row in &mut report.rows {
             let range = &mut row.ns_per_day;
@@ -161,8 +163,8 @@ fn the_summary_of_a_run_counts_work_too() {
     command.current_dir(folder.path()).args(["run", "input.toml", "--quiet", "--threads", "1"]).assert().success();
     let summary = Summary::read(&folder.path().join("out/summary.json")).unwrap();
     let flops = |name: &str| summary.phases.iter().find(|phase| phase.name == name).unwrap().work.unwrap().flops;
-    // 774 atoms in 8 nm³ have 145 partners each within 0.9 nm, counted once: some operations for each of them at the very
-    // least; SETTLE of 258 waters exactly by the formula
+    // 774 atoms in 8 nm³ have 145 partners each within 0.9 nm, if each pair is counted once, and each pair takes at
+    // least some operations. SETTLE of 258 waters is counted exactly by the formula.
     assert!(flops("pairs") > 6.0 * 774.0 * 145.0);
     assert_eq!(flops("constraints"), 320.0 * 258.0);
     let useful = summary.useful_pairs.unwrap();
@@ -180,9 +182,9 @@ fn a_system_without_cutoff_survives_its_json() {
     assert!(matches!(code, Some(0 | 1)) && out.contains("of 1 rows slower"), "{code:?} {out}{err}");
 }
 
-/// Whether NVIDIA's driver is here.
+/// Whether the NVIDIA driver is installed.
 fn has_driver() -> bool {
-    // SAFETY: opens and closes a library of NVIDIA's by name, which only the driver installs
+    // SAFETY: opens and closes an NVIDIA library by name, which only the driver installs
     unsafe { libloading::Library::new("libcuda.so.1") }.is_ok()
 }
 

@@ -1,4 +1,5 @@
-//! Systems made in code: the same as those read from files, and every mistake refused in words.
+//! Tests of systems built in code: they equal systems read from files, and every mistake gives an error that explains
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ fn read(name: &str) -> (Description, Coordinates) {
     (description, read_coordinates(&file(name, "rst7"), None, angle).expect("coordinates"))
 }
 
-/// Atoms, residues, bonds and types of a file, added one by one.
+/// Rebuilds a system from the atoms, residues, bonds and types of a file, added one by one.
 fn rebuilt(description: &Description, coordinates: &Coordinates) -> SystemBuilder {
     let (topology, nonbonded) = (&description.topology, &description.nonbonded);
     let mut builder = System::builder();
@@ -103,7 +104,8 @@ fn a_system_rebuilt_in_code_has_the_same_forces_to_the_bit() {
 
 #[test]
 fn exclusions_and_scaled_pairs_follow_from_bonds_as_in_amber_files() {
-    // ff14SB divides Coulomb 1-4 interactions by 1.2 and Lennard-Jones ones by 2; to the rounding of products
+    // ff14SB divides Coulomb 1-4 interactions by 1.2 and Lennard-Jones ones by 2; the tolerance is the rounding of
+    // products
     const ROUNDING: f64 = 1e-12;
     let (description, coordinates) = read("peptide-vacuum");
     let mut builder = rebuilt(&description, &coordinates);
@@ -122,7 +124,7 @@ fn exclusions_and_scaled_pairs_follow_from_bonds_as_in_amber_files() {
     }
 }
 
-/// Butane's carbons in a row, and one atom apart.
+/// Returns four atoms like the carbons of butane in a chain, and one separate atom.
 fn chain() -> SystemBuilder {
     let mut builder = System::builder();
     let lj_type = builder.lj_type("C", LennardJones::from_sigma_epsilon(0.35, 0.3));
@@ -182,14 +184,15 @@ fn rules_combine_types_as_their_definitions_say() {
         });
         builder.build().unwrap().system.nonbonded.sigma_epsilon(0, 1)
     };
-    // σ (0.35 + 0.25)/2 and √(0.35·0.25), ε √(0.3·1.2) in both, to the rounding of twelfth powers and their roots
+    // σ is (0.35 + 0.25)/2 or √(0.35·0.25), and ε is √(0.3·1.2) for both rules, up to the rounding of twelfth powers
+    // and their roots
     for (rule, sigma) in [(CombinationRule::LorentzBerthelot, 0.3), (CombinationRule::Geometric, 0.0875f64.sqrt())] {
         let (found, epsilon) = mixed(rule);
         assert!((found - sigma).abs() < 1e-14 && (epsilon - 0.6).abs() < 1e-13, "{found} {epsilon}");
     }
 }
 
-/// The system is refused, and the message holds these words.
+/// Asserts that the changed system is refused with a message that contains `words`.
 #[track_caller]
 fn refused(words: &str, change: impl FnOnce(&mut SystemBuilder)) {
     let mut builder = chain();
@@ -213,7 +216,7 @@ fn atoms_that_cannot_be_are_refused() {
     });
     refused("none of them empty", |b| _ = b.residue("A"));
     refused("none of them empty", |b| _ = b.residue("A").residue("B").atom(atom));
-    // an atom with a wrong type within a chain whose 1-4 pairs need that type
+    // an atom with a wrong type in a chain whose 1-4 pairs need this type
     refused("type 7, but there are 1", |b| {
         let last = b.atom(AtomSpec { lj_type: 7, ..atom });
         b.bond([3, last]).scale_pairs14(0.5, 0.5);
@@ -244,7 +247,8 @@ fn terms_of_atoms_that_are_not_there_are_refused() {
     });
 }
 
-/// Parameters outside any physical range are refused with the range; signs and sizes that force fields have are not.
+/// Parameters outside their physical range give an error that states the range. Signs and sizes that occur in force
+/// fields are accepted.
 #[test]
 fn parameters_outside_their_physical_ranges_are_refused() {
     let bond = Bond { atoms: [0, 1], length: 0.15, force_constant: 2e5 };
@@ -311,7 +315,7 @@ fn types_and_options_that_contradict_each_other_are_refused() {
     refused("cutoff is 0.9 nm", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0; 3])));
     refused("has no volume", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0, f64::NAN, 1.0])));
     refused("set a cutoff", |b| _ = b.cell(PeriodicCell::orthorhombic([3.0; 3])).forces(ForceOptions::all_pairs()));
-    // all problems at once
+    // the error lists all problems at once
     let mut builder = chain();
     builder.bond([0, 8]).exclude([9, 0]).scale_pairs14(f64::NAN, 1.0);
     match builder.build().map(|_| ()) {
@@ -320,7 +324,8 @@ fn types_and_options_that_contradict_each_other_are_refused() {
     }
 }
 
-/// A water with a virtual site: its position follows, whatever was given, and it takes part in the interactions.
+/// A water with a virtual site. The position of the site is computed, whatever position was given, and the site takes
+/// part in the interactions.
 #[test]
 fn virtual_sites_are_placed() {
     let water = |site: Construction| {
@@ -345,7 +350,7 @@ fn virtual_sites_are_placed() {
     let average = |weights: [f64; 3]| Construction::Average3 { atoms: [0, 1, 2], weights };
     let Prepared { system, state, .. } = water(average([0.8, 0.1, 0.1])).expect("a water");
     assert!((state.positions[3] - vec3(0.007172, 0.009266, 0.0)).norm() < 1e-6, "{:?}", state.positions);
-    // SETTLE, and the site in its molecule and in its group
+    // SETTLE is used, and the site belongs to the molecule and to the constraint group
     assert_eq!((system.constraints.settles.len(), system.constrained_groups().len()), (1, 1));
     assert_eq!(system.topology.connectivity, [[0, 1], [0, 2], [0, 3]]);
     for (wrong, expected) in [
@@ -378,7 +383,8 @@ fn virtual_sites_are_placed() {
     }
 }
 
-/// A site may be made of one that is added later; one that is made of itself by way of others is refused.
+/// A virtual site may depend on a site that is added later. A site that depends on itself through other sites is
+/// refused.
 #[test]
 fn sites_of_sites_are_placed_in_order() {
     let build = |last: Construction| {

@@ -1,4 +1,4 @@
-//! The `md` program as a user meets it: exit codes, messages, files.
+//! Tests of the `md` program as users run it: exit codes, messages, files.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
 
@@ -13,7 +13,8 @@ fn md(folder: &Path) -> Command {
     command
 }
 
-/// Exit code and standard error of a command that must fail without touching standard output or panicking.
+/// Returns exit code and standard error of a command that must fail, and must neither write to standard output nor
+/// panic.
 #[track_caller]
 fn failure(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let output = md(folder).args(arguments).output().unwrap();
@@ -30,12 +31,12 @@ fn success(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A folder of `tests/systems`.
+/// Returns the path of a folder in `tests/systems`.
 fn system(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name)
 }
 
-/// An input file in `folder` for a reference system, with these lines in `[forces]`.
+/// Writes an input file to `folder` for a reference system, with the lines `forces` in its `[forces]` section.
 fn write_input(folder: &Path, system: &Path, forces: &str) {
     let file = |ending| system.join(format!("{}{ending}", system.file_name().unwrap().to_string_lossy()));
     let (topology, coordinates) = (file(".prmtop.xz"), file(".rst7.xz"));
@@ -152,13 +153,13 @@ fn a_cell_that_does_not_fit_the_settings_is_refused() {
     assert!(code == 2 && message.contains("have a periodic cell"), "{message}");
 }
 
-/// Double precision against double precision: what files round (eight to nine digits in the parameters) is the same
-/// for both, so only summation order differs. The contract asks for 1e-7.
+/// Tolerance of energies, relative. Both sides use double precision and the same rounded parameters (eight to nine
+/// digits in files), so only the order of summation differs. The project requires 1e-7.
 const ENERGY_TOLERANCE: f64 = 1e-7;
-/// As above, RMS of the difference over the RMS force.
+/// Tolerance of forces for the same reasons: RMS of the difference over the RMS force.
 const FORCE_TOLERANCE: f64 = 1e-7;
 
-/// `md energy` against OpenMM's double-precision Reference platform.
+/// Compares `md energy` with OpenMM's double-precision Reference platform.
 fn agrees_with_openmm(name: &str, case: &str, energy: &str) {
     let system = system(name);
     let reference: serde_json::Value =
@@ -194,7 +195,7 @@ fn agrees_with_openmm(name: &str, case: &str, energy: &str) {
     assert!(relative < FORCE_TOLERANCE, "{name}: forces differ by {relative:.1e}");
 }
 
-/// The numbers of a float64 `.npy` file.
+/// Returns the vectors of a float64 `.npy` file.
 fn vectors(path: &Path) -> Vec<f64> {
     let bytes = std::fs::read(path).unwrap();
     let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
@@ -229,8 +230,8 @@ fn constraints_leave_out_the_energy_of_fixed_bonds() {
     assert_eq!(bond(&["--constraints"]), 0.0);
 }
 
-/// A rigid water of 0.09572 nm, 104.52 degrees, one O-H of which is stretched to 0.1 nm: by 0.1/0.09572 - 1 = 4.47 %; the distance
-/// of its hydrogens changes by 2 %.
+/// A rigid water with 0.09572 nm and 104.52 degrees, in which one O-H distance is stretched to 0.1 nm. The stretch is
+/// 0.1/0.09572 − 1 = 4.47 %, and the distance of the hydrogens changes by 2 %.
 #[test]
 fn energy_says_that_a_rigid_water_is_not_rigid() {
     let folder = tempfile::tempdir().unwrap();
@@ -261,7 +262,8 @@ fn info_and_check_describe_the_system() {
     let folder = tempfile::tempdir().unwrap();
     write_input(folder.path(), &system("peptide-charged"), "");
     let text = success(folder.path(), &["check", "input.toml", "--effective"]);
-    // 729 atoms and net charge −1 are stated where the system comes from; the peptide has 6 + 12 + 6 atoms: (729 − 24) / 3 = 235 waters
+    // The source of the system states 729 atoms and net charge −1. The peptide has 6 + 12 + 6 atoms, so there are
+    // (729 − 24) / 3 = 235 waters.
     for part in ["729 atoms", "net charge -1 e", "235 rigid waters", "cutoff = \"force-field\"  # default", "memory "] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -280,7 +282,8 @@ fn check_says_what_a_referee_would() {
     write_input(folder.path(), &system("peptide-charged"), stage);
     let text = success(folder.path(), &["check", "input.toml"]);
     assert!(text.contains("warning      the net charge is -1.000 e"), "{text}");
-    // 729 atoms, 235 rigid waters, the hydrogens of the peptide: 11 distances; nothing is taken off for the centre of mass
+    // There are 729 atoms, 235 rigid waters, and 11 constraints on the hydrogens of the peptide. No degrees of
+    // freedom are subtracted for the centre of mass.
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("constraints")).collect();
     assert!(lines.len() == 1 && lines[0].contains("11 distances; 1471 degrees of freedom"), "{lines:?}");
     write_input(folder.path(), &system("peptide-charged"), &format!("constraints = \"none\"\n{stage}"));
@@ -304,7 +307,7 @@ fn every_input_file_of_this_project_passes_the_check() {
     assert!(count >= 4, "only {count} input files found");
 }
 
-/// Two stages of a vacuum peptide, in a moment.
+/// Input of two short stages of a peptide in vacuum.
 const SHORT_RUN: &str = r#"
 [output]
 trajectory = { every = "2 steps", velocities = true }
@@ -334,7 +337,7 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
         ("final.rst7", &["AMBER coordinates", "velocities half a step before", "velocities   yes"]),
         ("final.pdb", &["PDB trajectory", "frames       1,"]),
         ("status.json", &["Finished", "stage        2 of 2, warm: step 10 of 10"]),
-        // rows 0, 2, … 10
+        // rows of the steps 0, 2, … 10
         ("energies.csv", &["rows         6", "steps        0 to 10, 0 to 0.01 ps", "means of stage 2", "temperature"]),
     ];
     for (name, parts) in cases {
@@ -347,8 +350,8 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
         let (code, message) = failure(folder.path(), &["info", &format!("out/{name}")]);
         assert!(code == 2 && message.contains("md info knows AMBER topology"), "{message}");
     }
-    // as a killed writer leaves it: HDF5 File Format Specification 3.0, superblock version 3, byte 11: bit 0 = open for
-    // writing, bit 2 = for readers beside it
+    // the state that a killed writer leaves: HDF5 File Format Specification 3.0, superblock version 3, byte 11: bit 0
+    // = open for writing, bit 2 = concurrent readers allowed
     let path = folder.path().join("out/trajectory.h5md");
     let good = std::fs::read(&path).unwrap();
     let mut killed = good.clone();
@@ -436,7 +439,7 @@ fn of_very_many_problems_some_are_shown() {
     let unknown: String = (0..50_000).map(|i| format!("key{i} = 1\n")).collect();
     std::fs::write(folder.path().join("input.toml"), unknown).unwrap();
     let (code, message) = failure(folder.path(), &["check", "input.toml"]);
-    // the section [system] is missing, which is said first
+    // key19 is not shown, because the missing section [system] comes first and counts as a problem
     let shown = |key: &str| message.contains(&format!("unknown key \"{key}\""));
     assert!(code == 2 && shown("key18") && !shown("key19"), "{message}");
     assert!(message.ends_with("and 49981 more problems\n"), "{message}");
@@ -455,7 +458,8 @@ fn the_memory_said_before_a_run_is_right_to_a_factor_of_two() {
     let child = child.current_dir(folder.path()).arg("energy").args(options);
     let child = child.stdout(std::process::Stdio::null()).spawn().unwrap();
     let (mut status, pid) = (0, libc::pid_t::try_from(child.id()).unwrap());
-    // SAFETY: all bytes zero are a valid `rusage`, which `wait4` fills; the child was just started and not waited for.
+    // SAFETY: a `rusage` with all bytes zero is valid, and `wait4` fills it; the child was just started and not
+    // waited for.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::wait4(pid, &mut status, 0, &mut usage), pid);
@@ -478,7 +482,7 @@ fn pipes_are_no_trajectories() {
     }
 }
 
-/// A trajectory one block of which was changed together with its checksum: HDF5 2.2.0 divides by zero there.
+/// A forged trajectory, in which a block was changed together with its checksum, makes HDF5 2.2.0 divide by zero.
 #[test]
 fn a_forged_file_that_ends_its_library_is_reported() {
     let folder = tempfile::tempdir().unwrap();

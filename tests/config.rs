@@ -1,4 +1,4 @@
-//! The input file: bad files carry the expected message as a comment at the fault.
+//! Tests of the input file. Bad files contain the expected message in a comment on the line of the mistake.
 
 mod damage;
 
@@ -13,7 +13,7 @@ use md::run::{Device, ENERGIES, Interval, Plan, Precision, RESTRAINTS, StageKind
 use md::system::{DispersionCorrection, ListPolicy, PmeParameters};
 use proptest::prelude::*;
 
-/// Starts the comment with the expected message on the line of the fault.
+/// Beginning of the comment with the expected message.
 const MARK: &str = "# ERROR: ";
 
 const INPUT: &str = "/somewhere/input.toml";
@@ -58,7 +58,7 @@ fn bad_files_are_refused_at_the_fault() {
 
 const SYSTEM: &str = "[system]\ntopology = \"a.prmtop\"\ncoordinates = \"a.rst7\"\n";
 
-/// A file that sets as much as possible away from the defaults.
+/// An input file that sets as many keys as possible to values other than their defaults.
 const EVERYTHING: &str = r#"
 system = { topology = "a.prmtop", coordinates = "sub/a.rst7" }
 [forces]
@@ -171,7 +171,7 @@ fn trajectories_are_one_or_several_by_their_names() {
     assert_eq!(files(""), [named("trajectory.h5md", None)]);
     assert_eq!(files("trajectory = \"none\""), []);
     assert_eq!(files("trajectory = { format = \"h5md\", every = \"1 ps\" }"), [named("trajectory.h5md", None)]);
-    // XTC always rounds, to 0.001 nm unless asked for finer
+    // XTC always rounds, to 0.001 nm unless a finer precision is requested
     assert_eq!(files("trajectory = { file = \"a.xtc\" }"), [named("a.xtc", Some(0.001))]);
     assert_eq!(files("trajectory = { format = \"dcd\" }"), [named("trajectory.dcd", None)]);
     let list = "trajectory = [{}, { file = \"b.xtc\", precision = \"0.0001 nm\" }]";
@@ -202,7 +202,7 @@ fn a_stage_writes_what_the_run_does_unless_it_says_otherwise() {
     assert_eq!(every(ENERGIES), [time(1.0), None, time(1.0), time(2.0)]);
     assert_eq!(every(RESTRAINTS), [None; 4]);
     assert_eq!([1, 2].map(|stage| plan.checkpoints(stage).every.as_secs()), [420, 60]);
-    // it is written out, and may change when a run continues
+    // the key appears in the effective configuration, and may change when a run continues
     let again = Config::parse(&effective, Path::new("/elsewhere/effective.toml"), &[]).unwrap().plan;
     assert_eq!(again, plan);
     let other =
@@ -227,7 +227,7 @@ fn the_effective_configuration_reads_back_to_the_same_plan() {
     let several = format!("{SYSTEM}[output]\ntrajectory = [{{ file = \"a.xtc\" }}, {{ every = \"2 ps\" }}]\n");
     for text in [SYSTEM, EVERYTHING, &vacuum, &field, &several, &template("a.prmtop", "a \"b\".rst7")] {
         let first = parse(text).unwrap_or_else(|problems| panic!("{problems:?}"));
-        // from another folder: paths in it are absolute
+        // paths in the effective configuration are absolute, so it can be read from another folder
         let second = Config::parse(&first.effective, Path::new("/elsewhere/effective.toml"), &[])
             .unwrap_or_else(|problems| panic!("{}\n{problems:?}", first.effective));
         assert_eq!(first.plan, second.plan);
@@ -311,7 +311,7 @@ fn any_text_is_answered_without_a_panic() {
     for nested in ["a = ".to_owned() + &"[".repeat(100_000), vec!["a"; 100_000].join(".") + " = 1"] {
         assert!(parse(&nested).is_err());
     }
-    // each prefix of a good file, and each with one byte changed
+    // parse each prefix of a good file, and the file with each byte changed
     for end in (0..EVERYTHING.len()).filter(|end| EVERYTHING.is_char_boundary(*end)) {
         let _ = parse(&EVERYTHING[..end]);
         let mut bytes = EVERYTHING.as_bytes().to_vec();
@@ -343,7 +343,7 @@ fn problems_are_found_at_their_lines_however_many() {
     assert_eq!(problems.len(), 499, "all but the first have a name that is taken");
 }
 
-/// Numbers that no experiment or model has: squares and products of them would be no numbers.
+/// Numbers outside the range of any experiment or model, whose squares and products would not be finite.
 #[test]
 fn quantities_outside_the_physical_range_are_refused_with_the_range() {
     for (setting, expected) in [

@@ -1,4 +1,4 @@
-//! What the program is built of: licences that go with its own, and one registry. `cargo deny` looks for more where it is
+//! Checks of the dependencies: compatible licences, and a single registry. `cargo deny` checks more if it is
 //! installed (`deny.toml`).
 
 use std::process::Command;
@@ -17,13 +17,13 @@ const LICENCES: [&str; 10] = [
     "Zlib",
 ];
 
-/// Packages whose licence is a file of their own: that of HDF5, BSD with three clauses.
+/// Packages whose licence is a separate file: that of HDF5, BSD with three clauses.
 const FILES: [(&str, &str); 1] = [("hdf5-metno-src", "ext/hdf5/LICENSE")];
 
-/// How the default registry is named in metadata.
+/// Name of the default registry in the metadata.
 const REGISTRY: &str = "crates.io-index";
 
-/// True where every part of an SPDX expression offers a licence of the list. The older `/` means OR.
+/// Whether every part of an SPDX expression offers a licence of the list. The older `/` means OR.
 fn is_allowed(expression: &str) -> bool {
     let name =
         |licence: &str| licence.split(" WITH ").next().map(str::trim).is_some_and(|name| LICENCES.contains(&name));
@@ -49,7 +49,7 @@ fn dependencies_have_permissive_licences_and_one_registry() {
         let licence = package["license"].as_str().unwrap_or("none");
         let file = (package["name"].as_str(), package["license_file"].as_str());
         let is_known = FILES.iter().any(|&(name, path)| file == (Some(name), Some(path)));
-        // this package alone has no source
+        // only this package has no source
         let source = package["source"].as_str();
         if !(is_allowed(licence) || is_known) || source.is_some_and(|source| !source.contains(REGISTRY)) {
             faults.push(format!("{}: licence {licence}, source {source:?}", package["name"]));

@@ -1,9 +1,9 @@
-//! Every example builds and runs, and what it prints is right.
+//! Tests that every example builds, runs and prints correct numbers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Examples with their arguments.
+/// Names of the examples with their arguments.
 const EXAMPLES: &[(&str, &[&str])] =
     &[("argon", &[]), ("external_force", &[]), ("single_point", &["inputs/ala2-vacuum/input.toml"])];
 
@@ -11,7 +11,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of the built examples; building does nothing where `cargo test` has done it.
+/// Builds the examples and returns their folder. If `cargo test` has built them already, nothing is built.
 fn programs() -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_md")).parent().expect("a folder of programs");
     let profile = match folder.file_name().expect("a profile").to_string_lossy() {
@@ -25,7 +25,7 @@ fn programs() -> PathBuf {
     folder.join("examples")
 }
 
-/// What an example prints.
+/// Returns the output of an example.
 fn output(name: &str, arguments: &[&str]) -> String {
     let program = programs().join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     let output = Command::new(program).args(arguments).current_dir(root()).output().expect("a program");
@@ -33,13 +33,13 @@ fn output(name: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The number before these words on the line that begins with others.
+/// Returns the number on the line that starts with `beginning`, up to `unit`.
 fn number(text: &str, beginning: &str, unit: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(beginning)?.split(unit).next());
     line.unwrap_or_else(|| panic!("{beginning} in {text}")).trim().parse().expect("a number")
 }
 
-/// Rust sources of a folder of the package.
+/// Returns the Rust sources in a folder of the package.
 fn sources(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join(folder)).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -60,19 +60,21 @@ fn every_example_is_run_here_or_included_in_another_test() {
     }
 }
 
-/// U/N of the Lennard-Jones fluid at ρσ³ = 0.81408 and kT/ε = 0.78667 is −5.8377 ε by the equation of state of J. K. Johnson,
-/// J. A. Zollweg and K. E. Gubbins, Mol. Phys. 78, 591 (1993), doi:10.1080/00268979300100411; ε/k is 120 K.
+/// U/N in kJ/mol of the Lennard-Jones fluid at ρσ³ = 0.81408 and kT/ε = 0.78667, which is −5.8377 ε by the equation
+/// of state of J. K. Johnson, J. A. Zollweg and K. E. Gubbins, Mol. Phys. 78, 591 (1993),
+/// doi:10.1080/00268979300100411; ε/k is 120 K.
 const LIQUID: f64 = -5.8245;
-/// kJ/mol. The equation of state is off by 0.006 from NIST's Monte Carlo results at ρσ³ = 0.776, kT/ε = 0.85. In 40 ps of 864
-/// atoms the mean varies by 0.006: U/N by kT √(1.3/864) = 0.03, over some 25 correlation times of 1.5 ps. Beyond the cutoff of
-/// 2.65 σ the fluid is taken as uniform, which is good to 2 % of those 0.37. Three times their sum of squares.
+/// Tolerance in kJ/mol: three times the root of the sum of squares of three errors. The equation of state deviates by
+/// 0.006 from NIST's Monte Carlo results at ρσ³ = 0.776, kT/ε = 0.85. In 40 ps of 864 atoms the mean varies by 0.006:
+/// U/N varies by kT √(1.3/864) = 0.03, and there are some 25 correlation times of 1.5 ps. Beyond the cutoff of 2.65 σ
+/// the fluid is assumed to be uniform, which is accurate to 2 % of the correction of 0.37.
 const LIQUID_TOLERANCE: f64 = 0.034;
 
 /// Lattice sums of the face-centred cubic lattice over r⁻⁶ and r⁻¹², in units of the nearest distance (J. E. Jones and
 /// A. E. Ingham, Proc. R. Soc. A 107, 636 (1925)).
 const LATTICE_SUMS: [f64; 2] = [14.45392, 12.13188];
-/// kJ/mol. The uniform density of the correction beyond the cutoff has 62.2 atoms within it, the lattice 54: 8.2 atoms count
-/// half of at most V(0.9 nm) = 0.0115 ε too much or too little.
+/// Tolerance in kJ/mol. With the uniform density of the dispersion correction there are 62.2 atoms within the cutoff,
+/// while the lattice has 54. Half of V(0.9 nm), at most 0.0115 ε, is missing or superfluous for 8.2 atoms.
 const LATTICE_TOLERANCE: f64 = 0.5 * 8.2 * 0.0115;
 
 #[test]
@@ -87,8 +89,8 @@ fn argon_has_the_energy_of_its_lattice_and_of_its_liquid() {
     assert!((liquid - LIQUID).abs() < LIQUID_TOLERANCE, "{liquid} for {LIQUID} kJ/mol");
 }
 
-/// kT per atom. The potential energy of 375 oscillators varies by √(375/2)/125 = 0.11, with a correlation time of about 2 ps; of
-/// its mean over 800 ps these are three standard errors.
+/// Tolerance of the mean energy in kT per atom: three standard errors. The potential energy of 375 oscillators varies
+/// by √(375/2)/125 = 0.11, with a correlation time of about 2 ps, over 800 ps.
 const TRAP_TOLERANCE: f64 = 3.0 * 0.11 / 14.0;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The examples that run and read simulations, with what they must find.
+//! Tests of the examples that run and read simulations, with the results that they must find.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn a_custom_reporter_and_a_reader_see_the_same_run() {
         .map(|line| line.split_once(' ').unwrap())
         .map(|(time, distance)| (time.parse().unwrap(), distance.parse().unwrap()))
         .collect();
-    // steps 0 to 1000, each tenth
+    // steps 0 to 1000, every tenth
     assert_eq!(rows.len(), 101);
     let path = folder.path().join("trajectory.h5md");
     let centres = read_trajectory::centres(&path).unwrap();
@@ -38,7 +38,7 @@ fn a_custom_reporter_and_a_reader_see_the_same_run() {
         trajectory.read(index, &mut frame).unwrap();
         let (time, distance) = rows[50 * index];
         let expected = (frame.positions[5] - frame.positions[15]).norm();
-        // six decimals, and positions of the trajectory in f32
+        // the text has six decimals, and the trajectory has positions in f32
         assert!(time == frame.time && (distance - expected).abs() < 2e-6, "{distance} for {expected} at {time} ps");
         assert!((centre * 22.0 - frame.positions.iter().copied().sum()).norm() < 1e-9);
     }
@@ -46,7 +46,7 @@ fn a_custom_reporter_and_a_reader_see_the_same_run() {
     assert!(lines[0].starts_with("mean         0."), "{lines:?}");
 }
 
-/// A program of this name in a folder that stands first in `PATH`.
+/// Writes an executable script to a folder that comes first in `PATH`.
 fn write_program(folder: &Path, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = folder.join(name);
@@ -54,7 +54,7 @@ fn write_program(folder: &Path, name: &str, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// The scripts for Slurm, with commands in the place of Slurm's that write down how they were called.
+/// Runs the Slurm scripts with replacements for Slurm's commands, which record how they were called.
 #[test]
 fn scripts_for_slurm_queue_again_what_has_stopped() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/slurm");

@@ -1,5 +1,5 @@
-//! The fast CPU path against OpenMM's double-precision forces and, where there are none, against the reference backend:
-//! every instruction set of this machine, several numbers of threads.
+//! Tests of the fast CPU backend against OpenMM's double-precision forces, or against the reference backend if there
+//! are none: every instruction set of this machine, several numbers of threads.
 #![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
 
 mod golden;
@@ -17,21 +17,21 @@ use md::team::Team;
 use md::vec3::Vec3;
 use std::sync::Arc;
 
-/// The project's bar for interactions in f32: RMS force error over RMS force.
+/// Maximum RMS force error over RMS force, the project's limit for interactions in f32.
 const FORCE: f64 = 2e-5;
-/// On a perfect lattice forces cancel; then the RMS error itself, kJ/mol/nm.
+/// Maximum RMS force error in kJ/mol/nm on a perfect lattice, where forces cancel.
 const LATTICE_FORCE: f64 = 1e-3;
-/// The project's bar for the energy, relative to the sum of the absolute terms.
+/// Maximum energy error relative to the sum of the absolute terms, the project's limit.
 const ENERGY: f64 = 1e-6;
-/// Virial: positions of a few nm times forces that are right to [`FORCE`] …
+/// Maximum relative error of the virial, which is made of positions of a few nm times forces accurate to [`FORCE`].
 const VIRIAL: f64 = 2e-5;
-/// … and the Coulomb virial is the Coulomb energy, whose direct and reciprocal parts, each right to [`ENERGY`] in sum and
-/// to a few of it in one direction, cancel.
+/// Maximum error of the Coulomb virial relative to its parts. The Coulomb virial is the Coulomb energy, whose direct
+/// and reciprocal parts cancel. Each part is accurate to [`ENERGY`] in sum, and to a few times that in one direction.
 const VIRIAL_PARTS: f64 = 4e-6;
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 
-/// One evaluation with fresh lists.
+/// Evaluates a system on the fast CPU backend with new lists.
 fn mixed(
     system: &System,
     cell: Option<&PeriodicCell>,
@@ -56,7 +56,7 @@ fn mixed(
     })
 }
 
-/// The same in double precision.
+/// Evaluates a system in double precision on the reference backend.
 fn exact(system: &System, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Evaluation {
     let mut out = Reference::new(system).expect("a supported system").evaluate(cell, positions, EVERYTHING);
     golden::spread(system, positions, &mut out);
@@ -68,14 +68,15 @@ fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
     f64::sqrt(sum / number)
 }
 
-/// Error of forces against `theirs`, in units of what is allowed.
+/// Returns the RMS error of forces relative to the RMS of `theirs`, and as a multiple of the allowed error.
 fn force_excess(ours: &[Vec3], theirs: &[Vec3]) -> (f64, f64) {
     let error = rms(ours.iter().zip(theirs).map(|(a, b)| *a - *b));
     let scale = rms(theirs.iter().copied());
     (error / scale.max(1e-300), error / (FORCE * scale).max(LATTICE_FORCE))
 }
 
-/// Every way of computing on this machine: all levels on two threads, the best on one and on seven.
+/// Returns the tested combinations of instruction set and threads: all instruction sets on two threads, the best on
+/// one and on seven.
 fn ways() -> Vec<(Level, usize)> {
     let mut ways: Vec<_> = Level::available().into_iter().map(|level| (level, 2)).collect();
     ways.extend([(Level::detect(), 1), (Level::detect(), 7)]);
@@ -123,7 +124,7 @@ fn check_virial(ours: &Evaluation, exact: &Evaluation, positions: &[Vec3], name:
     }
 }
 
-/// One test for each system.
+/// Defines a test for each system.
 macro_rules! systems {
     ($($test:ident: $name:literal;)*) => { $(#[test] fn $test() { compare($name); })* };
 }
@@ -152,12 +153,12 @@ systems! {
     truncated_octahedron: "tz2-truncoct";
 }
 
-/// Settings without golden data: against the reference backend, on the best level.
+/// Compares settings without golden data with the reference backend, on the best instruction set.
 fn against_reference(name: &str, change: impl Fn(&mut System)) {
     compare_changed(name, &[Level::detect()], change);
 }
 
-/// A changed system against the reference backend.
+/// Compares a changed system with the reference backend.
 fn compare_changed(name: &str, levels: &[Level], change: impl Fn(&mut System)) {
     let mut golden = Golden::load(name).expect("an own system");
     let case = golden.cases()[0].clone();
@@ -199,7 +200,7 @@ fn shifted_potentials() {
     }
 }
 
-/// Torsions of a force field without periodic ones.
+/// Replaces the periodic torsions of a system by Ryckaert–Bellemans torsions.
 #[test]
 fn ryckaert_bellemans_torsions() {
     against_reference("peptide-vacuum", |system| {
@@ -213,7 +214,8 @@ fn ryckaert_bellemans_torsions() {
     });
 }
 
-/// The stiffness of GROMOS force fields: bonds of some 10⁷ kJ/mol/nm⁴, angles of some 500 kJ/mol.
+/// Tests GROMOS-96 bonds and angles with the stiffness of GROMOS force fields: bonds of some 10⁷ kJ/mol/nm⁴, angles
+/// of some 500 kJ/mol.
 #[test]
 fn bonds_and_angles_of_gromos() {
     against_reference("peptide-vacuum", |system| {
@@ -242,7 +244,8 @@ fn scale_c12(system: &mut System, [a, b]: [usize; 2], factor: f64) {
     }
 }
 
-/// So many types, copies of those of all atoms, each pair of them off any rule by its own amount.
+/// Gives a system `types` Lennard-Jones types. They are copies of the types of all atoms, and each pair of types
+/// deviates from every combination rule by a different factor.
 fn many_types(system: &mut System, types: usize) {
     let old = &system.nonbonded.clone();
     let atoms = &mut system.topology.atoms;
@@ -260,7 +263,7 @@ fn many_types(system: &mut System, types: usize) {
     }
 }
 
-/// Each table size has its own way to be read from, at each instruction set.
+/// Tests tables of different sizes, which are read by different code at each instruction set.
 #[test]
 fn tables_of_every_size() {
     for (types, cutoff_lj) in [(12, 0.9), (29, 0.9), (58, 0.9), (90, 0.9), (29, 0.7)] {
@@ -271,10 +274,11 @@ fn tables_of_every_size() {
     }
 }
 
-/// Some pairs of types off the rule, as NBFIX has them: among few atoms, and with water.
+/// Tests pairs of types that deviate from the combination rule, like NBFIX: among few atoms, and with water.
 #[test]
 fn exceptions_of_a_rule() {
-    // 14 and 15 are water, 10 a single atom; the last are so many that the table is taken
+    // types 14 and 15 are water, type 10 is a single atom; the last case has so many exceptions that the table is
+    // used
     for (pairs, cutoff_lj) in [
         (vec![[7, 4]], 0.9),
         (vec![[14, 10], [7, 4]], 0.9),
@@ -288,7 +292,8 @@ fn exceptions_of_a_rule() {
     }
 }
 
-/// A change of settings with every way to get Lennard-Jones parameters: rules, a rule with exceptions, tables of all sizes.
+/// Compares a change of settings for every way to get Lennard-Jones parameters: rules, a rule with exceptions, tables
+/// of all sizes.
 fn compare_every_rule(change: impl Fn(&mut System)) {
     for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix"] {
         compare_changed(name, &Level::available(), &change);
@@ -309,7 +314,7 @@ fn compare_every_rule(change: impl Fn(&mut System)) {
     });
 }
 
-/// Both switches, with equal and with different cutoffs.
+/// Tests both switches, with equal and with different cutoffs.
 #[test]
 fn switched_interactions() {
     let switches = |from| [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }];
@@ -325,7 +330,7 @@ fn switched_interactions() {
     }
 }
 
-/// LJ-PME with equal and with different cutoffs, for every way to get parameters.
+/// Tests LJ-PME with equal and with different cutoffs, for every way to get parameters.
 #[test]
 fn lennard_jones_by_pme() {
     for (cutoff, cutoff_lj, lj_modifier) in
@@ -340,7 +345,7 @@ fn lennard_jones_by_pme() {
         };
         compare_every_rule(change);
         compare_changed("octahedron", &Level::available(), change);
-        // the mesh alone counts excluded pairs
+        // only the mesh includes excluded pairs
         compare_changed("peptide-charged", &Level::available(), |system| {
             change(system);
             system.settings.electrostatics = Electrostatics::Off;
@@ -348,7 +353,8 @@ fn lennard_jones_by_pme() {
     }
 }
 
-/// 12-6-4 ions with two cutoffs, shifted, with LJ-PME, exceptions, tables, another rule, without a cutoff.
+/// Tests 12-6-4 ions: with two cutoffs, a potential shift, LJ-PME, exceptions, tables, another rule, and without a
+/// cutoff.
 #[test]
 fn twelve_six_four_ions() {
     let compare = |change: &dyn Fn(&mut System)| compare_changed("ions", &Level::available(), change);
@@ -378,7 +384,7 @@ fn twelve_six_four_ions() {
     compare_changed("peptide-vacuum", &Level::available(), third_with_all);
 }
 
-/// Parameters of pairs by the geometric rule.
+/// Sets the parameters of all pairs by the geometric rule.
 fn geometric(system: &mut System) {
     let types = system.nonbonded.types;
     let own = |c: &[f64]| (0..types).map(|t| c[t * types + t].sqrt()).collect::<Vec<_>>();
@@ -432,7 +438,7 @@ fn atoms_many_images_away_and_on_top_of_each_other() {
     let at_home = mixed(&golden.system, Some(&cell), &golden.positions, way, EVERYTHING);
     let mut moved = golden.positions.clone();
     for (index, r) in moved.iter_mut().enumerate() {
-        // whole residues of water stay together, as in a run
+        // atoms of a water residue move together, as in a run
         let n = (index / 3) as i32 % 7 - 3;
         *r += cell.shift([n, -2 * n, 3 * n]);
     }

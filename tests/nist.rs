@@ -1,5 +1,5 @@
-//! Reference energies of the NIST Standard Reference Simulation Website (`nist/README.md`), to the last digit that is printed
-//! there. `validation/nist` has all configurations.
+//! Tests against reference energies of the NIST Standard Reference Simulation Website (`nist/README.md`), to the last
+//! digit printed there. `validation/nist` has all configurations.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::f64::consts::PI;
@@ -10,16 +10,16 @@ use md::format::read_coordinates;
 use md::vec3::{Vec3, vec3};
 use serde_json::Value;
 
-/// kJ/mol/K.
+/// Gas constant in kJ/mol/K.
 const GAS: f64 = 8.314_462_618_153_24e-3;
-/// Coulomb's constant, K nm/e².
+/// Coulomb's constant in K nm/e².
 const COULOMB: f64 = 138.935_457_644_381_98 / GAS;
-/// Charges of SPC/E water, e.
+/// Charges of SPC/E water in e.
 const CHARGES: [f64; 3] = [-0.8476, 0.4238, 0.4238];
-/// NIST's constants are those of 2010, which differ from today's by as much.
+/// Relative difference between the constants of 2010, which NIST uses, and the current ones.
 const CONSTANTS: f64 = 2e-7;
 
-/// What `md energy` writes for a configuration with these lines in `[forces]`.
+/// Returns the JSON output of `md energy` for a configuration, with the lines `forces` in its `[forces]` section.
 fn energy_in(precision: &str, name: &str, forces: &str) -> Value {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nist");
     let [topology, coordinates] = ["top", "gro.xz"].map(|ending| data.join(format!("{name}.{ending}")));
@@ -34,17 +34,17 @@ fn energy_in(precision: &str, name: &str, forces: &str) -> Value {
     serde_json::from_slice(&std::fs::read(folder.path().join("e.json")).unwrap()).unwrap()
 }
 
-/// In double precision.
+/// Returns the output of `md energy` in double precision.
 fn energy(name: &str, forces: &str) -> Value {
     energy_in("double", name, forces)
 }
 
-/// An energy, kJ/mol.
+/// Returns an energy term in kJ/mol.
 fn term(found: &Value, name: &str) -> f64 {
     found["energies"][name].as_f64().unwrap()
 }
 
-/// Fails unless a number has the digits that are cited.
+/// Asserts that a number has the cited digits.
 fn has_digits(what: &str, value: f64, cited: &str, constants: f64) {
     let (mantissa, exponent) = cited.split_once('E').unwrap();
     let decimals = mantissa.split_once('.').unwrap().1.len();
@@ -72,22 +72,24 @@ fn lennard_jones_energies_are_those_of_nist() {
     }
 }
 
-/// The configuration has no velocities, by which positions are predicted where a pair list is pruned.
+/// Mixed precision works without velocities, from which positions are predicted when a pair list is pruned. The
+/// configuration has none.
 #[test]
 fn mixed_precision_needs_no_velocities() {
     let forces = "cutoff = \"3 nm\"\nelectrostatics = \"off\"\n";
     let [mixed, double] = ["mixed", "double"].map(|precision| term(&energy_in(precision, "lj-2", forces), "lj"));
-    // of energies in mixed precision (tests/forces.rs)
+    // tolerance of energies in mixed precision (tests/forces.rs)
     assert!((mixed / double - 1.0).abs() < 1e-6, "{mixed} and {double}");
 }
 
-/// The shortest of the images of a distance: sides of the cell cut molecules.
+/// Returns the minimum image of a distance, because molecules may be split by the sides of the cell.
 fn nearest(d: Vec3, edge: f64) -> Vec3 {
     let image = |x: f64| x - edge * (x / edge).round();
     vec3(image(d.x), image(d.y), image(d.z))
 }
 
-/// Energy of the wave vectors 2πn/L with 27 ≤ n² that NIST leaves out, K; beyond |n| = 12 they add less than e⁻⁴⁵ of it.
+/// Returns the energy in K of the wave vectors 2πn/L with n² ≥ 27, which NIST leaves out. Wave vectors beyond |n| =
+/// 12 add a fraction below e⁻⁴⁵.
 fn left_out(positions: &[Vec3], edge: f64, alpha: f64) -> f64 {
     let reach = -12_i32..=12;
     let mut sum = 0.0;
@@ -103,7 +105,7 @@ fn left_out(positions: &[Vec3], edge: f64, alpha: f64) -> f64 {
             (cosine, sine) = (cosine + CHARGES[i % 3] * c, sine + CHARGES[i % 3] * s);
         }
         let k2 = k * k * f64::from(square);
-        // those with negative z have the same terms
+        // wave vectors with negative z have the same terms
         let images = if z == 0 { 1.0 } else { 2.0 };
         sum += images * (-k2 / (4.0 * alpha * alpha)).exp() / k2 * (cosine * cosine + sine * sine);
     }
@@ -120,7 +122,8 @@ fn water_energies_are_those_of_nist() {
     let found = energy("spce-1", &format!("{forces}dispersion_correction = false"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nist/spce-1.gro.xz");
     let positions = read_coordinates(&path, Some(300), None).unwrap().positions;
-    // what md puts into one term is split by the formulas: -α/√π Σq², and -Σ qq' erf(αr)/r in molecules
+    // md adds two terms of NIST to others; the formulas separate them: -α/√π Σq², and -Σ qq' erf(αr)/r within
+    // molecules
     let own = -alpha / PI.sqrt() * molecules * CHARGES.iter().map(|q| q * q).sum::<f64>() * COULOMB;
     let inside: f64 = positions
         .chunks_exact(3)
@@ -136,7 +139,8 @@ fn water_energies_are_those_of_nist() {
     has_digits("intramolecular", inside, "2.80999E+06", CONSTANTS);
     has_digits("reciprocal", waves, "6.27009E+03", CONSTANTS);
     has_digits("real", real, "-5.58889E+05", CONSTANTS);
-    // OpenMM's average has n(n+1)/2 pairs of n oxygens among N(N+1)/2; NIST n²/2 among N²/2
+    // the average of md and OpenMM counts n(n+1)/2 pairs of n oxygens among N(N+1)/2 pairs; NIST counts n²/2 among
+    // N²/2
     let corrected = energy("spce-1", &format!("{forces}dispersion_correction = true"));
     let counting = (1.0 + 1.0 / molecules) / (1.0 + 1.0 / (3.0 * molecules));
     has_digits("correction", term(&corrected, "dispersion_correction") / GAS / counting, "-8.23715E+02", CONSTANTS);

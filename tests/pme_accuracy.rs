@@ -1,5 +1,5 @@
-//! The force error that is asked for is the force error that one gets, in real systems and against a converged Ewald sum; and
-//! the dispersion correction against GROMACS.
+//! Tests of the PME accuracy in real systems: the force error equals the requested one, measured against a converged
+//! Ewald sum. Also compares the dispersion correction with GROMACS.
 #![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
 
 mod golden;
@@ -13,11 +13,11 @@ use md::term::coulomb;
 use md::units::COULOMB;
 use md::vec3::Vec3;
 
-/// The reciprocal part has nearly all of the error, and its estimate is too large for charges as correlated as those of
-/// water: 2.3 times at α = 3.3/nm and order 4, 4.1 times at 3.6/nm. A smaller error than this part of the estimate means
-/// an estimate worse than that, which costs speed but no accuracy.
+/// Minimum error as a fraction of the target. The reciprocal part has nearly all of the error. Its estimate is too
+/// large for charges as correlated as those of water: by a factor of 2.3 at α = 3.3/nm and order 4, and of 4.1 at
+/// 3.6/nm. An error below this fraction would mean a worse estimate, which costs speed but not accuracy.
 const LEAST_SHARE: f64 = 0.2;
-/// Part of the target that the reciprocal part may have, less what finding the spacing to 10⁻³ leaves out.
+/// Fraction of the target that the reciprocal part may use, reduced because the grid spacing is found only to 10⁻³.
 const RECIPROCAL_SHARE: f64 = 0.97;
 
 fn rms(forces: impl ExactSizeIterator<Item = Vec3>) -> f64 {
@@ -25,7 +25,7 @@ fn rms(forces: impl ExactSizeIterator<Item = Vec3>) -> f64 {
     (forces.map(|f| f.norm_squared()).sum::<f64>() / number).sqrt()
 }
 
-/// Electrostatic forces without excluded pairs, from a plain Ewald sum converged to 10⁻¹⁰.
+/// Returns electrostatic forces without excluded pairs, from a plain Ewald sum converged to 10⁻¹⁰.
 fn exact_forces(golden: &Golden, charges: &[f64]) -> Vec<Vec3> {
     let cell = golden.cell.expect("a periodic system");
     let (_, mut forces) = ewald(&cell, &golden.positions, charges, 1e-10);
@@ -38,7 +38,7 @@ fn exact_forces(golden: &Golden, charges: &[f64]) -> Vec<Vec3> {
     forces
 }
 
-/// The next smaller number of grid points that is used.
+/// Returns the next smaller number of grid points that PME uses.
 fn size_below(points: usize) -> usize {
     (2..points).rev().find(|&n| good_size(n) == n).expect("a grid with a smaller one")
 }
@@ -105,6 +105,6 @@ fn dispersion_correction_of_gromacs() {
     golden.system.settings.dispersion_correction = DispersionCorrection::NonExcluded;
     let volume = golden.cell.expect("a periodic system").volume();
     let (energy, _) = DispersionTail::new(&golden.system).at(volume);
-    // GROMACS, mixed precision, plain truncation at 0.9 nm: two decimals are known
+    // GROMACS in mixed precision with plain truncation at 0.9 nm prints two decimals
     assert!((energy + 2158.29).abs() < 0.02, "{energy}");
 }

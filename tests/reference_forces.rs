@@ -1,4 +1,5 @@
-//! The reference backend against OpenMM's double-precision Reference platform: every energy term and every force.
+//! Tests of the reference backend against OpenMM's double-precision Reference platform: every energy term and every
+//! force.
 #![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
 
 mod golden;
@@ -8,17 +9,18 @@ use md::backend::{Energies, Evaluation, Reference, Workload};
 use md::system::{BondedTerms, Exclusions, G96Angle, G96Bond, RyckaertBellemans, Topology};
 use md::vec3::Vec3;
 
-/// Both sides compute in f64 with the same α, grid and order; what differs is the order of sums and the last digits of
-/// converted units (Å, kcal, 18.2223). The project's bar.
+/// Relative tolerance, the project's limit. Both sides compute in f64 with the same α, grid and order. They differ in
+/// the order of summation and in the last digits of converted units (Å, kcal, 18.2223).
 const TOLERANCE: f64 = 1e-7;
-/// Terms that vanish at their minimum are sums of differences of nearly equal numbers: 10⁻¹⁶ (the rounding of a cosine or a
-/// distance) times force constants up to 5·10⁵, squared deviations in a few thousand terms.
+/// Absolute tolerance of energies in kJ/mol, for terms that vanish at their minimum. These are sums of differences of
+/// nearly equal numbers: 10⁻¹⁶ (the rounding of a cosine or a distance) times force constants up to 5·10⁵, squared
+/// deviations in a few thousand terms.
 const FLOOR: f64 = 1e-12;
-/// With a type table OpenMM integrates the dispersion beyond the cutoff numerically, and stops at a relative change of
-/// this order (`CustomNonbondedForce`).
+/// Relative tolerance of the dispersion correction with a type table. OpenMM integrates it numerically, and stops at
+/// a relative change of this order (`CustomNonbondedForce`).
 const NUMERICAL_TAIL: f64 = 1e-6;
-/// kJ/mol/nm. Forces are compared relative to their RMS, but on a perfect lattice they cancel: the RMS is taken to be at least
-/// 10⁻³ of the force between two ions in contact.
+/// Minimum RMS force in kJ/mol/nm that force errors are compared with, because forces cancel on a perfect lattice. It
+/// is 10⁻³ of the force between two ions in contact.
 const FORCE_FLOOR: f64 = 1.0;
 
 fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
@@ -30,8 +32,8 @@ fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
     found
 }
 
-/// Pairs of (name, ours, theirs). `elec_*` and `lj_*` of the reference contain 1-4; with a type table the
-/// non-1-4 part is kept in `lj_nbfix`.
+/// Returns (name, ours, theirs) for each energy. `elec_*` and `lj_*` of the reference include 1-4 pairs. With a type
+/// table, the part without 1-4 pairs is in `lj_nbfix`.
 fn energies(golden: &Golden, case: &str, ours: &Evaluation) -> Vec<(&'static str, f64, f64)> {
     let their = |key| golden.number(case, key);
     let e = &ours.energies;
@@ -58,7 +60,7 @@ fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
     f64::sqrt(sum / number)
 }
 
-/// Compares one system at all its cases; everything that is out of bounds is reported together.
+/// Compares one system in all its cases, and reports all deviations together.
 fn compare(name: &str) {
     let mut golden = match Golden::load(name) {
         Ok(golden) => golden,
@@ -93,7 +95,7 @@ fn compare(name: &str) {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// One test for each system.
+/// Defines a test for each system.
 macro_rules! systems {
     ($($test:ident: $name:literal $(, $ignore:meta)?;)*) => {
         $(#[test] $(#[$ignore])? fn $test() { compare($name); })*
@@ -125,8 +127,8 @@ systems! {
     atoms_155_thousand: "huge156k", ignore = "minutes, and 4 GB for a grid of 500³";
 }
 
-/// Systems with references for switched interactions: one kind of atom, a combination rule, a table without one; the
-/// relative error of the dispersion correction that is allowed.
+/// Systems with references for switched interactions, and the allowed relative error of the dispersion correction:
+/// one kind of atom, a combination rule, a table without a rule.
 const SWITCHED: [(&str, f64); 3] =
     [("argon", TOLERANCE), ("peptide-charged", TOLERANCE), ("peptide-nbfix", NUMERICAL_TAIL)];
 
@@ -151,7 +153,7 @@ fn switched_interactions() {
     }
 }
 
-/// LJ-PME by OpenMM: one kind of atom, a combination rule, another cell; with excluded and 1-4 pairs.
+/// Tests LJ-PME against OpenMM: one kind of atom, a combination rule, another cell; with excluded and 1-4 pairs.
 #[test]
 fn lennard_jones_by_pme() {
     for name in ["argon", "peptide-charged", "peptide-charmm36", "octahedron"] {
@@ -169,7 +171,7 @@ fn lennard_jones_by_pme() {
     }
 }
 
-/// A file of `tests/systems/build/ryckaert_bellemans.py`.
+/// Contents of a file written by `tests/systems/build/ryckaert_bellemans.py`.
 #[derive(serde::Deserialize)]
 struct Torsions {
     positions: Vec<[f64; 3]>,
@@ -185,7 +187,7 @@ struct Expected {
     forces: Vec<[f64; 3]>,
 }
 
-/// `RBTorsionForce`, and Fourier torsions as sums of `PeriodicTorsionForce`.
+/// Compares with `RBTorsionForce`, and with Fourier torsions as sums of `PeriodicTorsionForce`.
 #[test]
 fn ryckaert_bellemans_and_fourier_torsions() {
     let text = include_str!("systems/ryckaert-bellemans.json");
@@ -206,7 +208,7 @@ fn ryckaert_bellemans_and_fourier_torsions() {
     assert_eq!(file.openmm.len(), 2);
 }
 
-/// Asserts that bonded terms of one kind, of atoms that interact in no other way, have these energies and forces.
+/// Asserts energies and forces of bonded terms of one kind, for atoms without other interactions.
 fn agree_alone(kind: &str, positions: &[Vec3], bonded: BondedTerms, energy: fn(&Energies) -> f64, expected: &Expected) {
     let mut system = Golden::load("peptide-vacuum").expect("a system of this repository").system;
     let count = positions.len() as u32;
@@ -230,7 +232,8 @@ fn agree_alone(kind: &str, positions: &[Vec3], bonded: BondedTerms, energy: fn(&
     assert!(error < TOLERANCE, "{kind}: forces off by {error:e}");
 }
 
-/// A file of `tests/systems/build/g96.py`: atoms, then equilibrium value and force constant.
+/// Contents of a file written by `tests/systems/build/g96.py`. A term has atoms, then equilibrium value and force
+/// constant.
 #[derive(serde::Deserialize)]
 struct Gromos {
     positions: Vec<[f64; 3]>,
@@ -239,7 +242,7 @@ struct Gromos {
     openmm: std::collections::HashMap<String, Expected>,
 }
 
-/// `CustomBondForce` and `CustomAngleForce` with the formulas of GROMOS-96.
+/// Compares with `CustomBondForce` and `CustomAngleForce` with the formulas of GROMOS-96.
 #[test]
 fn bonds_and_angles_of_gromos() {
     let file: Gromos = serde_json::from_str(include_str!("systems/g96.json")).expect("the file of the build script");

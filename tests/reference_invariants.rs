@@ -1,5 +1,5 @@
-//! What must hold whatever the force field: forces and virial are derivatives of the energy, the numbering and the choice of
-//! images do not matter, PME is an Ewald sum.
+//! Tests of properties that hold for every force field: forces and virial are derivatives of the energy, the
+//! numbering of atoms and the choice of images do not matter, and PME is an Ewald sum.
 
 mod model;
 
@@ -25,7 +25,7 @@ fn pme(alpha: f64, points: usize, order: usize) -> Electrostatics {
     Electrostatics::Pme(PmeParameters { alpha, grid: [points; 3], order })
 }
 
-/// The chains with one kind of interaction each, and with everything.
+/// Returns the chains with one kind of interaction each, and with all interactions.
 fn variants() -> Vec<(&'static str, Model)> {
     type Keep = fn(&mut BondedTerms, &BondedTerms);
     let bonded: [(&str, Keep); 11] = [
@@ -74,7 +74,7 @@ fn variants() -> Vec<(&'static str, Model)> {
         ("force switch", LjModifier::ForceSwitch { from: 0.6 }),
         ("potential switch", LjModifier::PotentialSwitch { from: 0.6 }),
     ] {
-        // tr W = −3V dE/dV holds for what a switch takes, too
+        // tr W = −3V dE/dV also holds for the energy that a switch removes
         let mut switched = variants[variants.len() - 1].1.clone();
         switched.system.settings.lj_modifier = lj_modifier;
         variants.push((name, switched));
@@ -91,12 +91,13 @@ fn variants() -> Vec<(&'static str, Model)> {
     variants
 }
 
-/// Step of a central difference. The error is h² times the third derivative plus 10⁻¹⁶ E/h: with energies of up to 10⁴ and
-/// derivatives up to 10⁵ kJ/mol, 10⁻⁶ and less relative to the largest.
+/// Step of a central difference, and its tolerance. The error is h² times the third derivative plus 10⁻¹⁶ E/h. With
+/// energies of up to 10⁴ kJ/mol and derivatives of up to 10⁵ kJ/mol it is at most 10⁻⁶ relative to the largest
+/// derivative.
 const STEP: f64 = 3e-6;
 const DIFFERENCE_TOLERANCE: f64 = 1e-6;
 
-/// (E(+h) − E(−h))/2h of a model that is changed by a strength h.
+/// Returns (E(+h) − E(−h))/2h of a model that is changed by a strength h.
 fn slope(model: &Model, change: impl Fn(&mut Model, f64)) -> f64 {
     let energy = |h: f64| {
         let mut moved = model.clone();
@@ -123,7 +124,8 @@ fn forces_are_the_gradient_of_every_energy() {
 
 #[test]
 fn virial_is_the_derivative_under_strain() {
-    // r → r + ε (r·source) target keeps a lower-triangular cell lower-triangular for these; tr W = −3V dE/dV is their diagonal
+    // With these strains r → r + ε (r·source) target keeps a lower-triangular cell lower-triangular. The diagonal
+    // ones add up to tr W = −3V dE/dV.
     let strains = [(0, 0), (1, 1), (2, 2), (1, 0), (2, 0), (2, 1)];
     for (name, model) in variants() {
         let virial = evaluate(&model).virial.0;
@@ -145,7 +147,8 @@ fn virial_is_the_derivative_under_strain() {
     }
 }
 
-/// Sums in another order, displacements rounded at another place: 10⁻¹⁶ times a thousand contributions.
+/// Relative rounding error of sums in another order, and of displacements rounded elsewhere: 10⁻¹⁶ times a thousand
+/// contributions.
 const ROUNDING: f64 = 1e-11;
 
 fn assert_same(name: &str, a: &Evaluation, b: &Evaluation) {
@@ -176,7 +179,7 @@ fn any_image_of_any_atom_will_do() {
 fn numbering_does_not_matter() {
     for (name, model) in variants() {
         let atoms = model.positions.len() as u32;
-        // 37 has no factor in common with the number of atoms, 135
+        // 37 has no common factor with the number of atoms, 135
         let renumbered = |i: u32| (i * 37 + 11) % atoms;
         let other = renumber(&model, renumbered);
         let mut result = evaluate(&other);
@@ -240,11 +243,11 @@ fn rock_salt_has_its_madelung_energy() {
     let result = evaluate(&model);
     let error = (result.energies.coulomb / expected(512) - 1.0).abs();
     assert!(error < 1e-6, "PME: {error:e}");
-    // E ~ 1/L: the trace of the virial is the energy
+    // the energy is proportional to 1/L, so the trace of the virial equals the energy
     assert!((result.virial.trace() / result.energies.coulomb - 1.0).abs() < 1e-5);
 }
 
-/// Charges of a random ionic gas in the cell of [`chains`], no two closer than 0.15 nm, net charge 2 e.
+/// Returns a random ionic gas in the cell of [`chains`], with distances of at least 0.15 nm and a net charge of 2 e.
 fn ionic_gas() -> (PeriodicCell, Vec<Vec3>, Vec<f64>) {
     let cell = chains().cell;
     let mut random = random(99);
@@ -264,7 +267,7 @@ fn rms(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
     (vectors.map(|v| v.norm_squared()).sum::<f64>() / number).sqrt()
 }
 
-/// RMS force error of PME against plain Ewald, kJ/mol/nm, direct sum to the cutoff included.
+/// Returns the RMS force error of PME in kJ/mol/nm against a plain Ewald sum, with the direct sum up to the cutoff.
 fn pme_error(gas: &(PeriodicCell, Vec<Vec3>, Vec<f64>), exact: &[Vec3], cutoff: f64, parameters: PmeParameters) -> f64 {
     let (cell, positions, charges) = gas;
     let mut system: System = chains().system;
@@ -285,20 +288,21 @@ fn pme_converges_to_ewald_with_grid_and_order() {
     let gas = ionic_gas();
     let (_, exact) = ewald(&gas.0, &gas.1, &gas.2, 1e-15);
     let cutoff = 1.1;
-    // erfc(αr_c) = 10⁻¹²: only the grid's error is left
+    // erfc(αr_c) = 10⁻¹², so only the error of the grid is left
     let alpha = 5.0 / cutoff;
     let model = ErrorModel::new(&gas.0, cutoff, &gas.2, ChargeStructure::uncorrelated());
     let error = |points, order| {
         let parameters = PmeParameters { alpha, grid: [points; 3], order };
         let estimate = model.estimate(&parameters).total();
         let error = pme_error(&gas, &exact, cutoff, parameters);
-        // the estimate assumes charges without correlations, as these almost are; an RMS over 400 atoms scatters by some per cent
+        // The estimate assumes uncorrelated charges, and these are almost uncorrelated. An RMS over 400 atoms
+        // scatters by some per cent.
         assert!((0.85..1.15).contains(&(error / estimate)), "{points} {order}: {error:e}, estimated {estimate:e}");
         error
     };
     for order in [4, 5, 6, 8] {
         let (coarse, medium, fine) = (error(24, order), error(36, order), error(54, order));
-        // the error falls with the grid to the power of the order; half of that is asked for
+        // the error decreases with the grid spacing to the power of the order; the test requires half of this power
         let steps = 1.5f64.powf(0.5 * order as f64);
         assert!(coarse / medium > steps && medium / fine > steps, "order {order}: {coarse:e} {medium:e} {fine:e}");
     }
@@ -308,7 +312,7 @@ fn pme_converges_to_ewald_with_grid_and_order() {
     }
 }
 
-/// Two atoms at the given distance (nm) in the cell of the chains; charges ±1 e.
+/// Returns two atoms at the given distance (nm) in the cell of the chains, with charges ±1 e.
 fn pair(distance: f64, electrostatics: Electrostatics) -> Model {
     let mut model = chains();
     let (template, topology) = (model.system.topology.atoms[0], &mut model.system.topology);
@@ -338,7 +342,7 @@ fn shift_of_the_ewald_pair_is_its_value_at_the_cutoff() {
     let mut plain = shifted.clone();
     plain.system.settings.coulomb_modifier = Modifier::None;
     let (a, b) = (evaluate(&shifted), evaluate(&plain));
-    // erfc(2.7) as the C library gives it
+    // erfc(2.7) according to the C library
     let expected = COULOMB * 1.343_327_399e-4 / 0.9;
     assert!(
         (a.energies.coulomb - b.energies.coulomb - expected).abs() < 1e-9,

@@ -1,8 +1,9 @@
-//! The protocol of `src/engine/team.rs` over all interleavings, by `loom`.
+//! Model check of the thread protocol in `src/engine/team.rs` over all interleavings, with `loom`.
 //!
-//! This is a model: the fields and steps of `Shared`, `Open`, `serve` and `next` by their names, without what carries
-//! items. Members look once before they sleep, as though their patience were at its end. `loom` knows no total order of
-//! `SeqCst` accesses, so that a fence stands between the two accesses whose order the protocol needs.
+//! The model has the fields and steps of `Shared`, `Open`, `serve` and `next` under the same names, but leaves out
+//! the distribution of work items. Members check once before they sleep, as if their spin time had expired. `loom`
+//! does not model the total order of `SeqCst` accesses, so the model has a fence between the two accesses whose order
+//! the protocol needs.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::Ordering::SeqCst;
@@ -10,44 +11,45 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-/// Thread switches that are not forced, per execution: bugs of such protocols need one or two
-/// (Musuvathi and Qadeer 2007, doi:10.1145/1250734.1250785).
+/// Maximum number of preemptions per execution. Bugs of such protocols need one or two (Musuvathi and Qadeer 2007,
+/// doi:10.1145/1250734.1250785).
 const PREEMPTIONS: usize = 3;
 
 struct Shared {
     region: AtomicUsize,
     inside: AtomicUsize,
-    /// number of the region whose work this is; none of any region once that is over
+    /// number of the region that the work belongs to; [`NO_WORK`] after the region has ended
     work: UnsafeCell<usize>,
     asleep: AtomicUsize,
     condvar: Condvar,
     mutex: Mutex<()>,
     dismissed: AtomicBool,
-    /// as it must be: members look whether the region is open still after they have counted themselves in
+    /// whether members check that the region is still open after they have counted themselves in; the real protocol
+    /// does
     looks_again: bool,
 }
 
-/// No region has this number.
+/// Value of `work` that is not the number of any region.
 const NO_WORK: usize = usize::MAX;
 
 impl Shared {
-    /// What the leader does in a region.
+    /// Runs a region as the leader.
     fn run(&self) {
         let region = self.region.load(SeqCst) + 1;
         self.work.with_mut(|work| {
-            // SAFETY: `loom` tells if anybody else is there
+            // SAFETY: `loom` reports an error if another thread has access
             unsafe { *work = region }
         });
         self.region.fetch_add(1, SeqCst);
         self.ring();
-        // close
+        // close the region
         self.region.fetch_add(1, SeqCst);
         fence(SeqCst);
         while self.inside.load(SeqCst) != 0 {
             thread::yield_now();
         }
         self.work.with_mut(|work| {
-            // SAFETY: as above
+            // SAFETY: `loom` reports an error if another thread has access
             unsafe { *work = NO_WORK }
         });
     }
@@ -60,14 +62,14 @@ impl Shared {
         }
     }
 
-    /// The life of a member.
+    /// Runs a member until the team is dismissed.
     fn serve(&self) {
         let mut last = 0;
         while let Some(region) = self.next(last) {
             self.inside.fetch_add(1, SeqCst);
             fence(SeqCst);
             if !self.looks_again || self.region.load(SeqCst) == region {
-                // SAFETY: `loom` tells if the leader is there
+                // SAFETY: `loom` reports an error if the leader has access
                 let work = self.work.with(|work| unsafe { *work });
                 assert_eq!(work, region, "the work of another region");
             }
@@ -97,7 +99,7 @@ impl Shared {
     }
 }
 
-/// A leader, so many members and regions, then the end of the team.
+/// Checks a team with a leader and the given number of members over some regions, until its dismissal.
 fn model(members: usize, regions: usize, looks_again: bool) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(PREEMPTIONS);
@@ -131,7 +133,7 @@ fn members_work_in_open_regions_only_and_all_go_home() {
     model(2, 1, true);
 }
 
-/// Without the second look a member enters a region that was closed after it had found it open.
+/// Without the second check a member enters a region that was closed after the member had found it open.
 #[test]
 #[should_panic]
 fn a_member_that_does_not_look_again_is_found_out() {

@@ -1,9 +1,10 @@
-//! Rules about the source text itself: layers, lengths, things that must not appear.
+//! Rules for the source text: layers of modules, lengths of files and functions, forbidden text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules from the bottom up; a module uses those of its own row and of the rows above it in this list.
+/// Layers of modules from the bottom up. A module uses only modules of its own row and of the rows above it in this
+/// list.
 const LAYERS: [&[&str]; 17] = [
     &["arrays", "units", "error", "memory", "team", "ranks"],
     &["vec3", "cell", "rng", "superpose"],
@@ -24,14 +25,14 @@ const LAYERS: [&[&str]; 17] = [
     &["main", "lib"],
 ];
 
-/// A file that is longer holds more than one idea.
+/// Maximum number of lines of a file; a longer file contains more than one idea.
 const FILE_LINES: usize = 500;
-/// A function that is longer does more than one thing.
+/// Maximum number of lines of a function; a longer function does more than one thing.
 const FUNCTION_LINES: usize = 70;
-/// The words by which the comment above a longer function gives its reason.
+/// Words in the comment above a longer function that introduce the reason for its length.
 const LONG_BECAUSE: &str = "Long because";
 
-/// Text that must not appear in code, where it is allowed all the same, and why.
+/// Text that must not appear in code, modules in which it is allowed, and the reason.
 const DENIED: [(&str, &[&str], &str); 10] = [
     ("println!", &["cli", "main"], "the library prints nothing"),
     ("print!", &["cli", "main"], "the library prints nothing"),
@@ -45,10 +46,10 @@ const DENIED: [(&str, &[&str], &str); 10] = [
     ("_within_cutoff(", &["cell", "backend", "pair", "pme"], "periodic images are decided in src/engine/image"),
 ];
 
-/// Marks an item that is compiled for unit tests only.
+/// Attribute of an item that is compiled only for unit tests.
 const TESTS_ONLY: &str = "#[cfg(test)]";
 
-/// One source file: path below the package, and text.
+/// A source file: path in the package, and text.
 struct Source {
     path: PathBuf,
     text: String,
@@ -59,14 +60,15 @@ impl Source {
         Source { path: path.into(), text: text.into() }
     }
 
-    /// `src/run/plan.rs` belongs to `run`; `src/engine/pair/list.rs` and `src/engine/pair.rs` belong to `pair`.
+    /// Returns the module of the file: `run` for `src/run/plan.rs`, `pair` for `src/engine/pair/list.rs` and
+    /// `src/engine/pair.rs`.
     fn module(&self) -> String {
         let below = self.path.iter().skip(1).find(|name| *name != "engine");
         let name = below.expect("every path is src/…").to_string_lossy();
         name.trim_end_matches(".rs").to_owned()
     }
 
-    /// Numbered lines of code, without comments and without the items that are compiled for unit tests only.
+    /// Returns numbered lines of code, without comments and without items that are compiled only for unit tests.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let mut tested: Option<usize> = None;
         let mut of_program = move |line: &str| {
@@ -75,7 +77,7 @@ impl Source {
                 tested = Some(indent);
             }
             let Some(start) = tested else { return true };
-            // rustfmt ends an item in the column that it began in
+            // rustfmt ends an item in the column in which the item began
             let ends = indent == start && !text.starts_with('#') && (text.ends_with(';') || text.ends_with('}'));
             tested = tested.filter(|_| !ends);
             false
@@ -84,7 +86,7 @@ impl Source {
         numbered.map(|(i, line)| (i + 1, line.split("//").next().unwrap_or("")))
     }
 
-    /// Files of modules that are declared for unit tests only, as paths without extension.
+    /// Returns the files of modules that are declared only for unit tests, as paths without extension.
     fn test_modules(&self) -> Vec<PathBuf> {
         let stem = self.path.file_stem().expect("every source has a name");
         let inside = ["mod", "lib", "main"].iter().any(|name| stem == *name);
@@ -102,7 +104,8 @@ impl Source {
     }
 }
 
-/// Every file with one of the extensions below a folder of the package; none if there is no such folder.
+/// Returns all files with one of the extensions in a folder of the package and its subfolders. Empty if there is no
+/// such folder.
 fn sources(folder: &str, extensions: &[&str]) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut pending) = (vec![], vec![root.join(folder)]);
@@ -122,7 +125,8 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|row| row.contains(&module))
 }
 
-/// First path segments after each `crate::`, also of `crate::{a, b::{c, d}}` over several lines; with line numbers.
+/// Returns the first path segment after each `crate::`, with line numbers. Also handles `crate::{a, b::{c, d}}` over
+/// several lines.
 fn imports(source: &Source) -> Vec<(usize, String)> {
     let (mut text, mut starts) = (String::new(), vec![]);
     for (number, line) in source.code() {
@@ -154,13 +158,13 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
             }
         }
     }
-    // names that start with a capital or call a macro are items of the crate root, not modules
+    // names that begin with a capital or call a macro are items of the crate root, not modules
     found
         .retain(|(_, name)| name.starts_with(|c: char| c.is_lowercase()) && !text.contains(&format!("crate::{name}!")));
     found
 }
 
-/// Sources of the program: all below `src` but for modules that are declared for unit tests only.
+/// Returns the sources of the program: all files in `src`, except modules that are declared only for unit tests.
 fn program() -> Vec<Source> {
     let mut all = sources("src", &["rs"]);
     let tests: Vec<PathBuf> = all.iter().flat_map(Source::test_modules).collect();
@@ -211,7 +215,7 @@ fn length_faults(source: &Source) -> Vec<String> {
     faults
 }
 
-/// A line that opens the body of a function, or its argument list over several lines.
+/// Whether a line opens the body of a function, or an argument list over several lines.
 fn is_function(line: &str) -> bool {
     let opens = line.ends_with('{') || line.ends_with('(');
     opens && line.split_whitespace().take(5).any(|word| word == "fn") && !line.trim_start().starts_with("//")
@@ -249,7 +253,7 @@ fn ignored_tests_give_their_reason() {
     assert_none(all.flat_map(|source| ignore_faults(&source)).collect());
 }
 
-/// The checks above see what they should: without this a slip in them would pass unnoticed.
+/// Tests that the checks can fail. Without this test a mistake in them would pass unnoticed.
 #[test]
 fn checks_can_fail() {
     let upward =

@@ -1,4 +1,4 @@
-//! `md analyze`: observables of a trajectory.
+//! `md analyze`: computes observables of a trajectory.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -32,29 +32,30 @@ struct Choice {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB; of one that is still being written the frames so far
+    /// Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB. If it is still being written, the frames so far are read
     trajectory: PathBuf,
-    /// For trajectories without a topology (all but H5MD): a topology (a PSF file needs no parameters), a structure (gro,
-    /// PDB, mmCIF; bonds are not known then), or an H5MD trajectory of the same atoms
+    /// Topology of a trajectory that holds none (all formats but H5MD). A topology file (a PSF file needs no
+    /// parameters), a structure (gro, PDB, mmCIF; bonds are unknown then), or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Atoms: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look for;
-    /// and, or, not, parentheses. Molecules are made whole, and several are gathered along their shortest distances
+    /// Selection of atoms. Classes: all protein backbone nucleic water ion lipid hydrogen heavy. Properties with
+    /// their values: name, resname, element, resid, index. Operators: and, or, not, parentheses. Molecules are made
+    /// whole, and several molecules are gathered along the shortest distances between them
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
-    /// Leave positions in the periodic images that the file stores: make no molecule whole and gather none
+    /// Use positions in the periodic images that the file stores: do not make molecules whole or bring them together
     #[arg(long)]
     as_stored: bool,
-    /// Take every N-th frame
+    /// Use every N-th frame
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
-    /// Worker threads; all processors unless given
+    /// Worker threads; default: all processors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// File of the result, HDF5; the name of the observable with .h5 unless given
+    /// Result file (HDF5); default: the name of the observable with the ending .h5
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the file of the result where there is one
+    /// Replace the result file if it exists
     #[arg(long)]
     force: bool,
 }
@@ -63,7 +64,7 @@ impl Subcommand for Choice {
     fn augment_subcommands(command: Command) -> Command {
         OBSERVABLES.iter().fold(command.subcommand_required(true).arg_required_else_help(true), |command, offer| {
             let own = Common::augment_args((offer.arguments)(Command::new(offer.name)));
-            // after the arguments, whose types have words of their own
+            // added after the arguments, because the types of the arguments have help texts of their own
             command.subcommand(own.about(offer.about).long_about(offer.about))
         })
     }
@@ -93,7 +94,7 @@ impl FromArgMatches for Choice {
 }
 
 impl Analyze {
-    /// The file it reads.
+    /// Returns the path of the trajectory that the command reads.
     pub(super) fn file(&self) -> &Path {
         &self.choice.common.trajectory
     }
@@ -114,7 +115,8 @@ impl Analyze {
 }
 
 impl Common {
-    /// Prints frames and memory before it reads them; writes the results and prints their summary.
+    /// Computes the observable and writes the result file. Prints the number of frames and the memory need before it
+    /// reads the frames. Returns a summary of the results.
     fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
         let Names { topology, has_bonds } = self.topology(trajectory.as_ref())?;
@@ -153,7 +155,7 @@ impl Common {
         Ok(findings.summary.iter().map(|line| format!("{line}\n")).collect())
     }
 
-    /// The topology that is named, or else that of the trajectory.
+    /// Returns the topology named on the command line, or else the topology in the trajectory.
     fn topology(&self, trajectory: &dyn FrameSource) -> Result<Names> {
         let names = match (&self.topology, trajectory.topology()) {
             (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),

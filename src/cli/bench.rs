@@ -1,4 +1,4 @@
-//! `md bench`: speed, time per phase, and the roofline of the machine.
+//! `md bench`: measures speed, time per phase of a step, and the roofline of the machine.
 
 use std::path::{Path, PathBuf};
 
@@ -15,44 +15,45 @@ use crate::config::Override;
 use crate::error::{Error, Problem, Result};
 use crate::run::{Device, Engine, Placement, SimdLevel};
 
-/// The name that stands for the compute core.
+/// Name on the command line that selects the benchmark of the compute core.
 const CORE: &str = "core";
 
-/// Measure ns/day of a suite of systems or of input files; writes no files unless asked to
+/// Measure ns/day for a suite of systems or for input files. Files are written only with --json and --roofline
 #[derive(Debug, Args)]
 pub(super) struct Bench {
-    /// water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (these unless others are named), water-1.5m, another size of
-    /// water; input files (their forces and last stage of dynamics); core: transforms and matrix products of the compute core
+    /// Systems: water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (the default is these seven), water-1.5m, or
+    /// another size of water. Input files: their forces and last dynamics stage. core: transforms and matrix products
+    /// of the compute core
     #[arg(value_name = "NAME|INPUT")]
     names: Vec<String>,
-    /// Steps of each timed segment, instead of some seconds' worth
+    /// Steps of each timed segment; default: as many as take a few seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
-    /// Timed segments, of which median and range are given
+    /// Number of timed segments; their median and range are reported
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
-    /// Worker threads, one or several numbers: 1,2,4
+    /// Worker threads, one number or several: 1,2,4
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
     /// Instruction sets, one or several
     #[arg(long, value_name = "LEVEL,…", value_delimiter = ',')]
     simd: Vec<Instructions>,
-    /// auto, cpu, cuda or cuda:1
+    /// Device: auto, cpu, cuda or cuda:1
     #[arg(long)]
     device: Option<String>,
-    /// Write everything measured to this file
+    /// Write all measurements to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Compare with a file of --json; exit 1 if a system became slower beyond noise
+    /// Compare with a file written by --json; exit code 1 if a system became slower by more than the noise
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
     /// Print a Markdown table instead of lines
     #[arg(long)]
     markdown: bool,
-    /// Print time per phase of a step, against the roofline of the machine
+    /// Print the time of each phase of a step, compared with the roofline of the machine
     #[arg(long)]
     phases: bool,
-    /// Draw the roofline into this file (SVG)
+    /// Draw the roofline to this file (SVG)
     #[arg(long, value_name = "FILE.svg")]
     roofline: Option<PathBuf>,
 }
@@ -68,7 +69,7 @@ enum Instructions {
 }
 
 impl Bench {
-    /// True where nothing became slower than in the report compared with.
+    /// Measures and reports. Returns `false` if a system became slower than in the report of `--compare`.
     pub(super) fn execute(&self) -> Result<bool> {
         let baseline = self.compare.as_deref().map(read_report).transpose()?;
         let (core, cases) = self.cases()?;
@@ -96,7 +97,8 @@ impl Bench {
         baseline.map_or(Ok(true), |baseline| compare(&baseline, &report))
     }
 
-    /// Whether the core is asked for, and the systems; all mistakes at once.
+    /// Returns whether the compute core was requested, and the requested systems. The error lists all mistakes at
+    /// once.
     fn cases(&self) -> Result<(bool, Vec<Case>)> {
         if self.names.is_empty() {
             return Ok((false, DEFAULT_NAMES.iter().filter_map(|name| Case::find(name).ok()).collect()));
@@ -116,7 +118,7 @@ impl Bench {
         Ok(overrides)
     }
 
-    /// One row for every number of threads and instruction set.
+    /// Measures one row for every combination of thread count and instruction set.
     fn measure(&self, mut prepared: Prepared, report: &mut Report) -> Result<()> {
         let own = (prepared.plan.run.threads, prepared.plan.run.simd);
         for threads in choices(&self.threads, own.0, |&n| Some(usize::from(n))) {
@@ -137,7 +139,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A row as soon as it is there.
+    /// Prints a row as soon as it is measured.
     fn show(&self, row: &Row, roofline: &Roofline) -> Result<()> {
         if !self.markdown {
             super::print(&row_line(row))?;
@@ -149,7 +151,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The compute core needs threads or a GPU, but no system.
+    /// Measures the compute core on the requested threads, or on a GPU. No system is needed.
     fn measure_core(&self, report: &mut Report) -> Result<()> {
         if let Device::Cuda(number) = device(self.device.as_deref())? {
             let core = CudaCore::open(number)?;
@@ -176,7 +178,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Files and the table that were asked for.
+    /// Writes the requested files, and the Markdown table if requested.
     fn write(&self, report: &Report) -> Result<()> {
         if self.markdown {
             super::print(&markdown(report))?;
@@ -204,12 +206,13 @@ impl From<Instructions> for SimdLevel {
     }
 }
 
-/// What was asked for, else the system's own choice.
+/// Returns the values requested on the command line, or else the system's own value.
 fn choices<T, U>(asked: &[T], own: Option<U>, convert: impl Fn(&T) -> Option<U>) -> Vec<Option<U>> {
     if asked.is_empty() { vec![own] } else { asked.iter().map(convert).collect() }
 }
 
-/// Folders with the suite's files: `inputs` here, or in a folder of the program or above it (`target/release/md`).
+/// Returns folders that may hold the files of the suite: `inputs` in the working directory, in the folder of the
+/// program (`target/release/md`), and in the folders above it.
 fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().unwrap_or_default();
     std::iter::once(Path::new("inputs").to_owned())
@@ -217,7 +220,7 @@ fn folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The roofs of these threads and instructions, measured once.
+/// Returns the roofline for the threads and instruction set of `engine`. Measured once, then taken from the report.
 fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     let same = |known: &&Roofline| known.threads == engine.threads && known.simd == engine.level.name();
     if let Some(known) = report.rooflines.iter().find(same) {
@@ -226,7 +229,7 @@ fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     known(report, Roofline::measure(engine))
 }
 
-/// The roofline, which the report holds once.
+/// Adds the roofline to the report unless the report holds it already, and returns it.
 fn known(report: &mut Report, roofline: Roofline) -> Roofline {
     if !report.rooflines.contains(&roofline) {
         report.rooflines.push(roofline.clone());
@@ -242,7 +245,7 @@ fn read_report(path: &Path) -> Result<Report> {
     })
 }
 
-/// Says what became slower; true where nothing did.
+/// Prints which systems became slower. Returns `true` if none did.
 fn compare(baseline: &Report, report: &Report) -> Result<bool> {
     let (slower, compared) = regressions(baseline, report);
     if compared == 0 {

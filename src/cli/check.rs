@@ -22,7 +22,7 @@ use crate::run::{
 };
 use crate::system::{Electrostatics, State, System, Topology};
 
-/// Check an input file and the files it names, and describe the run; starts nothing
+/// Check an input file and the files it names, and describe the run without starting it
 #[derive(Debug, Args)]
 pub(super) struct Check {
     #[command(flatten)]
@@ -30,12 +30,12 @@ pub(super) struct Check {
     /// Also print the effective configuration with all defaults
     #[arg(long)]
     effective: bool,
-    /// Of an ensemble only this replica, by number from 1 or by name
+    /// Check only this replica of an ensemble, by number from 1 or by name
     #[arg(long, value_name = "N")]
     replica: Option<String>,
 }
 
-/// A run by itself, perhaps on several ranks.
+/// Describes a run without replicas, on one or several ranks.
 fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let Prepared { system, state, left_out, .. } = load(plan, ConstrainedTerms::Drop)?;
     let (threads, level) = match engine {
@@ -62,7 +62,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     Ok(text)
 }
 
-/// The first of several replicas, and what the others have of their own.
+/// Describes the first of several replicas, and how the others differ.
 fn described(replicas: &Replicas<'_>) -> Result<String> {
     let (plan, start) = replicas.first();
     let mut text = summary(plan, &start.system, &start.state)? + &replicas.describe()?;
@@ -82,7 +82,7 @@ impl Check {
         on_ranks(self.replica.is_some(), |ranks| self.on(ranks).map(|()| ExitCode::SUCCESS))
     }
 
-    /// As one of these ranks.
+    /// Checks and describes as one of `ranks`. Only the first rank prints.
     fn on(&self, ranks: &Ranks) -> Result<()> {
         let (config, text) = ranks.agree(self.config())?;
         same_input(ranks, &text, &config)?;
@@ -93,7 +93,7 @@ impl Check {
         ranks.agree(if ranks.is_first() { print() } else { Ok(()) })
     }
 
-    /// The input file, or one replica of it, and its text.
+    /// Returns the configuration (of the replica that `--replica` names, if any) and the text of the input file.
     fn config(&self) -> Result<(Config, String)> {
         let shared = self.input.read(vec![])?;
         let config = match &self.replica {
@@ -116,7 +116,7 @@ impl Check {
     }
 }
 
-// Writing to a String cannot fail: results of `writeln!` are dropped below.
+// Results of `writeln!` are dropped below, because writing to a String cannot fail.
 
 fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
     let mut text = String::new();
@@ -187,7 +187,7 @@ fn dynamics(stage: &Dynamics) -> String {
     text
 }
 
-/// The temperatures of a thermostat.
+/// Describes the temperatures of a thermostat.
 fn temperatures(thermostat: &Thermostat) -> String {
     let of = |temperature: &Schedule| {
         let values: Vec<String> = temperature.points().iter().map(|(_, value)| format!("{value} K")).collect();

@@ -1,4 +1,4 @@
-//! `md convert`: trajectories, structures and topologies from one format to another.
+//! `md convert`: converts trajectories, structures and topologies from one format to another.
 
 use std::path::{Path, PathBuf};
 
@@ -21,20 +21,20 @@ use crate::units::Dimension;
 /// Convert a trajectory, structure or topology to another format; choose atoms and frames, place molecules, superpose
 #[derive(Debug, Args)]
 pub(super) struct Convert {
-    /// Trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb), structure (.rst7, .pdb, .cif, .gro, .g96, .crd), or topology (AMBER,
-    /// GROMACS, CHARMM, OpenMM)
+    /// Input: trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb), structure (.rst7, .pdb, .cif, .gro, .g96, .crd), or
+    /// topology (AMBER, GROMACS, CHARMM, OpenMM)
     input: PathBuf,
-    /// Result; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, for one frame .rst7, .gro, .cif; for a
-    /// topology .prmtop, .parm7, .top, which is refused where the format cannot express a term exactly
+    /// Output file; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, and for one frame .rst7, .gro,
+    /// .cif. Topologies: .prmtop, .parm7, .top, refused if the format cannot express a term exactly
     output: PathBuf,
-    /// For inputs without names and bonds: a topology (a PSF file needs no parameters), a structure (gro, PDB, mmCIF; bonds are not
-    /// known then), or an H5MD trajectory of the same atoms
+    /// Topology for inputs without names and bonds. A topology file (a PSF file needs no parameters), a structure
+    /// (gro, PDB, mmCIF; bonds are unknown then), or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Atoms to write, all unless given, as in md analyze: for example "not water"
+    /// Selection of the atoms to write, as in md analyze, for example "not water"; default: all
     #[arg(long, value_name = "TEXT")]
     select: Option<String>,
-    /// Take every N-th frame
+    /// Use every N-th frame
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     stride: u32,
     /// Leave out frames before this time, for example "10 ns"
@@ -43,56 +43,57 @@ pub(super) struct Convert {
     /// Leave out frames after this time
     #[arg(long, value_name = "TIME")]
     end: Option<String>,
-    /// This frame only, counted from 0
+    /// Convert only this frame, counted from 0
     #[arg(long, value_name = "N", conflicts_with_all = ["stride", "begin", "end", "unwrap"])]
     frame: Option<usize>,
-    /// Make molecules whole and put them into the cell, as md writes them; unless given they stay as they are
+    /// Make molecules whole and put them into the cell, as md writes them; default: molecules stay as they are
     #[arg(long)]
     whole: bool,
-    /// Make molecules whole and take out their jumps through the cell, for diffusion coefficients
+    /// Make molecules whole and remove their jumps across the cell, for diffusion coefficients
     #[arg(long, conflicts_with_all = ["whole", "center"])]
     unwrap: bool,
-    /// Move these atoms to the centre of the cell, all molecules around them
+    /// Move these atoms to the centre of the cell and put all molecules around them
     #[arg(long, value_name = "SELECTION")]
     center: Option<String>,
-    /// With --center and --align: leave molecules in the periodic images that the file stores
+    /// Together with --center or --align: leave molecules in the periodic images that the file stores
     #[arg(long, conflicts_with_all = ["whole", "unwrap"])]
     as_stored: bool,
-    /// Superpose these atoms on their positions in the reference; the cell is left out, since it would not be turned
+    /// Superpose these atoms on their positions in the reference. The cell is left out, because it would not be
+    /// rotated
     #[arg(long, value_name = "SELECTION")]
     align: Option<String>,
-    /// Reference of --align: first, the number of a frame, or a structure file
+    /// Reference for --align: first, the number of a frame, or a structure file
     #[arg(long, value_name = "FRAME", default_value = "first", requires = "align", value_parser = Reference::parse)]
     reference: Reference,
-    /// Round positions to this where the format can, for example "0.001 nm"
+    /// Round positions to this precision if the format allows it, for example "0.001 nm"
     #[arg(long, value_name = "LENGTH")]
     precision: Option<String>,
-    /// Leave out velocities, which all frames must have otherwise, or none
+    /// Leave out velocities. Without this option all frames must have velocities, or none of them
     #[arg(long)]
     no_velocities: bool,
-    /// Leave out forces, which all frames must have otherwise, or none
+    /// Leave out forces. Without this option all frames must have forces, or none of them
     #[arg(long)]
     no_forces: bool,
-    /// Replace the result where there is one
+    /// Replace the output file if it exists
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     of_topology: OfTopology,
 }
 
-/// Options of topologies.
+/// Options for converting topologies.
 #[derive(Debug, Args)]
 struct OfTopology {
-    /// For a topology as .prmtop: coordinates of the system, for their cell
+    /// Coordinates of the system, for the cell in a .prmtop file
     #[arg(long, value_name = "FILE")]
     coordinates: Option<PathBuf>,
-    /// For a CHARMM topology: a file of parameters (rtf, prm, str); may be given several times
+    /// Parameter file (rtf, prm, str) of a CHARMM topology; may be given several times
     #[arg(long, value_name = "FILE")]
     parameters: Vec<PathBuf>,
-    /// For a GROMACS topology: a macro of its preprocessor, NAME or NAME=text, as FLEXIBLE; may be given several times
+    /// Preprocessor macro of a GROMACS topology, NAME or NAME=text, for example FLEXIBLE; may be given several times
     #[arg(long, value_name = "MACRO")]
     define: Vec<String>,
-    /// For a GROMACS topology: a folder of files that it includes; may be given several times
+    /// Folder of files that a GROMACS topology includes; may be given several times
     #[arg(long, value_name = "FOLDER")]
     include: Vec<PathBuf>,
 }
@@ -109,7 +110,7 @@ impl OfTopology {
 }
 
 impl Convert {
-    /// The file it reads.
+    /// Returns the path of the input file.
     pub(super) fn file(&self) -> &Path {
         &self.input
     }
@@ -164,7 +165,7 @@ impl Convert {
         super::print(&format!("written      {}: {written} frames of {atoms} atoms\n{warning}", self.output.display()))
     }
 
-    /// A topology in another format.
+    /// Writes a topology in another format.
     fn write_topology(&self) -> Result<()> {
         let of_frames = [
             ("topology", self.topology.is_some()),
@@ -195,7 +196,7 @@ impl Convert {
         super::print(&format!("written      {}: {atoms} atoms\n", self.output.display()))
     }
 
-    /// Refuses options that have no effect here.
+    /// Returns an error that names the first given option, because such options have no effect on this output.
     fn refuse(&self, options: &[(&str, bool)], why: &str) -> Result<()> {
         match options.iter().find(|(_, given)| *given) {
             Some((name, _)) => {
@@ -219,7 +220,7 @@ impl Convert {
         Ok(select(self.topology(topology)?, text)?)
     }
 
-    /// What is done to each frame, in this order.
+    /// Returns the operations on each frame, in the order in which they are applied.
     fn operations<'a>(
         &self,
         topology: Option<&'a Topology>,

@@ -1,4 +1,4 @@
-//! `md demux`: trajectories and energies of a replica exchange, sorted by state.
+//! `md demux`: sorts trajectories and energies of a replica exchange by state.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,23 @@ use clap::Args;
 use crate::convert::Demux;
 use crate::error::{Problem, Result};
 
-/// Sort the trajectories and energies of a replica exchange by state: from replica-1, replica-2, ... to state-1, state-2, ...
+/// Sort the trajectories and energies of a replica exchange by state: replica-1, replica-2, ... become state-1,
+/// state-2, ...
 #[derive(Debug, Args)]
 #[command(name = "demux")]
 pub(super) struct Sort {
-    /// Output folder of the exchange, in which exchange.csv is
+    /// Output folder of the exchange, which contains exchange.csv
     folder: PathBuf,
-    /// Folder for state-1, state-2, ..., unless given that of the exchange
+    /// Folder for state-1, state-2, ...; default: the output folder of the exchange
     #[arg(long, value_name = "D")]
     output_dir: Option<PathBuf>,
-    /// Replace these where they are
+    /// Replace the files of state-1, state-2, ... if they exist
     #[arg(long)]
     force: bool,
 }
 
 impl Sort {
-    /// The folder whose files it reads.
+    /// Returns the folder whose files the command reads.
     pub(super) fn file(&self) -> &Path {
         &self.folder
     }

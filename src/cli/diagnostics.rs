@@ -1,4 +1,4 @@
-//! Error messages: file, line and column, the text at fault, and how to correct it.
+//! Printing of error messages, with file, line and column, the text at fault, and how to correct it.
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -19,7 +19,7 @@ pub(super) fn report(error: &Error) {
         }
         other => format!("error: {}\n", printable(&other.to_string(), LONGEST)),
     };
-    // fails only if standard error is closed
+    // writing fails only if standard error is closed
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -34,19 +34,19 @@ fn render(problem: &Problem) -> String {
     }
 }
 
-/// Most problems that are shown: one mistake may repeat on many lines.
+/// Maximum number of problems shown, because one mistake may repeat on many lines.
 const SHOWN: usize = 20;
 
-/// Columns; messages are wrapped to this.
+/// Column at which messages are wrapped.
 const WIDTH: usize = 120;
 
-/// Bytes of message and help; with frame and indentation they are a message of [`LONGEST`] bytes.
+/// Maximum length of message and help in bytes. With frame and indentation, the message has [`LONGEST`] bytes.
 const MESSAGE: usize = 1200;
 const HELP: usize = 600;
-/// Bytes of the lines that are quoted around a place.
+/// Maximum length in bytes of the lines quoted around a place.
 const QUOTED: usize = 1000;
 
-/// A problem with the text it points into.
+/// A problem and the text it points into.
 struct Shown<'a> {
     problem: &'a Problem,
     source: Option<NamedSource<String>>,
@@ -54,7 +54,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn new(problem: &'a Problem) -> Self {
-        // the file is read again: only here is its text needed, and only after a fault
+        // the file is read again, because its text is needed only here and only after an error
         let source = problem.span.as_ref().and(problem.file.as_ref()).and_then(|path| {
             let text = crate::config::read_text(path).ok()?;
             quotable(&text, problem.span.as_ref()?)?;
@@ -64,7 +64,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// `Some` where the lines of a place and those next to it are short enough to be quoted.
+/// Returns `Some` if the lines of `span` and the lines next to it are short enough to be quoted.
 fn quotable(text: &str, span: &std::ops::Range<usize>) -> Option<()> {
     let (before, behind) = (text.get(..span.start)?, text.get(span.end..)?);
     let start = before.rmatch_indices('\n').nth(1).map_or(0, |(at, _)| at);
@@ -72,7 +72,7 @@ fn quotable(text: &str, span: &std::ops::Range<usize>) -> Option<()> {
     (span.end + end - start <= QUOTED).then_some(())
 }
 
-/// The text with question marks for control characters, so that all places stay what they are.
+/// Returns the text with question marks in place of control characters, so that all positions stay valid.
 fn in_place(text: &str) -> String {
     let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\r' | '\t') { '?' } else { c };
     text.chars().flat_map(|c| std::iter::repeat_n(shown(c), if shown(c) == c { 1 } else { c.len_utf8() })).collect()

@@ -1,4 +1,4 @@
-//! `md energy`: single-point energy, term by term, for comparison with other engines.
+//! `md energy`: computes the single-point energy term by term, for comparison with other engines.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
@@ -17,37 +17,37 @@ use crate::restraint::Restraints;
 use crate::run::{Engine, Plan, describe_methods, load, restraints};
 use crate::system::{Electrostatics, State, System};
 
-/// Compute energy and forces of the coordinates, term by term
+/// Compute energy and forces for the coordinates, term by term
 #[derive(Debug, Args)]
 pub(super) struct Energy {
     #[command(flatten)]
     input: Input,
-    /// Arithmetic, as run.precision
+    /// Floating-point precision, as in run.precision
     #[arg(long)]
     precision: Option<Arithmetic>,
-    /// Write energies, virial, PME parameters and cell to this file
+    /// Write energies, virial, PME parameters and cell to this file (JSON)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 [N,3]
+    /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 with the shape [N,3]
     #[arg(long, value_name = "FILE.npy")]
     forces: Option<PathBuf>,
-    /// With the restraints of this stage, as if it began at the coordinates
+    /// Add the restraints of this stage, as if the stage began at the coordinates
     #[arg(long, value_name = "NAME")]
     stage: Option<String>,
-    /// Leave out bonds and angles that constraints hold fixed, as `md run` does
+    /// Leave out bonds and angles that constraints fix, as `md run` does
     #[arg(long)]
     constraints: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Arithmetic {
-    /// everything in 64 bits: the reference
+    /// double precision throughout: the reference
     Double,
-    /// interactions in 32 bits, sums in 64
+    /// interactions in single precision, sums in double precision
     Mixed,
 }
 
-/// The JSON file. Energies kJ/mol, virial Σ r⊗F kJ/mol, cell vectors nm by rows.
+/// Contents of the JSON file: energies in kJ/mol, virial Σ r⊗F in kJ/mol, and cell vectors in nm as rows.
 #[derive(serde::Serialize)]
 struct Report {
     atoms: usize,
@@ -88,7 +88,7 @@ impl Energy {
         super::print(&table(&evaluation.energies))
     }
 
-    /// Those of the stage that is asked for.
+    /// Returns the restraints of the stage that `--stage` names; none without `--stage`.
     fn restraints(&self, plan: &Plan, system: &System, state: &State) -> Result<Restraints> {
         let Some(name) = &self.stage else { return Ok(Restraints::default()) };
         let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
@@ -100,11 +100,12 @@ impl Energy {
     }
 }
 
-/// Relative deviation of a constrained distance from which on its coordinates are not those that a run computes forces of. At
-/// it a bond of 0.1 nm with 500 000 kJ/mol/nm² has an energy of 2.5e-5 kJ/mol.
+/// Relative deviation of a constrained distance above which a note says that a run would constrain the coordinates
+/// first. At this deviation a bond of 0.1 nm with 500 000 kJ/mol/nm² has an energy of 2.5e-5 kJ/mol.
 const CONSTRAINED: f64 = 1e-4;
 
-/// Says of coordinates that do not satisfy the constraints that they are taken as they are.
+/// Returns a note if the coordinates do not satisfy the constraints. Energies and forces are then those of the
+/// coordinates as given.
 fn describe_geometry(system: &System, state: &State) -> Option<String> {
     let deviation = largest_deviation(&system.constraints, &state.positions);
     (deviation > CONSTRAINED).then(|| {

@@ -8,7 +8,7 @@ use crate::error::{Problem, Result};
 /// Explain a key of the input file, or a command
 #[derive(Debug, Args)]
 pub(super) struct Help {
-    /// Key (forces.cutoff, or just cutoff), section or command; nothing: all keys
+    /// Key (forces.cutoff, or just cutoff), section or command; default: list all keys
     key: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Help {
         let mut command = super::Arguments::command();
         command.build();
         let command = command.find_subcommand_mut(key).map(|command| command.render_long_help().to_string());
-        // `run` is a command and a section
+        // `run` is both a command and a section
         match (command, describe(key)) {
             (Some(command), Ok(text)) => super::print(&format!("{command}\n{text}")),
             (Some(text), Err(_)) | (None, Ok(text)) => super::print(&text),

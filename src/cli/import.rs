@@ -1,4 +1,4 @@
-//! `md import`: the input of another program as an input file of `md`.
+//! `md import`: translates the input of another program to an input file of `md`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,32 +10,33 @@ use crate::error::{Error, Problem, Result};
 use crate::import::{Files, Remark, import};
 use crate::run::FINAL_STRUCTURE;
 
-/// Translate inputs of another program, GROMACS mdp or AMBER mdin files, to an input file; lists what could not be carried over
+/// Translate GROMACS mdp or AMBER mdin files to an input file, and list what could not be translated
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// GROMACS mdp or AMBER mdin, recognised by its content; of several files each becomes a stage, in this order
+    /// GROMACS mdp or AMBER mdin files, recognised by their contents; each of several files becomes a stage, in this
+    /// order
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
-    /// Topology to name in the result; unless given topol.top, or prmtop
+    /// Topology to name in the result; default: topol.top or prmtop
     #[arg(short = 'p', long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Coordinates to name in the result; unless given conf.gro, or inpcrd
+    /// Coordinates to name in the result; default: conf.gro or inpcrd
     #[arg(short, long, value_name = "FILE")]
     coordinates: Option<PathBuf>,
-    /// Index file with the groups of a GROMACS mdp; unless given those that GROMACS makes itself
+    /// Index file with the groups of a GROMACS mdp file; default: the default groups of GROMACS
     #[arg(short = 'n', long, value_name = "FILE")]
     index: Option<PathBuf>,
-    /// Coordinates that the position restraints of a topology of GROMACS refer to, as grompp -r; unless given those that the run
-    /// starts from
+    /// Reference coordinates of the position restraints in a GROMACS topology, as in grompp -r; default: the
+    /// coordinates that the run starts from
     #[arg(short, long, value_name = "FILE")]
     reference: Option<PathBuf>,
-    /// Folder with the output of a finished run to go on from: its final.rst7 gives coordinates and velocities
+    /// Output folder of a finished run to continue from: its final.rst7 gives coordinates and velocities
     #[arg(long, value_name = "FOLDER", conflicts_with = "coordinates")]
     after: Option<PathBuf>,
-    /// File to write; unless given the result goes to standard output
+    /// File to write; default: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the result where there is one
+    /// Replace the file if it exists
     #[arg(long)]
     force: bool,
 }
@@ -61,7 +62,7 @@ impl Import {
 }
 
 impl Import {
-    /// The files that go with the inputs.
+    /// Returns the paths of the files that go with the inputs.
     fn files(&self) -> Result<Files> {
         let Import { topology, index, .. } = self;
         let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|error| Error::io(path, error));
@@ -75,7 +76,7 @@ impl Import {
     }
 }
 
-/// The structure at the end of the run with this output folder.
+/// Returns the path of the final structure in the output folder of a finished run.
 fn final_structure(folder: &Path) -> Result<PathBuf> {
     let path = folder.join(FINAL_STRUCTURE);
     if path.is_file() {
@@ -85,7 +86,7 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
     Err(problem.help("give the output.directory of a run that has finished").into())
 }
 
-/// What is not simply carried over, in two lists.
+/// Describes in two lists the settings that differ in the result, and the settings that need no counterpart in it.
 fn report(remarks: &[Remark]) -> String {
     let list = |title: &str, differs: bool| {
         let lines = remarks.iter().filter(|remark| remark.differs == differs).map(Remark::describe);

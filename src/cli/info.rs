@@ -20,13 +20,14 @@ use crate::units::DENSITY;
 /// Describe a file: topology, coordinates, or output of a run
 #[derive(Debug, Args)]
 pub(super) struct Info {
-    /// AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96, CHARMM psf or crd, OpenMM system (XML), PDB, PDBx/mmCIF, compressed
-    /// or not; H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB trajectory; checkpoint, summary, status or energy table of a run
+    /// Topology or coordinates, compressed or not: AMBER prmtop, rst7 or NetCDF restart, GROMACS top, gro or g96,
+    /// CHARMM psf or crd, OpenMM system (XML), PDB, PDBx/mmCIF. Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB.
+    /// Output of a run: checkpoint, summary, status or energy table
     file: PathBuf,
 }
 
 impl Info {
-    /// The file it reads.
+    /// Returns the path of the file that the command reads.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
@@ -36,7 +37,7 @@ impl Info {
     }
 }
 
-/// Files are recognised by their first bytes, not by their names.
+/// Describes a file, recognised by its first bytes and not by its name.
 fn describe(path: &Path) -> Result<String> {
     let beginning = beginning(path);
     if let Ok(format) = trajectory::Format::of_file(path) {
@@ -65,7 +66,7 @@ fn describe(path: &Path) -> Result<String> {
     }
 }
 
-/// A file that is not what was tried last may be anything.
+/// Adds to the problem of the last format tried a list of all formats that `md info` reads.
 fn perhaps_unknown(problem: Problem) -> Error {
     fn names<R>(formats: &[Format<R>]) -> impl Iterator<Item = &'static str> {
         formats.iter().map(|format| format.name)
@@ -83,8 +84,8 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// The first bytes: a trajectory may be larger than memory. Nothing where the file cannot be read; the reader that is
-/// tried next says why.
+/// Returns the first 8 bytes, since a trajectory may be larger than memory. Empty if the file cannot be read; the
+/// reader that is tried next reports the reason.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
     if let Ok(file) = format::file::open(path) {
@@ -93,7 +94,7 @@ fn beginning(path: &Path) -> Vec<u8> {
     bytes
 }
 
-// Writing to a String cannot fail: results of `writeln!` are dropped below.
+// Results of `writeln!` are dropped below, because writing to a String cannot fail.
 
 fn topology(format: &str, description: &Description) -> String {
     let topology = &description.topology;
@@ -115,7 +116,7 @@ fn topology(format: &str, description: &Description) -> String {
     text
 }
 
-/// A topology whose parameters are in other files.
+/// Describes a topology whose parameters are in other files.
 fn without_parameters(format: &str, topology: &Topology) -> String {
     let (title, contents) = (topology.title.trim(), contents(topology));
     format!(
@@ -125,7 +126,8 @@ fn without_parameters(format: &str, topology: &Topology) -> String {
     )
 }
 
-/// The rule that gives most pairs of Lennard-Jones types, and how many it does not give.
+/// Describes the combination rule that gives most pairs of Lennard-Jones types, and the number of pairs with other
+/// parameters.
 fn combination(nonbonded: &Nonbonded) -> String {
     let types: Vec<u32> = (0..nonbonded.types as u32).collect();
     let pairs = types.len() * types.len().saturating_sub(1) / 2;
@@ -141,7 +143,7 @@ fn combination(nonbonded: &Nonbonded) -> String {
     }
 }
 
-/// Counts, mass and charge of a topology on one line.
+/// Describes counts, mass and charge of a topology on one line.
 pub(super) fn contents(topology: &Topology) -> String {
     let waters = (0..topology.residues.len()).filter(|&residue| topology.is_water(residue)).count();
     let molecules = topology.molecules().len();
@@ -171,7 +173,7 @@ fn coordinates(format: &str, coordinates: &Coordinates) -> String {
     text
 }
 
-/// Edges, angles, volume and largest cutoff on one line.
+/// Describes edges, angles, volume and largest cutoff of a cell on one line.
 pub(super) fn cell_line(cell: &PeriodicCell) -> String {
     let ([a, b, c], [alpha, beta, gamma]) = cell.lengths_angles();
     format!(
@@ -181,7 +183,7 @@ pub(super) fn cell_line(cell: &PeriodicCell) -> String {
     )
 }
 
-/// Mass density in g/cm³.
+/// Returns the mass density in g/cm³.
 pub(super) fn density(topology: &Topology, cell: &PeriodicCell) -> f64 {
     topology.atoms.iter().map(|atom| atom.mass).sum::<f64>() / cell.volume() * DENSITY
 }

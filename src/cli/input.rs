@@ -8,19 +8,19 @@ use crate::config::{Config, Override, Replica};
 use crate::error::{Error, Problem, Result};
 use crate::run::Device;
 
-/// An input file with changes from the command line.
+/// An input file and the changes from the command line.
 #[derive(Debug, Args)]
 pub(super) struct Input {
-    /// Input file (TOML); `md new` writes one to start from
+    /// Input file (TOML); `md new` writes an example
     input: PathBuf,
-    /// Change a key for this command, a TOML value: --set run.threads=4, --set forces.cutoff='"1 nm"',
-    /// --set stage.production.duration='"10 ns"' (a stage by name or number)
+    /// Override a key of the input file with a TOML value: --set run.threads=4, --set forces.cutoff='"1 nm"', --set
+    /// stage.production.duration='"10 ns"' (a stage by name or number)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
 }
 
 impl Input {
-    /// The input file.
+    /// Returns the path of the input file.
     pub(super) fn path(&self) -> &std::path::Path {
         &self.input
     }
@@ -30,7 +30,8 @@ impl Input {
         Ok(complete(Config::read(&self.input, &self.overrides(options)?)?))
     }
 
-    /// Reads one replica of the ensemble of the file. What it sets goes over everything else, `others` over that.
+    /// Reads one replica of the ensemble of the file. Settings of the replica override those of [`Input::read`];
+    /// `others` override both.
     pub(super) fn read_replica(&self, options: &[Override], replica: &Replica, others: &[Override]) -> Result<Config> {
         let overrides = [&self.overrides(options.to_vec())?, &replica.overrides, others].concat();
         let config = Config::read_replica(&self.input, &overrides);
@@ -51,13 +52,13 @@ impl Input {
     }
 }
 
-/// With what the environment adds to the plan.
+/// Adds the include folders from the environment to the plan.
 fn complete(mut config: Config) -> Config {
     config.plan.system.include.extend(gromacs_folders());
     config
 }
 
-/// What the environment sets: `MD_SIMD`.
+/// Returns the settings from the environment: `MD_SIMD`.
 pub(super) fn environment() -> Result<Vec<Override>> {
     match std::env::var("MD_SIMD") {
         Ok(level) => Ok(vec![Override::text_option("MD_SIMD", "run.simd", &level)]),
@@ -66,8 +67,8 @@ pub(super) fn environment() -> Result<Vec<Override>> {
     }
 }
 
-/// Folders of files that GROMACS topologies include: those of `GMXLIB`, and that of the installation that `gmx` in `PATH`
-/// belongs to, or else one of the usual prefixes.
+/// Returns the include folders of GROMACS topologies: the folders of `GMXLIB`, and the folder of the installation
+/// that `gmx` in `PATH` belongs to, or else one of the usual prefixes.
 pub(super) fn gromacs_folders() -> Vec<PathBuf> {
     let folders = |name| std::env::var_os(name).map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
     let mut found = folders("GMXLIB").unwrap_or_default();
@@ -80,7 +81,7 @@ pub(super) fn gromacs_folders() -> Vec<PathBuf> {
     found
 }
 
-/// The user's cache folder: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.
+/// Returns the cache folder of the user: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.
 pub(super) fn cache_folder() -> Option<PathBuf> {
     // the XDG base directory specification ignores relative paths
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -88,7 +89,7 @@ pub(super) fn cache_folder() -> Option<PathBuf> {
     Some(base.join("md"))
 }
 
-/// The device of `--device`, where there is no input file to name one.
+/// Parses the device of `--device`, for commands without an input file that names one.
 pub(super) fn device(option: Option<&str>) -> Result<Device> {
     let Some(text) = option else { return Ok(Device::Auto) };
     Device::from_text(text).ok_or_else(|| {

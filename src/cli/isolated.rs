@@ -1,8 +1,8 @@
 //! Reading HDF5 files in a child process.
 //!
-//! The library trusts every block of a file whose checksum is right. A forged file can make it divide by zero or read beyond
-//! its memory, which ends the process. So a command that reads foreign files runs in a child process, and a crash of the
-//! child is reported as damage.
+//! The HDF5 library trusts every block of a file whose checksum is right. A forged file can make the library divide
+//! by zero or read out of bounds, which ends the process. A command that reads foreign files therefore runs in a
+//! child process, and a crash of the child is reported as damage.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -10,11 +10,15 @@ use std::process::{Command, ExitCode};
 
 use crate::error::{Error, Result};
 
-/// Set for the child, so that it does the work itself.
+/// Environment variable set for the child, which tells it to do the work itself.
 const CHILD: &str = "MD_ISOLATED";
 
-/// The exit code of this very command done by a child; none where this process is the child or no child can be started. An
-/// error where `file` ended it.
+/// Runs this very command in a child process and returns its exit code. `None` if this process is the child, or if no
+/// child can be started.
+///
+/// # Errors
+///
+/// If reading `file` crashed the child.
 pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
     if std::env::var_os(CHILD).is_some() {
         return Ok(None);
@@ -25,13 +29,13 @@ pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::process::CommandExt;
-        // the child ends with this process
+        // the child is killed when this process ends
         // SAFETY: the call takes two numbers and touches no memory
         let follow = || match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         };
-        // SAFETY: between fork and exec, one system call, and no memory is allocated
+        // SAFETY: the closure runs between fork and exec; it makes one system call and allocates no memory
         unsafe { child.pre_exec(follow) };
     }
     let Ok(status) = child.status() else { return Ok(None) };

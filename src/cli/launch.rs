@@ -1,4 +1,5 @@
-//! The processes that a launcher of MPI started: how many there are, and that all do the same.
+//! Start on the processes of an MPI launcher: finds their number, and checks that all of them run the same program
+//! and input.
 
 use std::process::ExitCode;
 
@@ -8,23 +9,23 @@ use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::Start;
 
-/// Variables by which launchers tell each process how many there are, and its number. Only the first that is set counts:
-/// `mpirun` passes on what the job it runs in has got. The variables of a whole job of Slurm (`SLURM_NTASKS`) say nothing of
-/// this process.
+/// Environment variables in which launchers tell each process the number of processes, and its own rank. Only the
+/// first that is set counts, because `mpirun` passes on the variables of the job it runs in. The variables of a whole
+/// Slurm job (`SLURM_NTASKS`) say nothing about this process.
 const LAUNCHERS: [(Option<&str>, &str); 5] = [
     (Some("OMPI_COMM_WORLD_SIZE"), "OMPI_COMM_WORLD_RANK"), // Open MPI
     (Some("PMI_SIZE"), "PMI_RANK"),                         // MPICH, Intel MPI; srun with PMI
     (Some("MV2_COMM_WORLD_SIZE"), "MV2_COMM_WORLD_RANK"),   // MVAPICH
     (Some("SLURM_STEP_NUM_TASKS"), "SLURM_PROCID"),         // srun
-    (None, "PMIX_RANK"),                                    // PMIx without any of these
+    (None, "PMIX_RANK"),                                    // PMIx without any of the above
 ];
 
-/// What a launcher has told.
+/// Rank and number of processes according to the launcher.
 struct Launched {
     rank: usize,
-    /// processes, if it said so
+    /// number of processes; `None` if the launcher does not tell
     count: Option<usize>,
-    /// by which variable
+    /// environment variable that gave the rank
     variable: &'static str,
 }
 
@@ -37,12 +38,12 @@ impl Launched {
         })
     }
 
-    /// Whether there may be others.
+    /// Whether there may be other ranks.
     fn has_others(&self) -> bool {
         self.count.is_none_or(|count| count > 1)
     }
 
-    /// That these processes do not find each other.
+    /// Returns an error that says that the ranks cannot communicate, and `why`.
     fn refusal(&self, why: &str, help: &str) -> Error {
         let Launched { rank, variable, .. } = self;
         let all = self.count.map_or(String::new(), |count| format!(" of {count}"));
@@ -64,7 +65,7 @@ impl Launched {
         Err(self.refusal("this md was built without MPI", help))
     }
 
-    /// The ranks, of which this process is one.
+    /// Returns all ranks, including this process.
     fn ranks(&self) -> Result<Ranks> {
         let ranks = self.start()?;
         if ranks.count() == 1 && self.count.is_some_and(|count| count > 1) {
@@ -75,8 +76,9 @@ impl Launched {
     }
 }
 
-/// Does `work` as one of the ranks that the launcher started, or `alone`. All ranks end with the same exit code, and the
-/// first says what went wrong: an error must be that of all (`Ranks::agree`).
+/// Does `work` as one of the ranks that the launcher started, or without other ranks if `alone`. All ranks end with
+/// the same exit code, and the first rank prints the error. An error must therefore be the same on all ranks
+/// (`Ranks::agree`).
 pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode>) -> ExitCode {
     let launched = Launched::here().filter(|launched| !alone && launched.has_others());
     let begun = launched.as_ref().map_or_else(|| Ok(Ranks::alone()), Launched::ranks);
@@ -86,17 +88,17 @@ pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode
     };
     let code = same_program(&ranks).and_then(|()| work(&ranks));
     let code = code.unwrap_or_else(|error| ended(&error, ranks.is_first()));
-    // a launcher may kill the other ranks when one ends with another code than 0
+    // all ranks end together: a launcher may kill the other ranks when one ends with an exit code other than 0
     ranks.barrier();
     code
 }
 
-/// The exit code of an error, which is shown by one process only.
+/// Returns the exit code of an error, and prints the error if `is_shown`; only one process prints.
 fn ended(error: &Error, is_shown: bool) -> ExitCode {
     if is_shown { failed(error) } else { ExitCode::from(error.exit_code()) }
 }
 
-/// Refuses ranks with another build of this program.
+/// Returns an error if the ranks run different builds of this program.
 fn same_program(ranks: &Ranks) -> Result<()> {
     if ranks.count() == 1 {
         return Ok(());
@@ -107,7 +109,7 @@ fn same_program(ranks: &Ranks) -> Result<()> {
     same(ranks, &own, "a different md", help)
 }
 
-/// Refuses ranks with another input or other options.
+/// Returns an error if the ranks have different inputs or options.
 pub(super) fn same_input(ranks: &Ranks, text: &str, config: &Config) -> Result<()> {
     let mut hash = crc32fast::Hasher::new();
     for part in [text, config.effective.as_str()] {
@@ -121,7 +123,7 @@ pub(super) fn same_input(ranks: &Ranks, text: &str, config: &Config) -> Result<(
     same(ranks, &hash.finalize().to_le_bytes(), "another input file or other options", help)
 }
 
-/// Refuses ranks that have read other files.
+/// Returns an error if the ranks have read different files.
 pub(super) fn same_files<'a>(ranks: &Ranks, starts: impl Iterator<Item = &'a Start>) -> Result<()> {
     if ranks.count() == 1 {
         return Ok(());
@@ -130,12 +132,12 @@ pub(super) fn same_files<'a>(ranks: &Ranks, starts: impl Iterator<Item = &'a Sta
     differing(&ranks.gather(&own), "other topologies or coordinates", "the files must be the same on all machines")
 }
 
-/// Refuses ranks with other bytes than the first.
+/// Returns an error if the bytes of a rank differ from those of rank 0.
 fn same(ranks: &Ranks, own: &[u8], what: &str, help: &str) -> Result<()> {
     differing(&ranks.gather_bytes(own), what, help)
 }
 
-/// Refuses a rank with another value than the first.
+/// Returns an error if the value of a rank differs from that of rank 0.
 fn differing<T: PartialEq>(all: &[T], what: &str, help: &str) -> Result<()> {
     match all.iter().position(|value| *value != all[0]) {
         None => Ok(()),

@@ -32,9 +32,9 @@ use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Result, printable, printable_lines};
 
-/// Exit code of a run that stopped on request.
+/// Exit code of a run that was stopped on request.
 const STOPPED: u8 = 3;
-/// Exit code of a comparison that found something slower.
+/// Exit code of a benchmark comparison that found a slower system.
 const SLOWER: u8 = 1;
 
 const EXIT_CODES: &str = "\
@@ -72,7 +72,7 @@ enum Command {
     Help(help::Help),
 }
 
-/// Parses the command line, does what it says and reports errors on standard error.
+/// Parses the command line, executes the command and reports errors on standard error.
 pub fn main() -> ExitCode {
     let started = Instant::now();
     let command = Arguments::parse().command;
@@ -106,7 +106,7 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
-    /// The foreign file that it reads with C libraries.
+    /// Returns the foreign file that the command reads with C libraries, if any.
     fn file(&self) -> Option<&Path> {
         match self {
             Command::Analyze(command) => Some(command.file()),
@@ -125,17 +125,17 @@ fn failed(error: &Error) -> ExitCode {
     ExitCode::from(error.exit_code())
 }
 
-/// Lines on standard error; failures are ignored.
+/// Prints lines on standard error. Failures are ignored.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable_lines(text));
 }
 
-/// Writes a description of files to standard output, none of its lines longer than messages may be.
+/// Prints a description of files on standard output. Lines are cut at the maximum length of messages.
 fn describe(text: &str) -> Result<()> {
     print(&printable_lines(text))
 }
 
-/// Writes to standard output, without control characters. A closed pipe (`md help | head`) is no error.
+/// Prints on standard output, without control characters. A closed pipe (`md help | head`) is not an error.
 fn print(text: &str) -> Result<()> {
     let text = printable(text, usize::MAX);
     let mut out = std::io::stdout().lock();

@@ -1,4 +1,4 @@
-//! The MPI library as a network of ranks: all of MPI that the program uses, and the only module that knows it.
+//! Communication between ranks with the MPI library. No other module uses MPI.
 
 use crate::error::{Error, Result};
 use crate::ranks::{Network, Ranks};
@@ -10,23 +10,23 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// All processes of the launcher; once per process.
+/// Initialises MPI and returns all processes of the launcher. Can be called once per process.
 pub(super) fn start() -> Result<Ranks> {
     let library = Library::start()?;
     Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))
 }
 
-/// The ranks that were started together. One thread at a time calls the library.
+/// The MPI communicator of all ranks. The mutex lets one thread at a time call the library.
 struct Library(Mutex<World>);
 
 struct World {
     communicator: SimpleCommunicator,
-    /// ends MPI when dropped
+    /// finalises MPI when dropped
     _universe: Universe,
 }
 
-// SAFETY: handles of MPI may be used by any thread, by one at a time as the mutex sees to, where the library provides
-// `Threading::Serialized`, which `start` has asked for
+// SAFETY: MPI handles may be used by any thread, one at a time, if the library provides `Threading::Serialized`.
+// `start` requests this level, and the mutex admits one thread at a time.
 unsafe impl Send for World {}
 
 impl Library {
@@ -93,7 +93,7 @@ impl Network for Library {
 }
 
 impl Drop for World {
-    /// A rank that panics cannot end together with the others, as MPI demands: it ends all of them.
+    /// Aborts all ranks if this rank panics, because a panicking rank cannot finalise MPI together with the others.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.communicator.abort(i32::from(Error::Internal(String::new()).exit_code()));
@@ -101,7 +101,7 @@ impl Drop for World {
     }
 }
 
-/// Ranks and lengths of messages are small.
+/// Converts a rank or the length of a message to the integer type of MPI.
 fn count(number: usize) -> i32 {
     i32::try_from(number).expect("less than 2 GB go from rank to rank")
 }

@@ -1,4 +1,4 @@
-//! `md new`: a commented starter input.
+//! `md new`: writes a commented example input.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use clap::Args;
 use crate::config::template;
 use crate::error::{Error, Problem, Result};
 
-/// Write a commented starter input
+/// Write a commented example input
 #[derive(Debug, Args)]
 pub(super) struct New {
-    /// File to write; nothing is overwritten
+    /// File to write; must not exist
     #[arg(default_value = "input.toml")]
     file: PathBuf,
-    /// Topology to name in it
+    /// Topology to name in the file
     #[arg(long, default_value = "system.prmtop")]
     topology: String,
-    /// Coordinates to name in it
+    /// Coordinates to name in the file
     #[arg(long, default_value = "system.rst7")]
     coordinates: String,
 }

@@ -1,4 +1,4 @@
-//! `md info` on the output files of a run, and `md repair`.
+//! `md info` for the output files of a run, and `md repair`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,16 @@ use crate::observe::summary::Summary;
 use crate::observe::trajectory::{Description, Format, Repair as Repaired};
 use crate::run::{Checkpoint, ENERGIES};
 
-/// Make a trajectory readable whose run was killed, or save every readable frame of a damaged one
+/// Make the trajectory of a killed run readable, or save every readable frame of a damaged trajectory
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing; a good one is not changed, a damaged one is renamed to .bak
+    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing. A good file is not changed; a
+    /// damaged file is renamed to .bak
     file: PathBuf,
 }
 
 impl Repair {
-    /// The file it reads.
+    /// Returns the path of the trajectory that the command repairs.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
@@ -43,7 +44,7 @@ impl Repair {
     }
 }
 
-// Writing to a String cannot fail: results of `writeln!` are dropped below.
+// Results of `writeln!` are dropped below, because writing to a String cannot fail.
 
 pub(super) fn trajectory(path: &Path, format: &Format) -> Result<String> {
     let Description { title, lines } = format.files.describe(path)?;
@@ -103,7 +104,7 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Picoseconds without the last digits of a sum of time steps.
+/// Rounds a time in ps, to remove the rounding errors of a sum of time steps.
 pub(super) fn rounded(time: f64) -> f64 {
     (time * 1e6).round() / 1e6
 }
@@ -150,7 +151,7 @@ pub(super) fn energies(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Refuses to replace the file at `output` unasked, and `input` always.
+/// Returns an error if the file at `output` exists and `force` is not set, or if `output` is `input`.
 pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {
     let place = |path: &Path| path.canonicalize().ok();
     if place(output).is_some_and(|there| Some(there) == place(input)) {

@@ -1,4 +1,4 @@
-//! The replicas of an input file, for `md run` and `md check`.
+//! Replicas of an input file, for `md run` and `md check`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
 use crate::ranks::Ranks;
 use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, estimated_acceptances, preflight, processors, warnings};
 
-/// Every replica of a file, read and checked.
+/// All replicas of an input file, read and checked.
 pub(super) struct Replicas<'a> {
     pub(super) ensemble: &'a Ensemble,
     pub(super) spread: Spread,
@@ -26,7 +26,8 @@ pub(super) struct Replicas<'a> {
 }
 
 impl<'a> Replicas<'a> {
-    /// Those of `shared`, which every rank has read from `input` with these options. Errors name the replica.
+    /// Reads the replicas of `shared`, which every rank has read from `input` with these options. `None` without an
+    /// ensemble. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return Ok(None) };
         let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
@@ -37,7 +38,7 @@ impl<'a> Replicas<'a> {
         Ok(Some(replicas))
     }
 
-    /// The same, on a rank.
+    /// Reads and checks the replicas on one rank. Errors name the replica.
     fn spread(input: &Input, options: &[Override], ensemble: &'a Ensemble, spread: Spread) -> Result<Self> {
         let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
         let read = |replica| input.read_replica(options, replica, &threads);
@@ -58,7 +59,7 @@ impl<'a> Replicas<'a> {
         Ok(Replicas { ensemble, spread, configs, starts })
     }
 
-    /// What is to be done for each.
+    /// Returns a job for each replica.
     pub(super) fn jobs(&self) -> Vec<ReplicaJob<'_>> {
         let mut jobs = vec![];
         for ((replica, config), start) in self.ensemble.replicas.iter().zip(&self.configs).zip(&self.starts) {
@@ -72,12 +73,12 @@ impl<'a> Replicas<'a> {
         jobs
     }
 
-    /// Plan and start of the first.
+    /// Returns the plan and the start of the first replica.
     pub(super) fn first(&self) -> (&Plan, &Start) {
         (&self.configs[0].plan, &self.starts[0])
     }
 
-    /// What differs, how they are spread, what they need.
+    /// Describes how the replicas differ, how they are distributed, and the time and memory they need.
     pub(super) fn describe(&self) -> Result<String> {
         let Replicas { ensemble, spread, .. } = self;
         let mut text = String::new();
@@ -99,7 +100,7 @@ impl<'a> Replicas<'a> {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
             let processors = processors(plan)?;
             memory.push(estimate::memory(system, state, processors.0) - estimate::PROGRAM);
-            // each goes to the slot that is free first
+            // each replica goes to the slot that is free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
                 *slot += estimate::seconds(plan, system, state, processors);
             }
@@ -107,7 +108,7 @@ impl<'a> Replicas<'a> {
                 plan.dynamics().map(|(_, stage)| plan.target(stage.steps) as f64 * stage.timestep).sum::<f64>();
         }
         memory.sort_by(|a, b| b.total_cmp(a));
-        // replicas that wait for each other are all there
+        // replicas of an exchange wait for each other, so all of them are in memory
         let (held, whose) = match (ensemble.is_exchange(), all.div_ceil(ranks)) {
             (false, _) => (spread.at_once, "those at once".to_owned()),
             (true, _) if ranks == 1 => (all, "all".to_owned()),
@@ -128,7 +129,7 @@ impl<'a> Replicas<'a> {
         Ok(text)
     }
 
-    /// What is swapped, how often, and how often that is expected to be accepted.
+    /// Describes what is exchanged, how often, and the expected acceptance.
     fn describe_exchange(&self, text: &mut String) {
         let (plan, start) = self.first();
         let Some(exchange) = &plan.exchange else { return };
@@ -148,7 +149,7 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// Warnings that the first replica has not, each once.
+    /// Returns warnings that the first replica does not have, each once.
     pub(super) fn further_warnings(&self) -> Vec<String> {
         let of = |index: usize| {
             let Start { system, state, left_out, .. } = &*self.starts[index];
@@ -165,7 +166,7 @@ impl<'a> Replicas<'a> {
     }
 }
 
-/// The configuration of the replica that `--replica` names.
+/// Returns the configuration of the replica that `--replica` names.
 pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &str) -> Result<Config> {
     let Some(ensemble) = &shared.ensemble else {
         let problem = Problem::new(format!("--replica {which}: the input file has no [ensemble]"));
@@ -178,12 +179,12 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 
-/// Waits this often for another process that writes `ensemble.json`, which takes some milliseconds.
+/// Maximum number of waits for another process that writes `ensemble.json`, which takes some milliseconds.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Writes `ensemble.json` by what is in the folders, after one replica has run by itself. If a process that runs all
-/// replicas holds the folder, it is left to that one.
+/// Writes `ensemble.json` from the contents of the folders, after one replica has run without the others. If a
+/// process that runs all replicas holds the folder, that process writes the file instead.
 pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
     for _ in 0..ATTEMPTS {
         match OutputLock::acquire(directory) {
@@ -192,7 +193,7 @@ pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
                 status.replicas.iter_mut().for_each(|replica| replica.refresh(directory));
                 return status.write(directory);
             }
-            // in use
+            // the folder is in use
             Err(Error::Input(_)) => std::thread::sleep(PAUSE),
             Err(error) => return Err(error),
         }
@@ -200,9 +201,9 @@ pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A replica that has not begun.
+/// Returns the status of a replica that has not begun.
 fn status(replica: &Replica) -> ReplicaStatus {
-    // the name of its folder is known
+    // the output directory is left out, because the name of the replica's folder is known
     let settings = replica.overrides.iter().filter(|setting| setting.key != "output.directory");
     let json = |setting: &Override| {
         let table = toml::from_str::<toml::Table>(&format!("value = {}", setting.value)).ok()?;

@@ -1,4 +1,4 @@
-//! `md run`: all stages of an input file.
+//! `md run`: runs all stages of an input file.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::{Checkpoint, Engine, EnsembleJob, Job, Outcome, Requests, dismiss, load, run, run_replicas};
 
-/// Where no terminal shows a bar, a line this often.
+/// Interval of progress lines when no terminal shows a progress bar.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Run all stages of an input file; the same command continues an interrupted run
@@ -34,47 +34,48 @@ pub(super) struct Run {
     /// Worker threads
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
-    /// auto, cpu, cuda or cuda:1
+    /// Device: auto, cpu, cuda or cuda:1
     #[arg(long)]
     device: Option<String>,
     /// Seed of all random numbers
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Stop with a checkpoint (exit 3) after this many hours of wall-clock time
+    /// Stop with a checkpoint (exit code 3) after this many hours of wall-clock time
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
     max_hours: Option<f64>,
-    /// Folder for the output, instead of the one in the file
+    /// Output folder, instead of the one in the input file
     #[arg(long, value_name = "D")]
     output_dir: Option<PathBuf>,
-    /// Move finished output aside and start again
+    /// Move finished output aside and start anew
     #[arg(long)]
     force: bool,
-    /// If the run continues, rename trajectories and energies to *.partN and begin new ones
+    /// If the run continues, rename trajectories and energies to *.partN and begin new files
     #[arg(long, conflicts_with = "force")]
     no_append: bool,
-    /// Of an ensemble run only this replica, by number from 1 or by name
+    /// Run only this replica of an ensemble, by number from 1 or by name
     #[arg(long, value_name = "N")]
     replica: Option<String>,
-    /// Print nothing but errors
+    /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
 }
 
 impl Run {
     pub(super) fn execute(&self, started: Instant) -> ExitCode {
-        // first of all, so that a signal while files are read stops the run at its first step
+        // signals are caught before anything else, so that a signal while files are read stops the run at its first
+        // step
         let requests = match Requests::from_signals() {
             Ok(requests) => requests,
             Err(error) => return failed(&Error::Internal(format!("signals cannot be handled: {error}"))),
         };
-        // a launcher may start other replicas beside one that is a run by itself
+        // with `--replica` the run ignores the launcher, which may start other replicas at the same time
         on_ranks(self.replica.is_some(), |ranks| {
             let outcome = self.on(ranks, requests, started)?;
             Ok(if outcome == Outcome::Stopped { ExitCode::from(STOPPED) } else { ExitCode::SUCCESS })
         })
     }
 
-    /// As one of these ranks.
+    /// Runs as one of `ranks`.
     fn on(&self, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
         let (mut options, mut config, text) = ranks.agree(self.prepare())?;
         if let Some(seed) = ranks.gather(&self.drawn_seed(&config)).into_iter().next().flatten() {
@@ -97,7 +98,7 @@ impl Run {
         Ok(outcome)
     }
 
-    /// The options and the input file with its text.
+    /// Returns the options, the configuration and the text of the input file.
     fn prepare(&self) -> Result<(Vec<Override>, Config, String)> {
         let options = self.overrides()?;
         let config = self.input.read(options.clone())?;
@@ -110,7 +111,8 @@ impl Run {
         Ok((options, config, text))
     }
 
-    /// The seed where the input file asks for a random one: that of the run which continues, else the one drawn.
+    /// Returns the seed if the input file requests a random one: the seed of the run that is continued, or else a new
+    /// one.
     fn drawn_seed(&self, config: &Config) -> Option<u64> {
         let drawn = config.drawn_seed?;
         let of = |folder: &Path| Some(Checkpoint::read(&folder.join("checkpoint.md")).ok()??.body.plan.run.seed);
@@ -126,7 +128,7 @@ impl Run {
         known.or(Some(drawn))
     }
 
-    /// A run by all ranks together: the first reads and writes, the others compute what it says.
+    /// Runs on all ranks together. The first rank reads, writes and tells the other ranks what to compute.
     fn among(&self, config: &Config, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
         let engine = Engine::among(&config.plan, ranks)?;
         let end = if ranks.is_first() {
@@ -141,7 +143,7 @@ impl Run {
         outcomes.into_iter().flatten().next().ok_or_else(|| Error::Internal("no rank has run".into()))
     }
 
-    /// A run by itself.
+    /// Runs one simulation.
     fn one(&self, config: &Config, engine: Engine, requests: Requests, started: Instant) -> Result<Outcome> {
         let engine = engine.with_cache(cache_folder().as_deref());
         let Prepared { system, state: start, alternatives, left_out } =
@@ -167,7 +169,7 @@ impl Run {
         run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Note))), self.progress())
     }
 
-    /// One replica of an ensemble.
+    /// Runs one replica of an ensemble.
     fn replica(
         &self,
         shared: &Config,
@@ -187,7 +189,7 @@ impl Run {
         end.and_then(|outcome| published.map(|()| outcome))
     }
 
-    /// All replicas of an ensemble.
+    /// Runs all replicas of an ensemble.
     fn ensemble(
         &self,
         shared: &Config,
@@ -211,11 +213,11 @@ impl Run {
             started,
             cache: cache.as_deref(),
         };
-        // its table is for the terminal, too
+        // details are shown, because the table of replicas belongs on the terminal, too
         run_replicas(&job, ranks, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress())
     }
 
-    /// Lines of the log on the terminal, from this level on.
+    /// Returns the receiver that prints lines of the log on the terminal, from level `from` on.
     fn echo(&self, from: Level) -> Echo {
         let shown = if self.quiet { Level::Warning } else { from };
         Box::new(move |level, text| {
@@ -229,7 +231,7 @@ impl Run {
         Progress::new(!self.quiet && std::io::stderr().is_terminal(), PROGRESS_INTERVAL)
     }
 
-    /// Each option stands for a key, so that the effective configuration shows it.
+    /// Returns the options as settings of keys, so that the effective configuration shows them.
     fn overrides(&self) -> Result<Vec<Override>> {
         let mut overrides = vec![];
         let mut number = |name, key, value: Option<String>| {
@@ -245,7 +247,7 @@ impl Run {
             overrides.push(Override::text_option("--max-hours", "run.max_time", &format!("{hours} h")));
         }
         if let Some(directory) = &self.output_dir {
-            // relative to the working directory, unlike paths in the file
+            // the path is relative to the working directory, unlike paths in the input file
             let absolute = std::path::absolute(directory).map_err(|error| Error::io(directory, error))?;
             let text = absolute.to_str().ok_or_else(|| Problem::new("--output-dir: the path is not valid UTF-8"))?;
             overrides.push(Override::text_option("--output-dir", "output.directory", text));

@@ -1,4 +1,4 @@
-//! The topology that goes with a trajectory.
+//! Topology that goes with a trajectory.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::format::{Names, TopologyOptions, check_order, file, read_names};
 use crate::observe::trajectory::{Format, FrameSource, open};
 use crate::system::Topology;
 
-/// From a topology, a structure, or a trajectory that holds a topology.
+/// Reads a topology, a structure, or a trajectory that holds a topology.
 pub(super) fn read(path: &Path) -> Result<Names> {
     let trajectory = Format::of_file(path).ok().filter(|_| !is_structure(path));
     if trajectory.is_none() {
@@ -24,29 +24,30 @@ pub(super) fn read(path: &Path) -> Result<Names> {
     Ok(Names { topology, has_bonds: true })
 }
 
-/// Whether the file is of a format of structures that is also one of trajectories.
+/// Whether the format of the file is one of structures as well as of trajectories (PDB).
 fn is_structure(path: &Path) -> bool {
     let mut beginning = vec![];
     let read = file::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
     read.is_ok() && is_pdb(&beginning)
 }
 
-/// Bytes by which a PDB file is told.
+/// Number of bytes read to recognise a PDB file.
 const BEGINNING: u64 = 4096;
 
-/// The problem of bonds that a structure does not state.
+/// Returns the error for an operation that needs bonds, if the structure at `path` states none.
 pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     let problem = Problem::new(format!("{what} needs bonds, which this file does not state")).in_file(path);
     problem.help("name a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
-/// What is said of atoms at alternative locations.
+/// Returns the warning about atoms at alternative locations that were left out; `None` if there are none.
 pub(super) fn left_out(count: usize) -> Option<String> {
     let words = "atoms at alternative locations are left out: of each residue the first location is taken";
     (count > 0).then(|| format!("{count} {words}"))
 }
 
-/// Refuses a topology of other atoms, or atoms in another order, than those of `trajectory`, which was read from `path`.
+/// Returns an error if the topology has other atoms, or atoms in another order, than `trajectory`, which was read
+/// from `path`.
 pub(super) fn check(topology: &Topology, trajectory: &dyn FrameSource, path: &Path) -> Result<()> {
     let (found, expected) = (topology.atoms.len(), trajectory.atoms());
     if found != expected {

@@ -9,7 +9,7 @@ use crate::observe::checkpoint::is_checkpoint;
 use crate::observe::trajectory::{Format, Verification};
 use crate::run::Checkpoint;
 
-/// Check every frame of a trajectory, or a checkpoint, against its checksum where it has one; exit code 5 where it is
+/// Check every frame of a trajectory, or a checkpoint, against its checksum if it has one; exit code 5 if it is
 /// damaged
 #[derive(Debug, Args)]
 pub(super) struct Verify {
@@ -18,7 +18,7 @@ pub(super) struct Verify {
 }
 
 impl Verify {
-    /// The file it reads.
+    /// Returns the path of the file that the command reads.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }

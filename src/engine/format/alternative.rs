@@ -1,15 +1,17 @@
-//! Alternative locations of the atoms of a residue, as PDB and PDBx/mmCIF files give them.
+//! Alternative locations of the atoms of a residue in PDB and PDBx/mmCIF files.
 
-/// Which of several locations is taken: the first that comes in each residue. Atoms without alternatives are always taken.
+/// Choice of one of several alternative locations: the first that appears in each residue. Atoms without alternatives
+/// are always taken.
 #[derive(Default)]
 pub(super) struct Alternative<'a, Residue> {
     residue: Residue,
-    /// the first that was given
+    /// identifier of the first alternative location in the residue; empty before there is one
     first: &'a [u8],
 }
 
 impl<'a, Residue: PartialEq> Alternative<'a, Residue> {
-    /// Whether the next atom, of this residue and with this name of the alternative (or none), is taken.
+    /// Whether to take the next atom. `residue` is its residue, and `given` the identifier of its alternative
+    /// location (empty if it has none).
     pub(super) fn is_taken(&mut self, residue: Residue, given: &'a [u8]) -> bool {
         if self.residue != residue {
             *self = Self { residue, first: &[] };

@@ -1,4 +1,4 @@
-//! Reads whole files into memory and unpacks gzip, bzip2, xz and zstd, recognised by their first bytes.
+//! Reading of whole files into memory, and unpacking of gzip, bzip2, xz and zstd, recognised by their first bytes.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -7,31 +7,34 @@ use super::file;
 use super::text::remove_mark;
 use crate::error::{Error, Problem, Result};
 
-/// The largest file accepted, before and after unpacking, in bytes: a topology of about 20 million atoms.
+/// Maximum size in bytes of a file, before and after unpacking: a topology of about 20 million atoms.
 const MAX_UNPACKED: u64 = 4 << 30;
 
-/// How many times its packed size a file up to [`MAX_REPETITIVE`] may become. xz packs a topology of a noble gas, line after
-/// line the same, up to 800-fold at 300,000 atoms; zeros 7000-fold, and zstd packs those without limit.
+/// Maximum ratio of unpacked to packed size, for unpacked sizes up to [`MAX_REPETITIVE`]. xz packs a topology of a
+/// noble gas, in which all lines are alike, up to 800-fold at 300,000 atoms, and zeros 7000-fold. zstd packs zeros
+/// without limit.
 const MAX_RATIO: u64 = 2000;
 
-/// Bytes up to which [`MAX_RATIO`] holds: a noble gas of some two million atoms. Bounds the memory that a small file can take.
+/// Unpacked size in bytes up to which [`MAX_RATIO`] holds: a noble gas of some two million atoms. Bounds the memory
+/// that a small file can take.
 const MAX_REPETITIVE: u64 = 160 << 20;
 
-/// How many times its packed size a larger file may become: xz packs topologies of water and protein 25- to 55-fold.
+/// Maximum ratio of unpacked to packed size for larger files. xz packs topologies of water and protein 25- to
+/// 55-fold.
 const MAX_LARGE_RATIO: u64 = 200;
 
-/// Streams and frames that a file may have, and unpacked bytes for each further one. pbzip2 packs blocks of 100 kB and more,
-/// bgzip of 64 KiB. A stream of bzip2 takes 0.6 ms even if it is empty.
+/// Number of streams or frames that any file may have, and unpacked bytes required for each further one. pbzip2 packs
+/// blocks of 100 kB and more, bgzip blocks of 64 KiB. A bzip2 stream takes 0.6 ms even if it is empty.
 const FREE_STREAMS: u64 = 1000;
 const BYTES_PER_STREAM: u64 = 16 << 10;
 
-/// xz dictionaries above this (KiB) are refused; `xz -9` asks for 64 MiB.
+/// Maximum size of an xz dictionary in KiB; `xz -9` needs 64 MiB.
 const MAX_XZ_MEMORY_KIB: u32 = 512 << 10;
 
-/// File names at least this similar (Jaro–Winkler) are offered when one is missing.
+/// Minimum similarity (Jaro–Winkler) of file names that are suggested when a file is missing.
 const SIMILAR: f64 = 0.85;
 
-/// The contents of a file, unpacked if it is compressed.
+/// Returns the contents of a file, unpacked if it is compressed.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let bytes = file::read(path, MAX_UNPACKED).map_err(|error| match error.kind() {
         ErrorKind::NotFound => missing(path).into(),
@@ -40,17 +43,17 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     })?;
     let limit = most_unpacked(bytes.len() as u64);
     let mut bytes = unpack(bytes, limit).map_err(|problem| problem.in_file(path))?;
-    // of a text that was compressed
+    // a compressed text may begin with a byte-order mark
     remove_mark(&mut bytes);
     Ok(bytes)
 }
 
-/// Bytes that a file of so many packed bytes may have.
+/// Returns the maximum unpacked size of a file with the given packed size, both in bytes.
 fn most_unpacked(packed: u64) -> u64 {
     MAX_UNPACKED.min((MAX_RATIO * packed).min(MAX_REPETITIVE).max(MAX_LARGE_RATIO * packed))
 }
 
-/// How a file with these first bytes is packed.
+/// Returns the compression format of a file with these first bytes; `None` if it is not compressed.
 pub fn packing(beginning: &[u8]) -> Option<&'static str> {
     match beginning {
         [0x1f, 0x8b, ..] => Some("gzip"),
@@ -62,7 +65,7 @@ pub fn packing(beginning: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Unpack `bytes` up to `limit` bytes; anything that is not compressed comes back as it is.
+/// Unpacks `bytes` up to `limit` bytes. Returns `bytes` unchanged if they are not compressed.
 fn unpack(bytes: Vec<u8>, limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     let packed = bytes.as_slice();
     match packing(packed) {
@@ -86,7 +89,7 @@ fn unpack_bzip2(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, P
 
 fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Problem> {
     let (mut out, mut frames) = (Vec::new(), 0);
-    // a zstd file is a sequence of frames; the decoder reads one
+    // a zstd file is a sequence of frames, and the decoder reads only one of them
     while !packed.is_empty() {
         count_stream("zstd", &mut frames, &out)?;
         let mut decoder =
@@ -101,7 +104,8 @@ fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Pr
     Ok(out)
 }
 
-/// Counts one more stream of a file of which `out` is unpacked; refuses more than a file of this size has.
+/// Counts one more stream of a file, of which `out` has been unpacked so far. Returns an error if there are too many
+/// streams for the unpacked size.
 fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Result<(), Problem> {
     *streams += 1;
     if *streams <= FREE_STREAMS + out.len() as u64 / BYTES_PER_STREAM {
@@ -120,9 +124,9 @@ fn collect(kind: &str, reader: impl Read, limit: u64) -> std::result::Result<Vec
     Ok(out)
 }
 
-/// Appends what the reader gives, up to `limit` bytes in all.
+/// Appends the output of the reader to `out`, up to `limit` bytes in all.
 fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> std::result::Result<(), Problem> {
-    // one byte more than allowed tells "too large" from "exactly full"
+    // reading one byte more than allowed distinguishes "too large" from "exactly full"
     let left = limit - out.len() as u64 + 1;
     reader.take(left).read_to_end(out).map_err(|error| match error.kind() {
         ErrorKind::OutOfMemory => {
@@ -154,7 +158,7 @@ fn unsupported(kind: &str) -> Problem {
     Problem::new(format!("{kind} files are not read")).help("unpack it, or pack it with gzip, bzip2, xz or zstd")
 }
 
-/// The problem of a file that does not exist, with names in its folder that look alike.
+/// Returns the error for a file that does not exist, with similar file names in its folder.
 fn missing(path: &Path) -> Problem {
     let problem = Problem::new("no such file").in_file(path);
     let folder = match path.parent() {
@@ -271,7 +275,7 @@ mod tests {
             let problem = unpack(packed.repeat(streams + 1), 1 << 20).unwrap_err().to_string();
             assert!(problem.contains("has more than 1000") && problem.contains("unpack it by hand"), "{problem}");
         }
-        // streams as large as those of parallel programs
+        // streams as large as those that parallel programs write
         let block = vec![b'1'; BYTES_PER_STREAM as usize];
         assert_eq!(unpack(zstd(&block).repeat(1100), 1 << 30).unwrap().len(), 1100 << 14);
     }

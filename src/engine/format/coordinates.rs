@@ -1,4 +1,4 @@
-//! Positions, velocities and cell: what every reader of coordinates returns.
+//! Positions, velocities and cell, as all coordinate readers return them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -12,59 +12,59 @@ use crate::vec3::{Vec3, vec3};
 
 pub use crate::units::{FARTHEST, FASTEST};
 
-/// Result of a reading step.
+/// Result of a parsing step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Positions and what goes with them, in topology order.
+/// Positions of all atoms and the other contents of a coordinate file, in topology order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coordinates {
     /// title line
     pub title: String,
-    /// ps
+    /// time in ps; `None` if the file does not state it
     pub time: Option<f64>,
-    /// nm
+    /// positions in nm
     pub positions: Vec<Vec3>,
-    /// nm/ps
+    /// velocities in nm/ps; `None` if the file has none
     pub velocities: Option<Vec<Vec3>>,
-    /// `None` where there is no box
+    /// periodic cell; `None` without a box
     pub cell: Option<PeriodicCell>,
-    /// of all atoms, or none where the format has no names; [`super::check_order`] compares them with a topology
+    /// labels of all atoms; empty if the format has no names. [`super::check_order`] compares them with a topology
     pub labels: Vec<Label>,
-    /// of the file, and not here
+    /// contents of the file that are not in this structure
     pub left_out: LeftOut,
 }
 
-/// What a file holds beyond the structure that was read from it.
+/// Contents of a file that were left out when one structure was read from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// models after the first, where one was asked for
+    /// models after the first, if only one was requested
     pub models: usize,
-    /// atoms at alternative locations: of each residue the first location is taken
+    /// atoms at alternative locations: the first location in each residue is taken
     pub atoms: usize,
 }
 
-/// What a coordinate file calls an atom.
+/// Names and numbers of an atom in a coordinate file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
     /// name of the atom
     pub name: Name,
-    /// atomic number; 0 where the file does not tell
+    /// atomic number; 0 if the file does not state it
     pub element: u8,
-    /// name of its residue
+    /// name of the residue
     pub residue: Name,
-    /// number of its residue; 0 where it is no number
+    /// number of the residue; 0 if the text of the file is not a number
     pub number: i32,
-    /// differs where chain, number or insertion code of the residue differ
+    /// hash that differs between residues with different chains, numbers or insertion codes
     pub place: u64,
 }
 
 impl Label {
-    /// Whether both are of one residue, if they follow each other.
+    /// Whether two consecutive atoms belong to the same residue.
     pub(super) fn is_of_residue(&self, other: &Self) -> bool {
         (self.residue, self.number, self.place) == (other.residue, other.number, other.place)
     }
 
-    /// With the name of the residue, and what tells it from others: its number as text, and anything else.
+    /// Sets the residue: its name, its number as text, and `place`, which distinguishes it from other residues.
     pub(super) fn in_residue(self, name: &[u8], number: &[u8], place: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         place.hash(&mut hasher);
@@ -77,10 +77,10 @@ impl Label {
     }
 }
 
-/// Read a coordinate file of any known format, compressed or not; the format is told by the content.
+/// Reads a coordinate file of any known format, compressed or not. The contents decide the format.
 ///
-/// `expected_atoms` is the size of the topology it belongs to, where there is one. `box_angle` (degrees) completes
-/// a box given by its edges only, as old files do; [`crate::system::CellHint::angle_degrees`] holds it. Fails with a
+/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) completes a box
+/// that is given only by its edges, as in old files; see [`crate::system::CellHint::angle_degrees`]. The error is a
 /// [`Problem`] that names file and line.
 pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
     let bytes = super::read(path)?;
@@ -89,7 +89,8 @@ pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: O
     Ok(coordinates.map_err(|problem| problem.in_file(path))?)
 }
 
-/// [`read_coordinates`] of all models of a file, at least one, with the same number of atoms in each.
+/// Reads all models of a coordinate file, like [`read_coordinates`]. There is at least one model, and all have the
+/// same number of atoms.
 pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coordinates>> {
     let bytes = super::read(path)?;
     let models = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| {
@@ -103,7 +104,7 @@ pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coo
     Ok(models.map_err(|problem| problem.in_file(path))?)
 }
 
-/// Coordinates with as many atoms as the topology has, if it is known.
+/// Returns the coordinates, or an error if the topology has another number of atoms.
 fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parsed<Coordinates> {
     let found = coordinates.positions.len();
     match expected_atoms.filter(|&expected| expected != found) {
@@ -113,29 +114,30 @@ fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parse
     }
 }
 
-/// Three numbers of a file times `unit`; `None` where that is longer than `most`, or no number.
+/// Returns the vector times `unit`; `None` if the result is longer than `most` or not a number.
 pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3> {
     let vector = vec3(x, y, z) * unit;
     (vector.norm() <= most).then_some(vector)
 }
 
-/// The problem of such numbers, those of atom `index`.
+/// Returns the error for a vector that [`scaled`] rejects, of the atom with the given index.
 pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
     Problem::new(format!("atom {}: {triple:?} is beyond all bounds (1 mm, or the speed of light)", index + 1))
         .help("the file is damaged, or the run that wrote it was unstable")
 }
 
-/// The cell of edges in nm and angles in degrees; `None` where they make none, or one beyond [`FARTHEST`].
+/// Returns the cell with the given edges (nm) and angles (degrees); `None` if they do not form a cell, or an edge
+/// exceeds [`FARTHEST`].
 pub fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether edges in Å stand for no cell, as in structures that are no crystals.
+/// Whether edges in Å are a placeholder for no cell, as in structures that were not solved from crystals.
 pub(super) fn is_dummy(lengths: [f64; 3]) -> bool {
     lengths == [1.0; 3] || lengths == [0.0; 3]
 }
 
-/// The time in ps behind a `t=` of a title, as GROMACS writes it.
+/// Returns the time in ps after `t=` in a title, as GROMACS writes it.
 pub(super) fn time_of_title(title: &str) -> Option<f64> {
     let at = title.rmatch_indices("t=").map(|(at, _)| at);
     let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());

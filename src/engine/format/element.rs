@@ -1,9 +1,9 @@
-//! Chemical elements: symbols, standard atomic weights, and a guess where a file names none.
+//! Chemical elements: symbols, standard atomic weights, and guesses for files that state no element.
 
 use crate::system::Name;
 
-/// Symbol and standard atomic weight (IUPAC 2021, abridged; the longest-lived isotope where there is none) by
-/// atomic number − 1.
+/// Symbol and standard atomic weight in amu of each element, at index atomic number − 1. IUPAC 2021, abridged; the
+/// mass of the longest-lived isotope if there is no standard weight.
 const ELEMENTS: [(&str, f64); 92] = [
     ("H", 1.008),
     ("He", 4.0026),
@@ -99,27 +99,29 @@ const ELEMENTS: [(&str, f64); 92] = [
     ("U", 238.03),
 ];
 
-/// Force fields round masses to 12.0, 1.0 or 19.0; no symbol that begins another's name is this close in mass.
+/// Maximum difference in amu between a mass and the atomic weight of its element. Force fields round masses to 12.0,
+/// 1.0 or 19.0. No two elements whose symbols begin alike are this close in mass.
 const MASS_TOLERANCE: f64 = 0.2;
 
-/// Masses of united carbons as force fields round them (13.019, 14.027, 15.035 and 16.043 amu) differ by less from the sums of
-/// atomic weights. Nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0) are farther from them.
+/// Maximum difference in amu between the mass of a united carbon and the sum of atomic weights. Force fields round
+/// masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu, which differ by less. Nitrogen (14.007, 14.01)
+/// and oxygen (15.9994, 16.0) differ by more.
 const UNITED_TOLERANCE: f64 = 0.005;
 
-/// Atomic weights of the atoms of united carbons, and the place of carbon in the table.
+/// Atomic weights in amu of the atoms in united carbons, and the index of carbon in the table.
 const CARBON: f64 = 12.011;
 const HYDROGEN: f64 = 1.008;
 const CARBON_INDEX: usize = 5;
 
-/// The heaviest hydrogen that mass repartitioning makes, in amu.
+/// Mass in amu of the heaviest hydrogen after mass repartitioning.
 const HEAVIEST_HYDROGEN: f64 = 4.1;
 
-/// The symbol of an atomic number; empty for 0 and beyond uranium.
+/// Returns the symbol of an atomic number; empty for 0 and beyond uranium.
 pub fn symbol(atomic_number: u8) -> &'static str {
     entry(atomic_number).map_or("", |&(symbol, _)| symbol)
 }
 
-/// The atomic number of a symbol, in capitals or not; 0 where it is none.
+/// Returns the atomic number of a symbol, whose case does not matter; 0 if there is no such element.
 pub fn number(symbol: &str) -> u8 {
     let found = ELEMENTS.iter().position(|(known, _)| known.eq_ignore_ascii_case(symbol));
     found.map_or(0, |index| index as u8 + 1)
@@ -129,12 +131,12 @@ fn entry(atomic_number: u8) -> Option<&'static (&'static str, f64)> {
     ELEMENTS.get(usize::from(atomic_number).checked_sub(1)?)
 }
 
-/// The standard atomic weight in amu; 0 for no element.
+/// Returns the standard atomic weight in amu; 0 if there is no such element.
 pub fn weight(atomic_number: u8) -> f64 {
     entry(atomic_number).map_or(0.0, |&(_, weight)| weight)
 }
 
-/// Ions whose names in CHARMM are no symbols.
+/// Ions whose CHARMM names are not element symbols.
 const IONS_OF_CHARMM: [(&str, &str); 9] = [
     ("SOD", "Na"),
     ("POT", "K"),
@@ -147,13 +149,15 @@ const IONS_OF_CHARMM: [(&str, &str); 9] = [
     ("CAD", "Cd"),
 ];
 
-/// Elements with symbols of two letters that begin names of atoms in molecules, where the symbol of one letter does not.
+/// Elements with symbols of two letters whose symbols begin names of atoms in molecules. Names of other atoms in
+/// molecules begin with a symbol of one letter.
 const OF_TWO_LETTERS: [&str; 4] = ["Cl", "Br", "Fe", "Se"];
 
-/// The atomic number that the names of an atom and of its residue imply; 0 where they imply none, as for virtual sites.
+/// Returns the atomic number that the names of an atom and of its residue imply; 0 if they imply none, as for virtual
+/// sites.
 ///
-/// An atom that is called as its residue is an ion, by its symbol or its name in CHARMM. Others begin with their symbol:
-/// chlorine, bromine, iron and selenium with both letters, the rest with one.
+/// An atom with the same name as its residue is an ion, named by its symbol or its CHARMM name. Other names begin
+/// with the symbol: two letters for chlorine, bromine, iron and selenium, one letter for the other elements.
 pub fn of_names(name: &str, residue: &str) -> u8 {
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
     let (name, residue) = (letters(name), letters(residue));
@@ -168,11 +172,15 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
     number(two.or(name.get(..1)).unwrap_or_default())
 }
 
-/// The atomic number that an atom's name and mass (amu) speak for; 0 where they speak for none.
+/// Returns the atomic number that the name and the mass (amu) of an atom imply; 0 if they imply none.
 ///
-/// A symbol that begins the name and has the mass decides, so that `CA` of 12 is carbon and `CA` of 40 calcium.
-/// After that a united carbon, with the mass of its hydrogens: within a looser tolerance if the name begins with C, else only
-/// where the mass is exactly that of CHₙ. Then H, C, N, O, P, S of repartitioned mass by their first letter, then the mass alone.
+/// The first rule that matches decides:
+/// 1. An element whose symbol begins the name and whose weight is the mass. `CA` of 12 amu is carbon, and `CA` of 40
+///    amu calcium.
+/// 2. A united carbon with the mass of CHₙ, n = 1 to 4. The tolerance is `MASS_TOLERANCE` if the name begins with
+///    C, and `UNITED_TOLERANCE` otherwise.
+/// 3. An atom with repartitioned mass whose name begins with H, C, N, O, P or S.
+/// 4. An element whose weight is the mass.
 pub fn guess(name: Name, mass: f64) -> u8 {
     let letters = name.as_str().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let begins = |symbol: &str| letters.get(..symbol.len()).is_some_and(|start| start.eq_ignore_ascii_case(symbol));
@@ -184,7 +192,7 @@ pub fn guess(name: Name, mass: f64) -> u8 {
         { masses }.any(|united| (mass - united).abs() <= united_tolerance).then_some(CARBON_INDEX)
     };
     let repartitioned = || {
-        // and the most hydrogens that each bears
+        // atomic numbers, and the maximum number of hydrogens on each atom
         let bearing = [(1u8, 0.0), (6, 4.0), (7, 4.0), (8, 3.0), (15, 3.0), (16, 2.0)].into_iter();
         bearing.map(|(number, hydrogens)| (number, hydrogens * (HEAVIEST_HYDROGEN - 1.0))).find(|&(number, most)| {
             let lighter = number > 1
@@ -232,7 +240,7 @@ mod tests {
             ("Ar", 39.948, "Ar"),
             ("K", 39.1, "K"),
             ("EP", 0.0, ""),
-            // united carbons: CH to CH4, of CHARMM 19, GROMOS and OPLS
+            // united carbons of CHARMM 19, GROMOS and OPLS: CH to CH4
             ("C1", 14.027, "C"),
             ("CH3", 15.035, "C"),
             ("CB", 13.019, "C"),

@@ -1,5 +1,7 @@
-//! Opens regular files, and reads them whole into memory; pipes and devices, which may have no end, are refused, as are files
-//! that are mostly holes. The byte-order mark of a text is left out.
+//! Opening of regular files, and reading of whole files into memory.
+//!
+//! Pipes and devices, which may have no end, are refused, as are files that consist mostly of holes. The byte-order
+//! mark of a text is removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -9,15 +11,16 @@ use std::path::Path;
 
 use super::text::remove_mark;
 
-/// Longest file that describes a run, bytes.
+/// Maximum size in bytes of a file that describes a run.
 pub const LONGEST_RECORD: u64 = 64 << 20;
-/// Files up to this size may be holes altogether.
+/// Size in bytes up to which a file may consist of holes only.
 const FREE_HOLES: u64 = 64 << 20;
-/// A larger file holds at least one byte for so many of its length: zeros that a program skips are few.
+/// Maximum ratio of file size to bytes outside of holes, for larger files. Programs skip only few zeros when they
+/// write.
 const MOST_HOLES: u64 = 64;
 
-/// Opens a regular file for reading; anything else is an error before a byte is read, as is a file that takes next to nothing
-/// on disk but reads as gigabytes of zeros.
+/// Opens a regular file for reading. Anything else is an error before a byte is read, as is a file that occupies
+/// almost no disk space but reads as gigabytes of zeros.
 pub fn open(path: &Path) -> Result<File> {
     let file = open_with(path, OpenOptions::new().read(true))?;
     let length = file.metadata()?.len();
@@ -30,18 +33,19 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Opens a regular file in a way of one's own, as for writing; anything else is an error before a byte is read or written.
+/// Opens a regular file with the given options, for example for writing. Anything else is an error before a byte is
+/// read or written.
 pub fn open_with(path: &Path, how: &mut OpenOptions) -> Result<File> {
     open_regular(path, how, 0)
 }
 
-/// [`open_with`], where a symbolic link in the place of the file is an error (ELOOP), too.
+/// Opens a regular file like [`open_with`]. A symbolic link at `path` is an error (ELOOP), too.
 pub fn open_unfollowed(path: &Path, how: &mut OpenOptions) -> Result<File> {
     open_regular(path, how, libc::O_NOFOLLOW)
 }
 
 fn open_regular(path: &Path, how: &mut OpenOptions, flags: i32) -> Result<File> {
-    // O_NONBLOCK: opening a pipe would wait for its other end; no effect on regular files
+    // O_NONBLOCK: otherwise opening a pipe would wait for its other end. The flag has no effect on regular files.
     let opened = how.custom_flags(flags | libc::O_NONBLOCK).open(path);
     // a pipe without a reader cannot be opened for writing
     let is_pipe = |error: &Error| error.raw_os_error() == Some(libc::ENXIO);
@@ -61,32 +65,33 @@ fn open_regular(path: &Path, how: &mut OpenOptions, flags: i32) -> Result<File> 
     Err(Error::new(ErrorKind::InvalidInput, what))
 }
 
-/// Creates a regular file, or empties the one that is there.
+/// Creates a regular file, or truncates the existing file.
 pub fn create(path: &Path) -> Result<File> {
     open_with(path, OpenOptions::new().write(true).create(true).truncate(true))
 }
 
-/// The text of a regular file.
+/// Returns the text of a regular file.
 pub fn text(path: &Path) -> Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text).map(|_| text)
 }
 
-/// Whether a file holds this many bytes outside of its holes; true where the file system does not tell.
+/// Whether a file holds at least `wanted` bytes outside of its holes. `true` if the file system does not report
+/// holes.
 fn holds(file: &File, length: u64, wanted: u64) -> bool {
     let (mut at, mut found) = (0, 0);
-    // SAFETY: lseek takes a file that is open, and touches no memory
+    // SAFETY: lseek takes the descriptor of an open file and touches no memory
     let seek = |at: u64, whence| u64::try_from(unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, whence) });
     while found < wanted {
         let Ok(data) = seek(at, libc::SEEK_DATA) else {
-            // ENXIO: only a hole follows
+            // ENXIO: there is only a hole after this position
             let only_hole = Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
             found = if only_hole { found } else { wanted };
             break;
         };
         let Ok(hole) = seek(data, libc::SEEK_HOLE) else { return true };
         found += hole.min(length).saturating_sub(data);
-        // data ends behind where it begins, or the file has been cut
+        // the end of the data must lie after its start, unless the file has been truncated meanwhile
         if hole <= at {
             break;
         }
@@ -95,7 +100,7 @@ fn holds(file: &File, length: u64, wanted: u64) -> bool {
     seek(0, libc::SEEK_SET).is_ok() && found >= wanted
 }
 
-/// The bytes of a regular file of at most `most` bytes; one that grows meanwhile is an error.
+/// Returns the bytes of a regular file of at most `most` bytes. A file that grows while it is read is an error.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
@@ -134,7 +139,7 @@ mod tests {
         refused(&path, "expected at most 1000");
         refused(folder.path(), "this is a folder");
         refused(Path::new("/dev/zero"), "not a regular file");
-        // says that it is empty, and is not: as a file that grows
+        // this file reports a length of 0 but has contents, like a file that grows
         refused(Path::new("/proc/self/status"), "changes while it is read");
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());

@@ -1,4 +1,5 @@
-//! The known formats of topologies and coordinates: one row each. Files are told apart by their content, not their name.
+//! Tables of the known formats of topologies and coordinates, one row each. The contents of a file decide its format,
+//! not its name.
 
 use std::path::{Path, PathBuf};
 
@@ -8,35 +9,36 @@ use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
 use crate::system::Description;
 
-/// Result of a reading step.
+/// Result of a parsing step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
 /// A format of input files.
 pub struct Format<R> {
     /// name in messages and `md info`
     pub name: &'static str,
-    /// recognises a file by its first bytes, unpacked
+    /// recognises a file by its first unpacked bytes
     pub recognises: fn(&[u8]) -> bool,
-    /// the reader of such files
+    /// reader of such files
     pub read: R,
 }
 
-/// What a topology is read with in addition to its file.
+/// Inputs for reading a topology in addition to its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopologyOptions {
-    /// folders in which files are looked for that it includes (GROMACS), after its own
+    /// folders of included files (GROMACS), searched after the folder of the topology
     pub include: Vec<PathBuf>,
-    /// macros of its preprocessor (GROMACS), `NAME` or `NAME=text`
+    /// preprocessor macros (GROMACS), `NAME` or `NAME=text`
     pub define: Vec<String>,
-    /// files of parameters (CHARMM), in their order
+    /// parameter files (CHARMM), in order
     pub parameters: Vec<PathBuf>,
-    /// atoms of the coordinates that go with it, where they are known: a file that says how many copies of a molecule there
-    /// are (GROMACS) is believed in no other number, before they are made
+    /// number of atoms in the coordinates, if known. A GROMACS topology states the number of copies of each molecule.
+    /// If the total differs from this number, the topology is refused before the copies are made
     pub atoms: Option<usize>,
 }
 
 impl TopologyOptions {
-    /// Refuses macros or parameters for a format that has no use for them; `used` are the keys that it has a use for.
+    /// Returns an error if macros or parameters are given for a format that does not use them. `used` are the keys
+    /// that the format uses.
     fn are_used(&self, used: &[&str], path: &Path) -> Parsed<()> {
         let given = [("define", !self.define.is_empty()), ("parameters", !self.parameters.is_empty())];
         match given.into_iter().find(|(key, is_given)| *is_given && !used.contains(key)) {
@@ -51,14 +53,14 @@ impl TopologyOptions {
     }
 }
 
-/// Reads the unpacked bytes of the topology at a path, which names the file in messages; other files that it includes are
-/// looked for from there.
+/// Reads the unpacked bytes of the topology at a path. Messages name the path, and paths of included files are
+/// relative to it.
 pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
-/// Reads unpacked coordinates; an angle (degrees) completes a box given by its edges only.
+/// Reads unpacked coordinates. The angle (degrees) completes a box that is given only by its edges.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
-/// Topologies; the first row that recognises a file reads it.
+/// Topology formats. The first row that recognises a file reads it.
 pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     Format {
         name: "AMBER topology (prmtop, parm7)",
@@ -88,7 +90,8 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     },
 ];
 
-/// Position restraints that a GROMACS topology has under the macros of `options`; none of a topology in another format.
+/// Returns the position restraints of a GROMACS topology under the macros of `options`; empty for a topology in
+/// another format.
 pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Result<Vec<gromacs::AtomRestraint>> {
     let bytes = super::read(path)?;
     if !gromacs::is_topology(&bytes) {
@@ -97,23 +100,23 @@ pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Resul
     Ok(gromacs::read_position_restraints(path, &bytes, options)?)
 }
 
-/// Makes the text of a topology, with the cell of its coordinates if the format states it. Refuses what the format cannot
-/// express exactly, with the term.
+/// Returns the text of a topology, with the cell of its coordinates if the format states it. The error names the term
+/// that the format cannot express exactly.
 pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;
 
-/// A format that topologies are written in.
+/// A topology format that can be written.
 pub struct WritableTopology {
     /// name in messages
     pub name: &'static str,
-    /// what names of files end in
+    /// endings of file names
     pub endings: &'static [&'static str],
-    /// whether it states the cell
+    /// whether the format states the cell
     pub states_cell: bool,
-    /// the writer
+    /// writer of the format
     pub write: TopologyWriter,
 }
 
-/// Formats that topologies are written in.
+/// Topology formats that can be written.
 pub const WRITABLE_TOPOLOGIES: &[WritableTopology] = &[
     WritableTopology { name: "AMBER topology", endings: &["prmtop", "parm7"], states_cell: true, write: prmtop::write },
     WritableTopology {
@@ -124,13 +127,14 @@ pub const WRITABLE_TOPOLOGIES: &[WritableTopology] = &[
     },
 ];
 
-/// The format of a topology that is to be written, by the ending of its name.
+/// Returns the topology format with the ending of `path`; `None` if it cannot be written.
 pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
     let ending = path.extension()?.to_str()?;
     WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
 }
 
-/// Coordinates; the first row that recognises a file reads it. AMBER text, which begins with any title, comes last.
+/// Coordinate formats. The first row that recognises a file reads it. AMBER text comes last, because it begins with
+/// an arbitrary title.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format {
         name: "AMBER coordinates (NetCDF restart)",
@@ -156,21 +160,21 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
 /// Reads all models of a file.
 type ModelsReader = fn(&[u8]) -> Parsed<Vec<Coordinates>>;
 
-/// Readers of all models of the coordinate formats that hold several, by name.
+/// Names of the coordinate formats that hold several models, with readers of all models.
 pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx/mmCIF (cif)", mmcif::read_models)];
 
-/// What stands for a run input file of GROMACS.
+/// Advice on what to use instead of a GROMACS run input file.
 const OF_RUN_INPUT: &str = "take the topology (top) that grompp read, and for trajectories also a structure: \
                             gmx editconf -f run.tpr -o run.gro";
 
-/// Whether the bytes are of a run input file of GROMACS (tpr): a text `VERSION …`, behind one or two lengths in XDR.
+/// Whether the bytes are those of a GROMACS run input file (tpr): a text `VERSION …` after one or two lengths in XDR.
 fn is_run_input(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0, 0, 0])
         && [4, 8].iter().any(|&at| bytes.get(at..).is_some_and(|text| text.starts_with(b"VERSION")))
 }
 
-/// The format of a file by its unpacked bytes. The problem where there is none lists those of the table, and names what they
-/// are formats of.
+/// Returns the format of a file with these unpacked bytes. If the format is unknown, the error lists the formats of
+/// the table; `what` is the kind of file that they describe.
 pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> Parsed<&'static Format<R>> {
     formats.iter().find(|format| (format.recognises)(bytes)).ok_or_else(|| {
         if is_run_input(bytes) {
@@ -182,13 +186,13 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
     })
 }
 
-/// Read a topology of any known format, compressed or not; the format is told by the content. Fails with a [`Problem`] that
-/// names file and line.
+/// Reads a topology of any known format, compressed or not. The contents decide the format. The error is a
+/// [`Problem`] that names file and line.
 pub fn read_topology(path: &Path) -> Result<Description> {
     read_topology_with(path, &TopologyOptions::default())
 }
 
-/// [`read_topology`] with a search path of included files, macros, and files of parameters.
+/// Reads a topology like [`read_topology`], with include folders, macros and parameter files.
 pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Description> {
     let bytes = super::read(path)?;
     let format = recognise(TOPOLOGIES, "topology", &bytes).map_err(|problem| problem.in_file(path))?;

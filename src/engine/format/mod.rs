@@ -1,11 +1,12 @@
-//! Readers and writers of topologies and coordinates, one module per format. Nothing here computes physics.
+//! Readers and writers of topologies and coordinates, one module per format. They compute no physics.
 //!
-//! Start with [`compressed::read`], which every reader goes through; it takes regular files only ([`file`](mod@file)).
-//! [`known`] is the table of formats: [`read_topology`] and [`read_coordinates`] take the reader that recognises the
-//! content. Readers of topologies return a [`crate::system::Description`], readers of coordinates [`Coordinates`]. Every
-//! reader gives the engine's units, and answers bad input with a [`crate::error::Problem`] that names file and line.
-//! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] also write; topologies are written in
-//! [`known::WRITABLE_TOPOLOGIES`].
+//! Every reader gets its bytes from [`compressed::read`], which accepts only regular files ([`file`](mod@file)).
+//! [`known`] is the table of formats. [`read_topology`] and [`read_coordinates`] use the reader that recognises the
+//! contents. Topology readers return a [`crate::system::Description`], and coordinate readers return [`Coordinates`].
+//! All readers return the engine's units. Bad input gives a [`crate::error::Problem`] that names file and line.
+//!
+//! [`restart`], [`pdb`], [`write_mmcif`] and [`write_gro`] write coordinates. [`known::WRITABLE_TOPOLOGIES`] lists
+//! the writers of topologies.
 
 mod alternative;
 mod charmm;

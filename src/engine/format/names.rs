@@ -1,9 +1,10 @@
-//! Names, masses and bonds of atoms without a force field: what reading a trajectory needs of a topology.
+//! Names, masses and bonds of atoms without a force field, as needed for reading a trajectory.
 //!
-//! A topology gives all of them, a PSF file also without the parameters of its force field. Structures (gro, PDB, mmCIF) give names
-//! and residues; masses are the standard atomic weights of the elements that they state, or that names of atoms and residues
-//! imply ([`element::of_names`]). Bonds are known from CONECT records of a PDB file if these join all atoms of every residue; other
-//! structures state none, or those of some residues only.
+//! A topology gives all of them; a PSF file does so without the parameters of its force field. Structures (gro, PDB,
+//! mmCIF) give names and residues. Masses are then the standard atomic weights of the elements, which the file
+//! states, or which the names of atoms and residues imply ([`element::of_names`]). CONECT records of a PDB file give
+//! the bonds if they join all atoms of every residue. Other structures state no bonds, or bonds of some residues
+//! only.
 
 use std::path::Path;
 
@@ -13,16 +14,17 @@ use super::{charmm, element, pdb};
 use crate::error::{Problem, Result};
 use crate::system::{Atom, Exclusions, Molecules, Residue, Topology};
 
-/// Atoms that a file names.
+/// Atoms named by a file.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// without terms and parameters where the file has none
+    /// topology; without terms and parameters if the file has none
     pub topology: Topology,
-    /// whether the file says which atoms are bonded
+    /// whether the file states which atoms are bonded
     pub has_bonds: bool,
 }
 
-/// Reads the names of atoms from a topology or a structure, compressed or not. Fails with a [`Problem`] that names file and line.
+/// Reads the names of atoms from a topology or a structure, compressed or not. The error is a [`Problem`] that names
+/// file and line.
 pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {
     let bytes = super::read(path)?;
     let located = |problem: Problem| problem.in_file(path);
@@ -56,7 +58,7 @@ fn joins_residues(topology: &Topology) -> bool {
         && pairs.all(|(_, first)| molecules.of_atom(first) == molecules.of_atom(first + 1))
 }
 
-/// Gives the atoms of a topology the names and residues of a structure, if it has labels of all of them.
+/// Copies the names and residues of a structure to the atoms of a topology, if the structure labels all of them.
 pub fn take_names(topology: &mut Topology, labels: &[Label]) {
     if labels.is_empty() || labels.len() != topology.atoms.len() {
         return;
@@ -69,7 +71,7 @@ pub fn take_names(topology: &mut Topology, labels: &[Label]) {
     topology.residues = residues;
 }
 
-/// Atoms and residues by the labels of a structure.
+/// Returns a topology with the atoms and residues that the labels of a structure name.
 fn of_labels(labels: &[Label]) -> Topology {
     let mut topology = Topology { exclusions: Exclusions::from_pairs(labels.len(), []), ..Topology::default() };
     let mut last: Option<&Label> = None;

@@ -4,13 +4,14 @@ use std::io::Write;
 
 use crate::vec3::Vec3;
 
-/// The header is padded so that the data starts at a multiple of this (NumPy format specification, version 1.0).
+/// Alignment of the data in bytes. The header is padded so that the data starts at a multiple of it (NumPy format
+/// specification, version 1.0).
 const ALIGNMENT: usize = 64;
 
 /// Writes `vectors` as an array of shape (N, 3).
 pub fn write_vectors(vectors: &[Vec3], out: &mut impl Write) -> std::io::Result<()> {
     let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 3), }}", vectors.len());
-    // magic, version and length take 10 bytes, the final line feed one
+    // magic, version and length take 10 bytes, and the final line feed takes one
     let padding = (ALIGNMENT - (10 + header.len() + 1) % ALIGNMENT) % ALIGNMENT;
     header.push_str(&" ".repeat(padding));
     header.push('\n');

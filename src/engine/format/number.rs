@@ -1,18 +1,19 @@
-//! Numbers as Fortran programs print them.
+//! Parsing of numbers printed by Fortran programs.
 
-/// The field without blanks at either end.
+/// Returns the field without blanks at either end.
 pub(super) fn trim(field: &[u8]) -> &[u8] {
     field.trim_ascii()
 }
 
-/// A finite real number, blanks around it allowed; also Fortran's `1.5D+00` and `0.15-100`.
+/// Parses a finite real number with optional blanks around it. Accepts Fortran's `1.5D+00` and `0.15-100`.
 pub(super) fn real(field: &[u8]) -> Option<f64> {
     let text = trim(field);
     let value = fast_float2::parse::<f64, _>(text).ok().or_else(|| fortran_real(text))?;
     value.is_finite().then_some(value)
 }
 
-/// The rare spellings: a leading plus, `D` for the exponent, or an exponent of three digits without its letter.
+/// Parses the rare spellings: a leading plus, `D` for the exponent, or an exponent of three digits without its
+/// letter.
 fn fortran_real(text: &[u8]) -> Option<f64> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let split = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b))? + 1;
@@ -22,7 +23,7 @@ fn fortran_real(text: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(&plain).ok()
 }
 
-/// Half a unit of the last digit that a number is printed with.
+/// Returns half a unit of the last printed digit of a number.
 pub(super) fn rounding(field: &[u8]) -> Option<f64> {
     let text = trim(field);
     let end = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b)).map_or(text.len(), |k| k + 1);
@@ -34,7 +35,7 @@ pub(super) fn rounding(field: &[u8]) -> Option<f64> {
     Some(0.5 * 10f64.powi(exponent - i32::try_from(decimals).ok()?))
 }
 
-/// A whole number of up to nine digits, blanks around it allowed.
+/// Parses a whole number of up to nine digits with optional blanks around it.
 #[inline]
 pub(super) fn integer(field: &[u8]) -> Option<i32> {
     let text = trim(field);
@@ -57,7 +58,7 @@ pub(super) fn integer(field: &[u8]) -> Option<i32> {
     Some(if negative { -value } else { value })
 }
 
-/// The text of a field for a message: shortened, unprintable bytes replaced.
+/// Returns the text of a field for a message, shortened and with unprintable bytes replaced.
 pub(super) fn quoted(field: &[u8]) -> String {
     let shown = &field[..field.len().min(40)];
     format!("`{}`", String::from_utf8_lossy(shown).trim().escape_default())

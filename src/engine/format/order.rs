@@ -1,12 +1,13 @@
-//! Whether the atoms of a coordinate file are in the order of the topology, by their names.
+//! Check, by names, that the atoms of a coordinate file are in the order of the topology.
 
 use super::coordinates::Label;
 use super::element::symbol;
 use crate::error::Problem;
 use crate::system::{Name, Topology};
 
-/// Refuses names that contradict the topology: another element, or the names of a residue in another order. Names as such
-/// may differ, since force fields name many atoms in ways of their own (`HN` and `H`, `OW` and `O`).
+/// Returns an error if the names contradict the topology: another element, or the names of a residue in another
+/// order. Names alone may differ, because force fields use different names for many atoms (`HN` and `H`, `OW` and
+/// `O`).
 pub fn check_order(topology: &Topology, labels: &[Label]) -> Result<(), Problem> {
     let refuse = |atom: usize, found: String, expected: String| {
         let residue = &topology.residues[topology.atoms[atom].residue as usize];

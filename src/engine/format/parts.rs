@@ -1,11 +1,12 @@
-//! A system as parts that follow each other: what topologies list as molecules.
+//! Division of a system into consecutive parts, which topologies list as molecules.
 
 use crate::system::Topology;
 
-/// The first atom of each part, and the number of atoms at the end: atoms are divided wherever no link reaches across. A
-/// part is a molecule, or several whose atoms are mixed. `links` shows each link, as the atoms that it joins, to its argument.
+/// Returns the first atom of each part, and the number of atoms at the end. Atoms are divided wherever no link
+/// reaches across. A part is a molecule, or several molecules whose atoms are interleaved. `links` calls its argument
+/// with the atoms of each link.
 pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -> Vec<u32> {
-    // the last atom that a link from each one reaches
+    // for each atom, the last atom to which a link from it reaches
     let mut reach: Vec<u32> = (0..atoms as u32).collect();
     links(&mut |joined| {
         if let (Some(&first), Some(&last)) = (joined.iter().min(), joined.iter().max()) {
@@ -26,7 +27,7 @@ pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -
     starts
 }
 
-/// Shows the chemical bonds and virtual sites.
+/// Calls `see` with the atoms of each chemical bond and each pair of a virtual site and one of its atoms.
 pub(super) fn chemical_links(topology: &Topology, see: &mut dyn FnMut(&[u32])) {
     topology.connectivity.iter().for_each(|pair| see(pair));
     for site in &topology.virtual_sites {
@@ -34,7 +35,7 @@ pub(super) fn chemical_links(topology: &Topology, see: &mut dyn FnMut(&[u32])) {
     }
 }
 
-/// Shows everything that makes atoms depend on each other, but for interactions without bonds.
+/// Calls `see` with the atoms of each chemical link, bonded term, constraint and exclusion.
 pub(super) fn all_links(topology: &Topology, see: &mut dyn FnMut(&[u32])) {
     chemical_links(topology, see);
     topology.bonded.for_each(&mut *see);

@@ -1,8 +1,8 @@
 //! AMBER coordinates as text: `inpcrd`, `rst7`.
 //!
-//! A title, a line with the number of atoms (and the time in ps), then six `F12.7` numbers a
-//! line: positions in Å, perhaps velocities in Å per 1/20.455 ps, perhaps a line with the box. Which of these are
-//! there follows from the number of lines alone.
+//! The file has a title, a line with the number of atoms (and optionally the time in ps), and then lines of six
+//! `F12.7` numbers: positions in Å, optionally velocities in Å per 1/20.455 ps, and optionally a line with the box.
+//! Only the number of lines tells which of these are present.
 
 use std::io::Write;
 
@@ -20,10 +20,11 @@ const PER_LINE: usize = 6;
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Letters in numbers: exponents, and what is no finite number.
+/// Letters that occur in numbers: exponents, NaN and infinity.
 const LETTERS: &[u8] = b"eEdDnNaAiIfF";
 
-/// Whether the bytes are of the text form: a number of atoms in the second line, and no names in the third.
+/// Whether the bytes are those of the text form: the second line begins with a number of atoms, and the third
+/// contains no names.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let mut lines = bytes.splitn(4, |&byte| byte == b'\n').skip(1);
     let count = lines.next().unwrap_or_default();
@@ -33,7 +34,7 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
         && !numbers.iter().any(|byte| byte.is_ascii_alphabetic() && !LETTERS.contains(byte))
 }
 
-/// Read the text form.
+/// Reads the text form.
 pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
     let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)).collect();
     while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
@@ -71,7 +72,7 @@ pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordina
     })
 }
 
-/// The second line: number of atoms in any width, and the time in ps if given.
+/// Parses the second line: the number of atoms in any width, and the time in ps if given.
 fn counts(line: &[u8]) -> Parsed<(usize, Option<f64>)> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let problem = |message: String| {
@@ -87,14 +88,15 @@ fn counts(line: &[u8]) -> Parsed<(usize, Option<f64>)> {
     Ok((atoms as usize, time.transpose()?))
 }
 
-/// The lines of six numbers after the two heading lines.
+/// Lines of six numbers after the two heading lines.
 struct Numbers<'a> {
     lines: &'a [&'a [u8]],
     first_line: usize,
 }
 
 impl Numbers<'_> {
-    /// `atoms` vectors from line `at` on, times `unit` and then none longer than `most`.
+    /// Reads `atoms` vectors from line `at` on, and multiplies them by `unit`. A result longer than `most` is an
+    /// error.
     fn vectors(&self, at: usize, atoms: usize, (unit, most): (f64, f64)) -> Parsed<Vec<Vec3>> {
         let mut vectors = Vec::with_capacity(atoms);
         while vectors.len() < atoms {
@@ -110,7 +112,7 @@ impl Numbers<'_> {
         Ok(vectors)
     }
 
-    /// The first `count` numbers of a line; the rest must be blank.
+    /// Reads the first `count` numbers of a line. The rest of the line must be blank.
     fn row(&self, line: usize, count: usize) -> Parsed<[f64; PER_LINE]> {
         let text = self.lines[line];
         let problem = |message: String| Problem::new(message).at_line(self.first_line + line);
@@ -139,8 +141,9 @@ impl Numbers<'_> {
         Ok(values)
     }
 
-    /// With one or two atoms a single further line may be velocities or a box. Angles are above 20° and edges
-    /// positive, while no velocity reaches 20 Å per 1/20.455 ps (a hydrogen at 300 K has 0.8).
+    /// Whether a line holds a box. With one or two atoms a single further line may be velocities or a box. Angles are
+    /// above 20° and edges are positive, while no velocity reaches 20 Å per 1/20.455 ps (a hydrogen at 300 K has
+    /// 0.8).
     fn looks_like_box(&self, line: usize) -> Parsed<bool> {
         let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
         if filled != PER_LINE {
@@ -175,7 +178,7 @@ impl Numbers<'_> {
     }
 }
 
-/// Write the text form. Numbers that outgrow `F12.7` give up decimals, which Fortran and C readers accept.
+/// Writes the text form. Numbers too large for `F12.7` get fewer decimals, which Fortran and C readers accept.
 pub fn write_rst7(coordinates: &Coordinates, out: &mut impl Write) -> std::io::Result<()> {
     let title: String = coordinates.title.chars().filter(|c| !c.is_control()).take(80).collect();
     writeln!(out, "{title}")?;
@@ -207,7 +210,7 @@ fn write_vectors(vectors: &[Vec3], unit: f64, out: &mut impl Write) -> std::io::
     })
 }
 
-/// As C's `%.7E`: `1.0000000E+02`.
+/// Formats a number like C's `%.7E`: `1.0000000E+02`.
 fn exponential(value: f64) -> String {
     let text = format!("{value:.7E}");
     match text.split_once('E') {

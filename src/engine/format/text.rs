@@ -1,19 +1,20 @@
-//! Text of many numbers.
+//! Writing of texts with many numbers.
 
 use std::fmt::Write as _;
 use std::io::{Result, Write};
 
 use rayon::prelude::*;
 
-/// Items whose text one thread makes at a time; even, so that lines of two may end with it.
+/// Number of items that one thread formats at a time. The number is even, so that a line of two items may end with
+/// it.
 const PIECE: usize = 4096;
-/// Pieces that are in memory at a time.
+/// Number of pieces in memory at a time.
 const PIECES: usize = 64;
 
-/// The mark with which some editors begin files in UTF-8.
+/// Byte-order mark with which some editors begin UTF-8 files.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A text without the byte-order mark.
+/// Returns a text without its byte-order mark.
 pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
@@ -24,8 +25,8 @@ pub(super) fn remove_mark(bytes: &mut Vec<u8>) {
     bytes.drain(..mark);
 }
 
-/// Writes what `append(index, items, text)` makes of runs of items, `index` being that of the first, in their order;
-/// all threads make it.
+/// Formats the items on all threads with `append(index, items, text)`, and writes the text in order. `append` gets a
+/// run of consecutive items and the index of the first.
 pub(super) fn write_in_pieces<T: Sync>(
     items: &[T],
     out: &mut impl Write,
@@ -44,7 +45,7 @@ pub(super) fn write_in_pieces<T: Sync>(
     Ok(())
 }
 
-/// Appends a number in `width` characters with `decimals` decimals, or as many as fit.
+/// Appends a number in `width` characters with `decimals` decimals, or with as many as fit.
 pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut String) {
     let start = text.len();
     for decimals in (0..=decimals).rev() {
@@ -55,11 +56,11 @@ pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut S
         }
         text.truncate(start);
     }
-    // as Fortran does
+    // asterisks for a number that does not fit, as in Fortran
     text.extend(std::iter::repeat_n('*', width));
 }
 
-/// [`push_fixed`] alone.
+/// Returns a number formatted by [`push_fixed`].
 pub(super) fn fixed(value: f64, width: usize, decimals: usize) -> String {
     let mut text = String::new();
     push_fixed(value, width, decimals, &mut text);

@@ -1,8 +1,8 @@
 //! Units in the attributes of trajectories: `angstrom/picosecond`, `kJ mol-1 nm-1`, `(Kcal/mol)/Angstrom`,
 //! `kilojoules_per_mole/nanometer`.
 //!
-//! A unit is a product of names with integer exponents, separated by blanks; a name after a slash divides. Capitals and a
-//! plural do not matter.
+//! A unit is a product of names with integer exponents, separated by blanks. A slash divides by the name after it.
+//! Names may be capitalised or plural.
 
 use crate::units::{ANGSTROM, KCAL};
 
@@ -11,7 +11,7 @@ type Dimensions = [i32; 6];
 
 const LENGTH: Dimensions = [1, 0, 0, 0, 0, 0];
 const TIME: Dimensions = [0, 1, 0, 0, 0, 0];
-/// kJ and kcal are of a mole of molecules only if divided by one.
+/// Dimensions of kJ and kcal: an energy per molecule only after division by mol.
 const MOLAR: Dimensions = [0, 0, 1, 1, 0, 0];
 const ENERGY: Dimensions = [0, 0, 1, 0, 0, 0];
 const AMOUNT: Dimensions = [0, 0, 0, 1, 0, 0];
@@ -21,7 +21,7 @@ const STEP: Dimensions = [0, 0, 0, 0, 0, 1];
 /// kJ/mol per electronvolt and molecule: e N_A 10⁻³, exact in the SI of 2019.
 const ELECTRONVOLT: f64 = 96.485_332_123_310_01;
 
-/// Names, the unit in nm, ps, kJ/mol and degrees, and its dimensions.
+/// Names of each unit, its value in nm, ps, kJ/mol and degrees, and its dimensions.
 const NAMES: [(&[&str], f64, Dimensions); 17] = [
     (&["nm", "nanometer", "nanometre"], 1.0, LENGTH),
     (&["angstrom", "ångström", "ang", "a", "å"], ANGSTROM, LENGTH),
@@ -45,18 +45,18 @@ const NAMES: [(&[&str], f64, Dimensions); 17] = [
 /// A unit of the table, or a product of such units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// nm, ps, kJ/mol and degrees in one
+    /// value of the unit in nm, ps, kJ/mol and degrees
     pub factor: f64,
-    /// the part of the factor that lengths make
+    /// part of the factor that comes from lengths
     pub length: f64,
     dimensions: Dimensions,
 }
 
 impl Unit {
-    /// The unit of a text; `None` if it is not known.
+    /// Parses a unit; `None` if it is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_lowercase().replace("_per_", "/").replace(" per ", "/").replace(['*', '·'], " ");
-        // the only brackets in use are those of LAMMPS around an energy
+        // the only brackets in use are LAMMPS' brackets around an energy
         let text = match text.strip_prefix('(') {
             Some(rest) => rest.replacen(')', "", 1),
             None => text,
@@ -64,7 +64,7 @@ impl Unit {
         let mut unit = Unit { factor: 1.0, length: 1.0, dimensions: [0; 6] };
         for (place, part) in text.split('/').enumerate() {
             let factors: Vec<&str> = part.split_whitespace().collect();
-            // "kcal/mol nm" may mean two things
+            // "kcal/mol nm" is ambiguous
             if factors.is_empty() || (place > 0 && factors.len() > 1) {
                 return None;
             }
@@ -80,7 +80,7 @@ impl Unit {
         self.dimensions == other.dimensions
     }
 
-    /// Multiplies by a name with an exponent, times `sign`.
+    /// Multiplies the unit by a name with an exponent, which is multiplied by `sign`.
     fn multiply(&mut self, text: &str, sign: i32) -> Option<()> {
         let end = text.find(|c: char| c == '^' || c == '-' || c == '+' || c.is_ascii_digit()).unwrap_or(text.len());
         let (name, exponent) = text.split_at(end);
@@ -130,7 +130,7 @@ mod tests {
             let (found, like) = (Unit::parse(text).unwrap(), Unit::parse(like).unwrap());
             assert!(found.is_like(&like) && (found.factor / factor - 1.0).abs() < 1e-12, "{text}: {found:?}");
         }
-        // an energy of one molecule is none of a mole
+        // an energy per molecule and an energy per mole differ
         assert!(!Unit::parse("kJ nm-1").unwrap().is_like(&Unit::parse("kJ mol-1 nm-1").unwrap()));
         for text in ["", "lj", "sigma", "nm/", "/ps", "kcal/mol nm", "nm^", "nm-", "nm99", "ss", "as"] {
             assert!(Unit::parse(text).is_none(), "{text}");

@@ -1,5 +1,7 @@
-//! Coordinates as CHARMM cards (`.crd`, `.cor`): a title of lines that begin with `*`, the number of atoms, and a line for each
-//! with its position in Å in fixed columns. Files with more than 99,999 atoms, or longer names, have the wider ones of `EXT`.
+//! Coordinates as CHARMM cards (`.crd`, `.cor`).
+//!
+//! A card has a title of lines that begin with `*`, the number of atoms, and one line per atom with its position in Å
+//! in fixed columns. Files with more than 99,999 atoms or with longer names use the wider columns of `EXT`.
 
 use super::Parsed;
 use crate::error::Problem;
@@ -7,14 +9,15 @@ use crate::format::coordinates::{Coordinates, FARTHEST, scaled, too_long};
 use crate::format::number;
 use crate::units::ANGSTROM;
 
-/// Words of a line: number, residue, its name, name, x, y, z, segment, residue in the segment, weight. Segments may be blank.
+/// Minimum number of words of an atom line: atom number, residue index, residue name, atom name, x, y, z, segment,
+/// residue number in the segment, weight. Segments may be blank.
 const FEWEST_WORDS: usize = 8;
 
-/// First column and width of x, y, z: `I5,I5,1X,A4,1X,A4,3F10.5` and `I10,I10,2X,A8,2X,A8,3F20.10`.
+/// First column and width of the coordinates x, y, z: `I5,I5,1X,A4,1X,A4,3F10.5` and `I10,I10,2X,A8,2X,A8,3F20.10`.
 const USUAL: (usize, usize) = (20, 10);
 const EXTENDED: (usize, usize) = (40, 20);
 
-/// Lines without the title, each with its 1-based number.
+/// Returns the lines after the title, each with its 1-based number.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let lines = bytes.split(|&b| b == b'\n').enumerate().map(|(index, line)| (index + 1, line.trim_ascii_end()));
     lines.filter(|(_, line)| !line.is_empty()).skip_while(|(_, line)| line.starts_with(b"*"))
@@ -24,7 +27,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// A title, a line with a number, and a line of an atom.
+/// Whether the bytes are those of a card: a title, a line with a number, and an atom line.
 pub(crate) fn is_card(bytes: &[u8]) -> bool {
     let mut lines = lines(bytes).map(|(_, line)| line);
     let counted = |line: &[u8]| words(line).next().and_then(number::integer).is_some();
@@ -33,7 +36,7 @@ pub(crate) fn is_card(bytes: &[u8]) -> bool {
         && lines.next().is_some_and(|line| words(line).count() >= FEWEST_WORDS)
 }
 
-/// Read the positions.
+/// Reads the positions.
 pub(crate) fn read_card(bytes: &[u8]) -> Parsed<Coordinates> {
     let title = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
     let title = String::from_utf8_lossy(title).trim_start_matches('*').trim().to_owned();

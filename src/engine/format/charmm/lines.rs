@@ -1,5 +1,5 @@
-//! Lines of CHARMM text: words in free columns, in capitals; `!` begins a comment, `*` a line of the title, and a `-` at the
-//! end continues with the next line.
+//! Lines of CHARMM text. Words are separated by blanks, and are converted to capitals. `!` begins a comment and `*` a
+//! title line. A `-` at the end of a line continues it on the next.
 
 use std::path::Path;
 
@@ -7,22 +7,22 @@ use super::Parsed;
 use crate::error::Problem;
 use crate::format::number;
 
-/// A line with words.
+/// A line that contains words.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// 1-based number of its first part
+    /// 1-based number of the first part of a continued line
     pub(super) number: usize,
     pub(super) words: Vec<String>,
 }
 
 impl Line {
-    /// The first word; empty where a `-` is all there is.
+    /// Returns the first word; empty if the line contains only a `-`.
     pub(super) fn first(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 }
 
-/// All lines that hold words.
+/// Returns all lines that contain words.
 pub(super) fn split(bytes: &[u8]) -> Vec<Line> {
     let mut lines: Vec<Line> = vec![];
     let mut continued = false;
@@ -43,7 +43,7 @@ pub(super) fn split(bytes: &[u8]) -> Vec<Line> {
     lines
 }
 
-/// A line as a row of a table: names of types, then numbers.
+/// A line as a row of a table: type names, then numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     pub(super) file: &'a Path,
@@ -55,7 +55,7 @@ impl<'a> Row<'a> {
         Problem::new(message).in_file(self.file).at_line(self.line.number)
     }
 
-    /// The words, if there are `allowed` many; `form` says what they are.
+    /// Returns the words if their number is one of `allowed`. `form` describes the words in the error.
     pub(super) fn words(&self, allowed: &[usize], form: &str) -> Parsed<&'a [String]> {
         if allowed.contains(&self.line.words.len()) {
             return Ok(&self.line.words);
@@ -64,14 +64,14 @@ impl<'a> Row<'a> {
         Err(self.problem(message).help("a comment begins with `!`"))
     }
 
-    /// Word `index` as a number.
+    /// Parses word `index` as a number.
     pub(super) fn real(&self, index: usize) -> Parsed<f64> {
         let word = self.line.words.get(index).map_or("", String::as_str);
         let message = || self.problem(format!("expected a number, found {}", number::quoted(word.as_bytes())));
         number::real(word.as_bytes()).ok_or_else(message)
     }
 
-    /// The numbers from word `first` on.
+    /// Parses `N` numbers from word `first` on.
     pub(super) fn reals<const N: usize>(&self, first: usize) -> Parsed<[f64; N]> {
         let mut values = [0.0; N];
         for (k, value) in values.iter_mut().enumerate() {
@@ -80,7 +80,7 @@ impl<'a> Row<'a> {
         Ok(values)
     }
 
-    /// Word `index` as a whole number from 0 to 255, with or without decimals.
+    /// Parses word `index` as a whole number from 0 to 255, with or without decimals.
     pub(super) fn periodicity(&self, index: usize) -> Parsed<u8> {
         let value = self.real(index)?;
         let whole = value.fract() == 0.0 && (0.0..=f64::from(u8::MAX)).contains(&value);

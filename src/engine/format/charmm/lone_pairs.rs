@@ -1,14 +1,16 @@
-//! Lone pairs (`NUMLP NUMLPH`): sites without mass, placed on other atoms.
+//! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, their hosts.
 //!
-//! After the two counts comes a line for each site with the number of its hosts, where in the list below it stands, a flag and
-//! three numbers (Å, degrees); after these the list, of each site its own number and those of its hosts. By the documentation of
-//! CHARMM (`lonepair.doc`) and OpenMM's reader the kinds are
+//! The heading has two counts. After it comes a line for each site, with its number of hosts, its index in the list
+//! below, a flag and three numbers (Å, degrees). The list comes last, and gives for each site its own atom number and
+//! those of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the reader of OpenMM the kinds are
 //!
 //! - colinear, two hosts: at the distance from the first, away from the second (`COLI`);
-//! - relative, three hosts, distance above zero: at distance, angle and dihedral from the first, second and third (`RELA`);
-//! - bisector, three hosts, distance below zero: the same with the middle of the second and third as the second (`BISE`).
+//! - relative, three hosts, distance above zero: at distance, angle and dihedral from the first, second and third
+//!   (`RELA`);
+//! - bisector, three hosts, distance below zero: like relative, with the midpoint of the second and third host as the
+//!   second (`BISE`).
 //!
-//! Centres of geometry and of mass, and distances scaled by that of the hosts, are refused.
+//! Centres of geometry, centres of mass, and distances scaled by the distance of the hosts are refused.
 
 use super::Parsed;
 use super::psf::{Heading, Lines, Psf, index, numbers};
@@ -19,15 +21,16 @@ use crate::units::ANGSTROM;
 /// A row of the section.
 struct Row {
     hosts: usize,
-    /// of the site in the list, from 0
+    /// index of the site in the list, from 0
     at: usize,
-    /// distance (Å), angle and dihedral (degrees); of colinear sites the second scales the distance of the hosts
+    /// distance (Å), angle and dihedral (degrees); for colinear sites the second number scales the distance of the
+    /// hosts
     values: [f64; 3],
-    /// 1-based
+    /// 1-based line number
     line: usize,
 }
 
-/// Reads the section below its heading, in a file of so many atoms.
+/// Reads the section below its heading. `atoms` is the number of atoms in the file.
 pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Parsed<Vec<VirtualSite>> {
     let [count, listed] = heading.counts[..] else {
         return Err(lines.problem("expected two counts, of lone pairs and of the atoms they are listed with"));
@@ -55,7 +58,7 @@ pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Pa
     Ok(sites)
 }
 
-/// Refuses lone pairs with mass, and atoms without that are none; leaves out the bonds of lone pairs.
+/// Returns an error if a lone pair has a mass, or another atom has none. Removes the bonds of lone pairs.
 pub(super) fn check(lines: &Lines<'_>, psf: &mut Psf) -> Parsed<()> {
     let mut is_site = vec![false; psf.atoms.len()];
     psf.sites.iter().for_each(|site| is_site[site.site as usize] = true);
@@ -70,7 +73,8 @@ pub(super) fn check(lines: &Lines<'_>, psf: &mut Psf) -> Parsed<()> {
     Ok(())
 }
 
-/// `3 1 F -0.15 0.0 0.0`: hosts, place in the list, whether weighted by mass, and three numbers.
+/// Parses a row such as `3 1 F -0.15 0.0 0.0`: number of hosts, index in the list, whether weighted by mass, and
+/// three numbers.
 fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
     let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
     let read = || {
@@ -94,7 +98,7 @@ fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
 
 const KINDS: &str = "md supports colinear, relative and bisector lone pairs with a distance in Å";
 
-/// The site of these hosts, or what is not supported.
+/// Returns the construction of a site from its hosts. The error says what is not supported.
 fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Construction, String> {
     if distance == 0.0 {
         return Err("a lone pair whose distance is 0".into());
@@ -102,10 +106,10 @@ fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Co
     let length = distance.abs() * ANGSTROM;
     match *hosts {
         [_, _] if second != 0.0 => Err(format!("a lone pair at {second} times the distance of its hosts")),
-        // away from the second
+        // the site points away from the second host
         [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
         [i, j, k] => {
-            // x̂ from the first host to the second, or to the middle, ŷ from the third to the second
+            // x̂ points from the first host to the second or to the midpoint, ŷ from the third host to the second
             let along = if distance > 0.0 { [-1.0, 1.0, 0.0] } else { [-1.0, 0.5, 0.5] };
             let (angle, dihedral) = (second.to_radians(), (180.0 - third).to_radians());
             let across = length * angle.sin();

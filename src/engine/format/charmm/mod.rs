@@ -1,10 +1,13 @@
-//! Systems of CHARMM: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates as CHARMM
-//! cards ([`card`]).
+//! CHARMM systems: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates
+//! as CHARMM cards ([`card`]).
 //!
 //! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb +
-//! Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them. Pairs one or two bonds apart are
-//! excluded, those three bonds apart have parameters of their own; a lone pair has the exclusions of its first host. Charges are in e, and Coulomb's constant is that of the engine
-//! ([`crate::units::COULOMB`], as in OpenMM), 2.4e-5 below the 332.0716 kcal Å/(mol e²) of CHARMM.
+//! Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them.
+//!
+//! Pairs one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone pair has
+//! the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
+//! ([`crate::units::COULOMB`], as in OpenMM), which is smaller than CHARMM's 332.0716 kcal Å/(mol e²) by a relative
+//! 2.4e-5.
 
 mod card;
 mod lines;
@@ -30,10 +33,10 @@ use psf::{Psf, PsfAtom};
 
 pub(super) use card::{is_card, read_card};
 
-/// Result of a reading step.
+/// Result of a parsing step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Read the bytes of a PSF file, with the parameters that the options name; `path` names it in messages.
+/// Reads the bytes of a PSF file, with the parameter files in the options. `path` names the file in messages.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     if options.parameters.is_empty() {
         let problem = Problem::new("a PSF file holds no parameters").in_file(path).at_line(1);
@@ -42,7 +45,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     let psf = psf::read(path, bytes)?;
     let parameters = sections::read(&options.parameters)?;
     let types = types(path, &psf, &parameters)?;
-    // a problem without a file is one of what the PSF file needs
+    // an error without a file concerns something that the PSF file needs
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
     let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);
@@ -55,12 +58,12 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     Ok(Description { topology, nonbonded, ..Description::default() })
 }
 
-/// Whether the bytes are of a PSF file.
+/// Whether the bytes are those of a PSF file.
 pub(super) fn is_psf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PSF")
 }
 
-/// Atoms, residues and bonds of a PSF file, which need no parameters.
+/// Reads atoms, residues and bonds of a PSF file, which need no parameters.
 pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
     let psf = psf::read(path, bytes)?;
     let (atoms, residues) = atoms(&psf, |index| (Name::new(&psf.atoms[index].type_name), 0));
@@ -72,7 +75,7 @@ pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
     Ok(topology)
 }
 
-/// The type of each atom; files of CHARMM format give the number of a `MASS` line.
+/// Returns the type of each atom. PSF files of CHARMM format give the number of a `MASS` line instead of a type name.
 fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     let of = |atom: &PsfAtom| match atom.type_name.parse::<i32>() {
         Ok(number) => parameters.numbers.get(&number).map(|found| found.copied()),
@@ -95,15 +98,15 @@ fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     Err(Problem::new(message).in_file(path).help(help))
 }
 
-/// Atoms and residues: a residue ends where segment, number or name change. `types` gives the name of an atom's type, and the
-/// number of its Lennard-Jones type.
+/// Returns atoms and residues. A new residue begins if segment, number or name changes. `types` returns the type name
+/// of an atom and the index of its Lennard-Jones type.
 fn atoms(psf: &Psf, types: impl Fn(usize) -> (Name, u32)) -> (Vec<Atom>, Vec<Residue>) {
     let mut residues: Vec<Residue> = vec![];
     let mut atoms = Vec::with_capacity(psf.atoms.len());
     let mut last: Option<&PsfAtom> = None;
     for (index, atom) in psf.atoms.iter().enumerate() {
         if last.is_none_or(|last| !last.is_of_residue(atom)) {
-            // digits before the letter of an insertion
+            // digits before the letter of an insertion code
             let digits = atom.residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
             let number = digits.parse().unwrap_or(residues.len() as i32 + 1);
             residues.push(Residue { name: Name::new(&atom.residue), number, first: index as u32 });

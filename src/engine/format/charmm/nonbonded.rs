@@ -9,21 +9,21 @@ use crate::error::Problem;
 use crate::system::{Exclusions, LennardJones, Neighbours, Nonbonded, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Bonds between the atoms of a 1-4 pair, whose parameters are apart; closer pairs are excluded.
+/// Number of bonds between the atoms of a 1-4 pair, which has separate parameters. Closer pairs are excluded.
 const BONDS_OF_PAIR14: usize = 3;
 
-/// ε [(R/r)¹² − 2 (R/r)⁶] as c12/r¹² − c6/r⁶.
+/// Converts ε [(R/r)¹² − 2 (R/r)⁶] to c12/r¹² − c6/r⁶.
 fn coefficients(Well { depth, r_min }: Well) -> LennardJones {
     let (depth, r6) = (depth * KCAL, (r_min * ANGSTROM).powi(6));
     LennardJones { c6: 2.0 * depth * r6, c12: depth * r6 * r6 }
 }
 
-/// ε = √(εᵢεⱼ), R = Rᵢ/2 + Rⱼ/2.
+/// Combines the parameters of two types: ε = √(εᵢεⱼ), R = Rᵢ/2 + Rⱼ/2.
 fn combined(a: Well, b: Well) -> Well {
     Well { depth: (a.depth * b.depth).sqrt(), r_min: a.r_min + b.r_min }
 }
 
-/// The table of the types in use, and the index of each atom's type in it.
+/// Returns the table of the types in use, and the index of each atom's type in the table.
 pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded, Vec<u32>)> {
     let (mut used, mut indices, mut missing) = (vec![], HashMap::new(), BTreeSet::new());
     let mut of_atoms = Vec::with_capacity(types.len());
@@ -61,8 +61,9 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     Ok((table, of_atoms))
 }
 
-/// Exclusions of pairs up to three bonds apart, and 1-4 terms of those that are three apart. Lone pairs have the exclusions of
-/// their first host with atoms one and two bonds away and the lone pairs of these, as in OpenMM.
+/// Adds exclusions of pairs up to three bonds apart, and 1-4 terms for pairs three bonds apart. A lone pair is
+/// excluded from its first host, from atoms one and two bonds away from this host, and from the lone pairs of all of
+/// these, as in OpenMM.
 pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
     let Topology { atoms, connectivity, bonded, exclusions, virtual_sites, .. } = topology;
     let scale = parameters.electrostatics14.unwrap_or(1.0);

@@ -1,42 +1,42 @@
-//! Parameters of a CHARMM force field by types of atoms: what they are, and how those of a term are found.
+//! Parameters of a CHARMM force field by atom types, and the search for the parameters of a term.
 //!
-//! Energies in kcal/mol, lengths in Å and angles in degrees, as in the files.
+//! Energies are in kcal/mol, lengths in Å and angles in degrees, as in the files.
 
 use std::collections::HashMap;
 
 use super::Parsed;
 use super::table::{Entry, Table};
 
-/// A type of atoms: its place in [`Parameters::names`].
+/// An atom type: its index in [`Parameters::names`].
 pub(super) type Type = u32;
 
-/// The type `X` of a row stands for any.
+/// Type `X` of a row, which matches any type.
 pub(super) const ANY: Type = 0;
 
-/// k (θ − θ₀)² and, where there is one, the Urey–Bradley term k (s − s₀)² of the outer atoms.
+/// Parameters of an angle k (θ − θ₀)² and optionally of the Urey–Bradley term k (s − s₀)² of the outer atoms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AngleParameters {
-    /// k, θ₀
+    /// k and θ₀
     pub(super) angle: [f64; 2],
-    /// k, s₀
+    /// k and s₀
     pub(super) urey_bradley: Option<[f64; 2]>,
 }
 
-/// k (1 + cos(nφ − δ)); of an improper with n = 0: k (φ − δ)².
+/// Parameters of a torsion k (1 + cos(nφ − δ)), or of an improper with n = 0: k (φ − δ)².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TorsionParameters {
     pub(super) force_constant: f64,
     pub(super) periodicity: u8,
-    /// δ
+    /// phase δ
     pub(super) phase: f64,
 }
 
-/// ε [(R/r)¹² − 2 (R/r)⁶].
+/// Parameters of a Lennard-Jones potential ε [(R/r)¹² − 2 (R/r)⁶].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Well {
-    /// |ε|
+    /// depth |ε|
     pub(super) depth: f64,
-    /// R of a pair; of one atom, its half of it
+    /// distance R of the minimum for a pair; half of it for a single type
     pub(super) r_min: f64,
 }
 
@@ -44,39 +44,40 @@ pub(super) struct Well {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LennardJonesParameters {
     pub(super) general: Well,
-    /// of 1-4 pairs
+    /// parameters of 1-4 pairs
     pub(super) pairs14: Well,
 }
 
-/// Energies of a map of φ and ψ from −180°, φ slow.
+/// Energies of a correction map over φ and ψ from −180°; ψ varies fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CmapParameters {
     pub(super) size: usize,
     pub(super) energies: Vec<f64>,
 }
 
-/// All parameters. Keys read the same from both ends: see [`pair`], [`triple`], [`quadruple`], [`two_quadruples`].
+/// All parameters of a force field. Keys are the same for both directions of a term: see [`pair`], [`triple`],
+/// [`quadruple`], [`two_quadruples`].
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     pub(super) names: Names,
-    /// types by the numbers that `MASS` lines give them
+    /// types by their numbers in `MASS` lines
     pub(super) numbers: Table<i32, Type>,
-    /// k, b₀ of k (b − b₀)²
+    /// k and b₀ of the bond k (b − b₀)²
     pub(super) bonds: Table<[Type; 2], [f64; 2]>,
     pub(super) angles: Table<[Type; 3], AngleParameters>,
-    /// all terms of a torsion, which differ in n
+    /// all terms of each torsion, which differ in n
     pub(super) dihedrals: HashMap<[Type; 4], Vec<Entry<TorsionParameters>>>,
     pub(super) impropers: Table<[Type; 4], TorsionParameters>,
     pub(super) cmaps: Table<[Type; 8], CmapParameters>,
     pub(super) nonbonded: Table<Type, LennardJonesParameters>,
-    /// pairs of types whose parameters replace those of the combination rule
+    /// pair parameters that replace those of the combination rule
     pub(super) nbfix: Table<[Type; 2], LennardJonesParameters>,
     /// factor of the Coulomb energy of 1-4 pairs (`E14FAC`)
     pub(super) electrostatics14: Option<f64>,
 }
 
 impl Parameters {
-    /// All terms of a torsion: those of its types, else those of `X B C X`.
+    /// Returns all terms of a torsion: those of its types, or else those of `X B C X`.
     pub(super) fn dihedral(&self, types: [Type; 4]) -> Parsed<Option<Vec<&TorsionParameters>>> {
         let [_, b, c, _] = types;
         let forms = [types, [ANY, b, c, ANY]];
@@ -84,8 +85,8 @@ impl Parameters {
         found.map(|terms| terms.iter().map(Entry::get).collect()).transpose()
     }
 
-    /// An improper by the forms that `parmfile.doc` of CHARMM lists, in their order: `A B C D`, `A X X D`, `X B C D`,
-    /// `X B C X`, `X X C D`. Each reads the same from both ends.
+    /// Returns the parameters of an improper. The forms are tried in the order of CHARMM's `parmfile.doc`: `A B C D`,
+    /// `A X X D`, `X B C D`, `X B C X`, `X X C D`, each in both directions.
     pub(super) fn improper(&self, types: [Type; 4]) -> Parsed<Option<TorsionParameters>> {
         let forms = |[a, b, c, d]: [Type; 4]| {
             [[a, b, c, d], [a, ANY, ANY, d], [ANY, b, c, d], [ANY, b, c, ANY], [ANY, ANY, c, d]]
@@ -98,12 +99,12 @@ impl Parameters {
     }
 }
 
-/// Forms of `DIHEDRALS` rows.
+/// Whether the types have a form that is allowed in `DIHEDRALS` rows.
 pub(super) fn is_dihedral_form([a, b, c, d]: [Type; 4]) -> bool {
     b != ANY && c != ANY && (a == ANY) == (d == ANY)
 }
 
-/// Forms of `IMPROPER` rows, from either end.
+/// Whether the types have a form that is allowed in `IMPROPER` rows, in either direction.
 pub(super) fn is_improper_form(types: [Type; 4]) -> bool {
     let [a, b, c, d] = types.map(|t| t == ANY);
     matches!(
@@ -118,30 +119,30 @@ pub(super) fn is_improper_form(types: [Type; 4]) -> bool {
     )
 }
 
-/// The key of a bond or of a pair of types.
+/// Returns the key of a bond or of a pair of types.
 pub(super) fn pair([a, b]: [Type; 2]) -> [Type; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// The key of an angle.
+/// Returns the key of an angle.
 pub(super) fn triple([a, b, c]: [Type; 3]) -> [Type; 3] {
     [a.min(c), b, a.max(c)]
 }
 
-/// The key of a torsion.
+/// Returns the key of a torsion.
 pub(super) fn quadruple(types: [Type; 4]) -> [Type; 4] {
     let [a, b, c, d] = types;
     types.min([d, c, b, a])
 }
 
-/// The key of a map: each of its torsions reads the same from both ends.
+/// Returns the key of a map, which is the same for both directions of each torsion.
 pub(super) fn two_quadruples([a, b, c, d, e, f, g, h]: [Type; 8]) -> [Type; 8] {
     let [a, b, c, d] = quadruple([a, b, c, d]);
     let [e, f, g, h] = quadruple([e, f, g, h]);
     [a, b, c, d, e, f, g, h]
 }
 
-/// Names of types, numbered.
+/// Type names and their numbers.
 #[derive(Debug)]
 pub(super) struct Names {
     names: Vec<String>,
@@ -149,14 +150,14 @@ pub(super) struct Names {
 }
 
 impl Default for Names {
-    /// Knows `X`, which stands for any type.
+    /// Contains only `X`, which matches any type.
     fn default() -> Self {
         Names { names: vec!["X".to_owned()], types: HashMap::from([("X".to_owned(), ANY)]) }
     }
 }
 
 impl Names {
-    /// The type of this name, new if it is not known yet.
+    /// Returns the type with this name, and adds it if it is unknown.
     pub(super) fn number(&mut self, name: &str) -> Type {
         if let Some(&known) = self.types.get(name) {
             return known;
@@ -167,12 +168,12 @@ impl Names {
         new
     }
 
-    /// The type of this name, where a file has it.
+    /// Returns the type with this name; `None` if no file has it.
     pub(super) fn get(&self, name: &str) -> Option<Type> {
         self.types.get(name).copied()
     }
 
-    /// Names of types, as messages show them.
+    /// Returns the names of types for a message.
     pub(super) fn of(&self, types: &[Type]) -> String {
         types.iter().map(|&t| self.names[t as usize].as_str()).collect::<Vec<_>>().join(" ")
     }

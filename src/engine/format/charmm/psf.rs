@@ -1,7 +1,7 @@
-//! PSF files of CHARMM, X-PLOR and NAMD: atoms, and the lists of terms without their parameters.
+//! PSF files of CHARMM, X-PLOR and NAMD: atoms, and lists of terms without their parameters.
 //!
-//! A first line `PSF` with words on the form, then sections: a line with a count, `!` and a name, then the contents. All
-//! numbers are separated by blanks, also in the wide columns of `EXT`.
+//! The first line contains `PSF` and words that describe the format. Then follow sections: a line with a count, `!`
+//! and a name, and then the contents. All numbers are separated by blanks, also in the wide columns of `EXT`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,39 +11,39 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::VirtualSite;
 
-/// Columns of the segment, which may be blank: in the usual form, and in that of `EXT`.
+/// Columns of the segment, which may be blank, in the usual format and in the format `EXT`.
 const SEGMENT: std::ops::Range<usize> = 9..13;
 const SEGMENT_EXT: std::ops::Range<usize> = 11..19;
 
-/// Atoms whose numbers are unique in files with columns of five digits.
+/// Number of atoms whose numbers are unique in files with columns of five digits.
 const COUNTED: usize = 99_999;
 
-/// An atom as written.
+/// An atom as written in the file.
 #[derive(Debug)]
 pub(super) struct PsfAtom {
     pub(super) segment: String,
     pub(super) residue_number: String,
     pub(super) residue: String,
     pub(super) name: String,
-    /// a name, in capitals, or in CHARMM format the number of a `MASS` line
+    /// type name in capitals, or in CHARMM format the number of a `MASS` line
     pub(super) type_name: String,
-    /// e
+    /// charge in e
     pub(super) charge: f64,
-    /// amu; zero for lone pairs
+    /// mass in amu; zero for lone pairs
     pub(super) mass: f64,
-    /// 1-based
+    /// 1-based line number
     pub(super) line: usize,
 }
 
 impl PsfAtom {
-    /// Whether both are of one residue, if they follow each other.
+    /// Whether two consecutive atoms belong to the same residue.
     pub(super) fn is_of_residue(&self, other: &Self) -> bool {
         let same = |of: fn(&Self) -> &str| of(self) == of(other);
         same(|atom| &atom.segment) && same(|atom| &atom.residue_number) && same(|atom| &atom.residue)
     }
 }
 
-/// What a PSF file holds; atoms are counted from 0.
+/// Contents of a PSF file. Atom indices start at 0.
 #[derive(Debug, Default)]
 pub(super) struct Psf {
     pub(super) title: String,
@@ -52,16 +52,16 @@ pub(super) struct Psf {
     pub(super) angles: Vec<[u32; 3]>,
     pub(super) dihedrals: Vec<[u32; 4]>,
     pub(super) impropers: Vec<[u32; 4]>,
-    /// atoms of φ, then of ψ
+    /// atoms of φ, then atoms of ψ
     pub(super) maps: Vec<[u32; 8]>,
-    /// lone pairs; bonds with them are left out
+    /// lone pairs; their bonds are left out
     pub(super) sites: Vec<VirtualSite>,
 }
 
-/// Sections that every file has; `NCRTERM` too, where the first line says `CMAP`.
+/// Sections that every file has. If the first line contains `CMAP`, there is also `NCRTERM`.
 const ALWAYS: [&str; 5] = ["NATOM", "NBOND", "NTHETA", "NPHI", "NIMPHI"];
 
-/// Lines and what has been read of them.
+/// Lines of a file, and the position of the reader.
 pub(super) struct Lines<'a> {
     path: &'a Path,
     lines: Vec<&'a [u8]>,
@@ -75,12 +75,12 @@ impl<'a> Lines<'a> {
         self.lines.get(self.at - 1).map(|line| line.trim_ascii_end())
     }
 
-    /// A problem with the line read last.
+    /// Returns an error at the line that was read last.
     pub(super) fn problem(&self, message: impl Into<String>) -> Problem {
         Problem::new(message).in_file(self.path).at_line(self.at())
     }
 
-    /// The 1-based number of the line read last.
+    /// Returns the 1-based number of the line that was read last.
     pub(super) fn at(&self) -> usize {
         self.at.min(self.lines.len())
     }
@@ -91,12 +91,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A section's first line.
+/// First line of a section.
 pub(super) struct Heading {
     name: String,
-    /// usually one
+    /// counts before the `!`; usually one
     pub(super) counts: Vec<usize>,
-    /// 1-based
+    /// 1-based line number
     pub(super) line: usize,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Psf> {
     }
 }
 
-/// The next section: `10 !NBOND: bonds`.
+/// Finds the heading of the next section, such as `10 !NBOND: bonds`.
 fn heading(lines: &mut Lines<'_>) -> Parsed<Option<Heading>> {
     let text = loop {
         match lines.next() {
@@ -176,7 +176,7 @@ fn section(lines: &mut Lines<'_>, heading: &Heading, segment: std::ops::Range<us
     Ok(())
 }
 
-/// The first line of the title that says something.
+/// Returns the first line of the title that is not empty.
 fn title(lines: &mut Lines<'_>, count: usize) -> Parsed<String> {
     let mut title = String::new();
     for _ in 0..count {
@@ -204,7 +204,7 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
             let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
             lines.problem(message).help("its number, segment, residue number and name, name, type, charge and mass")
         })?;
-        // beyond these columns of five digits overflow or begin anew
+        // for later atoms, columns of five digits overflow or start again
         let number = number::integer(words[0].as_bytes()).filter(|_| index < COUNTED);
         if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
             let problem = lines.problem(format!("a second atom of the number {number}, the first is in line {first}"));
@@ -232,7 +232,7 @@ fn atom(words: &[&str], line: usize) -> Option<PsfAtom> {
     })
 }
 
-/// All whole numbers before the next section, each with the 1-based line that holds it.
+/// Returns all whole numbers before the next section, each with its 1-based line number.
 pub(super) fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
     let mut numbers = vec![];
     while lines.lines.get(lines.at).is_some_and(|line| !line.contains(&b'!')) {
@@ -245,7 +245,7 @@ pub(super) fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
     Ok(numbers)
 }
 
-/// The index of an atom that the file counts from 1, in this line.
+/// Returns the 0-based index of an atom from its number in the file, which is in the given line.
 pub(super) fn index(lines: &Lines<'_>, (number, line): (i32, usize), atoms: usize) -> Parsed<u32> {
     match usize::try_from(number) {
         Ok(1..) if number as usize <= atoms => Ok(number as u32 - 1),
@@ -253,7 +253,7 @@ pub(super) fn index(lines: &Lines<'_>, (number, line): (i32, usize), atoms: usiz
     }
 }
 
-/// Terms of `N` atoms, which the file counts from 1.
+/// Reads terms of `N` atoms. The file counts atoms from 1.
 fn terms<const N: usize>(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Parsed<Vec<[u32; N]>> {
     let numbers = numbers(lines)?;
     let at = |line: usize, message: String| Problem::new(message).in_file(lines.path).at_line(line);

@@ -1,4 +1,4 @@
-//! Rows of the sections of a parameter file.
+//! Parsing of the rows in the sections of a parameter file.
 
 use std::path::Path;
 
@@ -12,15 +12,17 @@ use super::sections::Section;
 use super::table::Entry;
 use crate::format::number;
 
-/// No map in use is finer than 24 points; a larger one is a damaged file.
+/// Maximum number of grid points of a map along an angle. No map in use has more than 24 points, so a larger map is a
+/// damaged file.
 const MOST_POINTS: i32 = 1000;
-/// Bicubic interpolation takes differences over two neighbours on each side.
+/// Minimum number of grid points of a map along an angle. Bicubic interpolation takes differences over two neighbours
+/// on each side.
 const FEWEST_POINTS: i32 = 4;
 
-/// Adds the rows of one file to the parameters.
+/// Reader that adds the rows of one file to the parameters.
 pub(super) struct Reader<'a> {
     pub(super) file: &'a Path,
-    /// of the file in the list of files
+    /// number of the file in the list of files
     pub(super) number: usize,
     pub(super) parameters: &'a mut Parameters,
 }
@@ -37,8 +39,8 @@ impl<'a> Reader<'a> {
         std::array::from_fn(|k| self.parameters.names.number(&words[k]))
     }
 
-    /// `MASS number name mass [element]`: the number of a type, which files of CHARMM format give in place of its name. Masses
-    /// are those of the PSF file.
+    /// Reads `MASS number name mass [element]`, which gives the number of a type. PSF files of CHARMM format contain
+    /// this number instead of the type name. Masses are taken from the PSF file.
     pub(super) fn mass(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 5], "MASS, a number, a type and its mass")?;
@@ -46,7 +48,7 @@ impl<'a> Reader<'a> {
         let number = number::integer(words[1].as_bytes()).ok_or_else(problem)?;
         row.real(3)?;
         let [named] = self.types(&words[2..]);
-        // −1 leaves the number to CHARMM
+        // −1 lets CHARMM choose the number
         if number > 0 {
             let entry = Entry::new(named, self.number, row);
             self.parameters.numbers.insert(number, entry, row, || format!("MASS {number}"));
@@ -54,7 +56,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A row of any section but `CMAP`.
+    /// Reads a row of any section except `CMAP`.
     pub(super) fn row(&mut self, section: Section, line: &Line) -> Parsed<()> {
         match section {
             Section::Bonds => self.bond(line),
@@ -98,7 +100,7 @@ impl<'a> Reader<'a> {
         Ok(TorsionParameters { force_constant, periodicity, phase })
     }
 
-    /// Rows of the same types with another n add up.
+    /// Reads a torsion. Rows with the same types and different n are added up.
     fn dihedral(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[7], "four types, k, n and delta")?;
@@ -136,8 +138,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A map: a line with eight types and the number of points of an angle, then the energies in any number of lines. Returns
-    /// the number of those.
+    /// Reads a map: a line with eight types and the number of grid points along an angle, then the energies on any
+    /// number of lines. Returns the number of lines with energies.
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
         let words = row.words(&[9], "eight types and the number of points of an angle")?;
@@ -164,7 +166,8 @@ impl<'a> Reader<'a> {
         Ok(lines)
     }
 
-    /// Options of `NONBONDED`. Those of cutoffs and switches are for the input file of md to decide.
+    /// Reads the options of `NONBONDED`. Options for cutoffs and switching are ignored, because the input file of
+    /// `md` decides these.
     pub(super) fn options(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         for (index, word) in line.words.iter().enumerate().skip(1) {
@@ -185,7 +188,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// One factor is for all 1-4 pairs.
+    /// Sets the Coulomb factor of all 1-4 pairs. A second, different value is an error.
     fn electrostatics14(&mut self, new: f64, row: Row<'_>) -> Parsed<()> {
         if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| **old != new) {
             let message = format!("E14FAC is {new}, but {old} in a section before");
@@ -195,7 +198,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// `type ignored −ε R/2`, and perhaps the same of 1-4 pairs.
+    /// Reads `type ignored −ε R/2`, optionally followed by the same three numbers for 1-4 pairs.
     fn nonbonded(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let form = "a type, a number, -epsilon and Rmin/2, and perhaps the same three numbers of 1-4 pairs";
@@ -209,7 +212,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// `type type −ε R`, and perhaps the same of 1-4 pairs.
+    /// Reads `type type −ε R`, optionally followed by the same two numbers for 1-4 pairs.
     fn nbfix(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 6], "two types, -epsilon and Rmin, and perhaps the same numbers of 1-4 pairs")?;
@@ -223,7 +226,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// −ε and R from word `first` on.
+/// Parses −ε and R from word `first` on.
 fn well(row: Row<'_>, first: usize) -> Parsed<Well> {
     let [epsilon, r_min] = row.reals(first)?;
     if epsilon > 0.0 {

@@ -1,8 +1,8 @@
-//! The parts of parameter files (`.prm`, `.par`, `.inp`), topologies of residues (`.rtf`, `.top`: only their `MASS` lines) and
-//! streams of both (`.str`), told apart by content.
+//! Sections of parameter files (`.prm`, `.par`, `.inp`), of residue topologies (`.rtf`, `.top`: only their `MASS`
+//! lines) and of streams with both (`.str`). The contents of a file tell its kind.
 //!
-//! Streams have commands `read`, as CHARMM executes them ([`super::stream`]). In a file without these, sections of parameters may
-//! also follow residues, as in streams for NAMD whose `read` lines are comments.
+//! Streams have `read` commands, as CHARMM executes them ([`super::stream`]). In a file without such commands,
+//! parameter sections may also follow residues, as in streams for NAMD, in which the `read` lines are comments.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::rows::Reader;
 use super::stream;
 use crate::error::{Error, Problem};
 
-/// Sections of a parameter file, by the first four letters of their headings.
+/// Sections of a parameter file, recognised by the first four letters of their headings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Section {
     Atoms,
@@ -24,17 +24,17 @@ pub(super) enum Section {
     Cmap,
     Nonbonded,
     Nbfix,
-    /// 10-12 hydrogen bonds, which no present force field has
+    /// 10-12 hydrogen bonds, which current force fields do not have
     HydrogenBonds,
     /// Thole's screening between Drude particles
     Thole,
 }
 
-/// Sections whose headings have further words.
+/// Sections whose headings may have further words.
 const WITH_OPTIONS: [Section; 3] = [Section::Nonbonded, Section::HydrogenBonds, Section::Thole];
 
 impl Section {
-    /// The section that a line begins.
+    /// Returns the section that begins with a line; `None` if the line is no heading.
     fn begins(line: &Line) -> Option<Self> {
         let section = match line.first().get(..4).unwrap_or_else(|| line.first()) {
             "ATOM" => Section::Atoms,
@@ -53,7 +53,7 @@ impl Section {
     }
 }
 
-/// Reads the files, in their order.
+/// Reads the files in order.
 pub(super) fn read(files: &[impl AsRef<Path>]) -> Parsed<Parameters> {
     let mut parameters = Parameters::default();
     for (number, path) in files.iter().enumerate() {
@@ -83,13 +83,13 @@ fn read_file(path: &Path, number: usize, bytes: &[u8], parameters: &mut Paramete
     }
 }
 
-/// Whether a line is one that only topologies of residues have.
+/// Whether a line can only be part of a residue topology.
 fn is_of_residues(line: &Line) -> bool {
     matches!(line.first(), "RESI" | "PRES")
         || matches!(line.first().get(..4), Some("DECL" | "DEFA" | "AUTO")) && line.words.len() > 1
 }
 
-/// Residues and sections of parameters by turns.
+/// Reads a file in which residues and parameter sections alternate.
 fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -110,7 +110,8 @@ fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     Ok(())
 }
 
-/// Refuses sections behind the `END` of parameters, which begins these lines: CHARMM does not read them.
+/// Returns an error if `lines`, which begin with the `END` of the parameters, contain another section. CHARMM does
+/// not read such sections.
 fn nothing_behind(reader: &Reader<'_>, lines: &[Line]) -> Parsed<()> {
     match lines.iter().find(|line| Section::begins(line).is_some()) {
         Some(line) => {
@@ -125,7 +126,7 @@ pub(super) fn is_end(line: &Line) -> bool {
     line.first() == "END"
 }
 
-/// Masses alone, to the `END` or the last line.
+/// Reads the masses of a residue topology, up to `END` or the last line.
 pub(super) fn read_residues(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     for line in lines.iter().take_while(|line| !is_end(line)).filter(|line| line.first() == "MASS") {
         reader.mass(line)?;
@@ -133,7 +134,8 @@ pub(super) fn read_residues(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<(
     Ok(())
 }
 
-/// Parameters up to the `END`, or a line of residues, of which the index is returned, or up to the last line.
+/// Reads parameters up to `END`, the first line of a residue topology, or the end of the lines. Returns the index of
+/// the line at which it stopped.
 pub(super) fn read_parameters(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<usize> {
     let mut section = None;
     let mut at = 0;

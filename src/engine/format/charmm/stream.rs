@@ -1,8 +1,8 @@
-//! Streams of CHARMM commands: the parts that `read … card` begins and `END` ends, as far as CHARMM would execute them.
+//! Streams of CHARMM commands: the parts from `read … card` to `END`, as far as CHARMM would execute them.
 //!
-//! Commands in between have no influence on parameters, but for those that name further files and those that decide whether
-//! a `read` is executed. Nothing behind `RETURN` or `STOP` is read, as in CHARMM; parts that depend on `IF` or `GOTO` are refused,
-//! for conditions are not evaluated here.
+//! Most other commands do not influence parameters. Exceptions are commands that name further files, and commands
+//! that decide whether a `read` is executed. As in CHARMM, nothing after `RETURN` or `STOP` is read. Parts that
+//! depend on `IF` or `GOTO` are refused, because conditions are not evaluated here.
 
 use super::Parsed;
 use super::lines::{Line, Row};
@@ -10,7 +10,7 @@ use super::rows::Reader;
 use super::sections::{is_end, read_parameters, read_residues};
 use crate::error::Problem;
 
-/// What a command `read` reads.
+/// Contents of the part that a `read` command reads.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Residues,
@@ -25,32 +25,32 @@ fn content(line: &Line) -> Option<Content> {
     }
 }
 
-/// Whether a line is a command that reads a part of the stream.
+/// Whether a line is a `read` command for a part of the stream.
 pub(super) fn is_read(line: &Line) -> bool {
     content(line).is_some()
 }
 
-/// Whether a line ends the stream, under a condition if it stands in a block.
+/// Whether a line ends the stream. Within a block the end depends on the condition of the block.
 fn ends(line: &Line) -> bool {
     matches!(line.first(), "RETURN" | "STOP") && line.words.len() == 1
 }
 
-/// The lines before the one that ends the stream.
+/// Returns the lines before the line that ends the stream.
 pub(super) fn before_return(lines: &[Line]) -> &[Line] {
     &lines[..lines.iter().position(ends).unwrap_or(lines.len())]
 }
 
-/// Whether a condition in this line comes before one of these words.
+/// Whether a line is a condition (`IF`) that contains one of the given words.
 fn is_condition(line: &Line, before: &[&str]) -> bool {
     line.first() == "IF" && line.words.iter().any(|word| before.contains(&word.as_str()))
 }
 
-/// Whether the line makes what follows depend on a condition.
+/// Whether the commands after a line depend on a condition.
 pub(super) fn decides(line: &Line) -> bool {
     line.first() == "GOTO" || is_condition(line, &["THEN", "GOTO", "RETURN", "STOP"])
 }
 
-/// The problem of parts that depend on the condition of a line.
+/// Returns the error for parts that depend on the condition in a line.
 pub(super) fn not_decided(row: &Row<'_>) -> Problem {
     let problem = row.problem(format!("what is read depends on {}", row.line.words.join(" ")));
     problem.help("md does not evaluate conditions: write the parts that apply into a file without them")
@@ -59,7 +59,7 @@ pub(super) fn not_decided(row: &Row<'_>) -> Problem {
 /// Reads the parts of a stream that CHARMM would read.
 pub(super) fn read(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     let mut at = 0;
-    // blocks of `IF … THEN` that have not ended, and a jump or an end under a condition
+    // open blocks of `IF … THEN`, and the last jump or end that depends on a condition
     let (mut blocks, mut jump): (Vec<&Line>, Option<&Line>) = (vec![], None);
     while let Some(line) = lines.get(at) {
         at += 1;

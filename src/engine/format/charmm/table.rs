@@ -1,5 +1,5 @@
-//! Parameters by the types of atoms. A later file replaces what an earlier one gave, as `read param append` of CHARMM does; one
-//! file must not contradict itself in what a system needs.
+//! Parameters by atom types. A later file replaces the values of an earlier file, like CHARMM's `read param append`.
+//! A single file must not contradict itself in parameters that a system needs.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,15 +8,15 @@ use super::Parsed;
 use super::lines::Row;
 use crate::error::Problem;
 
-/// A parameter and where it stands.
+/// A parameter and its place in the files.
 #[derive(Debug)]
 pub(super) struct Entry<V> {
     value: V,
     /// number of the file in the list of files
     file: usize,
-    /// 1-based
+    /// 1-based line number
     line: usize,
-    /// the same file gives another value
+    /// error if the same file gives two different values
     contradiction: Option<Problem>,
 }
 
@@ -25,17 +25,17 @@ impl<V: PartialEq> Entry<V> {
         Entry { value, file, line: row.line.number, contradiction: None }
     }
 
-    /// The value. Fails where one file gives two.
+    /// Returns the value, or an error if one file gives two different values.
     pub(super) fn get(&self) -> Parsed<&V> {
         self.contradiction.clone().map_or(Ok(&self.value), Err)
     }
 
-    /// The value that was given last.
+    /// Returns the value that was given last.
     pub(super) fn last(&self) -> &V {
         &self.value
     }
 
-    /// Replaces the value by that of `new`, which `row` gives; `what` names it.
+    /// Replaces the value by that of `new`, which comes from `row`. `what` names the parameter in the error.
     pub(super) fn replace(&mut self, mut new: Self, row: Row<'_>, what: impl FnOnce() -> String) {
         if self.file == new.file && self.value != new.value {
             let message = format!("{} is given twice, with other values in line {}", what(), self.line);
@@ -67,7 +67,7 @@ impl<K: Eq + Hash, V: PartialEq> Table<K, V> {
         }
     }
 
-    /// The value of a key, if there is one. Fails where one file gives two.
+    /// Returns the value of a key; `None` if there is none. The error says that one file gives two different values.
     pub(super) fn get(&self, key: &K) -> Parsed<Option<&V>> {
         self.0.get(key).map(Entry::get).transpose()
     }

@@ -1,4 +1,4 @@
-//! Bonded terms: those of the PSF file with the parameters of their types.
+//! Bonded terms of the PSF file, with the parameters of their atom types.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,13 +9,13 @@ use crate::error::Problem;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, Topology, Torsion};
 use crate::units::{ANGSTROM, KCAL};
 
-/// `k (x − x₀)²` of the files against our `½ k (x − x₀)²`.
+/// Factor from the force constant k of the files, k (x − x₀)², to that of the engine, ½ k (x − x₀)².
 const HALF: f64 = 2.0;
 
-/// Most names in one message.
+/// Maximum number of names in one message.
 const MOST_LISTED: usize = 30;
 
-/// Names for a message.
+/// Joins names for a message.
 pub(super) fn listed(names: BTreeSet<&str>) -> String {
     let count = names.len();
     let mut text = names.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ");
@@ -25,7 +25,7 @@ pub(super) fn listed(names: BTreeSet<&str>) -> String {
     text
 }
 
-/// Terms without parameters: their types by section.
+/// Types of the terms without parameters, by section.
 #[derive(Default)]
 struct Missing(BTreeMap<&'static str, BTreeSet<String>>);
 
@@ -44,7 +44,7 @@ impl Missing {
     }
 }
 
-/// Adds all bonded terms but 1-4 pairs. Fails with all that have no parameters.
+/// Adds all bonded terms except 1-4 pairs. The error lists all terms without parameters.
 pub(super) fn add(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
     let mut terms = Terms { psf, types, parameters, topology, missing: Missing::default() };
     terms.bonds()?;
@@ -55,10 +55,10 @@ pub(super) fn add(psf: &Psf, types: &[Type], parameters: &Parameters, topology: 
     terms.missing.problem().map_or(Ok(()), Err)
 }
 
-/// The terms while they are given their parameters.
+/// State of the search for the parameters of all terms.
 struct Terms<'a> {
     psf: &'a Psf,
-    /// of each atom
+    /// type of each atom
     types: &'a [Type],
     parameters: &'a Parameters,
     topology: &'a mut Topology,
@@ -75,7 +75,7 @@ fn harmonic(atoms: [u32; 2], [k, length]: [f64; 2]) -> Bond {
 }
 
 impl Terms<'_> {
-    /// The H–H bond of a water needs no parameters: it is there for SHAKE.
+    /// Adds the bonds. The H–H bond of a water needs no parameters, because it exists only for SHAKE.
     fn bonds(&mut self) -> Parsed<()> {
         let Terms { psf, types, parameters, topology, missing } = self;
         for &atoms in &psf.bonds {
@@ -142,7 +142,7 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// Only the maps that are used become grids.
+    /// Adds the correction maps. Only maps in use become grids.
     fn maps(&mut self) -> Parsed<()> {
         let Terms { psf, types, parameters, topology, missing } = self;
         let mut grids: HashMap<[Type; 8], u32> = HashMap::new();

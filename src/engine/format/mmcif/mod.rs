@@ -1,7 +1,7 @@
 //! PDBx/mmCIF files: positions with the names of atoms and residues, in columns that the file names itself.
 //!
-//! The syntax is that of CIF 1.1 (International Tables for Crystallography G, chapter 2.2; [`token`]), the items are those of
-//! the PDBx/mmCIF dictionary of the wwPDB. Of these `_atom_site`, `_cell` and `_struct.title` count.
+//! The syntax is that of CIF 1.1 (International Tables for Crystallography G, chapter 2.2; [`token`]). The items are
+//! those of the PDBx/mmCIF dictionary of the wwPDB. This module uses `_atom_site`, `_cell` and `_struct.title`.
 
 mod read;
 mod token;

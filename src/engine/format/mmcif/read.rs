@@ -1,8 +1,9 @@
-//! Reads the first model, or all models, of the first block that has atoms.
+//! Reader of the first model, or of all models, of the first block that has atoms.
 //!
-//! Loops may have their columns in any order, and a category of one row may be written as pairs. Names are those of the authors
-//! (`auth_atom_id`), else `label_atom_id`. Of alternative locations in a residue the first that comes is taken. A cell that is
-//! not known, or whose edges are 1 Å or zero, stands for none. A title may hold the time: `t= 1.00000`.
+//! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value.
+//! Names are those of the authors (`auth_atom_id`), or else `label_atom_id`. The first alternative location in a
+//! residue is taken. There is no cell if it is unknown, or if its edges are 1 Å or zero. A title may hold the time:
+//! `t= 1.00000`.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -17,16 +18,16 @@ use crate::format::{element, number};
 use crate::system::Name;
 use crate::units::ANGSTROM;
 
-/// Result of a reading step.
+/// Result of a parsing step.
 pub(super) type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Items of the cell: edges in Å, angles in degrees.
 const CELL: [&str; 6] = ["length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"];
 
-/// Items that together tell a residue.
+/// Items that together identify a residue.
 const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "label_seq_id", "pdbx_PDB_ins_code"];
 
-/// Whether a file with these first bytes is of the format: a block that a tag or a loop begins.
+/// Whether a file with these first bytes is a PDBx/mmCIF file: a block that begins with a tag or a loop.
 pub(in crate::format) fn is_mmcif(beginning: &[u8]) -> bool {
     let mut words = Words::new(without_mark(beginning));
     matches!(words.next(), Some(Ok(Word::Block)))
@@ -57,7 +58,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
     Ok(models)
 }
 
-/// Reads the block with the atoms; `every` is whether models after the first are kept.
+/// Reads the block with the atoms. `every` tells whether models after the first are kept.
 fn read_block(bytes: &[u8], every: bool) -> Parsed<Block<'_>> {
     let mut words = Words::new(without_mark(bytes)).peekable();
     let mut block = Block { every, ..Block::default() };
@@ -91,17 +92,17 @@ fn reserved(word: Value<'_>) -> Problem {
 
 const CUT: &str = "the file is damaged or cut off";
 
-/// What has been read of a block.
+/// Contents of a block, as far as it has been read.
 #[derive(Default)]
 struct Block<'a> {
-    /// the first model
+    /// first model
     found: Coordinates,
-    /// the models after the first, if they are kept
+    /// models after the first, if they are kept
     others: Vec<Coordinates>,
     every: bool,
-    /// in the order of [`CELL`]
+    /// values of the cell, in the order of [`CELL`]
     cell: [Option<Value<'a>>; 6],
-    /// of atoms that are written as pairs of tag and value: only one
+    /// tags and values of a single atom that is not in a loop
     pairs: Vec<(&'a [u8], Value<'a>)>,
 }
 
@@ -109,7 +110,7 @@ fn twice(tag: &[u8], first: usize) -> Problem {
     Problem::new(format!("a second {}, the first is in line {first}", number::quoted(tag))).help("remove one of them")
 }
 
-/// The tags of a loop, each once.
+/// Reads the tags of a loop. A repeated tag is an error.
 fn loop_tags<'a>(words: &mut Peekable<Words<'a>>) -> Parsed<Vec<&'a [u8]>> {
     let mut found: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut tags = vec![];
@@ -122,7 +123,7 @@ fn loop_tags<'a>(words: &mut Peekable<Words<'a>>) -> Parsed<Vec<&'a [u8]>> {
     Ok(tags)
 }
 
-/// The values of a loop, below its tags.
+/// Reads a loop: its tags and the values below them.
 fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Parsed<()> {
     let tags = loop_tags(words)?;
     let mut atoms = None;
@@ -169,7 +170,7 @@ impl<'a> Block<'a> {
         !self.found.positions.is_empty() || !self.pairs.is_empty()
     }
 
-    /// A tag with its value, or of the first row of a loop.
+    /// Takes a tag with its value, or with its value in the first row of a loop.
     fn item(&mut self, tag: &'a [u8], value: Value<'a>) -> Parsed<()> {
         if item_of(tag, b"_atom_site").is_some() {
             if let Some((_, first)) = self.pairs.iter().find(|(other, _)| other.eq_ignore_ascii_case(tag)) {
@@ -226,13 +227,13 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The item of a tag `_category.item`, if it is of this category.
+/// Returns the item of a tag `_category.item` if the tag belongs to `category`.
 fn item_of<'a>(tag: &'a [u8], category: &[u8]) -> Option<&'a [u8]> {
     let (start, item) = tag.split_at_checked(category.len())?;
     item.strip_prefix(b".").filter(|_| start.eq_ignore_ascii_case(category))
 }
 
-/// A number, perhaps with its standard uncertainty: `12.34(5)`.
+/// Parses a number with an optional standard uncertainty: `12.34(5)`.
 fn real(value: Value<'_>) -> Option<f64> {
     let text = value.known()?;
     let end = text.iter().position(|&byte| byte == b'(').filter(|_| text.ends_with(b")")).unwrap_or(text.len());
@@ -243,7 +244,7 @@ fn not_a_number(what: &str, value: Value<'_>) -> Problem {
     Problem::new(format!("expected the number {what}, found {}", number::quoted(value.text))).at_line(value.line)
 }
 
-/// Where the items of an atom stand in its row.
+/// Columns of the items of an atom in its row.
 struct Columns {
     position: [usize; 3],
     name: Option<usize>,
@@ -279,16 +280,16 @@ impl Columns {
     }
 }
 
-/// Adds atoms to their models.
+/// Collector of atoms, which adds them to their models.
 struct Atoms<'a> {
     columns: Columns,
-    /// names of the models in the order in which they came; the last is that of the last atom
+    /// names of the models in order of appearance; the last is the model of the last atom
     models: Vec<&'a [u8]>,
     alternative: Alternative<'a, [&'a [u8]; 5]>,
 }
 
 impl<'a> Atoms<'a> {
-    /// The model of an atom; `None` for one that is left out.
+    /// Returns the model with the given name for an atom; `None` if the atom is left out.
     fn model<'b>(&mut self, name: &'a [u8], block: &'b mut Block<'_>) -> Parsed<Option<&'b mut Coordinates>> {
         if self.models.last() != Some(&name) {
             if self.models.contains(&name) {

@@ -3,7 +3,7 @@
 use super::read::Parsed;
 use crate::error::Problem;
 
-/// A word.
+/// A word of a CIF file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word<'a> {
     /// `data_NAME`
@@ -12,34 +12,34 @@ pub(super) enum Word<'a> {
     Loop,
     /// `_category.item`
     Tag(Value<'a>),
-    /// a value
+    /// value of an item
     Value(Value<'a>),
-    /// `save_`, `global_` or `stop_`, which structures do not have
+    /// `save_`, `global_` or `stop_`, which do not occur in structures
     Reserved(Value<'a>),
 }
 
-/// A word as written, without its quotes.
+/// A word as written, but without its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value<'a> {
     pub(super) text: &'a [u8],
-    /// a quoted `?` or `.` is a text
+    /// whether the word is quoted; a quoted `?` or `.` is a text
     is_quoted: bool,
-    /// 1-based
+    /// 1-based line number
     pub(super) line: usize,
 }
 
 impl<'a> Value<'a> {
-    /// The text; `None` for `?` (unknown) and `.` (does not apply).
+    /// Returns the text; `None` for `?` (unknown) and `.` (does not apply).
     pub(super) fn known(&self) -> Option<&'a [u8]> {
         (self.is_quoted || !matches!(self.text, b"?" | b".")).then_some(self.text)
     }
 }
 
-/// The words of a file one after the other; a problem ends them.
+/// Iterator over the words of a file. An error ends it.
 pub(super) struct Words<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// 1-based, of `at`
+    /// 1-based line number of `at`
     line: usize,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Words<'a> {
         Self { bytes, at: 0, line: 1 }
     }
 
-    /// The next byte of a word, after blanks and comments.
+    /// Skips blanks and comments, and returns the first byte of the next word.
     fn begin(&mut self) -> Option<u8> {
         loop {
             match *self.bytes.get(self.at)? {
@@ -65,7 +65,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Text of several lines, from a `;` that begins a line to the next.
+    /// Reads a text of several lines, from a `;` at the beginning of a line to the next such `;`.
     fn text_field(&mut self) -> Parsed<Value<'a>> {
         let (line, rest) = (self.line, &self.bytes[self.at + 1..]);
         let end =
@@ -76,7 +76,7 @@ impl<'a> Words<'a> {
         Ok(Value { text: text.strip_suffix(b"\r").unwrap_or(text), is_quoted: true, line })
     }
 
-    /// Text in quotes, which end where a blank follows.
+    /// Reads a quoted text. A quote ends the text only if a blank follows it.
     fn quoted(&mut self, quote: u8) -> Parsed<Value<'a>> {
         let rest = &self.bytes[self.at + 1..];
         let of_line = &rest[..rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())];
@@ -144,7 +144,7 @@ mod tests {
     fn quotes_lines_and_comments() {
         let of = |text: &str, known: bool, line: usize| (text.to_owned(), known, line);
         assert_eq!(values("a 'b c' \"d'e\"\n"), [of("a", true, 1), of("b c", true, 1), of("d'e", true, 1)]);
-        // a quote within a word, or one that no blank follows, ends nothing
+        // a quote within a word, or one without a blank after it, does not end the text
         assert_eq!(values("O5' 'a'b c' ''"), [of("O5'", true, 1), of("a'b c", true, 1), of("", true, 1)]);
         assert_eq!(
             values("? . '?' \".\" ?? .5"),

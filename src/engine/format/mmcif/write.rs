@@ -1,4 +1,4 @@
-//! Writes structures: positions to 0.00001 Å.
+//! Writer of structures, with positions to 0.00001 Å.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use crate::system::Topology;
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Columns of the atoms.
+/// Columns of the atom loop.
 const COLUMNS: [&str; 18] = [
     "group_PDB",
     "id",
@@ -33,9 +33,9 @@ const COLUMNS: [&str; 18] = [
     "pdbx_PDB_model_num",
 ];
 
-/// Writes some atoms, in ascending order; `positions` (nm) are those of all. Molecules of one residue (water, ions, ligands) are
-/// `HETATM`. Residues are numbered as in the topology where the numbers ascend within the chain, else from 1 on, so that
-/// no two of a chain have the same.
+/// Writes the given atoms, in ascending order. `positions` (nm) are those of all atoms. Molecules of one residue
+/// (water, ions, ligands) are `HETATM`. Residue numbers are those of the topology if they ascend within the chain,
+/// and count from 1 otherwise, so that no two residues of a chain have the same number.
 pub fn write_mmcif(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -68,16 +68,16 @@ pub fn write_mmcif(
     writeln!(out, "#")
 }
 
-/// Where a residue stands in its chain.
+/// Identifiers of a residue in its chain.
 struct Place {
-    /// of the chain
+    /// letters of the chain
     asym: String,
-    /// of the residue in the chain, from 1 on; none for molecules of one residue
+    /// index of the residue in the chain, from 1; `None` for molecules of one residue
     sequence: Option<usize>,
     number: i64,
 }
 
-/// Of each residue.
+/// Returns the identifiers of each residue.
 fn places(topology: &Topology) -> Vec<Place> {
     let mut places = Vec::with_capacity(topology.residues.len());
     for (index, (residues, are_molecules)) in topology.chains().into_iter().enumerate() {
@@ -94,7 +94,7 @@ fn places(topology: &Topology) -> Vec<Place> {
     places
 }
 
-/// A, B … Z, AA, AB …
+/// Returns the letters of a chain: A, B … Z, AA, AB …
 fn letters(index: usize) -> String {
     let last = char::from(b'A' + (index % 26) as u8);
     if index < 26 { last.to_string() } else { letters(index / 26 - 1) + &last.to_string() }
@@ -105,7 +105,7 @@ fn push_atom(topology: &Topology, places: &[Place], (number, index): (usize, usi
     let (place, residue) = (&places[atom.residue as usize], &topology.residues[atom.residue as usize]);
     let (name, residue) = (value(atom.name.as_str()), value(residue.name.as_str()));
     let group = if place.sequence.is_some() { "ATOM" } else { "HETATM" };
-    // X is an element that is not known
+    // X stands for an unknown element
     let symbol = Some(element::symbol(atom.element)).filter(|symbol| !symbol.is_empty()).unwrap_or("X");
     let sequence = place.sequence.map_or(Cow::Borrowed("."), |sequence| sequence.to_string().into());
     let Place { asym, number: of_residue, .. } = place;
@@ -118,7 +118,7 @@ fn push_atom(topology: &Topology, places: &[Place], (number, index): (usize, usi
     );
 }
 
-/// A text as a value, in quotes if it must be; line breaks become blanks.
+/// Returns a text as a CIF value, quoted if necessary. Line breaks become blanks.
 fn value(text: &str) -> Cow<'_, str> {
     let begins = |word: &str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let is_plain = !text.is_empty()
@@ -130,7 +130,7 @@ fn value(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     let text: String = text.chars().map(|c| if c.is_ascii_graphic() { c } else { ' ' }).collect();
-    // a text with both quotes loses one kind
+    // in a text with both kinds of quotes, double quotes become single ones
     let (quote, text) = if text.contains('\'') { ('"', text.replace('"', "'")) } else { ('\'', text) };
     format!("{quote}{text}{quote}").into()
 }

@@ -1,10 +1,11 @@
-//! NetCDF in its classic forms (CDF-1, CDF-2, CDF-5), as far as AMBER's files need it.
+//! NetCDF in its classic forms (CDF-1, CDF-2, CDF-5), as far as AMBER files need it.
 //!
-//! Everything is big-endian. A header lists dimensions, attributes and variables with the place of their values; counts in
-//! it have 64 bits in CDF-5, places in CDF-2 and CDF-5. The variables without records come first, each padded to four
-//! bytes. A record holds the values of all other variables, in the order of the header, for one frame. Values count in
-//! the unit of the variable, or else in the one AMBER prescribes, times the variable's `scale_factor`. Fill values stand for
-//! values that are missing, and are read as NaN.
+//! All values are big-endian. A header lists dimensions, attributes and variables with the file offsets of their
+//! values. Counts in the header have 64 bits in CDF-5, and offsets have 64 bits in CDF-2 and CDF-5; both have 32 bits
+//! otherwise. Variables without records come first, each padded to four bytes. A record holds the values of all other
+//! variables for one frame, in the order of the header. Values are in the unit of the variable, or else in the unit
+//! that AMBER prescribes, and are multiplied by the variable's `scale_factor`. Fill values mark missing values, and
+//! are read as NaN.
 
 mod restart;
 
@@ -16,7 +17,7 @@ use super::number;
 use super::unit::Unit;
 use crate::error::Problem;
 
-/// What reading gives, or why a file cannot be read.
+/// Result of reading, or the reason why a file cannot be read.
 pub type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Tag of the list of dimensions in a header.
@@ -33,7 +34,7 @@ pub const FLOAT: u32 = 5;
 /// External type: `f64`.
 pub const DOUBLE: u32 = 6;
 
-/// Bytes of a value of an external type.
+/// Returns the number of bytes of a value of an external type.
 fn width(kind: u32) -> Parsed<u64> {
     match kind {
         1 | CHAR | 7 => Ok(1),
@@ -44,32 +45,32 @@ fn width(kind: u32) -> Parsed<u64> {
     }
 }
 
-/// An attribute: its type and its values as they lie in the file.
+/// An attribute with its type and its raw values.
 pub struct Attribute<'a> {
     name: &'a [u8],
     kind: u32,
     values: &'a [u8],
 }
 
-/// A variable.
+/// A variable in the header.
 pub struct Variable<'a> {
-    /// its name in the file
+    /// name in the file
     pub name: &'a [u8],
-    /// lengths of its dimensions, the one of records left out
+    /// lengths of the dimensions, without the record dimension
     pub shape: Vec<u64>,
-    /// whether there are values in each record
+    /// whether every record holds values of the variable
     pub has_records: bool,
     attributes: Vec<Attribute<'a>>,
     kind: u32,
-    /// bytes of its values, those of one record
+    /// bytes of the values, or of the values in one record
     pub size: u64,
-    /// place of the first
+    /// file offset of the first value
     pub begin: u64,
 }
 
 /// The header of a file.
 pub struct Header<'a> {
-    /// names and lengths; the dimension of length 0 is that of records
+    /// names and lengths; the record dimension has length 0
     pub dimensions: Vec<(&'a [u8], u64)>,
     attributes: Vec<Attribute<'a>>,
     /// variables in the order of the file
@@ -77,7 +78,7 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// From the first bytes of a file, which must have all of it.
+    /// Parses the header from the first bytes of a file, which must contain all of it.
     pub fn read(bytes: &'a [u8]) -> Parsed<Self> {
         let mut cursor = Cursor::new(bytes)?;
         let dimensions = cursor.dimensions()?;
@@ -99,22 +100,23 @@ impl<'a> Header<'a> {
         Ok(Self { dimensions, attributes, variables })
     }
 
-    /// The attribute of this name as text; empty where there is none.
+    /// Returns the text of a global attribute; empty if there is none.
     pub fn text(&self, name: &str) -> String {
         let found = self.attributes.iter().find(|attribute| attribute.name == name.as_bytes());
         found.map_or(String::new(), Attribute::text)
     }
 
-    /// The variable of this name.
+    /// Returns the variable with this name.
     pub fn variable(&self, name: &str) -> Option<&Variable<'a>> {
         self.variables.iter().find(|variable| variable.name == name.as_bytes())
     }
 
-    /// Place and bytes of the first record; `None` where there are no records, or none that can be.
+    /// Returns the file offset of the first record and the size of a record in bytes. `None` if there are no records,
+    /// or if the size is zero or overflows.
     pub fn record(&self) -> Option<(u64, u64)> {
         let records = || self.variables.iter().filter(|variable| variable.has_records);
         let begin = records().map(|variable| variable.begin).min()?;
-        // the only variable of records is not padded
+        // a single record variable is not padded
         let padding = if records().count() == 1 { 1 } else { 4 };
         let size = records()
             .try_fold(0u64, |sum, variable| sum.checked_add(variable.size.checked_next_multiple_of(padding)?))?;
@@ -122,7 +124,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Refuses a name that stands twice in a list of the header.
+/// Returns an error if a name occurs twice in a list of the header.
 fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
     let mut places = HashMap::new();
     for (place, name) in names.enumerate() {
@@ -135,28 +137,28 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
     Ok(())
 }
 
-/// Names of the dimensions of a file, by its first bytes; none if it is no NetCDF.
+/// Returns the names of the dimensions of a file with these first bytes; empty if it is not a NetCDF file.
 pub fn dimension_names(beginning: &[u8]) -> Vec<&[u8]> {
     let found = Cursor::new(beginning).and_then(|mut cursor| cursor.dimensions());
     found.unwrap_or_default().into_iter().map(|(name, _)| name).collect()
 }
 
-/// How the values of a variable are stored.
+/// Storage format of the values of a variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers {
-    /// bytes of each
+    /// bytes per value
     pub width: usize,
-    /// what they are multiplied by
+    /// factor of the values
     pub scale: f64,
-    /// stored in place of values that are missing, in addition to [`FILL`]
+    /// fill value that marks missing values, in addition to [`FILL`]
     pub fill: f64,
 }
 
-/// NetCDF's own fill value of real numbers, which `f32` holds exactly.
+/// Default fill value of NetCDF for real numbers, which `f32` holds exactly.
 const FILL: f64 = 9.969_209_968_386_869e36;
 
 impl Numbers {
-    /// Those of so many bytes; NaN for those that are missing.
+    /// Converts raw bytes to values; NaN for missing values.
     pub fn of(self, bytes: &[u8]) -> impl Iterator<Item = f64> + '_ {
         bytes.chunks_exact(self.width).map(big_endian).map(move |value| match value == FILL || value == self.fill {
             true => f64::NAN,
@@ -170,18 +172,22 @@ impl Variable<'_> {
         self.attributes.iter().find(|attribute| attribute.name == name.as_bytes())
     }
 
-    /// A problem with it.
+    /// Returns an error about the variable.
     pub fn problem(&self, what: &str) -> Problem {
         Problem::new(format!("variable `{}`: {what}", self.name.escape_ascii()))
     }
 
-    /// Where its values end, with their padding.
+    /// Returns the file offset of the end of the values, padding included.
     fn end(&self) -> u64 {
         self.begin.saturating_add(self.size.checked_next_multiple_of(4).unwrap_or(u64::MAX))
     }
 
-    /// How its values are stored and brought to this unit; refused unless they are real numbers in a unit like it. AMBER's
-    /// lengths are Å, and others are refused: programs that do not look at units would take them for Å.
+    /// Returns the storage format of the values and their factor to the given unit.
+    ///
+    /// # Errors
+    ///
+    /// If the values are not real numbers, or their unit is of another kind of quantity. Lengths must be in Å, as
+    /// AMBER prescribes, because programs that do not read units would take any length for Å.
     pub fn numbers(&self, unit: &str) -> Parsed<Numbers> {
         let mut to_unit = 1.0;
         if let Some(text) = self.attribute("units").map(Attribute::text) {
@@ -189,7 +195,7 @@ impl Variable<'_> {
             let units = units.filter(|(found, wanted)| found.is_like(wanted) && found.length == wanted.length);
             let (found, wanted) = units
                 .ok_or_else(|| self.problem(&format!("expected the unit {unit}, found {}", text.escape_default())))?;
-            // exactly 1 where both are the same
+            // exactly 1 if both units are the same
             to_unit = found.factor / wanted.factor;
         }
         let number = |name: &str| match self.attribute(name) {
@@ -226,7 +232,7 @@ impl Attribute<'_> {
     }
 }
 
-/// A float of four or eight bytes.
+/// Converts a big-endian float of four or eight bytes.
 fn big_endian(bytes: &[u8]) -> f64 {
     match *bytes {
         [a, b, c, d] => f64::from(f32::from_be_bytes([a, b, c, d])),
@@ -239,18 +245,18 @@ fn damaged() -> Problem {
     Problem::new("the NetCDF header is damaged or cut off").help("copy the file again")
 }
 
-/// Reads a header from its beginning.
+/// Reader of a header, from its beginning.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     /// counts have 64 bits
     wide_counts: bool,
-    /// places have 64 bits
+    /// file offsets have 64 bits
     wide_places: bool,
 }
 
 impl<'a> Cursor<'a> {
-    /// Behind the number of records.
+    /// Checks the format and places the cursor after the number of records.
     fn new(bytes: &'a [u8]) -> Parsed<Self> {
         let (wide_counts, wide_places) = match bytes {
             [b'C', b'D', b'F', 1, ..] => (false, false),
@@ -285,7 +291,7 @@ impl<'a> Cursor<'a> {
         self.integer(if self.wide_counts { 8 } else { 4 })
     }
 
-    /// Bytes padded to a multiple of four.
+    /// Takes bytes and skips their padding to a multiple of four.
     fn padded(&mut self, length: u64) -> Parsed<&'a [u8]> {
         let taken = self.take(length)?;
         self.take(length.wrapping_neg() % 4)?;
@@ -316,7 +322,7 @@ impl<'a> Cursor<'a> {
         for place in 0..self.count()? {
             let index = usize::try_from(self.count()?).map_err(|_| damaged())?;
             match dimensions.get(index).ok_or_else(damaged)? {
-                // records are the first dimension
+                // the record dimension comes first
                 (_, 0) if place == 0 => has_records = true,
                 (_, 0) => return Err(damaged()),
                 (_, length) => shape.push(*length),
@@ -324,14 +330,14 @@ impl<'a> Cursor<'a> {
         }
         let attributes = self.attributes()?;
         let kind = self.word()?;
-        // the stored size repeats what the dimensions say
+        // the stored size is redundant: it follows from the dimensions
         self.count()?;
         let begin = self.integer(if self.wide_places { 8 } else { 4 })?;
         let size = shape.iter().try_fold(width(kind)?, |size, &length| size.checked_mul(length)).ok_or_else(damaged)?;
         Ok(Variable { name, shape, has_records, attributes, kind, size, begin })
     }
 
-    /// A tagged list; an absent one is two zeros. Nothing is reserved by the length it claims.
+    /// Reads a tagged list; two zeros stand for an absent list. No memory is reserved for the claimed length.
     fn list<T>(&mut self, tag: u32, mut read: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let (found, length) = (self.word()?, self.count()?);
         if found != tag && (found, length) != (0, 0) {

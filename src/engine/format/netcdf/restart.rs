@@ -6,7 +6,7 @@ use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Read a restart from the bytes of a file that begins with `CDF`.
+/// Reads a restart from the bytes of a file that begins with `CDF`.
 pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     let file = Restart { header: Header::read(bytes)?, bytes };
     file.check_length()?;
@@ -38,15 +38,15 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     Ok(Coordinates { title: file.header.text("title"), time, positions, velocities, cell, ..Coordinates::default() })
 }
 
-/// A file without records.
+/// A NetCDF file without records.
 struct Restart<'a> {
     header: Header<'a>,
     bytes: &'a [u8],
 }
 
 impl Restart<'_> {
-    /// Refuses bytes behind the last variable: something was put in. Where a variable has records, their number is not
-    /// read, and how long the file should be is unknown.
+    /// Returns an error if there are bytes after the last variable, because something was inserted. Files with record
+    /// variables are not checked: their number of records is not read, so the expected length is unknown.
     fn check_length(&self) -> Parsed<()> {
         if self.header.variables.iter().any(|variable| variable.has_records) {
             return Ok(());
@@ -60,7 +60,8 @@ impl Restart<'_> {
         Err(Problem::new(message).help("the file is damaged: copy it again"))
     }
 
-    /// Vectors of a variable with three numbers per atom in Å or Å/ps, none longer than `most` in nm.
+    /// Returns the vectors of a variable with three numbers per atom in Å or Å/ps, converted to nm or nm/ps. A vector
+    /// longer than `most` (nm or nm/ps) is an error.
     fn vectors(&self, name: &str, unit_name: &str, most: f64) -> Parsed<Option<Vec<Vec3>>> {
         let Some(values) = self.values(name, unit_name)? else { return Ok(None) };
         let (triples, rest) = values.as_chunks::<3>();
@@ -71,7 +72,7 @@ impl Restart<'_> {
         triples.iter().enumerate().map(vector).collect::<Parsed<_>>().map(Some)
     }
 
-    /// All values of a variable, scaled; `None` if it is not there.
+    /// Returns all values of a variable, scaled; `None` if the variable does not exist.
     fn values(&self, name: &str, unit: &str) -> Parsed<Option<Vec<f64>>> {
         let Some(variable) = self.header.variable(name) else { return Ok(None) };
         if variable.has_records {

@@ -1,4 +1,4 @@
-//! Bonds that a PDB file states: its CONECT records.
+//! Bonds from the CONECT records of a PDB file.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,16 @@ use super::lines::{AtomLine, record, text};
 use crate::format::alternative::Alternative;
 use crate::format::text::without_mark;
 
-/// Columns of a serial number.
+/// Number of columns of a serial number.
 const SERIAL: usize = 5;
 /// First columns of the serial numbers in a CONECT record: an atom, and up to four that are bonded to it.
 const CONECT: [usize; 5] = [6, 11, 16, 21, 26];
 
-/// Pairs of atoms, in the order of the file's first model, that CONECT records join; each pair once, the smaller index first.
+/// Returns the pairs of atoms that CONECT records join, as indices in the first model. Each pair appears once, with
+/// the smaller index first.
 ///
-/// A serial number that no atom or several atoms have names none: the pair is left out. Most files state the bonds of some residues
-/// only.
+/// Pairs are left out if no atom or several atoms have one of the serial numbers. Most files state only the bonds of
+/// some residues.
 pub(in crate::format) fn read_bonds(bytes: &[u8]) -> Vec<[u32; 2]> {
     let bytes = without_mark(bytes);
     let serials = serials(bytes);
@@ -34,7 +35,7 @@ pub(in crate::format) fn read_bonds(bytes: &[u8]) -> Vec<[u32; 2]> {
     bonds
 }
 
-/// The atom of each serial number in the first model; `None` for a number of several atoms.
+/// Returns the atom with each serial number in the first model; `None` if several atoms have the number.
 fn serials(bytes: &[u8]) -> HashMap<&str, Option<u32>> {
     let (mut found, mut alternative, mut count) = (HashMap::new(), Alternative::default(), 0);
     for line in bytes.split(|&byte| byte == b'\n') {

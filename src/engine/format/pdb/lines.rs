@@ -1,6 +1,6 @@
-//! Lines of PDB files: names of records, and columns of atoms.
+//! Lines of PDB files: record names, and columns of atoms.
 
-/// Records of the format (wwPDB 3.3, older versions, and those that CASP puts in front of models).
+/// Record names of the format (wwPDB 3.3, older versions, and those that CASP puts before models).
 const RECORDS: [&[u8; 6]; 63] = [
     b"ANISOU", b"ATOM  ", b"AUTHOR", b"CAVEAT", b"CISPEP", b"COMPND", b"CONECT", b"CRYST1", b"DBREF ", b"DBREF1",
     b"DBREF2", b"END   ", b"ENDMDL", b"EXPDTA", b"FORMUL", b"FTNOTE", b"HEADER", b"HELIX ", b"HET   ", b"HETATM",
@@ -11,14 +11,14 @@ const RECORDS: [&[u8; 6]; 63] = [
     b"TURN  ", b"TVECT ", b"USER  ",
 ];
 
-/// First columns of the three coordinates, 0-based, and columns of each.
+/// First columns of the three coordinates, 0-based, and number of columns of each.
 const COORDINATES: [usize; 3] = [30, 38, 46];
 const COORDINATE: usize = 8;
-/// Column of the decimal point of a coordinate with three decimals.
+/// Column of the decimal point within a coordinate with three decimals.
 const POINT: usize = 4;
 
-/// Name of the record of a line in capitals, in six columns, and the line from its record on. Blanks before a record that
-/// is known do not count.
+/// Returns the record name of a line in capitals, padded to six columns, and the line from its record name on. Blanks
+/// before a known record name are skipped.
 pub(super) fn record(line: &[u8]) -> ([u8; 6], &[u8]) {
     let found = name(line);
     if found[0] != b' ' && found[0] != b'\t' {
@@ -34,7 +34,7 @@ pub(super) fn is_known(name: &[u8; 6]) -> bool {
     RECORDS.contains(&name)
 }
 
-/// The first six columns of a line in capitals. A serial number of six digits may begin in the sixth column.
+/// Returns the first six columns of a line in capitals. A serial number of six digits may begin in the sixth column.
 fn name(line: &[u8]) -> [u8; 6] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -47,14 +47,14 @@ fn name(line: &[u8]) -> [u8; 6] {
     }
 }
 
-/// A record of an atom. A serial number of more than five digits, or a number of a residue of more than four, may move the
-/// columns behind it; the decimal points of the coordinates tell whether it does.
+/// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift
+/// the columns after it. The decimal points of the coordinates tell whether it does.
 #[derive(Clone, Copy)]
 pub(super) struct AtomLine<'a> {
     line: &'a [u8],
-    /// columns by which the name of the atom is moved
+    /// number of columns by which the atom name is shifted
     serial: usize,
-    /// columns by which the coordinates are moved
+    /// number of columns by which the coordinates are shifted
     moved: usize,
 }
 
@@ -64,7 +64,7 @@ impl<'a> AtomLine<'a> {
         if has_points(line, 0) {
             return still;
         }
-        // digits of a number that ends with a digit in its last column, beyond that column
+        // counts the digits beyond column `last` of a number that should end in this column
         let beyond = |last: usize| match line.get(last) {
             Some(byte) if byte.is_ascii_digit() => line[last + 1..].iter().take_while(|b| b.is_ascii_digit()).count(),
             _ => 0,
@@ -77,64 +77,64 @@ impl<'a> AtomLine<'a> {
             .map_or(still, |(serial, moved)| Self { line, serial, moved })
     }
 
-    /// Whether the decimal points of three coordinates stand where the format has them.
+    /// Whether the decimal points of three coordinates are in their columns.
     pub(super) fn has_points(&self) -> bool {
         has_points(self.line, self.moved)
     }
 
-    /// x, y and z in Å.
+    /// Returns x, y and z in Å; `None` for each that is not a number.
     pub(super) fn coordinates(&self) -> [Option<f64>; 3] {
         COORDINATES.map(|start| number(self.line, start + self.moved..start + self.moved + COORDINATE))
     }
 
-    /// Serial number as text.
+    /// Returns the serial number as text.
     pub(super) fn serial_number(&self) -> &'a str {
         text(self.line, 6..11 + self.serial)
     }
 
-    /// Name of the atom.
+    /// Returns the atom name.
     pub(super) fn name(&self) -> &'a str {
         text(self.line, 12 + self.serial..16 + self.serial)
     }
 
-    /// Symbol of the element.
+    /// Returns the element symbol.
     pub(super) fn symbol(&self) -> &'a str {
         text(self.line, 76 + self.moved..78 + self.moved)
     }
 
-    /// Chain, number and insertion code of the residue.
+    /// Returns chain, number and insertion code of the residue.
     pub(super) fn residue(&self) -> &'a [u8] {
         self.line.get(21 + self.serial..27 + self.moved).unwrap_or_default()
     }
 
-    /// Name of the residue.
+    /// Returns the residue name.
     pub(super) fn residue_name(&self) -> &'a [u8] {
         self.line.get(17 + self.serial..21 + self.serial).unwrap_or_default()
     }
 
-    /// Number of the residue, as text.
+    /// Returns the residue number as text.
     pub(super) fn residue_number(&self) -> &'a [u8] {
         self.line.get(22 + self.serial..26 + self.moved).unwrap_or_default()
     }
 
-    /// Name of the alternative location; empty where there is none.
+    /// Returns the identifier of the alternative location; empty if there is none.
     pub(super) fn location(&self) -> &'a [u8] {
         self.line.get(16 + self.serial..17 + self.serial).unwrap_or_default().trim_ascii()
     }
 }
 
-/// Whether the coordinates, moved by so many columns, have their decimal points in their columns.
+/// Whether the coordinates, shifted by `moved` columns, have their decimal points in the right columns.
 fn has_points(line: &[u8], moved: usize) -> bool {
     COORDINATES.iter().all(|start| line.get(start + POINT + moved) == Some(&b'.'))
 }
 
-/// The text in some columns, 0-based; empty where there is none or it is not ASCII.
+/// Returns the text in the given columns, 0-based; empty if the line is shorter or the text is not ASCII.
 pub(super) fn text(line: &[u8], columns: std::ops::Range<usize>) -> &str {
     let found = line.get(columns.start..columns.end.min(line.len())).unwrap_or_default();
     std::str::from_utf8(found).unwrap_or_default().trim()
 }
 
-/// The finite number in some columns.
+/// Returns the finite number in the given columns; `None` if there is none.
 pub(super) fn number(line: &[u8], columns: std::ops::Range<usize>) -> Option<f64> {
     text(line, columns).parse().ok().filter(|value: &f64| value.is_finite())
 }

@@ -1,7 +1,8 @@
 //! PDB files: positions to 0.001 Å with the names of atoms and residues.
 //!
-//! Records are lines whose first six columns name them; the rest lies in fixed columns (format 3.3, wwPDB). Here `ATOM`,
-//! `HETATM`, `TER`, `CRYST1`, `MODEL`, `ENDMDL` and `TITLE` count, and `CONECT` where bonds are asked for.
+//! Each line is a record. Its first six columns hold the record name, and its values are in fixed columns (format
+//! 3.3, wwPDB). This module uses the records `ATOM`, `HETATM`, `TER`, `CRYST1`, `MODEL`, `ENDMDL` and `TITLE`, and
+//! `CONECT` if bonds are requested.
 
 mod bonds;
 mod lines;

@@ -1,12 +1,12 @@
-//! Models of a file: where each ends.
+//! Ends of the models in a PDB file.
 //!
-//! `ENDMDL` or `END` ends a model, and so does the next `MODEL` where both are missing. What precedes a model belongs to it.
-//! A model that the end of the file ends counts, unless `md` began it (its `TITLE` stands below `MODEL`): `md` ends every
-//! model with a whole line `ENDMDL`, and a model without it was cut off when its writer was killed.
+//! `ENDMDL` or `END` ends a model. If both are missing, the next `MODEL` ends it. Records before a model belong to
+//! that model. A model may also end with the file, unless `md` wrote it (`TITLE` follows `MODEL`): `md` ends every
+//! model with a complete line `ENDMDL`, so a model without this line was cut off when its writer was killed.
 
 use super::lines::record;
 
-/// Finds the ends of models line by line.
+/// Finder of the ends of models, line by line.
 #[derive(Default)]
 pub struct ModelEnds {
     /// bytes from the start of the file to the end of each model
@@ -14,21 +14,21 @@ pub struct ModelEnds {
     next: Pending,
 }
 
-/// Lines since the last model.
+/// Records since the end of the last model.
 #[derive(Default)]
 struct Pending {
-    /// some belong to the next model
+    /// whether any record belongs to the next model
     any: bool,
-    /// a `MODEL` record
+    /// whether there is a `MODEL` record
     model: bool,
-    /// a title below it
+    /// whether a title follows the `MODEL` record
     titled: bool,
-    /// atoms
+    /// whether there are atoms
     atoms: bool,
 }
 
 impl ModelEnds {
-    /// The next line, which begins at byte `start`, with its end of line.
+    /// Processes the next line, which begins at byte `start` and includes its end of line.
     pub fn line(&mut self, line: &[u8], start: u64) {
         let end = start + line.len() as u64;
         let is_whole = line.ends_with(b"\n") || !self.next.titled;
@@ -44,7 +44,7 @@ impl ModelEnds {
                 self.ends.push(end);
                 self.next = Pending::default();
             }
-            // follows a model and says nothing of the next
+            // records that belong to the last model, not to the next one
             b"END   " | b"ENDMDL" | b"TER   " | b"CONECT" | b"MASTER" | b"      " if !self.next.any => {
                 if let Some(last) = self.ends.last_mut() {
                     *last = end;
@@ -58,12 +58,12 @@ impl ModelEnds {
         }
     }
 
-    /// The ends of the models that a record ended.
+    /// Returns the ends of the models that were ended by a record.
     pub fn complete(self) -> Vec<u64> {
         self.ends
     }
 
-    /// The ends of all models of a file of so many bytes.
+    /// Returns the ends of all models of a file with `length` bytes.
     pub fn finish(mut self, length: u64) -> Vec<u64> {
         if self.next.atoms && !self.next.titled {
             self.ends.push(length);

@@ -1,8 +1,8 @@
-//! Reads the models of a file, one at a time.
+//! Reader of the models of a file, one at a time.
 //!
-//! Atoms are counted, so serial numbers beyond 99 999 may be anything. Of alternative locations in a residue the first that
-//! comes is taken. A cell whose edges are 1 Å, or zero, stands for none. A title may hold time and step as GROMACS writes
-//! them: `t= 1.00000 step= 500`.
+//! Atoms are counted, so serial numbers beyond 99 999 may be anything. The first alternative location in a residue is
+//! taken. A cell with edges of 1 Å or zero means that there is no cell. A title may hold time and step as GROMACS
+//! writes them: `t= 1.00000 step= 500`.
 
 use super::lines::{AtomLine, is_known, number, record};
 use super::models::ModelEnds;
@@ -18,33 +18,33 @@ use crate::vec3::Vec3;
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Lines that are searched for an atom where the first is no record.
+/// Number of lines searched for an atom if the first line is not a record.
 const LOOKED_AT: usize = 100;
 
-/// One model.
+/// A model of a PDB file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// title lines of the file, or of the model
     pub title: String,
-    /// ps
+    /// time in ps; `None` if the title does not state it
     pub time: Option<f64>,
-    /// since the start of the run
+    /// steps since the start of the run; `None` if the title does not state them
     pub step: Option<i64>,
-    /// lattice, where there is one
+    /// periodic cell; `None` without one
     pub cell: Option<PeriodicCell>,
-    /// whether there is a CRYST1 record; without one the cell of the first model holds
+    /// whether there is a CRYST1 record; otherwise the cell of the first model applies
     pub has_cell_record: bool,
-    /// nm
+    /// positions in nm
     pub positions: Vec<Vec3>,
-    /// names and elements
+    /// names and elements of the atoms
     pub labels: Vec<Label>,
-    /// atoms at alternative locations that were left out
+    /// number of atoms at alternative locations that were left out
     pub left_out: usize,
 }
 
-/// Whether a file with these first bytes is a PDB file: its first line is a record of the format, and the second is not the
-/// number of atoms, as under the title of other formats. Where the first line is another, an atom with its coordinates in
-/// their columns tells.
+/// Whether a file with these first bytes is a PDB file. Either its first line is a PDB record, and its second line is
+/// not a number of atoms, which follows the title in other formats. Or its first line is something else, and one of
+/// the following lines is an atom with its coordinates in the right columns.
 pub fn is_pdb(beginning: &[u8]) -> bool {
     let mut lines =
         without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());
@@ -54,7 +54,7 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
             Some(second) => {
                 !second.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
             }
-            // a line alone may be the title of another format
+            // a single line may be the title of another format
             None => is_atom(first),
         };
     }
@@ -62,7 +62,7 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
     !is_other && lines.take(LOOKED_AT).any(|line| is_atom(line) && AtomLine::new(record(line).1).has_points())
 }
 
-/// Whether a line is the record of an atom.
+/// Whether a line is an atom record.
 fn is_atom(line: &[u8]) -> bool {
     matches!(&record(line).0, b"ATOM  " | b"HETATM")
 }
@@ -74,7 +74,7 @@ pub(in crate::format) fn read_structure(bytes: &[u8]) -> Parsed<Coordinates> {
     Ok(first)
 }
 
-/// Bytes from the start of the file to the end of each of its models.
+/// Returns the number of bytes from the start of the file to the end of each model.
 fn model_ends(bytes: &[u8]) -> Vec<u64> {
     let (mut ends, mut start) = (ModelEnds::default(), 0);
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -108,7 +108,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
     if models.is_empty() { read_structure(bytes).map(|only| vec![only]) } else { Ok(models) }
 }
 
-/// Reads the first model of some lines.
+/// Reads the first model of a text.
 pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
     let mut model = Model::default();
     let mut alternative = Alternative::default();
@@ -141,7 +141,7 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
             }
             b"ENDMDL" => break,
             b"END   " | b"MODEL " if !model.positions.is_empty() => break,
-            // the cell of a model replaces that of the file
+            // the cell of a model replaces the cell of the file
             b"MODEL " => {
                 cell_line = None;
                 Ok(())
@@ -157,7 +157,7 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
 }
 
 impl Model {
-    /// Without the step, which structures do not have.
+    /// Converts the model to a structure, which has no step.
     fn coordinates(self) -> Coordinates {
         let Model { title, time, cell, positions, labels, left_out, .. } = self;
         let left_out = LeftOut { atoms: left_out, ..LeftOut::default() };
@@ -179,7 +179,7 @@ impl Model {
 
     fn title_line(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line.get(9..).unwrap_or_default()).into_owned();
-        // what follows a word, with or without a blank between
+        // the text after a word, with or without a blank between them
         let after = |word: &str| line.rsplit_once(word)?.1.split_ascii_whitespace().next();
         if let Some(time) = after(" t=").and_then(|time| time.parse::<f64>().ok()).filter(|time| time.is_finite()) {
             self.time = Some(time);
@@ -197,7 +197,7 @@ fn second_cell(first: usize) -> Problem {
     problem.help("remove one of them; a model has one cell")
 }
 
-/// The cell of a CRYST1 record.
+/// Returns the cell of a CRYST1 record; `None` for a placeholder.
 fn cell(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     let wrong =
         || Problem::new("expected three edges (columns 7-33) and three angles (columns 34-54) that make a cell");

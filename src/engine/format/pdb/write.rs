@@ -1,4 +1,4 @@
-//! Writes structures and the models of trajectories.
+//! Writers of structures and of the models of trajectories.
 
 use std::fmt::Write as _;
 use std::io::{Result, Write};
@@ -10,11 +10,12 @@ use crate::system::{Atom, Molecules, Topology};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Serial numbers have five columns and residue numbers four; beyond that they start again at 0, as viewers expect.
+/// Number of distinct serial numbers (five columns) and residue numbers (four columns). Larger numbers start again at
+/// 0, as viewers expect.
 const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
 
-/// Write `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) are `HETATM`; every
+/// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) are `HETATM`. Every
 /// molecule ends with `TER`.
 pub fn write_pdb(
     topology: &Topology,
@@ -26,7 +27,7 @@ pub fn write_pdb(
     write_pdb_of(topology, 0..topology.atoms.len(), positions, cell, title, out)
 }
 
-/// The same of some atoms only, in ascending order; `positions` are those of all.
+/// Writes the given atoms, in ascending order, like [`write_pdb`]. `positions` (nm) are those of all atoms.
 pub fn write_pdb_of(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -53,7 +54,7 @@ pub fn write_pdb_of(
     writeln!(out, "TER\nEND")
 }
 
-/// The cell as a line.
+/// Returns the CRYST1 record of a cell.
 fn cell_record(cell: &PeriodicCell) -> String {
     let (lengths, angles) = cell.lengths_angles();
     let lengths = lengths.map(|length| fixed(length / ANGSTROM, 9, 3)).concat();
@@ -61,18 +62,18 @@ fn cell_record(cell: &PeriodicCell) -> String {
     format!("CRYST1{lengths}{angles} P 1           1\n")
 }
 
-/// The records of some atoms, into which positions are written for each model.
+/// Records of some atoms, into which the positions of each model are written.
 pub struct AtomRecords {
     text: Vec<u8>,
-    /// where the position of each atom lies
+    /// offset of the position of each atom in `text`
     places: Vec<usize>,
 }
 
-/// Bytes of a position.
+/// Number of bytes of a position.
 const POSITION: usize = 24;
 
 impl AtomRecords {
-    /// Of these atoms, in ascending order.
+    /// Prepares the records of the given atoms, in ascending order.
     pub fn new(topology: &Topology, atoms: impl IntoIterator<Item = usize>) -> Self {
         let molecules = topology.molecules();
         let (mut text, mut places, mut last) = (String::new(), vec![], None);
@@ -85,7 +86,7 @@ impl AtomRecords {
         Self { text: text.into_bytes(), places }
     }
 
-    /// Appends the model of this number (from 0) with the atoms at `positions` (nm).
+    /// Appends model `number` (from 0) with the atoms at `positions` (nm).
     pub fn write_model(
         &self,
         number: u64,
@@ -94,7 +95,7 @@ impl AtomRecords {
         positions: &[[f32; 3]],
         out: &mut Vec<u8>,
     ) {
-        // eight columns
+        // the number has eight columns
         let number = (number + 1) % 100_000_000;
         out.extend(format!("MODEL {number:8}\nTITLE     {title}\n").bytes());
         out.extend(cell.iter().flat_map(|cell| cell_record(cell).into_bytes()));
@@ -110,7 +111,8 @@ impl AtomRecords {
     }
 }
 
-/// What precedes the position of an atom that follows another, which may be of another molecule.
+/// Appends the part of an atom record before the position. `before` is the previous atom; if it belongs to another
+/// molecule, a `TER` record comes first.
 fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, index: usize, text: &mut String) {
     let molecule = molecules.of_atom(index);
     if before.is_some_and(|before| molecules.of_atom(before) != molecule) {
@@ -133,21 +135,22 @@ fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, 
     );
 }
 
-/// A position (nm) in 24 columns.
+/// Appends a position (nm) in 24 columns.
 fn push_position(position: [f64; 3], text: &mut String) {
     for value in position {
         push_fixed(value / ANGSTROM, 8, 3, text);
     }
 }
 
-/// What follows the position.
+/// Appends the part of an atom record after the position.
 fn push_tail(topology: &Topology, index: usize, text: &mut String) {
     let symbol = element::symbol(topology.atoms[index].element).to_ascii_uppercase();
     // writing to a String cannot fail
     let _ = writeln!(text, "  1.00  0.00          {symbol:>2}");
 }
 
-/// Four columns: the element symbol is right-aligned in the first two, so that carbon α and calcium differ.
+/// Returns an atom name in four columns. The element symbol is right-aligned in the first two, so that carbon α and
+/// calcium differ.
 fn name_columns(atom: &Atom) -> String {
     let (name, symbol) = (atom.name.as_str(), element::symbol(atom.element));
     let two_letters = symbol.len() == 2 && name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(symbol));

@@ -6,7 +6,7 @@ use crate::format::element;
 use crate::system::{Atom, Exclusions, Residue};
 use crate::units::AMBER_CHARGE;
 
-/// Atoms in file order, and the residues they belong to.
+/// Reads the atoms in file order, and their residues.
 pub(super) fn read(
     sections: &Sections<'_>,
     pointers: &Pointers,
@@ -30,7 +30,7 @@ pub(super) fn read(
         Atom {
             name: names[i],
             type_name: type_names[i],
-            // −1 stands for "not known" in files that ParmEd wrote
+            // −1 means "unknown" in files written by ParmEd
             element: match u8::try_from(numbers[i]) {
                 Ok(number) if number > 0 => number,
                 _ => element::guess(names[i], masses[i]),
@@ -44,7 +44,7 @@ pub(super) fn read(
     Ok((atoms.collect(), residues))
 }
 
-/// Zero for extra points.
+/// Reads the masses; zero for extra points.
 fn masses(section: &Section<'_>, count: usize) -> Parsed<Vec<f64>> {
     let masses = section.reals(count)?;
     match masses.iter().position(|&mass| mass < 0.0) {
@@ -71,8 +71,8 @@ fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>
     Ok(residues)
 }
 
-/// Pairs that the non-bonded sum leaves out: for each atom a stretch of one long list of partners, in which a
-/// lone 0 stands for "none".
+/// Reads the pairs excluded from the non-bonded sum. Each atom has a stretch of one long list of partners; a single 0
+/// means that it has none.
 pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Exclusions> {
     let counts_section = sections.require("NUMBER_EXCLUDED_ATOMS")?;
     let list_section = sections.require("EXCLUDED_ATOMS_LIST")?;

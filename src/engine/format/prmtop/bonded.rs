@@ -1,14 +1,14 @@
-//! Bonds and angles, and the rows of atom pointers that every bonded section is made of.
+//! Bonds and angles, and the rows of atom pointers in every bonded section.
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Section, Sections};
 use crate::system::{Angle, Bond, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// The file's `k (x − x₀)²` against our `½ k (x − x₀)²`.
+/// Factor from the force constant k of the file, k (x − x₀)², to that of the engine, ½ k (x − x₀)².
 pub(super) const HALF: f64 = 2.0;
 
-/// Rows of `N` numbers: atoms, then the 1-based type of the term.
+/// Rows of `N` numbers: atom pointers, then the 1-based type of the term.
 pub(super) struct Rows<'s, 'a, const N: usize> {
     pub(super) section: &'s Section<'a>,
     values: Vec<i32>,
@@ -24,7 +24,8 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         self.values.as_chunks().0
     }
 
-    /// Atom index of column `column` from a coordinate pointer 3 (i − 1); its sign is for the caller.
+    /// Returns the atom index i − 1 from the coordinate pointer 3 (i − 1) in a column. The sign of the pointer is
+    /// ignored; the caller interprets it.
     pub(super) fn pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
         let value = self.values()[row][column].unsigned_abs();
         if !value.is_multiple_of(3) || value as usize / 3 >= atoms {
@@ -35,7 +36,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         Ok(value / 3)
     }
 
-    /// As [`Self::pointer`], where a sign has no meaning.
+    /// Returns the atom index like [`Self::pointer`]. A negative pointer is an error.
     pub(super) fn plain_pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
         match self.values()[row][column] {
             value if value < 0 => Err(self.problem(row, column, format!("the pointer {value} is negative"))),
@@ -43,7 +44,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         }
     }
 
-    /// Index of column `column` that counts from 1 to `count`.
+    /// Returns the 0-based index from a number between 1 and `count` in a column.
     pub(super) fn counted(&self, row: usize, column: usize, count: usize, what: &str) -> Parsed<u32> {
         let value = self.values()[row][column];
         if value < 1 || value as usize > count {
@@ -52,7 +53,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         Ok(value as u32 - 1)
     }
 
-    /// Refuse a term that names an atom twice.
+    /// Returns an error if a term names an atom twice.
     pub(super) fn distinct(&self, row: usize, atoms: &[u32]) -> Parsed<()> {
         let twice = atoms.iter().enumerate().find(|&(k, atom)| atoms[..k].contains(atom));
         match twice {
@@ -66,7 +67,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
     }
 }
 
-/// Bonds as terms.
+/// Reads the bond terms.
 pub(super) fn bonds(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Bond>> {
     let types = pointers.bond_types;
     let constants = sections.require("BOND_FORCE_CONSTANT")?.reals(types)?;
@@ -93,13 +94,13 @@ pub(super) fn bonds(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<
     Ok(bonds)
 }
 
-/// Bonds as the chemical graph, without the H–H bond that LEaP gives a water in place of its angle.
+/// Returns the bonds of the chemical graph. The H–H bond that LEaP gives a water instead of an angle is left out.
 pub(super) fn connectivity(topology: &Topology) -> Vec<[u32; 2]> {
     let pairs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
     pairs.filter(|&pair| !topology.is_water_brace(pair)).collect()
 }
 
-/// Angles.
+/// Reads the angles.
 pub(super) fn read_angles(sections: &Sections<'_>, pointers: &Pointers, topology: &mut Topology) -> Parsed<()> {
     let types = pointers.angle_types;
     let constants = sections.require("ANGLE_FORCE_CONSTANT")?.reals(types)?;

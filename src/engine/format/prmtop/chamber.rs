@@ -1,12 +1,12 @@
-//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers.
-//! Their atoms are counted from 1, unlike the pointers of the AMBER sections.
+//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers. Atoms are counted
+//! from 1 in these sections, unlike the pointers in the AMBER sections.
 
 use super::bonded::{HALF, Rows};
 use super::sections::{Parsed, Section, Sections};
 use crate::system::{Bond, HarmonicImproper, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Add the terms that their counts announce; these stand in all CHAMBER files, and in no others.
+/// Adds the terms. The sections with their counts are in all CHAMBER files, and in no other files.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     urey_bradleys(sections, topology)?;
     harmonic_impropers(sections, topology)
@@ -53,13 +53,13 @@ fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parse
     Ok(())
 }
 
-/// Equilibrium angle in rad. Files say "degrees" in a comment, and older ones mean it; newer ones hold radians.
-/// CHARMM uses 0 and 180° only, so that the size of the number tells which.
+/// Returns an equilibrium angle in rad. A comment in the files says "degrees", which is true in older files, while
+/// newer files hold radians. CHARMM uses only 0 and 180°, so the size of the number tells the unit.
 fn phase(value: f64) -> f64 {
     if value.abs() <= std::f64::consts::TAU { value } else { value.to_radians() }
 }
 
-/// The leading `M` columns as atoms counted from 1.
+/// Returns the first `M` columns as 0-based atom indices; the file counts from 1.
 fn numbered<const M: usize, const N: usize>(rows: &Rows<'_, '_, N>, row: usize, count: usize) -> Parsed<[u32; M]> {
     let mut atoms = [0; M];
     for (column, atom) in atoms.iter_mut().enumerate() {
@@ -69,7 +69,7 @@ fn numbered<const M: usize, const N: usize>(rows: &Rows<'_, '_, N>, row: usize, 
     Ok(atoms)
 }
 
-/// Number `index` of a section of `length` counts.
+/// Returns number `index` of a section with `length` counts.
 pub(super) fn one_count(section: &Section<'_>, length: usize, index: usize) -> Parsed<usize> {
     let value = section.integers(length)?[index];
     usize::try_from(value).map_err(|_| section.problem_at(index, format!("count {value} is negative")))

@@ -1,7 +1,7 @@
 //! Torsion–torsion correction maps of ff19SB (`CMAP_…`) and CHARMM (`CHARMM_CMAP_…`).
 //!
-//! Each map holds energies in kcal/mol on a square grid from −180°, φ slow and ψ fast: the order of
-//! [`CmapGrid`], so that only the unit changes.
+//! Each map holds energies in kcal/mol on a square grid from −180°; ψ varies fastest. [`CmapGrid`] has the same
+//! order, so only the unit is converted.
 
 use super::bonded::Rows;
 use super::chamber::one_count;
@@ -11,12 +11,14 @@ use crate::units::KCAL;
 
 const PREFIXES: [&str; 2] = ["CHARMM_CMAP_", "CMAP_"];
 
-/// No map in use is finer than 24 points; a larger one is a damaged file.
+/// Maximum number of grid points along an angle. No map in use has more than 24 points, so a larger map is a damaged
+/// file.
 const MAX_RESOLUTION: usize = 1000;
-/// Bicubic interpolation takes differences over two neighbours on each side.
+/// Minimum number of grid points along an angle. Bicubic interpolation takes differences over two neighbours on each
+/// side.
 const MIN_RESOLUTION: usize = 4;
 
-/// True for the sections read here.
+/// Whether a section belongs to the correction maps.
 pub(super) fn is_cmap(name: &str) -> bool {
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).is_some_and(|rest| {
         matches!(rest, "COUNT" | "RESOLUTION" | "INDEX") || rest.strip_prefix("PARAMETER_").is_some_and(is_number)
@@ -27,7 +29,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Add the maps and the terms that use them.
+/// Adds the maps and the terms that use them.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     for prefix in PREFIXES {
         if sections.iter().any(|section| section.name().starts_with(prefix)) {

@@ -1,20 +1,20 @@
 //! Fortran edit descriptors such as `(10I8)`, `(5E16.8)`, `(20a4)`, and nested ones such as `(8(F9.5))`.
 
-/// What a column holds.
+/// Kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `I`
+    /// `I` descriptor
     Integer,
-    /// `E`, `F`, `D`, `G`
+    /// `E`, `F`, `D` or `G` descriptor
     Real,
-    /// `A`
+    /// `A` descriptor
     Text,
 }
 
-/// Columns of one width, side by side.
+/// Adjacent columns of the same kind and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// of every column
+    /// kind of every column
     pub(super) kind: Kind,
     /// characters per column
     pub(super) width: usize,
@@ -22,14 +22,14 @@ pub(super) struct Columns {
     pub(super) per_line: usize,
 }
 
-/// Groups nested deeper than this are nonsense, and must not exhaust the stack.
+/// Maximum depth of nested groups. Deeper groups are meaningless, and must not exhaust the stack.
 const MAX_DEPTH: usize = 4;
-/// No line is wider than this many characters.
+/// Maximum number of characters on a line.
 const MAX_LINE: usize = 100_000;
 
 impl Columns {
-    /// Parse the text in `%FORMAT(...)`, parentheses included. `None` where it is malformed, or mixes
-    /// columns (`(i2,a78)`), which no section that is read in columns does.
+    /// Parses the text in `%FORMAT(...)`, parentheses included. `None` if it is malformed, or if it mixes columns
+    /// (`(i2,a78)`); no section that is read in columns does.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let compact: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
         let mut rest = compact.strip_prefix(b"(")?;
@@ -38,7 +38,7 @@ impl Columns {
     }
 }
 
-/// Descriptors up to the closing parenthesis.
+/// Parses descriptors up to the closing parenthesis.
 fn group(rest: &mut &[u8], depth: usize) -> Option<Columns> {
     let mut all: Option<Columns> = None;
     loop {
@@ -60,7 +60,7 @@ fn group(rest: &mut &[u8], depth: usize) -> Option<Columns> {
     }
 }
 
-/// `[count]descriptor` or `[count](group)`.
+/// Parses `[count]descriptor` or `[count](group)`.
 fn item(rest: &mut &[u8], depth: usize) -> Option<Columns> {
     let count = digits(rest).unwrap_or(1);
     let (&letter, tail) = rest.split_first()?;

@@ -1,7 +1,7 @@
-//! Dihedrals: torsions, impropers, and the 1-4 pairs their end atoms make.
+//! Dihedrals: torsions, impropers, and the 1-4 pairs of their end atoms.
 //!
-//! A row's signs carry meaning: a negative third pointer means "no 1-4 pair from this row" (a repeated term or a
-//! ring), a negative fourth one "improper" (and no 1-4 pair either).
+//! The signs of the pointers in a row carry meaning. A negative third pointer means that the row makes no 1-4 pair (a
+//! repeated term or a ring). A negative fourth pointer marks an improper, which makes no 1-4 pair either.
 
 use super::bonded::Rows;
 use super::nonbonded::Tables;
@@ -12,13 +12,13 @@ use crate::units::KCAL;
 
 /// Divisors of Coulomb and Lennard-Jones 1-4 terms in files older than Amber 11, which do not state them.
 const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
-/// CHARMM does not scale; its Lennard-Jones 1-4 table is separate.
+/// Divisors in CHARMM, which does not scale 1-4 terms and has a separate Lennard-Jones table for them.
 const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
-/// Periodicities are printed as reals of nine digits; beyond this they are not whole numbers.
+/// Maximum deviation of a periodicity from a whole number. Periodicities are printed as reals of nine digits.
 const WHOLE: f64 = 1e-6;
 
-/// Parameters by dihedral type.
+/// Parameters of each dihedral type.
 struct Types {
     torsions: Vec<(u8, f64, f64)>,
     scales: [Vec<f64>; 2],
@@ -31,7 +31,7 @@ impl Types {
         let section = sections.require("DIHEDRAL_PERIODICITY")?;
         let mut torsions = Vec::with_capacity(count);
         for (k, period) in section.reals(count)?.into_iter().enumerate() {
-            // a minus sign is how parameter files say that further terms follow
+            // a minus sign in parameter files means that further terms follow
             let whole = period.abs().round();
             if (period.abs() - whole).abs() > WHOLE || whole > f64::from(u8::MAX) {
                 return Err(section.problem_at(k, format!("{period} is not a periodicity")));
@@ -48,7 +48,7 @@ impl Types {
     }
 }
 
-/// Torsions, periodic impropers and 1-4 pairs.
+/// Reads torsions, periodic impropers and 1-4 pairs.
 pub(super) fn read(
     sections: &Sections<'_>,
     pointers: &Pointers,

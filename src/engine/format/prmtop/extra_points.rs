@@ -1,5 +1,5 @@
-//! Extra points of waters with four and five sites. The format says which particles they are, not where they sit: that
-//! follows from the lengths of the water's bonds, as in sander and OpenMM.
+//! Extra points of waters with four and five sites. The format states which particles are extra points, but not their
+//! positions. These follow from the bond lengths of the water, as in sander and OpenMM.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;
@@ -11,7 +11,7 @@ use crate::system::{Construction, Topology, VirtualSite};
 const COSINE: f64 = 0.577358966515530;
 const SINE: f64 = 0.816490430920117;
 
-/// The virtual sites of a topology whose atoms and bonds are known: every particle without mass is one.
+/// Returns the virtual sites of a topology whose atoms and bonds are known: all particles without mass.
 pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<VirtualSite>> {
     derive(topology, |site, what| {
         let message = format!("atom {} has no mass: an extra point {what}", site + 1);
@@ -25,7 +25,8 @@ pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<V
     })
 }
 
-/// The virtual sites that follow from atoms and bonds; `refused` is the problem of a site whose place does not.
+/// Returns the virtual sites that follow from atoms and bonds. `refused` makes the error for a site whose position
+/// does not follow from them.
 pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem) -> Parsed<Vec<VirtualSite>> {
     let lengths = Lengths::new(topology);
     let mut sites = vec![];
@@ -49,9 +50,9 @@ pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem
     Ok(sites)
 }
 
-/// Atoms and lengths (nm) of a water.
+/// Atoms and distances (nm) of a water.
 struct Water {
-    /// O, H, H
+    /// indices of O, H, H
     atoms: [u32; 3],
     oh: f64,
     hh: f64,
@@ -67,18 +68,19 @@ impl Water {
         Some(Water { atoms, oh: lengths.of(o, h1)?, hh: lengths.of(h1, h2)? })
     }
 
-    /// From the oxygen to the middle between the hydrogens.
+    /// Returns the distance (nm) from the oxygen to the midpoint of the hydrogens.
     fn height(&self) -> f64 {
         (self.oh * self.oh - 0.25 * self.hh * self.hh).sqrt()
     }
 
-    /// The fourth site, towards the hydrogens at its bond length.
+    /// Returns the construction of the fourth site, on the bisector towards the hydrogens, at its bond length from
+    /// the oxygen.
     fn on_bisector(&self, lengths: &Lengths, point: u32) -> Option<Construction> {
         let part = lengths.of(self.atoms[0], point)? / self.height();
         Some(Construction::Average3 { atoms: self.atoms, weights: [1.0 - part, 0.5 * part, 0.5 * part] })
     }
 
-    /// The fourth and fifth site, away from the hydrogens, above and below the plane.
+    /// Returns the constructions of the fourth and fifth site, away from the hydrogens, above and below the plane.
     fn lone_pairs(&self, lengths: &Lengths, points: [u32; 2]) -> Option<Vec<Construction>> {
         let area = self.hh * self.height();
         let placed = points.into_iter().zip([1.0, -1.0]).map(|(point, side)| {
@@ -91,7 +93,7 @@ impl Water {
     }
 }
 
-/// Lengths of the bonds of residues with extra points (nm), sorted by atoms.
+/// Bond lengths (nm) of residues with extra points, sorted by atoms.
 struct Lengths(Vec<([u32; 2], f64)>);
 
 impl Lengths {

@@ -1,4 +1,4 @@
-//! Which sections a file may have: an unknown one could hold an energy term, so it is an error.
+//! Known sections of a file. An unknown section could hold an energy term, so it is an error.
 
 use super::sections::{Parsed, Section, Sections};
 use super::{unsupported, whole};
@@ -52,7 +52,7 @@ const READ: &[&str] = &[
     "CHARMM_IMPROPER_PHASE",
 ];
 
-/// Refuse sections that are not understood, the first in the file.
+/// Returns an error about the first unknown section in the file.
 pub(super) fn check(sections: &Sections<'_>) -> Parsed<()> {
     if let Some(section) = sections.get("IPOL")
         && section.integers(1)? != [0]

@@ -1,10 +1,10 @@
-//! AMBER topologies (`prmtop`, `parm7`): AMBER force fields from ff94 to ff19SB, and CHARMM ones written by CHAMBER
-//! or ParmEd.
+//! AMBER topologies (`prmtop`, `parm7`): AMBER force fields from ff94 to ff19SB, and CHARMM force fields written by
+//! CHAMBER or ParmEd.
 //!
-//! A file is accepted only if every energy term in it is understood: an unknown section is an error,
-//! never a silent omission. Units and signs are changed to the engine's on the way (`½k` instead of `k`, nm, kJ/mol,
-//! e); the constant 18.2223 in stored charges is divided out in CHAMBER files as well.
-//! `sections` cuts the columns, the other files give them meaning.
+//! A file is accepted only if every energy term in it is understood: an unknown section is an error, never a silent
+//! omission. Units and signs are converted to those of the engine (`½k` instead of `k`, nm, kJ/mol, e). The constant
+//! 18.2223 in stored charges is divided out in CHAMBER files as well. `sections` splits the columns, and the other
+//! modules interpret them.
 
 mod atoms;
 mod bonded;
@@ -31,7 +31,7 @@ use nonbonded::Tables;
 use pointers::Pointers;
 use sections::{Parsed, Sections};
 
-/// Read the bytes of an AMBER topology; `path` names it in messages.
+/// Reads the bytes of an AMBER topology. `path` names the file in messages.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let sections = Sections::split(path, bytes)?;
     flags::check(&sections)?;
@@ -59,17 +59,18 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     Ok(Description { topology, nonbonded: tables.pairs, cell_hint, nameless: false })
 }
 
-/// BOX_DIMENSIONS: β, a, b, c in degrees and Å. The edges are from when the topology was written, and left alone.
+/// Reads BOX_DIMENSIONS: β in degrees, then a, b, c in Å. The edges date from when the topology was written, so they
+/// are ignored.
 fn cell_hint(sections: &Sections<'_>, kind: BoxKind) -> Parsed<CellHint> {
     let Some(section) = sections.get("BOX_DIMENSIONS").filter(|_| kind != BoxKind::None) else {
         return Ok(CellHint { kind, angle_degrees: None });
     };
     let values = section.reals(4)?;
-    // β alone says nothing of the other angles of a triclinic box
+    // β alone does not determine the other angles of a triclinic box
     Ok(CellHint { kind, angle_degrees: (kind != BoxKind::Triclinic).then_some(values[0]) })
 }
 
-/// A problem with something that is valid in AMBER but not computed here.
+/// Returns an error about something that is valid in AMBER but not supported here.
 fn unsupported(problem: Problem, help: &str) -> Problem {
     problem.help(format!("md does not support this; {help}"))
 }

@@ -1,4 +1,4 @@
-//! Lennard-Jones tables: `A/r¹² − B/r⁶` over pairs of types, `−C/r⁴` of 12-6-4 ions, and CHARMM's second table for 1-4
+//! Lennard-Jones tables: `A/r¹² − B/r⁶` for pairs of types, `−C/r⁴` of 12-6-4 ions, and CHARMM's second table for 1-4
 //! pairs.
 
 use super::pointers::Pointers;
@@ -7,13 +7,13 @@ use super::unsupported;
 use crate::system::Nonbonded;
 use crate::units::{ANGSTROM, KCAL};
 
-/// Types of the atoms and the tables over them.
+/// Types of the atoms, and the tables for pairs of types.
 pub(super) struct Tables {
-    /// per atom, 0-based
+    /// 0-based type of each atom
     pub(super) atom_types: Vec<u32>,
-    /// all pairs but 1-4
+    /// table for all pairs except 1-4 pairs
     pub(super) pairs: Nonbonded,
-    /// 1-4 pairs, not yet scaled; `None` where the general table serves
+    /// table for 1-4 pairs, not yet scaled; `None` if the general table is used
     pub(super) pairs14: Option<Nonbonded>,
 }
 
@@ -42,7 +42,7 @@ impl Tables {
     }
 }
 
-/// For each ordered pair of types its place in the coefficient lists; `None` where nothing acts.
+/// Index of each ordered pair of types in the coefficient lists; `None` for pairs without interaction.
 struct PairIndex {
     types: usize,
     places: Vec<Option<usize>>,
@@ -87,7 +87,7 @@ impl PairIndex {
         Ok(Nonbonded { types: self.types, c6, c12, rounding, c4: vec![] })
     }
 
-    /// C of all pairs; empty where no pair has any.
+    /// Returns C for all pairs of types; empty if C is zero for all pairs.
     fn induced_dipoles(&self, sections: &Sections<'_>) -> Parsed<Vec<f64>> {
         let Some(section) = sections.get("LENNARD_JONES_CCOEF") else { return Ok(vec![]) };
         let c4 = section.reals(triangle(self.types))?;
@@ -99,12 +99,13 @@ impl PairIndex {
     }
 }
 
-/// Pairs of `types` types, the order within a pair left out.
+/// Returns the number of unordered pairs of `types` types.
 fn triangle(types: usize) -> usize {
     types * (types + 1) / 2
 }
 
-/// 10-12 hydrogen-bond terms are history: nothing is lost where both coefficients of those in use are zero.
+/// Returns an error if a 10-12 hydrogen-bond term in use has a nonzero coefficient. Current force fields have no such
+/// terms.
 fn refuse_hydrogen_bonds(sections: &Sections<'_>, pointers: &Pointers, indices: &[i32]) -> Parsed<()> {
     if indices.iter().all(|&index| index >= 0) {
         return Ok(());

@@ -1,10 +1,10 @@
-//! The `POINTERS` section: how many of everything, and the switches that ask for more than plain dynamics.
+//! The `POINTERS` section: counts, and the switches for features beyond plain dynamics.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;
 use crate::system::BoxKind;
 
-/// Counts of the file, named as in the format's description.
+/// Counts of the file.
 pub(super) struct Pointers {
     pub(super) atoms: usize,
     pub(super) types: usize,
@@ -24,7 +24,7 @@ pub(super) struct Pointers {
     pub(super) box_kind: BoxKind,
 }
 
-/// Values in the section: 30 up to Amber 6, then NUMEXTRA, then NCOPY.
+/// Minimum number of values in the section: 30 up to Amber 6. Later versions append NUMEXTRA, then NCOPY.
 const MIN_VALUES: usize = 30;
 
 impl Pointers {

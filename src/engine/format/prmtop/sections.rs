@@ -1,7 +1,8 @@
-//! The container: `%FLAG` sections of fixed-column values, cut by the Fortran format each section states.
+//! Container of the format: `%FLAG` sections with values in fixed columns, split by the Fortran format of each
+//! section.
 //!
-//! Columns are cut, never split at blanks: names may contain blanks and touch each other. The line of a value
-//! follows from its index, so that a later complaint can point at it.
+//! Columns are never split at blanks, because names may contain blanks and touch each other. The line of a value
+//! follows from its index, so that a later error can name the line.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,30 +12,30 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::Name;
 
-/// Result of a reading step.
+/// Result of a parsing step.
 pub(super) type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Every section of a file, by name.
+/// All sections of a file, by name.
 pub(super) struct Sections<'a> {
     path: &'a Path,
     by_name: HashMap<&'a str, Section<'a>>,
 }
 
-/// The values under one `%FLAG`.
+/// Values under one `%FLAG`.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     path: &'a Path,
     name: &'a str,
-    /// 1-based line of the `%FLAG`
+    /// 1-based line number of the `%FLAG`
     flag_line: usize,
-    /// 1-based line of the first value
+    /// 1-based line number of the first value
     first_line: usize,
     format: &'a str,
     body: &'a [u8],
 }
 
 impl<'a> Sections<'a> {
-    /// Cut the file at its `%` lines.
+    /// Splits the file at its `%` lines.
     pub(super) fn split(path: &'a Path, bytes: &'a [u8]) -> Parsed<Self> {
         let directives = directives(bytes);
         let mut by_name = HashMap::new();
@@ -77,17 +78,17 @@ impl<'a> Sections<'a> {
         Ok(Self { path, by_name })
     }
 
-    /// All sections, in no order.
+    /// Returns all sections, in arbitrary order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Section<'a>> {
         self.by_name.values()
     }
 
-    /// A section that may be absent.
+    /// Returns an optional section.
     pub(super) fn get(&self, name: &str) -> Option<&Section<'a>> {
         self.by_name.get(name)
     }
 
-    /// A section that must be there.
+    /// Returns a required section, or an error if it is missing.
     pub(super) fn require(&self, name: &str) -> Parsed<&Section<'a>> {
         self.get(name).ok_or_else(|| {
             Problem::new(format!("section {name} is missing"))
@@ -97,17 +98,17 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// What to do about a file that is not whole.
+/// Advice about an incomplete file.
 pub(super) const TRUNCATED: &str = "the file seems cut off: copy it again";
 
-/// What to do about a file that was changed.
+/// Advice about a modified file.
 const DAMAGED: &str = "the file is damaged: copy it again";
 
-/// No parameter in use is as large (Lennard-Jones coefficients reach 1e10 kcal/mol Å¹²), and the square of this times
-/// any unit is a number still.
+/// Maximum size of a parameter. Lennard-Jones coefficients reach 1e10 kcal/mol Å¹². The square of the maximum times
+/// any unit is still finite.
 const LARGEST: f64 = 1e30;
 
-/// 1-based line number, first byte and end of every line that starts with `%`.
+/// Returns 1-based line number, first byte and end of every line that starts with `%`.
 fn directives(bytes: &[u8]) -> Vec<(usize, usize, usize)> {
     let mut found = vec![];
     let (mut start, mut line) = (0, 0);
@@ -122,27 +123,27 @@ fn directives(bytes: &[u8]) -> Vec<(usize, usize, usize)> {
 }
 
 impl<'a> Section<'a> {
-    /// Whether it stands behind another in the file.
+    /// Whether the section comes after `other` in the file.
     pub(super) fn is_behind(&self, other: &Self) -> bool {
         self.flag_line > other.flag_line
     }
 
-    /// The name after `%FLAG`.
+    /// Returns the name after `%FLAG`.
     pub(super) fn name(&self) -> &'a str {
         self.name
     }
 
-    /// The 1-based line of the `%FLAG`.
+    /// Returns the 1-based line number of the `%FLAG`.
     pub(super) fn line(&self) -> usize {
         self.flag_line
     }
 
-    /// A problem with the section as a whole.
+    /// Returns an error about the section as a whole.
     pub(super) fn problem(&self, message: impl std::fmt::Display) -> Problem {
         self.at_line(self.flag_line, message)
     }
 
-    /// A problem with the value of this index.
+    /// Returns an error about value `index`.
     pub(super) fn problem_at(&self, index: usize, message: impl std::fmt::Display) -> Problem {
         let per_line = Columns::parse(self.format).map_or(1, |columns| columns.per_line);
         self.at_line(self.first_line + index / per_line, message)
@@ -152,35 +153,35 @@ impl<'a> Section<'a> {
         Problem::new(format!("{}: {message}", self.name)).in_file(self.path).at_line(line)
     }
 
-    /// The first line as text.
+    /// Returns the first line as text.
     pub(super) fn text(&self) -> String {
         let line = self.body.split(|&b| b == b'\n').next().unwrap_or_default();
         String::from_utf8_lossy(line).trim().to_owned()
     }
 
-    /// Exactly `count` real numbers, each at most [`LARGEST`] in size.
+    /// Parses exactly `count` real numbers, each at most [`LARGEST`] in size.
     pub(super) fn reals(&self, count: usize) -> Parsed<Vec<f64>> {
         let parse = |field| number::real(field).filter(|value| value.abs() <= LARGEST);
         self.values(Kind::Real, count, "a number below 1e30", parse)
     }
 
-    /// The same with half a unit of the last digit of each.
+    /// Parses exactly `count` real numbers, each with half a unit of its last printed digit.
     pub(super) fn rounded_reals(&self, count: usize) -> Parsed<Vec<[f64; 2]>> {
         let convert = |field| number::real(field).zip(number::rounding(field)).map(<[f64; 2]>::from);
         self.values(Kind::Real, count, "a number", convert)
     }
 
-    /// Exactly `count` whole numbers.
+    /// Parses exactly `count` whole numbers.
     pub(super) fn integers(&self, count: usize) -> Parsed<Vec<i32>> {
         self.values(Kind::Integer, count, "a whole number", number::integer)
     }
 
-    /// Exactly `count` names.
+    /// Parses exactly `count` names.
     pub(super) fn names(&self, count: usize) -> Parsed<Vec<Name>> {
         self.values(Kind::Text, count, "text", |field| std::str::from_utf8(field).ok().map(Name::new))
     }
 
-    /// How many columns of whole numbers are filled, where nothing else says how many there are.
+    /// Returns the number of filled columns of whole numbers, for sections whose length is not stated elsewhere.
     pub(super) fn filled(&self) -> Parsed<usize> {
         let width = self.columns(Kind::Integer)?.width;
         Ok(self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).sum())
@@ -188,7 +189,7 @@ impl<'a> Section<'a> {
 
     fn columns(&self, kind: Kind) -> Parsed<Columns> {
         let columns = Columns::parse(self.format).filter(|columns| match kind {
-            // whole numbers and names are never printed as something else; reals may be given as integers
+            // reals may be given as integers; whole numbers and names are never printed in another format
             Kind::Real => columns.kind != Kind::Text,
             _ => columns.kind == kind,
         });
@@ -203,15 +204,15 @@ impl<'a> Section<'a> {
         self.body.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Refuse another length than `count` values where nothing reads them. Their columns are counted, or only their
-    /// lines where `lines_only`: blanks may be names, and labels may outgrow their columns.
+    /// Returns an error if an unread section does not hold `count` values. Counts the columns, or only the lines if
+    /// `lines_only`, because blanks may be names, and labels may be longer than their columns.
     pub(super) fn check_length(&self, count: usize, lines_only: bool) -> Parsed<()> {
         let columns = Columns::parse(self.format);
         let Columns { width, per_line, .. } = columns.ok_or_else(|| self.problem("%FORMAT is damaged"))?;
         let filled: Vec<usize> = self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).collect();
         let lines = count.div_ceil(per_line);
         let is_whole = match lines_only {
-            // a newline ends the last line, too: what follows it is one line more
+            // a newline also ends the last line, so the split yields one more line
             true => filled.len() > lines,
             false => (0..lines).all(|line| filled.get(line) == Some(&per_line.min(count - line * per_line))),
         };
@@ -221,7 +222,7 @@ impl<'a> Section<'a> {
         Err(self.problem(format!("expected {count} values on {lines} lines")).help(TRUNCATED))
     }
 
-    /// Cut the columns and convert each; the section must hold exactly `count` values.
+    /// Splits the columns and converts each value. The section must hold exactly `count` values.
     fn values<T>(
         &self,
         kind: Kind,
@@ -233,12 +234,12 @@ impl<'a> Section<'a> {
         let short = |found: usize, line: usize| {
             self.at_line(line, format!("expected {count} values, found {found}")).help(TRUNCATED)
         };
-        // each value takes at least one byte: no more is reserved than the file could fill
+        // each value takes at least one byte, so no more memory is reserved than the file could fill
         if count > self.body.len() {
             return Err(short(0, self.flag_line));
         }
         let mut values = Vec::with_capacity(count);
-        // the line that no newline ends, if there is one
+        // index of a last line without a newline, if there is one
         let last = (!self.body.ends_with(b"\n")).then(|| self.lines().count() - 1);
         for (offset, line) in self.lines().enumerate() {
             let number = self.first_line + offset;
@@ -250,7 +251,8 @@ impl<'a> Section<'a> {
                     return Err(short(values.len(), number));
                 };
                 let value = convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?;
-                // numbers end with their column, names may end with the line: what does not was cut, or has moved
+                // numbers end in the last character of their column, and names may end with the line; otherwise the
+                // value was cut or shifted
                 let is_cut = match kind {
                     Kind::Text => field.len() < width && Some(offset) == last,
                     _ => field.len() < width || field.ends_with(b" "),
@@ -264,7 +266,7 @@ impl<'a> Section<'a> {
             if line.get(here * width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
                 return Err(self.at_line(number, format!("expected {count} values, found more")));
             }
-            // blanks behind the last name fill columns or were all stripped: else names have moved
+            // blanks after the last name fill its column or were all stripped; otherwise names have been shifted
             if kind == Kind::Text && line.ends_with(b" ") && !line.len().is_multiple_of(width) {
                 let message = format!("the line of {} characters is not one of columns of {width}", line.len());
                 return Err(self.at_line(number, message).help(DAMAGED));

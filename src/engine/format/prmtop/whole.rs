@@ -1,8 +1,8 @@
-//! Is the file whole? Lengths of the sections that nothing reads, and sections that others announce.
+//! Checks that a file is complete: lengths of the unread sections, and sections that other sections require.
 //!
-//! A cut inside a section shows by its length, one between sections only by what is missing. LEaP, ParmEd, cpptraj and
-//! Interchange write the radii of implicit solvent, IPOL or both behind all that carries energy; LEaP and cpptraj write
-//! CMAP behind even these, so that there the force field has to tell.
+//! A cut inside a section shows in its length. A cut between sections shows only in missing sections. LEaP, ParmEd,
+//! cpptraj and Interchange write the radii of implicit solvent, IPOL or both after all sections with energies. LEaP
+//! and cpptraj write CMAP even after these, so there the force field tells whether CMAP is missing.
 
 use std::collections::HashSet;
 
@@ -12,28 +12,28 @@ use super::sections::{Parsed, Section, Sections, TRUNCATED};
 use crate::error::Problem;
 use crate::system::{BoxKind, Topology};
 
-/// Values of a section that is not read.
+/// Expected length of an unread section.
 enum Length {
-    /// a text of its own
+    /// a single text
     Text,
-    /// of each atom
+    /// a value per atom
     Atoms,
-    /// of each atom, a label
+    /// a label per atom
     AtomLabels,
-    /// of each residue, a label
+    /// a label per residue
     ResidueLabels,
-    /// of each atom type of the parameter file (NATYP)
+    /// a value per atom type of the parameter file (NATYP)
     ParameterTypes,
-    /// of each 10-12 term
+    /// a value per 10-12 term
     HydrogenBonds,
-    /// of each molecule, as `SOLVENT_POINTERS` says
+    /// a value per molecule, whose number is in `SOLVENT_POINTERS`
     Molecules,
-    /// so many
+    /// fixed number of values
     Fixed(usize),
 }
 
-/// Sections without influence on the energies computed here: names, trees, radii of implicit solvent, and solvent
-/// pointers, which repeat what the bonds say.
+/// Sections that do not influence the energies computed here: names, trees, radii of implicit solvent, and solvent
+/// pointers, which follow from the bonds.
 const UNREAD: &[(&str, Length)] = &[
     ("TITLE", Length::Text),
     ("CTITLE", Length::Text),
@@ -61,7 +61,7 @@ const UNREAD: &[(&str, Length)] = &[
 
 const FORCE_FIELD: &str = "FORCE_FIELD_TYPE";
 
-/// Sections of CHAMBER files alone; those marked stand in all of them.
+/// Sections of CHAMBER files only, and whether all CHAMBER files have them.
 const CHAMBER: &[(&str, bool)] = &[
     (FORCE_FIELD, true),
     ("CHARMM_UREY_BRADLEY_COUNT", true),
@@ -72,19 +72,19 @@ const CHAMBER: &[(&str, bool)] = &[
     ("LENNARD_JONES_14_BCOEF", true),
 ];
 
-/// The names of [`UNREAD`].
+/// Returns the names of [`UNREAD`].
 pub(super) fn unread() -> impl Iterator<Item = &'static str> {
     UNREAD.iter().map(|(name, _)| *name)
 }
 
-/// Refuse a file that lacks a part of what is not read, or a section that must be there because of another.
+/// Returns an error if an unread section is incomplete, or if a section is missing that another section requires.
 pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool) -> Parsed<()> {
     for (section, length) in UNREAD.iter().filter_map(|(name, length)| Some((sections.get(name)?, length))) {
         check_length(section, length, sections, pointers)?;
     }
     for &(name, always) in CHAMBER {
         match sections.get(name) {
-            // cpptraj names the force field of AMBER files too
+            // cpptraj also names the force field of AMBER files
             Some(section) if !chamber && (name != FORCE_FIELD || section.text().contains("CHARMM")) => {
                 let message = "a section of CHARMM force fields, but the file has no CTITLE, with which those begin";
                 return Err(section.problem(message).help("the file is damaged: write it again"));
@@ -97,7 +97,8 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
         sections.require("BOX_DIMENSIONS")?;
     }
     let Some(numbers) = sections.get("ATOMIC_NUMBER") else { return Ok(()) };
-    // programs that know of atomic numbers know of at least one of these; behind all else they were added to an older file
+    // Programs that write atomic numbers also write SCREEN or IPOL. Atomic numbers after all other sections were
+    // added to an older file, which may have neither.
     let added = sections.iter().all(|section| !section.is_behind(numbers));
     if !added && sections.get("SCREEN").is_none() {
         sections.require("IPOL")?;
@@ -124,19 +125,20 @@ fn check_length(section: &Section<'_>, length: &Length, sections: &Sections<'_>,
     section.check_length(count, lines_only)
 }
 
-/// Residues for which ff19SB and CHARMM36 have a map; each occurs only under names of this form.
+/// Residues with a map in ff19SB and CHARMM36, under all names that they have in files of this format.
 const MAPPED: &[&str] = &[
     "ALA", "ARG", "ASH", "ASN", "ASP", "CYM", "CYS", "CYX", "GLH", "GLN", "GLU", "GLY", "HID", "HIE", "HIP", "HIS",
     "HSD", "HSE", "HSP", "ILE", "LEU", "LYN", "LYS", "MET", "PHE", "PRO", "SER", "THR", "TRP", "TYR", "VAL",
 ];
 
-/// Types of α carbons in ff19SB (Tian et al. 2020, doi:10.1021/acs.jctc.9b00591), and in no other force field of AMBER.
+/// Types of α carbons that occur in ff19SB (Tian et al. 2020, doi:10.1021/acs.jctc.9b00591), but in no other AMBER
+/// force field.
 const FF19SB: &[&str] = &["XC"];
 /// Types of α carbons in CHARMM36 (Best et al. 2012, doi:10.1021/ct300400x).
 const CHARMM36: &[&str] = &["CT1", "CT2", "CP1"];
 
-/// Refuse a protein without CMAP where the force field always has it, that is on residues with a peptide bond to both
-/// sides.
+/// Returns an error about a protein without CMAP terms if its force field requires them, which it does for residues
+/// with a peptide bond on both sides.
 pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed<()> {
     if !topology.bonded.cmaps.is_empty() || sections.iter().any(|section| cmap::is_cmap(section.name())) {
         return Ok(());
@@ -159,7 +161,7 @@ pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed
     Err(Problem { help: Some(TRUNCATED.to_owned()), ..section.problem(message) })
 }
 
-/// Residues whose atom `N` is bonded to a `C`, and whose atom `C` to an `N`, of other residues.
+/// Returns the residues whose atom `N` is bonded to a `C`, and whose atom `C` is bonded to an `N`, of other residues.
 fn linked(topology: &Topology) -> HashSet<u32> {
     let (mut by_n, mut by_c) = (HashSet::new(), HashSet::new());
     for &[i, j] in &topology.connectivity {

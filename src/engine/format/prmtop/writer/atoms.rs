@@ -1,11 +1,11 @@
-//! What stands once for each atom or residue, and the exclusions.
+//! Sections with values per atom or residue, and the exclusions.
 
 use super::nonbonded::Types;
 use super::sections::Text;
 use crate::system::Topology;
 use crate::units::AMBER_CHARGE;
 
-/// Names, charges, numbers, masses, types, residues.
+/// Writes names, charges, atomic numbers, masses, types and residues.
 pub(super) fn write(topology: &Topology, (types, chamber): (&Types, bool), text: &mut Text) {
     let atoms = &topology.atoms;
     text.labels("ATOM_NAME", atoms.iter().map(|atom| atom.name.as_str()));
@@ -23,7 +23,7 @@ pub(super) fn write(topology: &Topology, (types, chamber): (&Types, bool), text:
     text.integers("RESIDUE_POINTER", topology.residues.iter().map(|residue| residue.first as usize + 1));
 }
 
-/// The list of exclusions: a lone 0 for an atom without any.
+/// Returns the list of exclusions, with a single 0 for an atom without any.
 pub(super) fn excluded(topology: &Topology) -> impl Iterator<Item = usize> + '_ {
     (0..topology.atoms.len()).flat_map(|i| {
         let partners = topology.exclusions.of(i);
@@ -36,7 +36,7 @@ pub(super) fn write_exclusions(topology: &Topology, text: &mut Text) {
     text.integers("EXCLUDED_ATOMS_LIST", excluded(topology));
 }
 
-/// Names of types, and sections of older programs that sander asks for.
+/// Writes the type names, and sections of older programs that sander requires.
 pub(super) fn write_labels(topology: &Topology, text: &mut Text) {
     let atoms = &topology.atoms;
     text.labels("AMBER_ATOM_TYPE", atoms.iter().map(|atom| atom.type_name.as_str()));

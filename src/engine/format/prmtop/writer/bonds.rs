@@ -1,4 +1,4 @@
-//! Bonds and angles; the bonds that stand for rigid waters, and those that place extra points.
+//! Bonds and angles, including the bonds that represent rigid waters and the bonds that place extra points.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Bond, BondedTerms, Construction, Topology, VirtualSite};
 use crate::units::{ANGSTROM, KCAL};
 
-/// `½ k` against the file's `k`.
+/// Factor from the force constant k of the engine, ½ k (x − x₀)², to that of the file, k (x − x₀)².
 pub(super) const HALF: f64 = 0.5;
-/// Force constant of water's bonds in LEaP's parameters of water models, kcal/mol/Å².
+/// Force constant of water bonds in LEaP's parameters of water models, kcal/mol/Å².
 const WATER: f64 = 553.0;
-/// Relative difference of lengths, and of sites that are the same: files have eight digits.
+/// Maximum relative difference of lengths, or of site weights, that count as equal. Files have eight decimals.
 const SAME: f64 = 1e-6;
 
 /// Bonds and angles of a file.
@@ -49,7 +49,7 @@ impl Bonds {
     }
 }
 
-/// Force constant (kcal/mol/Å², without the ½) and length (Å).
+/// Returns force constant (kcal/mol/Å², without the ½) and length (Å).
 pub(super) fn parameters(bond: &Bond) -> [f64; 2] {
     [HALF * bond.force_constant * ANGSTROM * ANGSTROM / KCAL, bond.length / ANGSTROM]
 }
@@ -58,7 +58,7 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
     [i.min(j), i.max(j)]
 }
 
-/// Bonds and angles of other functions than the harmonic one.
+/// Returns an error if there are bonds or angles with a function that is not harmonic.
 fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
     let bonds = bonded.g96_bonds.iter().map(|bond| ("bond", bond.atoms[0], bond.atoms[1]));
     let mut others = bonds.chain(bonded.g96_angles.iter().map(|angle| ("angle", angle.atoms[0], angle.atoms[2])));
@@ -71,7 +71,8 @@ fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
     }
 }
 
-/// The bonds of the topology, those of rigid waters, and those from extra points to their oxygens.
+/// Returns the bonds of the topology, bonds for the constraints of rigid waters, and bonds from extra points to their
+/// oxygens.
 fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     let mut bonds = topology.bonded.bonds.clone();
     for term in &topology.bonded.distances {
@@ -121,7 +122,8 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     }
 }
 
-/// How far a site of a water is from its oxygen (nm): along the bisector of the hydrogens, or in the directions of lone pairs.
+/// Returns the distance (nm) of a water's site from its oxygen. The site lies on the bisector of the hydrogens, or in
+/// the direction of a lone pair.
 fn reach(construction: &Construction, lengths: &HashMap<[u32; 2], f64>) -> Option<f64> {
     let [o, h1, h2] = *construction.atoms().first_chunk()?;
     let length = |i: u32, j: u32| lengths.get(&ordered([i, j])).copied();
@@ -140,7 +142,7 @@ fn no_extra_point(site: u32) -> Problem {
     refused(message, "an AMBER topology does not say where extra points are")
 }
 
-/// Refuses sites that readers of the file would place elsewhere.
+/// Returns an error if readers of the file would place a virtual site elsewhere.
 fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
     if topology.virtual_sites.is_empty() {
         return Ok(());
@@ -159,7 +161,8 @@ fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
     Ok(())
 }
 
-/// Whether two frames of a water are the same. The two lone pairs are alike: which is above the plane does not matter.
+/// Whether two constructions of a water's site are the same. The two lone pairs are equivalent, so it does not matter
+/// which is above the plane.
 fn is_same(own: &Construction, other: &Construction) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() <= SAME * b.abs();
     let oxygen = own.atoms().first() == other.atoms().first();

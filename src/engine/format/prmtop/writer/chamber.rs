@@ -5,7 +5,7 @@ use super::sections::{Rows, Text};
 use crate::system::Topology;
 use crate::units::KCAL;
 
-/// 1-3 distances.
+/// Urey–Bradley terms: harmonic 1-3 distances.
 pub(super) struct UreyBradleys(Rows<2, 2>);
 
 impl UreyBradleys {
@@ -27,7 +27,7 @@ impl UreyBradleys {
     }
 }
 
-/// Harmonic impropers; their angles are radians, whatever old comments of the format say.
+/// Writes the harmonic impropers. Their angles are in radians, although old comments in the format say degrees.
 pub(super) fn write_impropers(topology: &Topology, text: &mut Text) {
     let mut rows = Rows::new();
     for term in &topology.bonded.harmonic_impropers {

@@ -1,7 +1,7 @@
-//! Torsions, impropers, and the 1-4 pairs that the ends of torsions are.
+//! Torsions, impropers, and the 1-4 pairs that are the ends of torsions.
 //!
-//! A negative third pointer says that a row makes no 1-4 pair, a negative fourth one that it is an improper. Atom 0 has no
-//! negative pointer; torsions are turned round for it, which leaves them as they are.
+//! A negative third pointer means that a row makes no 1-4 pair. A negative fourth pointer marks an improper. Atom 0
+//! cannot have a negative pointer. A torsion with atom 0 in such a place is reversed, which does not change it.
 
 use std::f64::consts::PI;
 
@@ -12,7 +12,8 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Neighbours, Pair14, RyckaertBellemans, Topology, Torsion};
 use crate::units::KCAL;
 
-/// The rows of both sections: force constant, periodicity, phase, divisors of charges and Lennard-Jones parameters.
+/// Rows of both sections. Parameters are force constant, periodicity, phase, and divisors of charges and of
+/// Lennard-Jones parameters.
 pub(super) struct Dihedrals {
     pub(super) rows: Rows<4, 5>,
 }
@@ -43,7 +44,7 @@ impl Dihedrals {
         Ok(())
     }
 
-    /// A row; `negative` are the signs of the third and fourth pointer.
+    /// Adds a row. `negative` tells whether the third and the fourth pointer are negative.
     fn add(&mut self, topology: &Topology, torsion: &Torsion, negative: [bool; 2], scales: [f64; 2]) {
         let mut atoms = torsion.atoms;
         if (negative[0] && atoms[2] == 0) || (negative[1] && atoms[3] == 0) {
@@ -71,10 +72,10 @@ impl Dihedrals {
     }
 }
 
-/// The cosines that a Ryckaert–Bellemans torsion is the sum of.
+/// Returns the cosine torsions whose sum is a Ryckaert–Bellemans torsion.
 ///
-/// With x = cos ψ, the powers xᵐ are sums of cos nψ, and cos nψ = (−1)ⁿ cos nφ. A constant C is ½ C (1 + cos φ) +
-/// ½ C (1 − cos φ).
+/// With x = cos ψ, the powers xᵐ are sums of cos nψ, and cos nψ = (−1)ⁿ cos nφ. A constant C is ½ C (1 + cos φ) + ½ C
+/// (1 − cos φ).
 fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     let [c0, c1, c2, c3, c4, c5] = term.coefficients;
     // coefficients of cos nψ
@@ -98,9 +99,9 @@ fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     waves.chain(constants).filter(|torsion| torsion.force_constant != 0.0)
 }
 
-/// The 1-4 pairs that no torsion has taken yet.
+/// 1-4 pairs, and whether a torsion has taken them.
 struct Pairs {
-    /// sorted by their atoms
+    /// pairs sorted by their atoms
     sorted: Vec<([u32; 2], Pair14)>,
     taken: Vec<bool>,
 }
@@ -117,7 +118,7 @@ impl Pairs {
         Pairs { taken: vec![false; sorted.len()], sorted }
     }
 
-    /// A pair of these atoms, once.
+    /// Takes a pair of these atoms that has not been taken yet.
     fn take(&mut self, ends: [u32; 2]) -> Option<Pair14> {
         let ends = ordered(ends);
         let first = self.sorted.partition_point(|(atoms, _)| *atoms < ends);
@@ -127,7 +128,7 @@ impl Pairs {
         Some(self.sorted[found].1)
     }
 
-    /// Torsions without energy for the pairs that are left.
+    /// Returns torsions with zero force constant for the pairs that are left.
     fn ends_of_paths(&self, topology: &Topology) -> Parsed<Vec<Torsion>> {
         let open: Vec<[u32; 2]> =
             self.sorted.iter().zip(&self.taken).filter(|(_, taken)| !**taken).map(|((atoms, _), _)| *atoms).collect();
@@ -167,7 +168,7 @@ mod tests {
             let chain: [Vec3; 3] = [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(phi.cos(), phi.sin(), 0.0)];
             let (_, expected) = RyckaertBellemans::evaluate(chain, term.parameters());
             let sum: f64 = cosines(&term).map(|torsion| Torsion::evaluate(chain, torsion.parameters()).1).sum();
-            // sums of numbers below 100, each right to 1e-16
+            // the terms are below 100 and accurate to a relative 1e-16
             assert!((sum - expected).abs() < 1e-12, "{phi}: {sum} against {expected}");
         }
     }

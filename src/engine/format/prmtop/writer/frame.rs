@@ -1,4 +1,4 @@
-//! The cell, and the molecules that sander puts into it.
+//! Sections for the cell, and for the molecules that sander puts into it.
 
 use super::sections::Text;
 use crate::cell::PeriodicCell;
@@ -6,10 +6,10 @@ use crate::format::parts::{chemical_links, starts};
 use crate::system::Topology;
 use crate::units::ANGSTROM;
 
-/// Angles of a box are right to this, in degrees: files print seven decimals.
+/// Tolerance for angles of a box in degrees. Files print seven decimals.
 const SAME_ANGLE: f64 = 1e-5;
 
-/// IFBOX: 1 rectangular, 2 truncated octahedron, 3 any other.
+/// Returns IFBOX: 1 for a rectangular box, 2 for a truncated octahedron, 3 for any other.
 pub(super) fn shape(cell: &PeriodicCell) -> usize {
     let (_, angles) = cell.lengths_angles();
     let octahedron = (-1.0_f64 / 3.0).acos().to_degrees();
@@ -23,7 +23,7 @@ pub(super) fn shape(cell: &PeriodicCell) -> usize {
     }
 }
 
-/// `SOLVENT_POINTERS`, `ATOMS_PER_MOLECULE`, `BOX_DIMENSIONS`; waters are the solvent.
+/// Writes `SOLVENT_POINTERS`, `ATOMS_PER_MOLECULE` and `BOX_DIMENSIONS`. Waters are the solvent.
 pub(super) fn write(topology: &Topology, cell: &PeriodicCell, text: &mut Text) {
     let starts = starts(topology.atoms.len(), |see| chemical_links(topology, see));
     let molecules = starts.len() - 1;

@@ -1,14 +1,18 @@
-//! Writes AMBER topologies: the sections that sander, ParmEd, OpenMM and MDAnalysis read.
+//! Writer of AMBER topologies, with the sections that sander, ParmEd, OpenMM and MDAnalysis read.
 //!
-//! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by 5·10⁻⁹ of themselves; CHAMBER files have
-//! seventeen digits of charges. Names are cut to four characters, residues are counted from 1. A CHAMBER file is written for
-//! CHARMM force fields, and where Urey–Bradley terms or harmonic impropers need one; its 1-4 pairs have a table by types, those
-//! of other files are fractions of the charges and parameters of their atoms.
+//! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by a relative 5·10⁻⁹. CHAMBER files
+//! have charges with seventeen digits. Names are cut to four characters, and residues are counted from 1. A CHAMBER
+//! file is written for CHARMM force fields, and if Urey–Bradley terms or harmonic impropers require it. 1-4 pairs
+//! have a table by types in CHAMBER files. In other files they are fractions of the charges and parameters of their
+//! atoms.
 //!
-//! Expressed in other words, exactly: Ryckaert–Bellemans torsions as the cosines that they are a sum of, a 1-4 pair as
-//! the ends of a torsion (of zero force constant where there is none), a rigid water as bonds with LEaP's force constant.
-//! Refused, with the term: GROMOS-96 bonds and angles, harmonic distances of atoms without a bond, other constraints, chemical bonds without energy, other 1-4 pairs or those not three bonds apart,
-//! virtual sites other than the extra points of waters, maps that are not on a chain of five atoms.
+//! Some terms are expressed exactly by other terms: Ryckaert–Bellemans torsions by cosine torsions that add up to
+//! them, a 1-4 pair by the ends of a torsion (with zero force constant if there is none), a rigid water by bonds with
+//! LEaP's force constant.
+//!
+//! These terms are refused, and the error names the term: GROMOS-96 bonds and angles, harmonic distances of atoms
+//! without a bond, other constraints, chemical bonds without energy, other 1-4 pairs or 1-4 pairs that are not three
+//! bonds apart, virtual sites other than the extra points of waters, maps that are not on a chain of five atoms.
 
 mod atoms;
 mod bonds;
@@ -29,10 +33,10 @@ use dihedrals::Dihedrals;
 use nonbonded::Types;
 use sections::Text;
 
-/// The text of a topology, periodic where a cell is given.
+/// Returns the text of a topology, which is periodic if a cell is given.
 pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
     let topology = &description.topology;
-    // every list is written below; a new one must be, or be refused
+    // every list is written or refused below; a new list must be added here
     let BondedTerms {
         bonds: _,
         distances: _,
@@ -86,7 +90,7 @@ pub(in crate::format) fn write(description: &Description, cell: Option<&Periodic
     Ok(text.finish())
 }
 
-/// The counts of everything.
+/// Returns the values of the `POINTERS` section.
 fn pointers(
     topology: &Topology,
     (types, bonds, dihedrals): (&Types, &Bonds, &Dihedrals),
@@ -107,7 +111,7 @@ fn pointers(
     counts.chain(again).chain(rest).collect()
 }
 
-/// Correction maps: energies in kcal/mol, φ slow.
+/// Writes the correction maps: energies in kcal/mol; ψ varies fastest.
 fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()> {
     let BondedTerms { cmaps, cmap_grids, .. } = &topology.bonded;
     if cmaps.is_empty() {
@@ -133,7 +137,7 @@ fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()>
     Ok(())
 }
 
-/// A problem of a term that the format cannot express.
+/// Returns the error for a term that the format cannot express.
 fn refused(message: impl Into<String>, why: &str) -> Problem {
     Problem::new(message).help(format!("{why}; write another format"))
 }

@@ -1,4 +1,4 @@
-//! Lennard-Jones types and tables, and what 1-4 pairs are of them.
+//! Lennard-Jones types and tables, and the scaling of 1-4 pairs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,20 +8,20 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Description, LennardJones, Name, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Relative difference of what is the same when written: files have eight digits.
+/// Maximum relative difference of numbers that count as equal. Files have eight decimals.
 const SAME: f64 = 1e-7;
-/// Divisors of 1-4 terms that stand where there is nothing to divide.
+/// Divisors of 1-4 terms for torsions without a 1-4 pair, or with zero charges or parameters.
 const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
 const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
-/// The types of a file, and their tables.
+/// Lennard-Jones types of a file, and their tables.
 pub(super) struct Types {
     of_atom: Vec<u32>,
-    /// of pairs of types (a, b) with b ≤ a: c6 and c12 at a (a + 1)/2 + b
+    /// parameters of pairs of types (a, b) with b ≤ a: c6 and c12 at index a (a + 1)/2 + b
     pairs: Vec<LennardJones>,
-    /// c4 of the same; empty without 12-6-4 ions
+    /// c4 of the same pairs; empty without 12-6-4 ions
     c4: Vec<f64>,
-    /// of 1-4 pairs, in CHAMBER files
+    /// parameters of 1-4 pairs in CHAMBER files; `None` in other files
     pairs14: Option<Vec<LennardJones>>,
     count: usize,
 }
@@ -35,7 +35,7 @@ impl Types {
             LennardJones { c6, c12 }
         };
         let chamber = topology.charmm || !bonded.urey_bradleys.is_empty() || !bonded.harmonic_impropers.is_empty();
-        // types that differ in 1-4 pairs only have names of their own
+        // types may differ only in 1-4 pairs; such types have different names
         let key = |atom: &crate::system::Atom| (atom.lj_type, if chamber { atom.type_name } else { Name::default() });
         let mut numbers: BTreeMap<(u32, Name), u32> = topology.atoms.iter().map(|atom| (key(atom), 0)).collect();
         numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
@@ -55,7 +55,8 @@ impl Types {
         Ok(types)
     }
 
-    /// What all 1-4 pairs of two types have; where there are none, what other pairs have.
+    /// Returns the parameters of 1-4 pairs by types. Types without a 1-4 pair get the parameters of other pairs. It
+    /// is an error if 1-4 pairs of the same types differ.
     fn table_of_pairs14(&self, topology: &Topology) -> Parsed<Vec<LennardJones>> {
         let mut table = self.pairs.clone();
         let mut set = HashMap::new();
@@ -89,23 +90,23 @@ impl Types {
         self.count
     }
 
-    /// From 1, of each atom.
+    /// Returns the 1-based type of each atom.
     pub(super) fn of_atoms(&self) -> impl Iterator<Item = usize> + '_ {
         self.of_atom.iter().map(|&kind| kind as usize + 1)
     }
 
-    /// Places in the tables, from 1, of all ordered pairs of types.
+    /// Returns the 1-based table index of each ordered pair of types.
     pub(super) fn index(&self) -> impl Iterator<Item = usize> + '_ {
         let pairs = (0..self.count).flat_map(|a| (0..self.count).map(move |b| (a.max(b), a.min(b))));
         pairs.map(|(high, low)| high * (high + 1) / 2 + low + 1)
     }
 
-    /// Divisors of charges and Lennard-Jones parameters where there is no 1-4 pair.
+    /// Returns the divisors of charges and Lennard-Jones parameters for torsions without a 1-4 pair.
     pub(super) fn usual_scales(&self) -> [f64; 2] {
         if self.is_chamber() { CHARMM_SCALES } else { AMBER_SCALES }
     }
 
-    /// Divisors that make a 1-4 pair of its atoms' charges and types.
+    /// Returns the divisors that give a 1-4 pair from the charges and types of its atoms.
     pub(super) fn scales(&self, topology: &Topology, pair: &Pair14) -> Parsed<[f64; 2]> {
         let usual = self.usual_scales();
         let [a, b] = pair.atoms.map(|atom| topology.atoms[atom as usize].charge);
@@ -119,7 +120,7 @@ impl Types {
         Ok([charges.unwrap_or(usual[0]), if self.is_chamber() { 1.0 } else { lj.unwrap_or(usual[1]) }])
     }
 
-    /// Sections of the tables, in kcal/mol and Å.
+    /// Writes the sections of the tables, in kcal/mol and Å.
     pub(super) fn write(&self, text: &mut Text) {
         text.reals("SOLTY", std::iter::repeat_n(0.0, self.count));
         let (c6, c12) = (KCAL * ANGSTROM.powi(6), KCAL * ANGSTROM.powi(12));
@@ -139,7 +140,8 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * b.abs()
 }
 
-/// What `whole` is divided by to give `part`: none where both are zero, nothing where no divisor does.
+/// Returns the divisor of `whole` that gives `part`: `Some(None)` if both are zero, and `None` if there is no
+/// positive divisor.
 fn ratio(whole: f64, part: f64) -> Option<Option<f64>> {
     if whole == 0.0 && part == 0.0 {
         return Some(None);
@@ -148,7 +150,8 @@ fn ratio(whole: f64, part: f64) -> Option<Option<f64>> {
     (ratio.is_finite() && ratio > 0.0).then_some(Some(ratio))
 }
 
-/// What both Lennard-Jones parameters are divided by.
+/// Returns the common divisor of both Lennard-Jones parameters: `Some(None)` if all parameters are zero, and `None`
+/// if there is no common divisor.
 fn lj_scale(table: LennardJones, pair: &Pair14) -> Option<Option<f64>> {
     match (ratio(table.c6, pair.c6)?, ratio(table.c12, pair.c12)?) {
         (Some(sixth), Some(twelfth)) => close(sixth, twelfth).then_some(Some(sixth)),

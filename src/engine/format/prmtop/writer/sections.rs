@@ -1,14 +1,14 @@
-//! The container: sections of columns.
+//! Container of the format: sections of columns.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::system::{Atom, Topology};
 
-/// Hydrogen's atomic number.
+/// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
 
-/// The sections of a file.
+/// Text of the sections of a file.
 pub(super) struct Text(String);
 
 impl Text {
@@ -25,7 +25,7 @@ impl Text {
         let _ = write!(self.0, "%FLAG {name:<74}\n%FORMAT({format})\n");
     }
 
-    /// A section of one line of text.
+    /// Writes a section with one line of text.
     pub(super) fn line(&mut self, name: &str, format: &str, line: &str) {
         self.begin(name, format);
         self.0.extend(line.chars().filter(|c| c.is_ascii() && !c.is_control()).take(80));
@@ -36,7 +36,7 @@ impl Text {
         self.integers_as(name, (10, 8), values);
     }
 
-    /// So many to a line, so wide.
+    /// Writes integers, `count` per line and `width` characters wide.
     pub(super) fn integers_as(
         &mut self,
         name: &str,
@@ -46,7 +46,7 @@ impl Text {
         self.signed(name, (count, width), values.into_iter().map(|value| value as i64));
     }
 
-    /// Integers, perhaps with a sign.
+    /// Writes integers that may be negative, `count` per line and `width` characters wide.
     pub(super) fn signed(&mut self, name: &str, (count, width): (usize, usize), values: impl IntoIterator<Item = i64>) {
         self.begin(name, &format!("{count}I{width}"));
         self.columns(count, values, |value, text| {
@@ -54,25 +54,25 @@ impl Text {
         });
     }
 
-    /// Numbers of nine digits.
+    /// Writes numbers with nine digits.
     pub(super) fn reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         self.begin(name, "5E16.8");
         self.columns(5, values, |value, text| push_exponential(value, (16, 8), text));
     }
 
-    /// Numbers of seventeen digits, as CHAMBER writes charges.
+    /// Writes numbers with seventeen digits, as CHAMBER writes charges.
     pub(super) fn long_reals(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         self.begin(name, "3E24.16");
         self.columns(3, values, |value, text| push_exponential(value, (24, 16), text));
     }
 
-    /// Numbers that are text already.
+    /// Writes numbers that are already formatted.
     fn printed<'t>(&mut self, name: &str, values: impl IntoIterator<Item = &'t str>) {
         self.begin(name, "5E16.8");
         self.columns(5, values, |value, text| text.push_str(value));
     }
 
-    /// Names, cut to four characters.
+    /// Writes names, cut to four characters.
     pub(super) fn labels<'t>(&mut self, name: &str, values: impl IntoIterator<Item = &'t str>) {
         self.begin(name, "20a4");
         self.columns(20, values, |value, text| {
@@ -80,7 +80,7 @@ impl Text {
         });
     }
 
-    /// Values in lines of `count`; an empty line where there are none.
+    /// Appends values in lines of `count`; an empty line if there are none.
     fn columns<V>(&mut self, count: usize, values: impl IntoIterator<Item = V>, append: impl Fn(V, &mut String)) {
         let mut filled = 0;
         let mut is_empty = true;
@@ -98,11 +98,11 @@ impl Text {
     }
 }
 
-/// A number as Fortran's `Ew.d` with `1P`: `  1.23456789E+02`.
+/// Appends a number in Fortran's format `Ew.d` with `1P`: `  1.23456789E+02`.
 fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut String) {
-    // three digits of an exponent do not fit; nothing in use is as small
+    // an exponent of three digits does not fit; no number in use is that small
     let value = if value.abs() < 1e-99 { 0.0 } else { value };
-    // a sign, a digit, the point, the decimals, and E+00
+    // length of sign, digit, point, decimals, and E+00
     let length = usize::from(value.is_sign_negative()) + 2 + decimals + 4;
     text.extend(std::iter::repeat_n(' ', width.saturating_sub(length)));
     let _ = write!(text, "{value:.decimals$e}");
@@ -112,15 +112,16 @@ fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut St
     let _ = write!(text, "E{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
 }
 
-/// Terms on `N` atoms with `P` parameters: rows of pointers, those with hydrogen first, and the distinct parameters.
+/// Terms on `N` atoms with `P` parameters: rows of pointers, with terms that contain hydrogen first, and the distinct
+/// sets of parameters.
 pub(super) struct Rows<const N: usize, const P: usize> {
     rows: [Vec<[i64; N]>; 2],
-    /// the types of the rows
+    /// 1-based type of each row
     of_rows: [Vec<usize>; 2],
     types: Vec<[String; P]>,
     /// types by their printed parameters
     by_text: HashMap<[String; P], usize>,
-    /// the same by the bits of the numbers that were printed
+    /// types by the bits of the numbers before they were printed
     by_bits: HashMap<[u64; P], usize>,
 }
 
@@ -130,7 +131,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         Rows { rows: [vec![], vec![]], of_rows: [vec![], vec![]], types: vec![], by_text, by_bits }
     }
 
-    /// Adds a term; atoms whose sign says something are negative.
+    /// Adds a term. `negative` tells which pointers have a minus sign, which carries meaning.
     pub(super) fn push(&mut self, topology: &Topology, atoms: [u32; N], negative: [bool; N], parameters: [f64; P]) {
         let kind = match self.by_bits.get(&parameters.map(f64::to_bits)) {
             Some(&kind) => kind,
@@ -143,7 +144,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         self.of_rows[list].push(kind + 1);
     }
 
-    /// The type of these parameters, a new one if no other prints the same.
+    /// Returns the type with these parameters, and adds one if no other type has the same printed parameters.
     fn add_type(&mut self, parameters: [f64; P]) -> usize {
         let printed = parameters.map(|value| {
             let mut text = String::new();
@@ -159,24 +160,24 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         kind
     }
 
-    /// Terms with and without hydrogen.
+    /// Returns the number of terms with and without hydrogen.
     pub(super) fn counts(&self) -> [usize; 2] {
         [self.rows[0].len(), self.rows[1].len()]
     }
 
-    /// Distinct sets of parameters.
+    /// Returns the number of distinct sets of parameters.
     pub(super) fn kinds(&self) -> usize {
         self.types.len()
     }
 
-    /// A section for each parameter.
+    /// Writes a section for each parameter.
     pub(super) fn write_types(&self, names: [&str; P], text: &mut Text) {
         for (k, name) in names.into_iter().enumerate() {
             text.printed(name, self.types.iter().map(|parameters| parameters[k].as_str()));
         }
     }
 
-    /// The sections of the terms, `name` before the rest.
+    /// Writes both sections of the terms. `name` is the beginning of their names.
     pub(super) fn write(&self, name: &str, text: &mut Text) {
         for (list, rest) in ["INC_HYDROGEN", "WITHOUT_HYDROGEN"].into_iter().enumerate() {
             let rows = self.rows[list].iter().zip(&self.of_rows[list]);
@@ -185,7 +186,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         }
     }
 
-    /// The terms in one section, atoms counted from 1, as in the sections of CHARMM.
+    /// Writes the terms in one section with atoms counted from 1, as in the CHARMM sections.
     pub(super) fn write_counted(&self, name: &str, text: &mut Text) {
         let rows = self.rows.iter().zip(&self.of_rows).flat_map(|(rows, kinds)| rows.iter().zip(kinds));
         let values = rows.flat_map(|(pointers, &kind)| pointers.iter().map(|p| p / 3 + 1).chain([kind as i64]));
