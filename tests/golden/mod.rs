@@ -1,4 +1,4 @@
-//! Systems with reference energies and forces: where they are, how they are read.
+//! Systems with reference energies and forces: their location and their reader.
 #![allow(dead_code, reason = "each test program that includes this module uses its own part of it")]
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use md::vec3::{Vec3, vec3};
 use md::virtual_sites::SitePlan;
 use serde_json::Value;
 
-/// The folder of one system: the project's own, or one that lies beside this checkout.
+/// Folder of one system: in this project, or next to this checkout.
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     ["tests/systems", "../shared/systems", "../../shared/systems"]
@@ -24,27 +24,28 @@ pub(crate) fn folder(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_dir())
 }
 
-/// `name` or one of its compressed forms.
+/// Path of `name` or of one of its compressed forms.
 pub(crate) fn file(folder: &Path, name: &str) -> Option<PathBuf> {
     ["", ".xz", ".gz"].iter().map(|suffix| folder.join(format!("{name}{suffix}"))).find(|path| path.exists())
 }
 
-/// A system as its AMBER files describe it, with settings that only lack the Coulomb method.
+/// System as described by its AMBER files, with all settings except the Coulomb method.
 pub(crate) struct Golden {
-    /// topology, tables, settings of the references: 0.9 nm, plain truncation
+    /// Topology, tables and settings of the references: cutoff 0.9 nm, plain truncation.
     pub(crate) system: System,
-    /// nm
+    /// Positions in nm.
     pub(crate) positions: Vec<Vec3>,
-    /// that of the references: they took the angles of octahedra as printed, 109.4712190°, which our reader completes
+    /// Cell of the references. The references used the printed angles of octahedra, 109.4712190°; our reader adds the
+    /// missing digits.
     pub(crate) cell: Option<PeriodicCell>,
-    /// ref.json
+    /// Contents of `ref.json`.
     pub(crate) reference: Value,
-    /// where it came from
+    /// Folder of the files.
     pub(crate) folder: PathBuf,
 }
 
 impl Golden {
-    /// Reads the system, or says why it cannot be used here.
+    /// Reads the system, or explains why it cannot be used here.
     pub(crate) fn load(name: &str) -> Result<Self, String> {
         let folder = folder(name).ok_or_else(|| format!("{name}: no such folder beside this checkout"))?;
         let path = |extension: &str| {
@@ -101,14 +102,14 @@ impl Golden {
         };
     }
 
-    /// A number of a case; missing terms are those the system does not have.
+    /// Number of a case; zero for a term that the system does not have.
     pub(crate) fn number(&self, case: &str, key: &str) -> f64 {
         let case = &self.reference["cases"][case];
         case["terms"][key].as_f64().or_else(|| case[key].as_f64()).unwrap_or(0.0)
     }
 
-    /// Leaves only Lennard-Jones interactions, switched, as `switches.json` has them; returns energy and dispersion
-    /// correction there.
+    /// Keeps only Lennard-Jones interactions with the switch of `switches.json`; returns the energy and dispersion
+    /// correction in this file.
     pub(crate) fn switch(&mut self, kind: &str) -> [f64; 2] {
         let text = std::fs::read(self.folder.join("switches.json")).expect("a readable file");
         let file: Value = serde_json::from_slice(&text).expect("a file of the build script");
@@ -127,7 +128,7 @@ impl Golden {
         ["lj", "dispersion"].map(|key| file[kind][key].as_f64().expect("a number"))
     }
 
-    /// Leaves only Lennard-Jones interactions, with LJ-PME as `lj-pme.json` has it; returns their energy there.
+    /// Keeps only Lennard-Jones interactions with the LJ-PME of `lj-pme.json`; returns the energy in this file.
     pub(crate) fn lj_pme(&mut self) -> f64 {
         let text = std::fs::read(self.folder.join("lj-pme.json")).expect("a readable file");
         let file: Value = serde_json::from_slice(&text).expect("a file of the build script");
@@ -146,20 +147,20 @@ impl Golden {
         file["lj"].as_f64().expect("a number")
     }
 
-    /// Reference forces in kJ/mol/nm, where they were kept.
+    /// Reference forces in kJ/mol/nm, if they are stored.
     pub(crate) fn forces(&self, case: &str) -> Option<Vec<Vec3>> {
         let bytes = read(&file(&self.folder, &format!("forces_{case}.npy"))?).expect("a readable file");
         Some(parse_npy(&bytes))
     }
 }
 
-/// Moves forces on virtual sites to the atoms that these follow from, as a run does.
+/// Moves forces from virtual sites to the atoms that define the sites, as a run does.
 pub(crate) fn spread(system: &System, positions: &[Vec3], evaluation: &mut Evaluation) {
     let mut sites = SitePlan::new(&system.topology);
     evaluation.virial += sites.spread(&Team::single(), positions, &mut evaluation.forces);
 }
 
-/// `box_vectors_nm`; `None` in vacuum.
+/// Cell from `box_vectors_nm`; `None` in vacuum.
 fn reference_cell(reference: &Value) -> Option<PeriodicCell> {
     let rows = reference["box_vectors_nm"].as_array()?;
     let row = |i: usize| {
@@ -169,7 +170,7 @@ fn reference_cell(reference: &Value) -> Option<PeriodicCell> {
     Some(PeriodicCell::from_rows([row(0), row(1), row(2)]).expect("reduced lattice vectors"))
 }
 
-/// The array of a NumPy file of format 1.0, little-endian f64, three columns.
+/// Array of a NumPy file: format 1.0, little-endian f64, three columns.
 pub(crate) fn parse_npy(bytes: &[u8]) -> Vec<Vec3> {
     assert!(bytes.starts_with(b"\x93NUMPY\x01"), "NumPy format 1.0");
     let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));

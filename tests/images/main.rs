@@ -1,5 +1,6 @@
-//! Results do not depend on the periodic images that files store: chains of six beads in small cells, by `md energy`,
-//! `md analyze`, `md convert` and `md run`. Expected values are closed forms, or those of GROMACS where it is named.
+//! Results of `md energy`, `md analyze`, `md convert` and `md run` do not depend on the periodic images that files
+//! store. The systems are chains of six beads in small cells. Expected values are closed forms, or from GROMACS where
+//! this is stated.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -15,7 +16,7 @@ use tempfile::TempDir;
 
 const BEADS: usize = 6;
 
-/// A zigzag about the origin with bonds of 0.153 nm in its plane, and a bend out of it.
+/// Zigzag chain around the origin: bonds of 0.153 nm in one plane, and a bend out of this plane.
 fn chain() -> Vec<Vec3> {
     let half = 56f64.to_radians();
     let (dx, dy) = (0.153 * half.sin(), 0.153 * half.cos());
@@ -28,7 +29,7 @@ fn chain() -> Vec<Vec3> {
     chain.into_iter().map(|r| r - center).collect()
 }
 
-/// Turned by 90° about z.
+/// Returns `r` turned by 90° about z.
 fn turned(r: Vec3) -> Vec3 {
     vec3(-r.y, r.x, r.z)
 }
@@ -64,7 +65,7 @@ fn input(start: &str, cutoff: f64, stage: &str) -> String {
     )
 }
 
-/// A folder with files of these names and contents.
+/// Creates a folder with files of the given names and contents.
 fn folder(files: &[(&str, String)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     files.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).unwrap());
@@ -77,7 +78,7 @@ fn md(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// An energy (kJ/mol) of `md energy` at the start of stage r.
+/// Energy (kJ/mol) that `md energy` prints in `row` at the start of stage r.
 fn energy(folder: &Path, input: &str, row: &str) -> f64 {
     std::fs::write(folder.join("input.toml"), input).unwrap();
     let text = md(folder, &["energy", "input.toml", "--stage", "r"]);
@@ -85,13 +86,14 @@ fn energy(folder: &Path, input: &str, row: &str) -> f64 {
     value.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or_else(|| panic!("{row} in {text}"))
 }
 
-/// The numbers of a row of a summary.
+/// Numbers in one row of a summary.
 fn numbers(text: &str, row: &str) -> Vec<f64> {
     let line = text.lines().find(|line| line.starts_with(row)).unwrap_or_else(|| panic!("{row} in {text}"));
     line.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Files have five decimals in nm: a restraint of 1000 kJ/mol/nm² at its reference has 1e-7 kJ/mol.
+/// Tolerance in kJ/mol. Files have five decimals in nm, so a restraint of 1000 kJ/mol/nm² at its reference has 1e-7
+/// kJ/mol.
 const ROUNDING: f64 = 1e-6;
 
 #[test]
@@ -120,7 +122,7 @@ fn a_reference_may_be_turned_and_moved() {
     }
 }
 
-/// `gmx mdrun` with the same pull coordinate: 1.47054 nm for both starts.
+/// Reference: `gmx mdrun` with the same pull coordinate gives 1.47054 nm for both starts.
 #[test]
 fn a_group_of_two_molecules_has_one_centre() {
     let places = [vec3(3.3, 2.0, 2.0), vec3(3.9, 2.9, 2.0), vec3(2.2, 2.0, 2.0)];
@@ -137,7 +139,8 @@ fn a_group_of_two_molecules_has_one_centre() {
     }
 }
 
-/// `gmx grompp -r` and `gmx mdrun` with refcoord-scaling no, com and all: 507.227, 109.427 and 0 kJ/mol.
+/// Reference: `gmx grompp -r` and `gmx mdrun` with refcoord-scaling no, com and all give 507.227, 109.427 and 0
+/// kJ/mol.
 #[test]
 fn references_of_another_cell_are_scaled_as_in_gromacs() {
     let turned: Vec<Vec3> = chain().into_iter().map(turned).collect();
@@ -161,14 +164,14 @@ fn references_of_another_cell_are_scaled_as_in_gromacs() {
                  reference = \"reference.gro\", reference_scaling = \"{scaling}\" }}"
             );
             let found = energy(folder.path(), &input("start.gro", 1.2, &restraint), "position_restraint");
-            // GROMACS' numbers have three decimals, positions five
+            // GROMACS prints three decimals, positions have five
             assert!((found - expected).abs() < 1e-3, "{scaling}: {found}");
         }
     }
 }
 
-/// Three chains in a row, 1.99 nm apart: the third is 3.98 nm from the first in a cell of 7.9 nm, and the radius of gyration
-/// follows from the positions that were built.
+/// Three chains are in a row, 1.99 nm apart. The third is 3.98 nm from the first in a cell of 7.9 nm, so the radius
+/// of gyration must follow from the positions as built.
 #[test]
 fn a_long_complex_stays_together() {
     let row = [0.0, 1.99, 3.98].map(|x| moved(&chain(), vec3(1.0 + x, 4.0, 4.0))).concat();
@@ -196,7 +199,7 @@ fn a_long_complex_stays_together() {
     assert!(centred.iter().zip(&row).all(|(a, b)| (*a - (*b + offset)).norm() < 2e-3), "{centred:?}");
 }
 
-/// A crystal's cell of 3 nm says nothing about contacts in a cell of 8 nm.
+/// The 3 nm cell of a crystal reference does not decide which atoms are close in a cell of 8 nm.
 #[test]
 fn a_reference_may_come_from_a_crystal() {
     let second: Vec<Vec3> = chain().into_iter().map(turned).collect();
@@ -223,7 +226,7 @@ fn a_reference_may_come_from_a_crystal() {
     let words =
         ["analyze", "rmsd", "run.trr", "--topology", "chains.top", "--select", "all", "--reference", "crystal.pdb"];
     let deviation = numbers(&md(here, &words), "mean")[0];
-    // coordinates in the file of the crystal have a rounding of 5e-5 nm in each component
+    // coordinates in the crystal file are rounded to 5e-5 nm in each component
     assert!(deviation < 1e-4, "{deviation}");
     let words = [
         "convert",
@@ -241,14 +244,14 @@ fn a_reference_may_come_from_a_crystal() {
     assert!(aligned.iter().zip(&whole).all(|(a, b)| (*a - *b).norm() < 2e-3), "{aligned:?}");
 }
 
-/// Dumbbells of an ideal gas: ⟨V⟩ = (N + 1) kT/P = 125.2 nm³ for N = 64 molecules at 300 K and 21.5 bar, whichever type their
-/// constraint has.
+/// An ideal gas of dumbbells has ⟨V⟩ = (N + 1) kT/P = 125.2 nm³ for N = 64 molecules at 300 K and 21.5 bar, for each
+/// type of constraint.
 #[test]
 fn constraints_without_a_bond_make_molecules() {
     let mut positions = vec![];
     for i in 0..64 {
         let place = vec3((i % 4) as f64, (i / 4 % 4) as f64, (i / 16) as f64) * 1.25 + Vec3::splat(0.3);
-        // one of them is stored broken
+        // one molecule is stored broken across the boundary
         let far = if i == 7 { 0.2 - 5.0 } else { 0.2 };
         positions.extend([place, place + vec3(far, 0.0, 0.0)]);
     }
@@ -274,7 +277,8 @@ fn constraints_without_a_bond_make_molecules() {
     let volumes: Vec<f64> = lines.map(|line| line.split(',').nth(column).unwrap().parse().unwrap()).collect();
     let settled = &volumes[volumes.len() / 10..];
     let mean = settled.iter().sum::<f64>() / settled.len() as f64;
-    // kT/P = 1.927 nm³; σ(V) = √(N + 1) kT/P = 15.5 nm³, which 540 ps with a correlation time of some ps leave at 1 nm³
+    // kT/P = 1.927 nm³; σ(V) = √(N + 1) kT/P = 15.5 nm³; with a correlation time of some ps, 540 ps reduce it to 1
+    // nm³
     assert!((mean - 65.0 * 1.926_5).abs() < 5.0, "{mean}");
 }
 
@@ -302,7 +306,7 @@ fn a_start_of_several_models_is_told() {
         let told = md(folder.path(), &["check", "input.toml"]);
         assert_eq!(told.contains("holds 2 models"), count == 2, "{told}");
         assert!(!told.contains("alternative locations"), "{told}");
-        // another place of the second bead
+        // the second bead is displaced
         let start = std::fs::read_to_string(folder.path().join("start.pdb")).unwrap();
         let second = start.lines().find(|line| line.contains("  C2  ")).unwrap();
         let [first, other] = ["C2 A", "C2 B"].map(|name| second.replacen("C2  ", name, 1));

@@ -1,5 +1,5 @@
-//! Values that do not depend on stored images, in rectangular, octahedral, dodecahedral and skewed cells: lattice translations
-//! of whole molecules, frames that were put into the cell, and rigid motions of references change nothing.
+//! Values that do not depend on stored images, in rectangular, octahedral, dodecahedral and skewed cells. Lattice
+//! translations of whole molecules, wrapping of frames into the cell, and rigid motions of references change nothing.
 
 use md::analysis::{Images, Observable, RadiusOfGyration, RmsdToReference, SelectedFrame, Selection, Selector};
 use md::cell::PeriodicCell;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 use crate::{BEADS, chain};
 
-/// Positions of some 10 nm, moved by lattice vectors.
+/// Tolerance in nm for positions of some 10 nm that are moved by lattice vectors.
 const ROUNDING: f64 = 1e-9;
 
 fn cells() -> impl Strategy<Value = PeriodicCell> {
@@ -72,7 +72,7 @@ fn topology() -> Topology {
     Topology { atoms, residues, connectivity: bonds, ..Topology::default() }
 }
 
-/// The same positions with every molecule in another image.
+/// Returns the positions with every molecule in another image.
 fn elsewhere(cell: &PeriodicCell, positions: &[Vec3], images: &[[i32; 3]]) -> Vec<Vec3> {
     positions.iter().enumerate().map(|(index, r)| *r + cell.shift(images[index / BEADS])).collect()
 }
@@ -105,13 +105,14 @@ fn restrained(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], refe
     let value = |variable: &Variable| {
         let images = variable.gather(Some(cell), positions);
         let value = variable.find(Configuration { cell: Some(cell), positions, images: &images }).value;
-        // angles come round
+        // angles are periodic
         if variable.kind() == VariableKind::Torsion { value.cos() } else { value }
     };
     variables.iter().map(value).collect()
 }
 
-/// Energies of position restraints whose references are of a cell 1.03 times as long, or of the same, for each scaling.
+/// Energies of position restraints for each reference scaling, with references from a cell 1.03 times as long and
+/// from the same cell.
 fn held(topology: &Topology, cell: &PeriodicCell, positions: &[Vec3], reference: &[Vec3]) -> Vec<f64> {
     let molecules = topology.molecules();
     let scalings = [ReferenceScaling::None, ReferenceScaling::CenterOfMass, ReferenceScaling::All];
@@ -161,14 +162,14 @@ proptest! {
             rmsd.frame(&frame).unwrap();
             values.push([rg.values()[0], rmsd.values()[0]]);
         }
-        // the root of roundings of squares
+        // the tolerance is the square root of the rounding of squares
         prop_assert!(values.iter().all(|[rg, rmsd]| (rg - values[0][0]).abs() < ROUNDING && *rmsd < 1e-6), "{values:?}");
     }
 
     #[test]
     fn restraints(cell in cells(), whole in molecules(), shifts in images(), other in images()) {
         let topology = topology();
-        // some way from the start
+        // displaced from the start
         let reference: Vec<Vec3> = whole.iter().enumerate().map(|(i, r)| *r + vec3(0.01 * (i % 7) as f64, 0.02, 0.0)).collect();
         let expected = (restrained(&topology, &cell, &whole, &reference), held(&topology, &cell, &whole, &reference));
         let stored = elsewhere(&cell, &whole, &shifts);
@@ -176,7 +177,7 @@ proptest! {
         prop_assert!(agree(&values, &expected.0), "{values:?} {:?}", expected.0);
         let energies = held(&topology, &cell, &stored, &reference);
         prop_assert!(agree(&energies, &expected.1), "{energies:?} {:?}", expected.1);
-        // images of the references of a file make a difference only where they do not move from another cell
+        // images in a reference file matter only if references do not scale from another cell
         let energies = held(&topology, &cell, &stored, &elsewhere(&cell, &reference, &other));
         let canonical = [0, 2, 3, 4, 5].map(|k| (energies[k], expected.1[k]));
         prop_assert!(canonical.iter().all(|(a, b)| agree(&[*a], &[*b])), "{canonical:?}");

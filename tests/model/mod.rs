@@ -1,4 +1,4 @@
-//! Systems made by hand: a salt crystal, and a box of five-atom chains that have every kind of term.
+//! Test systems built in code: a salt crystal, and a box of five-atom chains that have every kind of term.
 
 use md::cell::PeriodicCell;
 use md::rng::{Purpose, Stream};
@@ -9,7 +9,7 @@ use md::system::{
 };
 use md::vec3::{Vec3, vec3};
 
-/// The random numbers of one test.
+/// Random number stream of one test.
 pub(crate) fn random(seed: u64) -> Stream {
     Stream::new(seed, Purpose::Test, 0, 0)
 }
@@ -19,7 +19,7 @@ pub(crate) fn random_vector(random: &mut Stream, half: f64) -> Vec3 {
     Vec3::from([(); 3].map(|()| random.between(-half, half)))
 }
 
-/// System, positions (nm) and cell.
+/// System with its positions (nm) and cell.
 #[derive(Clone)]
 pub(crate) struct Model {
     pub(crate) system: System,
@@ -63,10 +63,10 @@ pub(crate) fn rock_salt(cells: usize, distance: f64, cutoff: f64) -> Model {
     }
 }
 
-/// Atoms per chain.
+/// Number of atoms per chain.
 const CHAIN: u32 = 5;
 
-/// 27 chains in a triclinic cell, net charge 0.27 e, everything but the Coulomb method chosen.
+/// Returns 27 chains in a triclinic cell with net charge 0.27 e; only the Coulomb method is left to choose.
 pub(crate) fn chains() -> Model {
     let mut random = random(2024);
     let cell = PeriodicCell::from_lengths_angles([2.5, 2.6, 2.4], [80.0, 75.0, 95.0]).expect("a cell");

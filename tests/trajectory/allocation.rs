@@ -1,4 +1,4 @@
-//! A steady run allocates nothing on its own thread when it hands over a frame.
+//! In a steady run, passing a frame to the writer allocates nothing on the run's own thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,9 +11,9 @@ use crate::sample;
 struct Counting;
 
 thread_local! {
-    /// allocations of this thread
+    /// number of allocations of this thread
     static COUNT: Cell<u64> = const { Cell::new(0) };
-    /// bytes that it holds, and the most it has held
+    /// bytes that this thread holds, and the maximum that it has held
     static HELD: Cell<[i64; 2]> = const { Cell::new([0; 2]) };
 }
 
@@ -24,7 +24,7 @@ fn hold(bytes: i64) {
     });
 }
 
-/// The most memory (bytes) that this thread holds while it does something, beyond what it held before.
+/// Maximum memory (bytes) that this thread holds during `act`, beyond the memory that it held before.
 pub(crate) fn most_held<R>(act: impl FnOnce() -> R) -> i64 {
     let before = HELD.with(|held| {
         let [now, _] = held.get();
@@ -35,18 +35,18 @@ pub(crate) fn most_held<R>(act: impl FnOnce() -> R) -> i64 {
     HELD.with(|held| held.get()[1]) - before
 }
 
-// SAFETY: every call is passed on to the system's allocator; the counter needs no allocation itself.
+// SAFETY: every call is passed on to the system's allocator; the counter itself allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
         hold(layout.size() as i64);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         hold(-(layout.size() as i64));
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller's guarantees are passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -72,12 +72,12 @@ fn a_steady_frame_allocates_nothing() {
         };
         writer.write(&frame).unwrap();
     };
-    // the first waits set up the thread's parking place
+    // the first waits allocate the parking data of the thread
     (0..20).for_each(&mut write);
     let before = COUNT.with(Cell::get);
     (20..60).for_each(&mut write);
     assert_eq!(COUNT.with(Cell::get) - before, 0);
-    // the counter does count
+    // the counter detects an allocation
     drop(std::hint::black_box(vec![1u8]));
     assert_eq!(COUNT.with(Cell::get) - before, 1);
 }

@@ -1,4 +1,5 @@
-//! `md convert`: every format to every other, frames and atoms chosen, molecules placed, structures superposed.
+//! `md convert`: every format to every other, with selected atoms and frames, placed molecules and superposed
+//! structures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::sample;
 const FRAMES: usize = 6;
 const WATERS: usize = 20;
 
-/// The sample as H5MD with velocities and forces, and how often its atoms come.
+/// Writes the sample as H5MD with velocities and forces; returns its path and number of atoms.
 fn original(folder: &Path, kind: &str, waters: usize, frames: usize) -> (PathBuf, usize) {
     let (path, topology) = (folder.join("original.h5md"), sample::topology(waters));
     let (observables, provenance) = (sample::observables(), sample::provenance());
@@ -47,7 +48,7 @@ fn converted(arguments: &[&str], input: &Path, output: &Path) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// What a refusal says, on one line.
+/// Message of a refusal, on one line.
 #[track_caller]
 fn refused(arguments: &[&str], input: &Path, output: &Path) -> String {
     let done = run(arguments, input, output);
@@ -59,13 +60,13 @@ fn frames(path: &Path) -> Vec<StoredFrame> {
     sample::all_frames(open(path))
 }
 
-/// Largest component of the differences.
+/// Largest component of the differences between positions.
 fn away(a: &[Vec3], b: &[Vec3]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).flat_map(|(a, b)| (*a - *b).to_array()).fold(0.0, |most, d| d.abs().max(most))
 }
 
-/// Positions in a file of this format, nm.
+/// Rounding of positions in a file of this format, in nm.
 fn rounding(extension: &str) -> f64 {
     match extension {
         "xtc" => 0.5e-3,
@@ -101,7 +102,7 @@ fn every_format_becomes_every_other() {
                 assert_eq!(found.step, expected.step, "{from} {to}");
                 assert!(away(&found.positions, &expected.positions) < tolerance, "{from} {to}");
                 assert!(found.cell.is_some());
-                // DCD holds no times: frames are evenly spaced from the first step on
+                // DCD holds no times: frames are evenly spaced from the first step
                 let time = if [from, to].contains(&"dcd") { found.time } else { expected.time };
                 assert!((found.time - time).abs() < 1e-5, "{from} {to}: {}", found.time);
                 let held = full(from) && full(to);
@@ -113,7 +114,7 @@ fn every_format_becomes_every_other() {
             }
         }
     }
-    // nothing is left of the temporary files
+    // no temporary file is left
     let left = names(folder.path());
     assert!(left.iter().all(|name| !name.starts_with('.')), "{left:?}");
 }
@@ -133,7 +134,7 @@ fn atoms_and_frames_are_chosen() {
     let found = frames(&output);
     let times: Vec<f64> = found.iter().map(|frame| (frame.time * 10.0).round() / 10.0).collect();
     assert_eq!(times, [0.7, 1.1]);
-    // six atoms of the chain, and the ion behind the waters
+    // six atoms of the chain, and the ion after the waters
     let chosen = |frame: &StoredFrame| [&frame.positions[..6], &frame.positions[66..]].concat();
     assert!(away(&found[0].positions, &chosen(&all[1])) < 1e-6 && away(&found[1].positions, &chosen(&all[3])) < 1e-6);
     let topology = open(&output).unwrap().topology().cloned().unwrap();
@@ -148,7 +149,7 @@ fn atoms_and_frames_are_chosen() {
     }
 }
 
-/// Waters that move by 0.3 nm a frame through a cell of 3 nm.
+/// Writes waters that move by 0.3 nm per frame through a cell of 3 nm.
 fn drifting(folder: &Path, frames: usize) -> (PathBuf, Vec<Vec<Vec3>>) {
     let (path, topology) = (folder.join("drift.h5md"), sample::topology(5));
     let provenance = sample::provenance();
@@ -164,7 +165,7 @@ fn drifting(folder: &Path, frames: usize) -> (PathBuf, Vec<Vec<Vec3>>) {
     let mut sink = Format::of_name("x.h5md").unwrap().files.create(&path, &contents).unwrap();
     let mut all = vec![];
     for frame in 0..frames {
-        // each molecule on its own way
+        // each molecule has its own speed
         let moved = |(atom, r): (usize, Vec3)| {
             let way = 0.3 * frame as f64 * (1.0 - 0.2 * (atom.saturating_sub(3) / 3) as f64);
             if atom < 6 { r } else { r + vec3(way, -0.5 * way, 0.7 * way) }
@@ -187,7 +188,7 @@ fn molecules_are_unwrapped_and_put_back() {
     let wrapped = frames(&path);
     assert!(away(&wrapped[39].positions, &expected[39]) > 2.0, "nothing crosses the cell");
     let [unwrapped, xtc, back] = ["unwrapped.trr", "cut.xtc", "back.h5md"].map(|name| folder.path().join(name));
-    // strides do not matter: the frames between are seen
+    // strides do not matter, because unwrapping uses the frames in between
     converted(&["--unwrap", "--stride", "13"], &path, &unwrapped);
     let found = frames(&unwrapped);
     assert_eq!(found.len(), 4);
@@ -242,11 +243,11 @@ fn superposed_frames_have_the_deviation_that_analyze_finds() {
         assert!(frame.cell.is_none());
     }
     assert!(expected.iter().any(|&value| value > 5e-4), "{expected:?}");
-    // velocities turn with the atoms: their products with distances stay
+    // velocities turn with the atoms: their scalar products with distance vectors do not change
     let before = &frames(&original)[5];
     let product = |frame: &StoredFrame| frame.velocities[1].dot(frame.positions[4] - frame.positions[0]);
     assert!((product(before) - product(&found[5])).abs() < 1e-6);
-    // a file as the reference: the first frame of these is the one that was aligned
+    // the reference is a file with the same first frame as the aligned one
     let structure = folder.path().join("reference.pdb");
     converted(&["--frame", "2"], &original, &structure);
     converted(&["--align", "protein", "--reference", structure.to_str().unwrap()], &original, &again);
@@ -266,7 +267,7 @@ fn structures_are_written_and_read() {
     }
     let found = read_coordinates(&rst7, Some(atoms), None).unwrap();
     assert!(away(&found.positions, &frame.positions) < 1e-7);
-    // 12.7 digits of 20.455 Å/ps
+    // velocities have 12.7 digits in units of 20.455 Å/ps
     assert!(away(&found.velocities.unwrap(), &frame.velocities) < 1.1e-7);
     let found = read_coordinates(&pdb, Some(atoms), None).unwrap();
     assert!(away(&found.positions, &frame.positions) < 0.51e-4 && found.labels.len() == atoms);
@@ -278,7 +279,7 @@ fn structures_are_written_and_read() {
     assert_eq!((lines[1].trim(), lines.len()), ("67", 70));
     assert!(lines[3].starts_with("    1ALA     CA    2"), "{}", lines[3]);
     assert_eq!(lines[69].split_whitespace().count(), 9);
-    // and a structure becomes a trajectory
+    // a structure becomes a trajectory
     let trr = folder.path().join("x.trr");
     for from in [&rst7, &cif] {
         converted(&["--force"], from, &trr);
@@ -312,7 +313,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         assert!(message.contains(part), "{part}: {message}");
         assert_eq!(names(folder.path()), before, "{part}");
     }
-    // a damaged frame ends it: the result is not there
+    // a damaged frame aborts the conversion, and no result is left
     let mut bytes = fs::read(path("a.xtc")).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..middle + 40].fill(255);
@@ -330,7 +331,7 @@ fn memory_does_not_grow_with_the_frames() {
     let [many, output] = ["many.dcd", "out.trr"].map(|name| folder.path().join(name));
     converted(&[], &original, &many);
     let bytes = fs::read(&many).unwrap();
-    // cell, x, y, z, each between two lengths
+    // the cell, x, y and z are each enclosed by two lengths
     let (header, two) = bytes.split_at(bytes.len() - 2 * (8 + 48 + 3 * (8 + 4 * ATOMS)));
     let memory = [4, 400].map(|count: usize| {
         fs::write(&many, [header, &two.repeat(count / 2)].concat()).unwrap();
@@ -341,11 +342,11 @@ fn memory_does_not_grow_with_the_frames() {
             assert_eq!(convert(source.as_mut(), &mut [], target, &frames).unwrap().frames, count);
         })
     });
-    // 400 frames are 14 MB; the place of each takes some bytes
+    // 400 frames are 14 MB; only the offset of each frame is kept in memory
     assert!(memory[0] > 12 * ATOMS as i64 && memory[1] - memory[0] < 12 * ATOMS as i64, "{memory:?}");
 }
 
-/// Structures of the golden systems with their topologies: the order of atoms is compared where files have names.
+/// Structures of the golden systems with their topologies: the order of atoms is compared if files have names.
 #[test]
 fn other_orders_of_atoms_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -364,17 +365,17 @@ fn other_orders_of_atoms_are_refused() {
     assert_eq!(check(&good), Ok(()));
     let mut lines: Vec<String> = good.lines().map(str::to_owned).collect();
     let atom = |lines: &[String], name: &str| lines.iter().position(|line| line.get(12..16) == Some(name)).unwrap();
-    // other names in their order are other names
+    // other names in the same order are accepted
     let renamed = good.replace(" HA ", " HX ");
     assert!(renamed != good);
     assert_eq!(check(&renamed), Ok(()));
-    // two carbons of a residue
+    // swaps two carbons of a residue
     let (ca, cb) = (atom(&lines, " CA "), atom(&lines, " CB "));
     lines.swap(ca, cb);
     let error = check(&lines.join("\n")).unwrap_err();
     assert!(error.contains("CB") && error.contains("in the topology CA of"), "{error}");
     lines.swap(ca, cb);
-    // a carbon and a hydrogen, called alike
+    // swaps a carbon and a nitrogen
     let nitrogen = atom(&lines, " N  ");
     lines.swap(ca, nitrogen);
     let error = check(&lines.join("\n")).unwrap_err();

@@ -1,4 +1,4 @@
-//! What a frame costs: `cargo test --release --test trajectory cost -- --ignored --nocapture`.
+//! Cost of writing a frame: `cargo test --release --test trajectory cost -- --ignored --nocapture`.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use md::vec3::{Vec3, vec3};
 
 use crate::sample;
 
-/// Coordinates without structure in their low bits, as in a liquid.
+/// Coordinates with random low bits, as in a liquid.
 fn liquid(frame: usize, atoms: usize) -> Vec<Vec3> {
     let mut bits = 0x9e37_79b9_7f4a_7c15u64 + frame as u64;
     let mut uniform = || {
@@ -18,7 +18,7 @@ fn liquid(frame: usize, atoms: usize) -> Vec<Vec3> {
         (bits >> 11) as f64 / (1u64 << 53) as f64
     };
     let mut positions: Vec<Vec3> = (0..atoms).map(|_| vec3(uniform(), uniform(), uniform()) * 6.2).collect();
-    // hydrogens at their oxygens
+    // puts hydrogens near their oxygens
     for first in (6..atoms - 1).step_by(3) {
         for member in 1..3 {
             positions[first + member] = positions[first] + positions[first + member] * 0.02;
@@ -61,7 +61,7 @@ fn cost_of_a_frame_of_24000_atoms() {
                     forces: &[],
                     observables: &sample::values(step as usize),
                 };
-                // a run computes between frames: the writer is not made to wait for itself
+                // a run computes between frames, so the writer must not wait for itself
                 let before = Instant::now();
                 writer.write(&frame).unwrap();
                 if step < 2 {

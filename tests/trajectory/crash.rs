@@ -1,6 +1,6 @@
-//! Nothing flushed is ever lost: the writer is killed at any moment, or runs out of disk.
+//! Flushed frames are never lost, even if the writer is killed at any moment or the disk is full.
 //!
-//! The writer runs in a child process: this test binary again, asked for the one test that is only a writer.
+//! The writer runs in a child process: this test binary runs again with only the test that writes.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use md::observe::trajectory::h5md::{TrajectoryWriter, info, repair};
 use crate::round_trip::{assert_contents, create, write};
 use crate::sample;
 
-/// Where the child is told to write; without it the child's test does nothing.
+/// Environment variable with the path for the child; without it the child's test does nothing.
 const PATH: &str = "MD_TEST_TRAJECTORY";
-/// Which storage the child is told to use.
+/// Environment variable with the storage that the child uses.
 const STORAGE: &str = "MD_TEST_STORAGE";
 const KIND: &str = "triclinic";
 const WATERS: usize = 60;
@@ -28,7 +28,7 @@ fn storage(name: &str) -> Precision {
     }
 }
 
-/// The child: creates or continues the trajectory, writes for ever, and reports what is on disk.
+/// Child process: creates or continues the trajectory, writes forever, and reports the frames on disk.
 #[test]
 fn child_writes_until_stopped() {
     let (Ok(path), Ok(name)) = (std::env::var(PATH), std::env::var(STORAGE)) else { return };
@@ -43,7 +43,7 @@ fn child_writes_until_stopped() {
     println!("on disk: {start}");
     for frame in start.. {
         let mut result = sample::with_frame(KIND, frame, atoms, |f| writer.write(f));
-        // mostly without waiting for the disk: then the kill finds the writer at work
+        // mostly without waiting for the disk, so that the kill interrupts the writer at work
         if frame % 4 == 3 {
             result = result.and_then(|()| writer.sync()).map(|extent| println!("on disk: {}", extent.count));
         }
@@ -68,7 +68,7 @@ fn writer_command(program: &mut Command, path: &Path, name: &str) -> Child {
         .unwrap()
 }
 
-/// The last number of frames the child knew to be on disk, from what it printed.
+/// Last number of frames on disk that the child printed.
 fn last_reported(lines: impl Iterator<Item = String>) -> usize {
     lines.filter_map(|line| line.split("on disk: ").nth(1)?.trim().parse().ok()).last().unwrap_or(0)
 }
@@ -82,7 +82,7 @@ fn a_killed_writer_leaves_every_flushed_frame() {
         for kill in 0..5u64 {
             let mut child = writer_command(&mut Command::new(std::env::current_exe().unwrap()), &path, name);
             let mut output = BufReader::new(child.stdout.take().unwrap());
-            // let it open the file, then a few frames more: the moment differs by less than a frame each time
+            // waits until the file is open, then for a few frames; the moment of the kill varies by less than a frame
             let mut line = String::new();
             while !line.contains("on disk:") {
                 line.clear();
@@ -126,14 +126,15 @@ fn a_crashed_file_is_continued_without_a_separate_repair() {
     assert_contents(&crashed, KIND, Precision::Raw, 8, atoms);
 }
 
-/// A full disk, played by a limit on the size of files: writing beyond it fails instead of killing (SIGXFSZ ignored).
+/// A limit on the size of files simulates a full disk: writing beyond it fails instead of killing the process
+/// (SIGXFSZ is ignored).
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_an_error_and_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trajectory.h5md");
     let mut shell = Command::new("sh");
-    // in blocks of 512 bytes: half a megabyte, some 40 frames
+    // the limit is in blocks of 512 bytes: half a megabyte, some 40 frames
     shell.args(["-c", "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
     let mut child = writer_command(&mut shell, &path, "raw");
     let lines: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).collect();

@@ -1,4 +1,4 @@
-//! Damaged files: which frames are bad is found, and the others are saved.
+//! Damaged files: bad frames are found, and the others are saved.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::sample;
 const KIND: &str = "triclinic";
 const FRAMES: usize = 12;
 
-/// A closed trajectory; gives its number of atoms.
+/// Writes a closed trajectory; returns its number of atoms.
 fn closed(path: &Path, precision: Precision) -> usize {
     let (mut writer, atoms) = create(path, KIND, precision, 5);
     write(&mut writer, KIND, 0..FRAMES, atoms);
@@ -19,7 +19,7 @@ fn closed(path: &Path, precision: Precision) -> usize {
     atoms
 }
 
-/// Changes a byte in the stored row of `frame` of a dataset.
+/// Changes a byte in the stored row of `frame` in a dataset.
 fn damage(path: &Path, dataset: &str, frame: usize) {
     let file = hdf5::File::open(path).unwrap();
     let chunk = file.dataset(dataset).unwrap().chunk_info(frame).unwrap();
@@ -59,7 +59,7 @@ fn damaged_frames_are_found_and_the_others_saved() {
             }
         }
         drop(reader);
-        // it is an ordinary file again
+        // the repaired file can be continued
         let mut writer = TrajectoryWriter::append(&path, None).unwrap();
         write(&mut writer, KIND, FRAMES..FRAMES + 2, atoms);
         assert_eq!(writer.close().unwrap().count as usize, FRAMES - 3 + 2);
@@ -67,7 +67,7 @@ fn damaged_frames_are_found_and_the_others_saved() {
     }
 }
 
-/// Any one object of the file may be beyond reading; frames are saved unless it is one that they cannot do without.
+/// Any single object of the file may be unreadable; frames are saved unless they need this object.
 #[test]
 fn damaged_headers_do_not_lose_the_frames() {
     let directory = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ fn damaged_headers_do_not_lose_the_frames() {
     assert!(saved >= 12, "{saved} of {}", headers.len());
 }
 
-/// A kill after the file was opened and before readers are let in.
+/// A kill after the file was opened and before readers may open it.
 #[test]
 fn a_file_killed_while_it_was_opened_is_recognised() {
     let directory = tempfile::tempdir().unwrap();

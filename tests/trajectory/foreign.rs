@@ -1,4 +1,5 @@
-//! H5MD as other programs write it: intervals in place of arrays, fixed boxes, numbers of atoms in any order, other units.
+//! H5MD as other programs write it: intervals instead of arrays, fixed boxes, atoms in any order of their ids, other
+//! units.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,10 @@ use md::vec3::{Vec3, vec3};
 
 const ATOMS: usize = 4;
 const FRAMES: usize = 3;
-/// Å, ps and kcal/mol in f64 are converted with a few roundings.
+/// Relative tolerance: Å, ps and kcal/mol in f64 are converted with a few roundings.
 const ROUNDING: f64 = 1e-12;
 
-/// Position (nm) of an atom, by its number.
+/// Position (nm) of the atom with number `id`.
 fn position(id: usize, frame: usize) -> Vec3 {
     vec3(0.1 * id as f64, 0.2 + 0.01 * frame as f64, 0.3 * (id % 2) as f64)
 }
@@ -22,7 +23,7 @@ fn unit(location: &Location, name: &str) {
     location.new_attr::<VarLenUnicode>().create("unit").unwrap().write_scalar(&text).unwrap();
 }
 
-/// Values of all atoms, stored in this order of their numbers.
+/// Writes values of all atoms in the order of `ids`.
 fn values(group: &Group, frames: &[usize], ids: [usize; ATOMS], value: impl Fn(usize, usize) -> Vec3) -> hdf5::Dataset {
     let numbers: Vec<f64> =
         frames.iter().flat_map(|&frame| ids.map(|id| value(id, frame).to_array())).flatten().collect();
@@ -37,7 +38,8 @@ fn scalar<T: hdf5::H5Type>(group: &Group, name: &str, value: T, offset: T) -> hd
     dataset
 }
 
-/// Positions in Å every 50 steps from step 100, every 2 ps from 10 ps; `id` says in which order the atoms are.
+/// Creates positions in Å every 50 steps from step 100, and every 2 ps from 10 ps. `ids` is the stored order of the
+/// atoms.
 fn create(path: &Path, ids: [usize; ATOMS], length: Option<&str>) -> Group {
     let file = File::create(path).unwrap();
     let group = file.create_group("particles/all").unwrap();
@@ -72,7 +74,7 @@ fn intervals_numbers_and_units_are_taken_as_they_are() {
     {
         let group = create(&path, ids, Some("Angstrom"));
         let velocity = group.create_group("velocity").unwrap();
-        // of every second frame only
+        // velocities of every second frame only
         let dataset = values(&velocity, &[0, 2], ids, |id, frame| position(id, frame) * 0.01);
         let name = FixedAscii::<16>::from_ascii("Angstrom fs-1").unwrap();
         dataset.new_attr::<FixedAscii<16>>().create("unit").unwrap().write_scalar(&name).unwrap();
@@ -80,7 +82,7 @@ fn intervals_numbers_and_units_are_taken_as_they_are() {
         let force = group.create_group("force").unwrap();
         unit(&values(&force, &[0, 1, 2], ids, position), "kcal mol-1 Angstrom-1");
         scalar(&force, "step", 50i64, 100);
-        // a cuboid for all frames
+        // the same rectangular box for all frames
         let edges = group.create_group("box").unwrap().new_dataset_builder().with_data(&[30f32, 40.0, 50.0]);
         unit(&edges.create("edges").unwrap(), "Angstrom");
     }
@@ -142,7 +144,7 @@ fn what_cannot_be_known_is_refused() {
     let path = place(folder.path(), "groups.h5md");
     drop(create(&path, [0, 1, 2, 3], Some("nm")).create_group("/particles/solvent").unwrap());
     assert!(refused(&path).contains("expected one, or one called `trajectory`"));
-    // HDF5 that is no trajectory
+    // an HDF5 file that is not a trajectory
     let path = place(folder.path(), "other.h5md");
     drop(File::create(&path).unwrap().create_group("results").unwrap());
     assert!(refused(&path).contains("not a trajectory of md"));

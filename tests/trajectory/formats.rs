@@ -1,4 +1,5 @@
-//! All formats but H5MD as a run writes them: written, cut, continued, damaged; read back here and by other programs.
+//! All formats except H5MD as a run writes them: written, cut, continued and damaged, then read back here and by
+//! other programs.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -17,13 +18,13 @@ use crate::fuzz::Random;
 use crate::probe::python_has;
 use crate::sample;
 
-/// f32 has 24 bits: positions below 16 nm, or 160 Å, are off by at most 2⁻²¹ nm.
+/// Tolerance in nm: f32 has 24 bits, so positions below 16 nm, or 160 Å, are off by at most 2⁻²¹ nm.
 const SINGLE: f64 = 6e-7;
 const FORMATS: [&str; 5] = ["xtc", "dcd", "trr", "nc", "pdb"];
 
 fn tolerance(extension: &str, precision: Precision, atoms: usize) -> f64 {
     match (extension, precision) {
-        // up to nine atoms are not rounded
+        // XTC does not round up to nine atoms
         ("xtc", Precision::Decimals4) if atoms > 9 => 0.5e-4 + SINGLE,
         ("xtc", _) if atoms > 9 => 0.5e-3 + SINGLE,
         ("pdb", _) => 0.5e-4 + SINGLE,
@@ -31,7 +32,7 @@ fn tolerance(extension: &str, precision: Precision, atoms: usize) -> f64 {
     }
 }
 
-/// Edges in f32; PDB has three decimals of 1 Å and two of 1°.
+/// Tolerance of cell vectors in nm: edges are f32; PDB has three decimals of 1 Å and two of 1°.
 fn cell_tolerance(extension: &str) -> f64 {
     if extension == "pdb" { 1e-4 + 0.005f64.to_radians() * 6.0 } else { 1e-6 }
 }
@@ -40,19 +41,19 @@ fn precision(extension: &str) -> Precision {
     if ["xtc", "pdb"].contains(&extension) { Precision::Decimals3 } else { Precision::Lossless }
 }
 
-/// Everything that the format holds.
+/// All fields that the format can hold.
 fn fields(extension: &str) -> Fields {
     let held = ["trr", "nc"].contains(&extension);
     Fields { velocities: held, forces: held, image: false }
 }
 
-/// What the format tells of the time of a frame: DCD the step times the timestep; the sample's times are not those of its
-/// steps.
+/// Time of a frame that the format can express. DCD gives the step times the timestep, which differs from the times
+/// of the sample.
 fn time(extension: &str, frame: usize) -> f64 {
     if extension == "dcd" { sample::step(frame) as f64 * 0.002 } else { sample::time(frame) }
 }
 
-/// Calls `act` with what the sample's files hold.
+/// Calls `act` with the contents of the sample's files.
 fn with_contents<R>(
     (topology, extension): (&Topology, &str),
     kind: &str,
@@ -68,7 +69,7 @@ fn with_contents<R>(
         precision,
         observables: &[],
         provenance: &provenance,
-        // frames of the sample: 0.2 ps apart
+        // frames of the sample are 0.2 ps apart
         spacing: Spacing { steps: 100, timestep: 0.002 },
     })
 }
@@ -94,7 +95,7 @@ fn write(sink: &mut dyn FrameSink, kind: &str, frames: std::ops::Range<usize>, a
     }
 }
 
-/// The frames are those of the sample, molecules whole.
+/// Asserts that the frames are those of the sample, with whole molecules.
 fn assert_contents(path: &Path, kind: &str, frames: usize, atoms: usize, tolerance: f64) {
     let extension = path.extension().unwrap().to_str().unwrap();
     let fields = fields(extension);
@@ -120,7 +121,7 @@ fn assert_contents(path: &Path, kind: &str, frames: usize, atoms: usize, toleran
             (fields.forces, &found.forces, sample::forces(frame, atoms)),
         ] {
             assert_eq!(vectors.len(), if held { atoms } else { 0 });
-            // f32, and again the factor of AMBER's unit
+            // rounding to f32, and rounding of AMBER's unit factor
             let close = |(a, b): (&Vec3, Vec3)| (*a - b).norm() <= 2e-7 * b.norm();
             assert!(vectors.iter().zip(expected).all(close), "{extension}: frame {frame}");
         }
@@ -136,7 +137,7 @@ fn every_position_comes_back() {
         let path = folder.path().join("a").with_extension(extension);
         for kind in sample::CELLS {
             for precision in [Precision::Decimals3, Precision::Decimals4, Precision::Lossless] {
-                // seven atoms, which XTC does not pack, and 307
+                // seven atoms, which XTC does not pack, and 307 atoms
                 for waters in [0, 100] {
                     let (mut sink, atoms) = create(&path, kind, precision, waters);
                     write(sink.as_mut(), kind, 0..5, atoms);
@@ -149,7 +150,8 @@ fn every_position_comes_back() {
     }
 }
 
-/// XTC packs by distances between neighbours: dense, sparse, mixed and far-away atoms take different ways through it.
+/// XTC packs by distances between neighbours, so dense, sparse, mixed and distant atoms are encoded in different
+/// ways.
 #[test]
 fn positions_of_every_spread_are_packed() {
     let folder = tempfile::tempdir().unwrap();
@@ -184,7 +186,7 @@ fn positions_of_every_spread_are_packed() {
         for (case, positions) in frames.iter().enumerate() {
             trajectory.read(case, &mut found).unwrap();
             for (r, expected) in found.positions.iter().zip(positions) {
-                // half a unit, and the rounding of f32 before and after
+                // half a unit, and rounding to f32 before and after
                 let tolerance = 0.5e-3 + 3e-7 * expected.norm();
                 assert!((*r - *expected).to_array().iter().all(|d| d.abs() <= tolerance), "{case}: {r:?} {expected:?}");
             }
@@ -226,10 +228,10 @@ fn continued_after_a_checkpoint_as_if_never_interrupted() {
                 write(sink.as_mut(), kind, first..5, atoms);
                 sink.sync().unwrap();
                 drop(sink);
-                // killed in the middle of a frame
+                // as left by a kill in the middle of a frame
                 OpenOptions::new().append(true).open(&parts).unwrap().write_all(&[7; 100]).unwrap();
                 let mut sink = append(&parts, kind, 20, kept).unwrap();
-                // the last frame again, as after the end of a stage
+                // the last frame is written again, as after the end of a stage
                 write(sink.as_mut(), kind, first.saturating_sub(1)..6, atoms);
                 assert_eq!(sink.close().unwrap(), all, "{extension} {kind} {first}");
                 assert!(fs::read(&parts).unwrap() == fs::read(&whole).unwrap(), "{extension} {kind} {first}");
@@ -249,7 +251,7 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
         let good = fs::read(&path).unwrap();
         let changed = {
             let mut bytes = good.clone();
-            // a position of the last frame but one
+            // damages a position of the last frame but one
             let at = good.len() - good.len() / 4 - 20;
             bytes[at] ^= 1;
             bytes
@@ -268,15 +270,15 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
         fs::write(&path, &good).unwrap();
         let files = Format::of_file(&path).unwrap().files;
         assert!(files.check(&path, kept).is_ok() && files.is_complete(&path, kept.extent));
-        // of other atoms
+        // a system with other atoms is refused
         let topology = sample::topology(21);
         let other = |contents: &Contents<'_>| files.append(&path, contents, kept);
         assert!(with_contents((&topology, extension), "triclinic", precision(extension), other).is_err());
-        // never overwritten
+        // an existing file is never overwritten
         let create = |contents: &Contents<'_>| files.create(&path, contents);
         let error = with_contents((&topology, extension), "triclinic", precision(extension), create).err().unwrap();
         assert!(error.to_string().contains("exists already"), "{error}");
-        // begun with other settings
+        // a file begun with other settings is refused
         let contents = |precision, steps, waters| {
             let continues = |contents: &Contents<'_>| {
                 files.continues(&path, &Contents { spacing: Spacing { steps, timestep: 0.002 }, ..*contents })
@@ -314,7 +316,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
         }
         let described = files.describe(&path).unwrap();
         assert!(described.lines.iter().any(|(_, value)| value.contains("incomplete frame")), "{described:?}");
-        // the second frame cannot be read: its first number is another, or the first of its positions
+        // the second frame cannot be read: its first number, or the first of its positions, is changed
         let mut bytes = good.clone();
         let find = |from: usize, mark: &[u8]| (from..).find(|&at| good[at..].starts_with(mark)).unwrap();
         let frame = good.len() - third as usize;
@@ -322,7 +324,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
             "xtc" => (find(third as usize / 3, &[0, 0, 7, 203]), "begins no frame"),
             "trr" => (find(third as usize / 3, &[0, 0, 7, 201]), "begins no frame"),
             "dcd" => (find(third as usize / 3 + 90, &[48, 0, 0, 0]), "record"),
-            // behind time and step
+            // the offset is after time and step
             "nc" => (good.len() - 3 * frame + 12, "not finite"),
             _ => (find(third as usize / 3, b"ATOM  ") + 34, "the columns"),
         };
@@ -338,7 +340,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
     }
 }
 
-/// Whatever bytes come, readers answer or refuse. A panic fails this test; so does one that never ends.
+/// Readers answer or refuse any bytes. A panic or an endless loop fails this test.
 #[test]
 fn no_bytes_crash_a_reader() {
     let folder = tempfile::tempdir().unwrap();
@@ -404,7 +406,7 @@ fn python_readers_agree() {
                 let path = folder.path().join(format!("{kind}{waters}.{extension}"));
                 let (mut sink, atoms) = create(&path, kind, precision(extension), waters);
                 write(sink.as_mut(), kind, 0..FRAMES, atoms);
-                // the larger ones as a killed run leaves them
+                // the larger files are left as a killed run leaves them
                 match waters {
                     0 => drop(sink.close().unwrap()),
                     _ => std::mem::forget(sink),

@@ -1,7 +1,7 @@
-//! Whatever bytes come: the readers of trajectories answer or refuse, in bounded time and memory.
+//! Readers of trajectories answer or refuse any bytes in bounded time and memory.
 //!
-//! HDF5 is a library in C, so each campaign runs in child processes (this test binary again): one that crashes, takes
-//! too long or too much memory is seen, counted, and the campaign goes on behind it. A long one:
+//! HDF5 is a library in C, so each campaign runs in child processes (this test binary again). A case that crashes,
+//! takes too long or takes too much memory is counted, and the campaign continues after it. A long campaign:
 //! `MD_TEST_FUZZ_CASES=10000 cargo test --release --test trajectory fuzz -- --nocapture`.
 
 use std::io::{BufRead, BufReader};
@@ -15,17 +15,18 @@ use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, re
 
 use crate::round_trip::{create, write};
 
-/// First case and the one to stop before, for the child.
+/// Environment variable for the child: the first case, and the case to stop before.
 const CASES: &str = "MD_TEST_FUZZ";
-/// Cases of the test suite; [`COUNT`] asks for others.
+/// Number of cases in the test suite; [`COUNT`] sets another number.
 const FEW: u64 = 400;
 const COUNT: &str = "MD_TEST_FUZZ_CASES";
-/// A case that takes longer hangs, s: the files have some tens of kilobytes.
+/// Time limit of a case in s. The files have some tens of kilobytes.
 const SECONDS: u64 = 5;
-/// Address space of the child, bytes: threads and libraries take some hundred megabytes of it, a file of 2⁶⁰ bytes no less.
+/// Address space of the child in bytes. Threads and libraries take some hundred megabytes; a file that claims 2⁶⁰
+/// bytes exceeds it.
 const ADDRESSES: u64 = 1 << 30;
 
-/// A number that looks random (xorshift64*; Vigna, doi:10.1145/2845077).
+/// Pseudo-random numbers (xorshift64*; Vigna, doi:10.1145/2845077).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -40,13 +41,13 @@ impl Random {
         (self.next() % n.max(1) as u64) as usize
     }
 
-    /// Between −1 and 1.
+    /// Returns a number between −1 and 1.
     pub(crate) fn signed(&mut self) -> f64 {
         (self.next() >> 3) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }
 
-/// Closed and open files, packed and not.
+/// Original files: closed and open ones, compressed and uncompressed.
 fn originals(directory: &Path) -> Vec<Vec<u8>> {
     let mut found = vec![];
     for (number, precision) in [Precision::Raw, Precision::Lossless, Precision::Decimals3].into_iter().enumerate() {
@@ -61,13 +62,13 @@ fn originals(directory: &Path) -> Vec<Vec<u8>> {
     found
 }
 
-/// Where HDF5's blocks of metadata lie: each begins with a signature of four letters and ends with a checksum.
+/// Offsets of HDF5's metadata blocks. Each block begins with a signature of four letters and ends with a checksum.
 fn blocks(bytes: &[u8]) -> Vec<usize> {
     const SIGNATURES: [&[u8; 4]; 7] = [b"OHDR", b"OCHK", b"EAHD", b"EAIB", b"EADB", b"EASB", b"GCOL"];
     (0..bytes.len().saturating_sub(4)).filter(|&at| SIGNATURES.iter().any(|s| bytes[at..].starts_with(*s))).collect()
 }
 
-/// The stored sum of an object header's first chunk (HDF5 File Format Specification 3.0, IV.A.1.b).
+/// Checksum stored for the first chunk of an object header (HDF5 File Format Specification 3.0, IV.A.1.b).
 fn header_sum(bytes: &[u8], at: usize) -> Option<usize> {
     let flags = *bytes.get(at + 5)?;
     let start = at + 6 + if flags & 0x20 != 0 { 16 } else { 0 } + if flags & 0x10 != 0 { 4 } else { 0 };
@@ -77,7 +78,7 @@ fn header_sum(bytes: &[u8], at: usize) -> Option<usize> {
     (end + 4 <= bytes.len()).then_some(end)
 }
 
-/// Bob Jenkins' hashlittle, HDF5's sum over metadata.
+/// Bob Jenkins' hashlittle, HDF5's checksum of metadata.
 fn hashlittle(data: &[u8]) -> u32 {
     let mut r = [0xdead_beef_u32.wrapping_add(data.len() as u32); 3];
     let mut chunks = data.chunks(12).peekable();
@@ -107,8 +108,8 @@ fn hashlittle(data: &[u8]) -> u32 {
     r[2]
 }
 
-/// Changes a few places; sums over object headers are made right again in half of the cases, so that what is claimed
-/// is believed.
+/// Changes a few places. In half of the cases it corrects the checksums of object headers, so that the library trusts
+/// the changed contents.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     const NUMBERS: [u64; 10] = [0, 1, 2, 255, 1 << 20, 1 << 31, 1 << 32, 1 << 60, (1 << 63) + 8, u64::MAX];
     let blocks = blocks(bytes);
@@ -148,7 +149,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Every way of reading; what is refused must be the file's fault. Says whether it was taken.
+/// Reads the file in every way and returns whether it was accepted. A refusal must be the fault of the file.
 fn read_all(path: &Path, bytes: &[u8]) -> bool {
     let renew = || std::fs::write(path, bytes).unwrap();
     renew();

@@ -1,4 +1,4 @@
-//! Trajectories that other programs wrote (`golden/make.py`): every number is that of their formula.
+//! Trajectories that other programs wrote (`golden/make.py`): every number follows from the formula in that script.
 
 use std::path::PathBuf;
 
@@ -6,16 +6,17 @@ use md::cell::PeriodicCell;
 use md::observe::trajectory::{Format, StoredFrame, open};
 use md::vec3::{Vec3, vec3};
 
-/// Frames of each file.
+/// Number of frames in each file.
 const FRAMES: usize = 3;
-/// Positions below 50 Å in f32 are off by at most 2⁻¹⁹ Å, with the rounding of the factor ten: 3e-7 nm.
+/// Tolerance in nm: positions below 50 Å in f32 are off by at most 2⁻¹⁹ Å, with the rounding of the factor ten 3e-7
+/// nm.
 const SINGLE: f64 = 3e-7;
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/trajectory/golden").join(name)
 }
 
-/// As in `make.py`.
+/// Position of an atom, by the formula of `make.py`.
 fn position(atom: usize, frame: usize) -> Vec3 {
     let value = |axis: usize| 0.137 * ((atom * (axis + 2) + 3 * frame) % 23) as f64 + 0.05 * axis as f64;
     vec3(value(0), value(1), value(2))
@@ -25,14 +26,14 @@ fn cell() -> PeriodicCell {
     PeriodicCell::from_rows([vec3(3.0, 0.0, 0.0), vec3(1.0, 4.0, 0.0), vec3(-1.0, 1.0, 5.0)]).unwrap()
 }
 
-/// Frames of `file` with positions to `tolerance` (nm), at steps and times of `at`.
+/// Asserts the frames of `file`: positions to `tolerance` (nm), steps and times as `at` returns them.
 #[track_caller]
 fn assert_frames(file: &str, atoms: usize, periodic: bool, tolerance: f64, at: impl Fn(usize) -> (i64, f64)) {
     let mut trajectory = open(&golden(file)).unwrap();
     assert_eq!((trajectory.frames(), trajectory.atoms()), (FRAMES, atoms), "{file}");
     assert!(trajectory.topology().is_none(), "{file}");
     let mut found = StoredFrame::default();
-    // in an order of its own: frames do not depend on those before
+    // read out of order, because frames do not depend on earlier frames
     for frame in [1, 0, 2] {
         trajectory.read(frame, &mut found).unwrap();
         assert_eq!(found.positions.len(), atoms);
@@ -50,7 +51,8 @@ fn assert_frames(file: &str, atoms: usize, periodic: bool, tolerance: f64, at: i
         );
         assert_eq!(found.cell.is_some(), periodic, "{file}");
         for (found, expected) in found.cell.iter().flat_map(|cell| cell.rows()).zip(cell().rows()) {
-            // edges in f32 and angles in degrees of f32: 90° is off by up to 4e-6°, 7e-8 rad of 5 nm; PDB has 0.01° and 0.001 Å
+            // edges in f32 and angles in degrees of f32: 90° is off by up to 4e-6°, 7e-8 rad of 5 nm; PDB has 0.01° and
+            // 0.001 Å
             let tolerance = if file.ends_with("pdb") { 1e-4 + 0.005f64.to_radians() * 6.0 } else { 2e-6 };
             assert!((found - expected).norm() < tolerance, "{file}: {found:?} for {expected:?}");
         }
@@ -64,7 +66,7 @@ fn xtc_of_other_programs() {
         ("mdanalysis.xtc", 24, 0.5e-3 + SINGLE),
         ("mdtraj.xtc", 24, 0.5e-3 + SINGLE),
         ("mdanalysis-fine.xtc", 24, 0.5e-4 + SINGLE),
-        // up to nine atoms are not rounded
+        // XTC does not round up to nine atoms
         ("mdanalysis-plain.xtc", 5, SINGLE),
     ] {
         assert_frames(file, atoms, true, tolerance, |frame| (frame as i64, 0.5 * frame as f64));
@@ -75,7 +77,7 @@ fn xtc_of_other_programs() {
 fn dcd_of_other_programs() {
     assert_frames("mdanalysis.dcd", 24, true, SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
     assert_frames("mdanalysis-vacuum.dcd", 5, false, SINGLE, |frame| (frame as i64, 0.5 * frame as f64));
-    // MDTraj writes a timestep of one unit of time, 0.0489 ps, whatever the times are
+    // MDTraj writes a timestep of one unit of time, 0.0489 ps, regardless of the times
     let unit = 0.048_888_213;
     assert_frames("mdtraj.dcd", 24, true, SINGLE, |frame| (frame as i64, unit * frame as f64));
     let at = |frame: usize| (1000 + 250 * frame as i64, 2.0 + 0.5 * frame as f64);
@@ -87,7 +89,7 @@ fn dcd_of_other_programs() {
     assert!(message.contains("3 of its atoms are fixed"), "{message}");
 }
 
-/// Velocities (nm/ps) and forces (kJ/mol/nm) of `make_more.py`.
+/// Asserts velocities (nm/ps) and forces (kJ/mol/nm) of `make_more.py`.
 #[track_caller]
 fn assert_vectors(file: &str, atoms: usize) {
     let (mut trajectory, mut found) = (open(&golden(file)).unwrap(), StoredFrame::default());
@@ -97,7 +99,7 @@ fn assert_vectors(file: &str, atoms: usize) {
         for atom in 0..atoms {
             let velocity = position(atom, frame + 1) * 0.5 - Vec3::splat(0.3);
             let force = position(atom, frame + 2) * -200.0 + Vec3::splat(77.0);
-            // f32, and conversions in f32
+            // values and conversions are in f32
             assert!((found.velocities[atom] - velocity).norm() < 1e-6, "{file}: {:?}", found.velocities[atom]);
             assert!((found.forces[atom] - force).norm() < 3e-4, "{file}: {:?}", found.forces[atom]);
         }
@@ -112,14 +114,14 @@ fn trr_of_other_programs() {
             assert_vectors(file, 24);
         }
     }
-    // 64 bits, and frames without positions between those that count
+    // values have 64 bits, and frames without positions lie between the others
     assert_frames("double.trr", 7, true, 1e-12, |frame| (1000 + 250 * frame as i64, 2.0 + 0.5 * frame as f64));
     assert_vectors("double.trr", 7);
 }
 
 #[test]
 fn netcdf_of_other_programs() {
-    // the format has no steps: frames are counted
+    // the format has no steps, so frames are counted
     let at = |frame: usize| (frame as i64, 0.5 * frame as f64);
     assert_frames("mdtraj.nc", 24, true, SINGLE, at);
     assert_frames("mdanalysis.ncdf", 24, true, SINGLE, at);
@@ -149,13 +151,14 @@ fn hdf5_of_other_programs() {
 
 #[test]
 fn pdb_of_other_programs() {
-    // neither writes times
+    // neither program writes times
     for file in ["mdanalysis.pdb", "mdtraj.pdb"] {
         assert_frames(file, 24, true, 0.5e-4 + SINGLE, |frame| (frame as i64, frame as f64));
     }
 }
 
-/// Writers that are killed leave counts of frames as they were; NetCDF also has one for files that are still written.
+/// A killed writer leaves an old count of frames in the header. NetCDF also has a value for files that are still
+/// being written.
 #[test]
 fn counts_of_frames_in_headers_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
@@ -182,7 +185,8 @@ fn counts_of_frames_in_headers_do_not_count() {
     }
 }
 
-/// Systems of more than 300 million atoms have another number at the start of frames, and a length of 64 bits (GROMACS 2023).
+/// Systems of more than 300 million atoms begin frames with another number and have lengths of 64 bits (GROMACS
+/// 2023).
 #[test]
 fn xtc_of_both_kinds() {
     const LENGTH: usize = 88;

@@ -1,4 +1,4 @@
-//! The trajectory file as outsiders see it: read back through HDF5, through Python's readers, and after a kill.
+//! Trajectory files read by other readers: through HDF5, through Python's readers, and after a kill.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "tests stop at the first surprise")]
 

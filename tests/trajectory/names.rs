@@ -1,4 +1,4 @@
-//! Names for trajectories from files without a force field: a PSF file alone, and structures.
+//! Atom names for trajectories from files without a force field: a PSF file alone, and structures.
 
 use std::path::Path;
 
@@ -57,7 +57,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Radii of gyration of one molecule, half of its length: 0.075 nm whole, 0.925 nm across the cell.
+/// The radius of gyration of one molecule is half of its length: 0.075 nm if whole, 0.925 nm if broken across the
+/// cell.
 #[test]
 fn a_psf_file_needs_no_parameters_and_has_bonds() {
     let folder = folder();
@@ -89,7 +90,7 @@ fn structures_give_names_and_say_that_bonds_are_not_known() {
     }
 }
 
-/// CONECT records give bonds where they join all atoms of every residue.
+/// CONECT records are used as bonds if they join all atoms of every residue.
 #[test]
 fn conect_records_are_bonds_where_none_is_missing() {
     let folder = folder();
@@ -99,13 +100,13 @@ fn conect_records_are_bonds_where_none_is_missing() {
         std::fs::write(folder.path().join(name), format!("{atoms}END\n{bonds}")).unwrap();
         md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", name, "--select", "resid 1"])
     };
-    // one record for each direction, as programs write them, and an atom that is not there
+    // one record for each direction, as programs write them, and an atom that does not exist
     let all = "CONECT    1    2\nCONECT    2    1\nCONECT    3    4    9\n";
     let (code, text) = rg("all.pdb", all);
     assert!(code == Some(0) && text.contains("0.075") && !text.contains("not known"), "{text}");
     let (code, text) = rg("some.pdb", "CONECT    1    2\n");
     assert!(code == Some(0) && text.contains("not known"), "{text}");
-    // a serial number of two atoms tells nothing
+    // a serial number that two atoms share is not usable
     let twice = atoms.replace("    3  C1 ", "    1  C1 ");
     assert_ne!(twice, atoms);
     std::fs::write(folder.path().join("twice.pdb"), format!("{twice}END\n{all}")).unwrap();

@@ -1,4 +1,5 @@
-//! Files of other programs that the golden files do not cover, made here byte by byte: what a file holds is what is read.
+//! Files of other programs that the golden files do not cover, made here byte by byte. The reader must return their
+//! contents.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +12,8 @@ use md::vec3::vec3;
 
 use crate::sample;
 
-/// f32 keeps 24 bits: lengths below 200 Å are off by 2⁻¹⁷ Å, distances by twice √3 times that: 3e-6 nm.
+/// Tolerance in nm. f32 keeps 24 bits, so lengths below 200 Å are off by 2⁻¹⁷ Å, and distances by twice √3 times
+/// that: 3e-6 nm.
 const SINGLE: f64 = 3e-6;
 
 #[track_caller]
@@ -25,7 +27,7 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// A DCD in little endian with this title record, between these lengths.
+/// Little-endian DCD file with the given title record, whose length is given separately.
 fn dcd(version: i32, cell: Option<[f64; 6]>, title: (&[u8], usize), frames: &[Vec<[f32; 3]>]) -> Vec<u8> {
     let mut bytes = vec![];
     let mut record = |content: &[u8], length: usize| {
@@ -61,8 +63,8 @@ fn dcd(version: i32, cell: Option<[f64; 6]>, title: (&[u8], usize), frames: &[Ve
 
 const TITLE: &[u8] = &[0; 4];
 
-/// Lattices of three edges L with an angle of cosine c between any two, turned so that their matrix is symmetric: x on the
-/// diagonal and y beside it, with x - y = L √(1 - c) and x + 2y = L √(1 + 2c).
+/// Lattices of three edges L with an angle of cosine c between any two, turned so that their matrix is symmetric: x
+/// on the diagonal and y off the diagonal, with x - y = L √(1 - c) and x + 2y = L √(1 + 2c).
 #[test]
 fn shape_matrices_turn_cell_and_positions() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +82,7 @@ fn shape_matrices_turn_cell_and_positions() {
         let found = frames(&file(folder.path(), "shape.dcd", &bytes)).remove(0);
         let cell = found.cell.unwrap();
         let (lengths, angles) = cell.lengths_angles();
-        // edges and angles of reduced cells: 60° stays or becomes its supplement
+        // edges and angles of reduced cells: an angle of 60° stays or becomes its supplement
         assert!(lengths.iter().all(|edge| (edge - 0.1 * length).abs() < 1e-6), "{version} {length}: {lengths:?}");
         let right = angles.iter().all(|found| (found - angle).abs().min((180.0 - found - angle).abs()) < 1e-5);
         assert!(right, "{version} {length}: {angles:?}");
@@ -118,7 +120,7 @@ fn titles_of_other_lengths_than_announced_are_read() {
     for lines in [0usize, 1, 2, 3, 5] {
         let mut title = (lines as i32).to_le_bytes().to_vec();
         title.extend(vec![b'x'; 80 * lines]);
-        // the right length, and that of two lines whatever there is
+        // the right length, and the length of two lines regardless of the title
         for length in [title.len(), 164] {
             let bytes = dcd(24, None, (&title, length), &[frame.clone(), frame.clone()]);
             let path = file(folder.path(), "title.dcd", &bytes);
@@ -135,7 +137,7 @@ fn titles_of_other_lengths_than_announced_are_read() {
     assert!(error.contains("title"), "{error}");
 }
 
-/// Two atoms, moved by 0.1 Å a frame.
+/// PDB records of two atoms that move by 0.1 Å per frame.
 fn atoms(frame: usize) -> String {
     let x = 1.0 + 0.1 * frame as f64;
     format!(
@@ -186,7 +188,7 @@ fn models_without_their_ends_are_frames() {
             assert_pdb(&file(folder.path(), "models.pdb", text.as_bytes()), count, &text);
         }
     }
-    // a model with fewer atoms than the others is no frame in silence
+    // a model with fewer atoms than the others is not silently accepted as a frame
     let cut = format!("{}{model}{}", all(model, "ENDMDL\n"), atoms(0).lines().next().unwrap());
     let path = file(folder.path(), "cut.pdb", cut.as_bytes());
     let mut trajectory = open(&path).unwrap();
@@ -226,11 +228,11 @@ fn any_record_begins_a_pdb() {
         let text = format!("{first}{CELL}{}END\n", atoms(0));
         let path = file(folder.path(), "first.pdb", text.as_bytes());
         assert_pdb(&path, 1, first);
-        // as a trajectory, and as coordinates
+        // the file is read as a trajectory and as coordinates
         assert_eq!(Format::of_file(&path).unwrap().name, "PDB", "{first}");
         assert_eq!(md::format::read_coordinates(&path, Some(2), None).unwrap().labels[1].name.as_str(), "C2");
     }
-    // titles of other formats that look like records
+    // titles of other formats may look like PDB records
     let rst7 = "REMARK of a title\n    2\n   1.0000000   2.0000000   3.0000000   4.0000000   5.0000000   6.0000000\n";
     let found = frames(&file(folder.path(), "x.rst7", rst7.as_bytes())).remove(0);
     assert!((found.positions[1] - vec3(0.4, 0.5, 0.6)).norm() < 1e-12);
@@ -246,11 +248,11 @@ fn long_numbers_move_columns_or_not() {
         (format!("ATOM  A0000  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  186a0  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  *****  C5  CHN AA000{tail}"), "C5"),
-        // six digits from the sixth or seventh column on, nothing moved
+        // six digits from the sixth or seventh column on, with all other columns in place
         (format!("ATOM 100000  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  100000 C5  CHN A   1{tail}"), "C5"),
         (format!("HETATM100000 C5  CHN A   1{tail}"), "C5"),
-        // all columns behind moved
+        // all later columns are shifted
         (format!("ATOM  100000  C5  CHN A   1{tail}"), "C5"),
         (format!("ATOM  1000000  C5  CHN A   1{tail}"), "C5"),
         (format!("HETATM100000  C5  CHN A   1{tail}"), "C5"),
@@ -311,7 +313,7 @@ fn packed_models_and_models_of_mmcif_are_frames() {
     }
 }
 
-/// Writes frames of the sample, at these times (ps), as `name`.
+/// Writes frames of the sample at the given times (ps) to `name`.
 fn written(folder: &Path, name: &str, times: &[f64], velocities: bool) -> PathBuf {
     let (topology, provenance) = (sample::topology(1), sample::provenance());
     let path = folder.join(name);
@@ -378,7 +380,7 @@ fn fill_values_of_netcdf_are_missing_values() {
     let folder = tempfile::tempdir().unwrap();
     let found = frames(&written(folder.path(), "x.nc", &[FILL, FILL, FILL], false));
     assert_eq!(found.iter().map(|frame| frame.time).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
-    // a position of fill values
+    // a position that consists of fill values
     let path = written(folder.path(), "y.nc", &[0.0], false);
     let bytes = fs::read(&path).unwrap();
     let position = (frames(&path)[0].positions[3].x * 10.0) as f32;

@@ -1,7 +1,8 @@
-//! Loss of power: of what was written since the last sync the disk holds any part, in any order, torn.
+//! Loss of power: of the data written since the last sync, the disk holds any part, in any order, torn.
 //!
-//! A child (this test binary again) writes a trajectory while a library loaded before the C library records every
-//! write. From the file as it was at a sync, images are made in which every sector holds any of its versions since.
+//! A child (this test binary again) writes a trajectory while a library, loaded before the C library, records every
+//! write. Starting from the file at a sync, the test builds images in which every sector holds any of its versions
+//! since then.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,19 +15,20 @@ use md::observe::trajectory::h5md::{TrajectoryWriter, info};
 use crate::round_trip::{create, write};
 use crate::sample;
 
-/// Where the child is told to write; without it the child's test does nothing.
+/// Environment variable with the path for the child; without it the child's test does nothing.
 const PATH: &str = "MD_TEST_RECORD";
 const KIND: &str = "triclinic";
 const WATERS: usize = 12;
-/// Frames at which the child syncs: the first frames, few frames, and where the index of chunks gets another level.
+/// Frames at which the child syncs: the first frames, a few frames, and the frame at which the chunk index gets
+/// another level.
 const SYNCS: [usize; 5] = [0, 1, 9, 60, 150];
-/// Frames between the last sync and the close.
+/// Number of frames between the last sync and the close.
 const TAIL: usize = 30;
-/// What a disk writes at once, bytes.
+/// Bytes that a disk writes atomically.
 const SECTOR: u64 = 512;
-/// What the operating system hands to the disk at once, bytes.
+/// Bytes that the operating system passes to the disk in one piece.
 const PAGE: u64 = 4096;
-/// Images after each sync.
+/// Number of images after each sync.
 const IMAGES: u64 = 40;
 
 #[test]
@@ -71,7 +73,7 @@ fn writes(mut log: &[u8]) -> Vec<Write<'_>> {
     found
 }
 
-/// A number that looks random (splitmix64; Steele et al., doi:10.1145/2660193.2660195).
+/// Pseudo-random number (splitmix64; Steele et al., doi:10.1145/2660193.2660195).
 fn random(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -79,9 +81,9 @@ fn random(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The file at a sync with some of what was written since: power is lost at a random write, and each page (or sector)
-/// has on disk what it held at a random time before, or always its oldest, or always its newest version. One kind of
-/// images in four has only the large writes, one only the small.
+/// Builds the file at a sync with a part of the later writes. Power is lost at a random write. Each page (or sector)
+/// holds its contents at a random earlier time, or always its oldest, or always its newest version. One image in four
+/// has only the large writes, one only the small writes.
 fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     let mut image = at_sync.to_vec();
     let end = random(seed) % (writes.len() as u64 + 1);
@@ -107,7 +109,7 @@ fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     image
 }
 
-/// All that the file holds of its first `frames` frames, bit for bit.
+/// All numbers in the first `frames` frames of the file, as bits.
 fn numbers(path: &Path, frames: usize) -> Vec<Vec<u64>> {
     let file = hdf5::File::open(path).unwrap();
     let names = ["coordinates", "velocities", "particles/trajectory/force/value", "particles/trajectory/image/value"];
@@ -122,7 +124,7 @@ fn numbers(path: &Path, frames: usize) -> Vec<Vec<u64>> {
     names.iter().chain(&small).chain(&scalars).map(read).collect()
 }
 
-/// Runs the child; gives for each sync its extent and the length of the log then.
+/// Runs the child and returns, for each sync, the extent and the length of the log at that time.
 fn recorded(directory: &Path) -> Vec<(Extent, usize)> {
     let library = directory.join("record.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trajectory/record.c");

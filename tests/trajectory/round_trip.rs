@@ -1,4 +1,4 @@
-//! Written, closed, cut, continued: every number comes back.
+//! Every number comes back from trajectories that are written, closed, cut and continued.
 
 use std::path::Path;
 
@@ -14,24 +14,24 @@ use crate::sample;
 /// f32 has 24 bits: numbers below 8 are off by at most 2⁻²² = 2.4e-7
 const SINGLE: f64 = 3e-7;
 
-/// Largest error of a stored position in nm.
+/// Maximum error of a stored position in nm.
 fn position_tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Raw | Precision::Lossless => SINGLE,
-        // half a unit of the last decimal kept, and rounding of the minimum it is counted from
+        // half a unit of the last stored decimal, and rounding of the minimum that is subtracted
         Precision::Decimals3 => 0.5e-3 + SINGLE,
         Precision::Decimals4 => 0.5e-4 + SINGLE,
     }
 }
 
-/// Writes frames `range` of the sample.
+/// Writes the frames `range` of the sample.
 pub(crate) fn write(writer: &mut TrajectoryWriter, kind: &str, range: std::ops::Range<usize>, atoms: usize) {
     for frame in range {
         sample::with_frame(kind, frame, atoms, |f| writer.write(f)).unwrap();
     }
 }
 
-/// Creates `path` with the whole sample layout.
+/// Creates `path` with the complete layout of the sample.
 pub(crate) fn create(path: &Path, kind: &str, precision: Precision, waters: usize) -> (TrajectoryWriter, usize) {
     let (topology, observables, provenance) = (sample::topology(waters), sample::observables(), sample::provenance());
     let contents = sample::contents(&topology, kind, precision, &observables, &provenance);
@@ -54,7 +54,7 @@ fn assert_vectors(found: &Array3<f32>, frame: usize, expected: &[Vec3], toleranc
     }
 }
 
-/// Every frame of a closed file has exactly the contents of the sample.
+/// Asserts that every frame of a closed file has exactly the contents of the sample.
 pub(crate) fn assert_contents(path: &Path, kind: &str, precision: Precision, frames: usize, atoms: usize) {
     let file = hdf5::File::open(path).unwrap();
     let vectors = |name: &str| file.dataset(name).unwrap().read::<f32, ndarray::Ix3>().unwrap();
@@ -112,7 +112,7 @@ fn every_number_comes_back() {
             write(&mut writer, kind, 0..7, atoms);
             assert_eq!(writer.close().unwrap().count, 7);
             if kind == "none" {
-                // image is a matter of cells
+                // without a cell there are no images
                 let file = hdf5::File::open(&path).unwrap();
                 assert!(!file.link_exists("particles/trajectory/image"));
             }
@@ -131,7 +131,7 @@ fn the_reader_gives_everything_back() {
         let (mut writer, atoms) = create(&path, kind, Precision::Decimals3, 5);
         write(&mut writer, kind, 0..4, atoms);
         writer.sync().unwrap();
-        // what a kill would leave is read too
+        // the file of a killed run is read too
         let crashed = directory.path().join("crashed.h5md");
         std::fs::copy(&path, &crashed).unwrap();
         writer.close().unwrap();
@@ -177,7 +177,7 @@ fn cut_and_continued() {
         let mut writer = TrajectoryWriter::append(&path, Some(extent)).unwrap();
         assert_eq!(writer.run_id(), sample::provenance().run_id);
         assert_eq!(writer.observables(), sample::observables());
-        // the first of these is there already and must not be doubled
+        // the first of these frames is stored already and must not be duplicated
         write(&mut writer, "triclinic", keep.max(1) - usize::from(keep > 0)..12, atoms);
         if keep == 0 {
             sample::with_frame("triclinic", 0, atoms, |f| assert_eq!(writer.write(f).unwrap_err().exit_code(), 1));
@@ -216,7 +216,7 @@ fn info_tells_what_is_there() {
     assert_contents(&path, "orthorhombic", Precision::Decimals4, 3, atoms);
 }
 
-/// Another trajectory, or one of whose old frames a bit has changed, is not what the checkpoint was written after.
+/// A checkpoint does not continue another trajectory, or one with a changed bit in an old frame.
 #[test]
 fn other_frames_are_not_continued() {
     let directory = tempfile::tempdir().unwrap();
@@ -238,7 +238,7 @@ fn other_frames_are_not_continued() {
     TrajectoryWriter::append(&path, Some(mine)).unwrap();
 }
 
-/// Atoms without bonds, nothing but positions, and coordinates no rounding scheme was made for.
+/// Atoms without bonds, with positions only, at coordinates beyond the usual range of rounding.
 #[test]
 fn bare_atoms_far_apart() {
     for precision in [Precision::Raw, Precision::Lossless, Precision::Decimals3, Precision::Decimals4] {
@@ -274,7 +274,7 @@ fn bare_atoms_far_apart() {
             writer.close().unwrap();
             let stored =
                 hdf5::File::open(&path).unwrap().dataset("coordinates").unwrap().read::<f32, ndarray::Ix3>().unwrap();
-            // f32 keeps a relative 2⁻²⁴; the offset the rounding is counted from adds its own
+            // f32 has a relative error of 2⁻²⁴; the offset that rounding subtracts adds its own error
             let tolerance = position_tolerance(precision) + 2.0 * far * 5.0 * 6e-8;
             assert_vectors(&stored, 0, &positions, tolerance, &format!("{precision:?} {far}"));
         }

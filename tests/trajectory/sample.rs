@@ -7,10 +7,10 @@ use md::observe::trajectory::{
 use md::system::{Atom, Name, Residue, Topology};
 use md::vec3::{Vec3, vec3};
 
-/// Kinds of cell the tests go through.
+/// Kinds of cell that the tests use.
 pub(crate) const CELLS: [&str; 3] = ["orthorhombic", "triclinic", "none"];
 
-/// All frames of an open trajectory.
+/// Reads all frames of an open trajectory.
 #[track_caller]
 pub(crate) fn all_frames(trajectory: md::error::Result<Box<dyn FrameSource>>) -> Vec<StoredFrame> {
     let mut trajectory = trajectory.unwrap_or_else(|error| panic!("{error}"));
@@ -23,7 +23,7 @@ pub(crate) fn all_frames(trajectory: md::error::Result<Box<dyn FrameSource>>) ->
     (0..count).map(read).collect()
 }
 
-/// A dipeptide-like chain, waters and an ion, numbered so that molecules interleave with nothing.
+/// Topology of a dipeptide-like chain, waters and an ion, with consecutive atoms in each molecule.
 pub(crate) fn topology(waters: usize) -> Topology {
     let mut topology = Topology { title: "chain in water".into(), ..Topology::default() };
     let mut residue = |name: &str, atoms: &[(&str, u8, f64, f64)]| {
@@ -54,7 +54,7 @@ pub(crate) fn topology(waters: usize) -> Topology {
     topology
 }
 
-/// The cell of `frame`: it breathes, as under a barostat.
+/// Cell of `frame`; its size varies, as under a barostat.
 pub(crate) fn cell(kind: &str, frame: usize) -> Option<PeriodicCell> {
     let rows = match kind {
         "orthorhombic" => [vec3(3.0, 0.0, 0.0), vec3(0.0, 4.0, 0.0), vec3(0.0, 0.0, 5.0)],
@@ -64,24 +64,24 @@ pub(crate) fn cell(kind: &str, frame: usize) -> Option<PeriodicCell> {
     PeriodicCell::from_rows(rows).map(|cell| cell.scaled(1.0 + 0.001 * frame as f64))
 }
 
-/// First atom of the molecule of `atom`.
+/// First atom of the molecule that contains `atom`.
 fn first_of_molecule(atom: usize) -> usize {
     if atom < 6 { 0 } else { atom - atom % 3 }
 }
 
-/// A number in 0..1 for every key.
+/// Pseudo-random number in 0..1 for a key.
 fn scatter(key: usize) -> f64 {
     (key as f64 * 0.754_877_666).fract()
 }
 
-/// Positions as they must be in the file: whole, in the cell.
+/// Positions as they must be in the file: whole molecules inside the cell.
 pub(crate) fn placed(kind: &str, frame: usize, atoms: usize) -> Vec<Vec3> {
     let unit = PeriodicCell::orthorhombic([3.0, 4.0, 5.0]);
     let cell = cell(kind, frame).unwrap_or(unit);
     let position = |atom: usize| {
         let first = first_of_molecule(atom);
-        // the mean of a molecule stays inside: no member is further than 0.35 nm from the first, no cell edge
-        // shorter than 3 nm, and the first is at fractions from 0.2 to 0.8
+        // the mean of a molecule stays inside the cell: no atom is further than 0.35 nm from the first, no cell edge
+        // is shorter than 3 nm, and the first atom is at fractions from 0.2 to 0.8
         let s = vec3(scatter(first + 1), scatter(3 * first + 2), scatter(7 * first + 3)) * 0.6 + Vec3::splat(0.2);
         let member = (atom - first) as f64;
         let local = vec3(0.07 * member, 0.05 * (member % 2.0), -0.01 * member * (1.0 + 0.1 * frame as f64));
@@ -90,7 +90,7 @@ pub(crate) fn placed(kind: &str, frame: usize, atoms: usize) -> Vec<Vec3> {
     (0..atoms).map(position).collect()
 }
 
-/// What the engine hands over: the same atoms scattered over lattice images.
+/// Positions as the engine provides them: the same atoms scattered over lattice images.
 pub(crate) fn unwrapped(kind: &str, frame: usize, atoms: usize) -> (Vec<Vec3>, Vec<[i32; 3]>) {
     let cell = cell(kind, frame);
     let image = |atom: usize| match cell {
@@ -118,7 +118,7 @@ pub(crate) fn values(frame: usize) -> [f64; 4] {
     [300.0 + f, -1000.5 - f, 200.25 + f, 1.0 / (1.0 + f)]
 }
 
-/// Names whose order of creation is not the alphabet's.
+/// Observables whose order of creation is not alphabetical.
 pub(crate) fn observables() -> Vec<Observable> {
     [("temperature", "K"), ("potential_energy", "kJ mol-1"), ("kinetic_energy", "kJ mol-1"), ("pressure", "bar")]
         .map(|(name, unit)| Observable { name: name.into(), unit: unit.into() })
@@ -135,7 +135,7 @@ pub(crate) fn time(frame: usize) -> f64 {
     0.5 + 0.2 * frame as f64
 }
 
-/// Everything fixed at creation.
+/// All contents that are fixed at creation.
 pub(crate) fn contents<'a>(
     topology: &'a Topology,
     kind: &str,
@@ -157,7 +157,7 @@ pub(crate) fn contents<'a>(
     }
 }
 
-/// Where the trajectory came from; the input has a letter beyond ASCII and no final newline.
+/// Provenance of the trajectory; the input has a letter beyond ASCII and no final newline.
 pub(crate) fn provenance() -> Provenance {
     Provenance {
         run_id: "0123456789abcdef".into(),
@@ -170,7 +170,7 @@ pub(crate) fn provenance() -> Provenance {
     }
 }
 
-/// Hands frame number `frame` to `write`.
+/// Passes the frame with number `frame` to `write`.
 pub(crate) fn with_frame<R>(kind: &str, frame: usize, atoms: usize, write: impl FnOnce(&Frame<'_>) -> R) -> R {
     let (positions, velocities, forces) =
         (unwrapped(kind, frame, atoms).0, velocities(frame, atoms), forces(frame, atoms));
