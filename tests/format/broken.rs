@@ -1,4 +1,4 @@
-//! Broken topologies: each is refused with the place and words that help.
+//! Broken topologies: each is refused with the place and a helpful message.
 
 use md::format::read_topology;
 use md::system::Topology;
@@ -12,7 +12,7 @@ fn topology(text: &str) -> Topology {
     read_topology(&path).unwrap_or_else(|error| panic!("{error}")).topology
 }
 
-/// The message must hold every one of `words`; `line` is the place it must name.
+/// Asserts that the message contains every one of `words` and names the place `line`.
 fn refused(text: &str, line: Option<usize>, words: &[&str]) {
     let (_folder, path) = file("small.prmtop", text.as_bytes());
     let error = match read_topology(&path) {
@@ -56,7 +56,7 @@ fn the_valid_file_means_what_it_says() {
     assert!(small.exclusions.contains(6, 4) && !small.exclusions.contains(0, 4));
 }
 
-/// Of implicit solvent.
+/// Section of implicit solvent.
 const RADII: &str = "\
 %FLAG RADII
 %FORMAT(5E16.8)
@@ -68,7 +68,7 @@ const RADII: &str = "\
   8.50000000E-01  8.50000000E-01
 ";
 
-/// Names that are blank, and numbers of residues that outgrow their columns.
+/// Blank names, and residue numbers that exceed their columns.
 const UNREAD: &str = "\
 %FLAG TREE_CHAIN_CLASSIFICATION
 %FORMAT(20a4)
@@ -167,7 +167,7 @@ fn names_may_touch_and_hold_blanks() {
     assert_eq!(names, ["C1A'", "C 2", "HC3'", "C4", "O", "H1", "H2"]);
     let stripped = with_line(PRMTOP, "ATOM_NAME", 2, "C1  C2  C3  C4  O   H1  H");
     assert_eq!(topology(&stripped).atoms[6].name.as_str(), "H");
-    // a character more or less within: the names behind it have moved
+    // one character more or less in a line moves all names behind it
     for moved in ["C1  C2 C3  C4  O   H1  H2  ", "C1  C2   C3  C4  O   H1  H2  "] {
         refused(&with_line(PRMTOP, "ATOM_NAME", 2, moved), Some(flag("ATOM_NAME") + 2), &["columns of 4", "damaged"]);
     }
@@ -278,7 +278,7 @@ fn damaged_containers_are_refused() {
 
 #[test]
 fn a_file_cut_anywhere_is_refused() {
-    // everything up to the last section that is needed
+    // cuts everything up to the last section that is needed
     let needed = PRMTOP.find("%FLAG AMBER_ATOM_TYPE").unwrap() - "%FLAG HBOND_ACOEF\n%FORMAT(5E16.8)\n\n".len() * 2;
     for cut in (0..needed - 20).step_by(37) {
         let (_folder, path) = file("cut.prmtop", &PRMTOP.as_bytes()[..cut]);
@@ -286,7 +286,7 @@ fn a_file_cut_anywhere_is_refused() {
     }
 }
 
-// Long because it is a table.
+// The function is long because it is a table.
 #[test]
 fn wrong_values_are_refused_at_their_line() {
     for (name, line, text, words) in [
@@ -435,7 +435,7 @@ fn chamber_sections_are_read_and_checked() {
     let Some(text) = chamber() else { return };
     let charmm = topology(&text);
     let bonded = &charmm.bonded;
-    // POINTERS and the counts of the CHARMM sections, read off the file by eye
+    // POINTERS and the counts of the CHARMM sections, read from the file by eye
     assert_eq!((bonded.cmaps.len(), bonded.cmap_grids.len(), bonded.cmap_grids[0].size), (1, 1, 24));
     assert_eq!((bonded.propers.len(), bonded.impropers.len()), (76, 0));
     assert!(!bonded.urey_bradleys.is_empty() && !bonded.harmonic_impropers.is_empty());
@@ -482,7 +482,7 @@ fn chamber_sections_are_read_and_checked() {
     }
 }
 
-/// Replace the first line of values of a section that has comments.
+/// Replaces the first line of values of a section that has comments.
 fn with_commented_line(text: &str, name: &str, new: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let flag = lines.iter().position(|l| l.trim() == format!("%FLAG {name}")).unwrap();

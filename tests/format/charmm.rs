@@ -1,4 +1,4 @@
-//! CHARMM systems: energies as OpenMM reads the same files, what the files mean, and what is refused.
+//! CHARMM systems: energies as OpenMM computes them from the same files, meaning of the files, and refusals.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,11 @@ use md::system::{
 };
 use md::vec3::{Vec3, vec3};
 
-/// Relative; both sides compute in f64, and OpenMM states π of its harmonic impropers with six decimals.
+/// Relative tolerance. Both sides compute in f64, and OpenMM writes the π of its harmonic impropers with six
+/// decimals.
 const TOLERANCE: f64 = 1e-7;
 
-/// The system of `tests/systems/build/charmm.py`.
+/// Folder of the system of `tests/systems/build/charmm.py`.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm")
 }
@@ -30,7 +31,7 @@ fn read(name: &str) -> Description {
     read_topology_with(&folder.join(name), &options(&folder, &PARAMETERS)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All pairs, without a cell.
+/// Evaluates all pairs, without a cell.
 pub(crate) fn evaluate(description: Description, positions: &[Vec3]) -> Evaluation {
     let settings = ForceSettings {
         cutoff: None,
@@ -49,7 +50,7 @@ pub(crate) fn evaluate(description: Description, positions: &[Vec3]) -> Evaluati
     evaluation
 }
 
-/// Energies of so many terms, and forces, against the `ref.json` of a folder.
+/// Compares the energies of `terms` terms, and the forces, with the `ref.json` of a folder.
 pub(crate) fn agree(folder: &Path, name: &str, terms: usize, ours: &Evaluation) {
     let reference: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.join("ref.json")).unwrap()).unwrap();
@@ -101,14 +102,14 @@ fn both_forms_of_psf_mean_the_same() {
     let elements: Vec<u8> = topology.atoms[..9].iter().chain(&topology.atoms[14..]).map(|atom| atom.element).collect();
     assert_eq!(elements, [6, 8, 7, 1, 6, 1, 6, 8, 7, 8, 1, 1, 8, 1, 1, 11]);
     assert_eq!(topology.atoms[4].type_name.as_str(), "TA");
-    // the H-H bonds of water are no bonds, and need no parameters
+    // the H-H bonds of water are not chemical bonds and need no parameters
     assert_eq!((topology.connectivity.len(), topology.bonded.bonds.len()), (18, 18));
     assert!(topology.exclusions.contains(15, 16) && !topology.connectivity.contains(&[15, 16]));
     // in a ring of five two atoms are at most two bonds apart
     assert!(topology.exclusions.contains(9, 11) && !topology.bonded.pairs14.iter().any(|pair| pair.atoms == [9, 12]));
 }
 
-/// A file of the system with parts replaced, read in a folder of copies.
+/// Reads a file of the system with some parts replaced, in a folder of copies.
 fn changed(file: &str, changes: &[(&str, &str)], files: &[&str]) -> md::error::Result<Description> {
     let copies = tempfile::tempdir().unwrap();
     for name in ["charmm.psf", "charmm.numbers.psf"].iter().chain(&PARAMETERS) {
@@ -125,7 +126,7 @@ fn changed(file: &str, changes: &[(&str, &str)], files: &[&str]) -> md::error::R
     read_topology_with(&copies.path().join(psf), &options(copies.path(), files))
 }
 
-/// Reads the system with one of its files damaged; a refusal is the fault of that file, or names it.
+/// Reads the system with one of its files damaged. A refusal is the fault of this file, or names it.
 pub(crate) fn read_damaged(file: usize, damages: &[crate::damage::Damage]) {
     let names = ["charmm.psf", "charmm.numbers.psf", PARAMETERS[0], PARAMETERS[1], PARAMETERS[2]];
     let bytes = crate::damage::apply(&std::fs::read(folder().join(names[file])).unwrap(), damages);
@@ -141,7 +142,7 @@ pub(crate) fn read_damaged(file: usize, damages: &[crate::damage::Damage]) {
     }
 }
 
-/// The message must begin with the file and the line that holds `place`, and hold every word.
+/// Asserts that the message begins with the file and the line that contains `place`, and contains every word.
 #[track_caller]
 fn refused(file: &str, changes: &[(&str, &str)], place: Option<&str>, words: &[&str]) {
     let error = match changed(file, changes, &PARAMETERS) {
@@ -272,12 +273,12 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("NONBONDED", "NONBONDED e14fac 1.0", "NONBONDED e14fac", &["E14FAC is 1, but 0.9 in a section before"]);
 }
 
-/// Files of CHARMM contradict themselves in terms of residues that few systems have.
+/// CHARMM's own files contain contradictory terms for residues that few systems have.
 #[test]
 fn contradictions_matter_only_where_they_are_needed_and_last() {
     let unused = ("TA TH 330.0 1.08", "TA TH 330.0 1.08\nTX TH 330.0 1.09\nTX TH 330.0 1.1");
     assert!(changed("charmm.prm", &[unused], &PARAMETERS).is_ok());
-    // the stream file replaces both
+    // the stream file replaces both values
     let replaced = ("TR TR 222.5 1.60", "TR TR 222.5 1.7\nTR TR 222.5 1.60");
     let found = changed("charmm.prm", &[replaced], &PARAMETERS).unwrap();
     assert_eq!(found.topology.bonded, read("charmm.psf").topology.bonded);
@@ -305,7 +306,7 @@ fn all_missing_parameters_are_named_at_once() {
     assert!(error.contains("missing.str"), "{error}");
 }
 
-/// Impropers of CHARMM: the first form that a row has, in the order of its documentation (`parmfile.doc`).
+/// CHARMM impropers use the first form that has a row, in the order of CHARMM's documentation (`parmfile.doc`).
 #[test]
 fn impropers_take_the_first_form_that_is_given() {
     let forms = ["TA TN TC TH", "TA X X TH", "X TN TC TH", "X TN TC X", "X X TC TH"];
@@ -354,7 +355,7 @@ fn cards_are_read_by_their_columns() {
     }
 }
 
-/// The commands take PSF files with parameters, and a cell from the input file.
+/// Commands accept PSF files with parameters, and a cell from the input file.
 #[test]
 fn commands_take_charmm_systems() {
     let work = tempfile::tempdir().unwrap();
@@ -391,7 +392,7 @@ fn commands_take_charmm_systems() {
     }
 }
 
-/// Files for NAMD have residues and parameters without commands `read`, which CHARMM needs.
+/// Files for NAMD have residues and parameters without the `read` commands that CHARMM needs.
 #[test]
 fn parameters_are_read_behind_residues() {
     let expected = read("charmm.psf");

@@ -1,4 +1,4 @@
-//! Files that end too early: refused, or nothing that matters is lost.
+//! Files that end too early are refused, unless nothing that matters is lost.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use md::system::Description;
 
 use crate::literal::file;
 
-/// The systems of the tests, with the file of this extension.
+/// Test systems that have a file with this extension.
 fn systems(extension: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems");
     let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
@@ -23,7 +23,8 @@ fn systems(extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Where to cut: every `step`-th byte, all of the last `all`, and, every `lines`-th time, before and behind a newline.
+/// Cut positions: every `step`-th byte, all of the last `all` bytes, and, for every `lines`-th newline, before and
+/// after it.
 fn cuts(bytes: &[u8], step: usize, all: usize, lines: usize) -> Vec<usize> {
     let newlines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     let ends = newlines.step_by(lines).flat_map(|at| [at, at + 1]);
@@ -34,12 +35,12 @@ fn cuts(bytes: &[u8], step: usize, all: usize, lines: usize) -> Vec<usize> {
     cuts
 }
 
-/// Everything that forces follow from.
+/// All data from which forces follow.
 fn meaning(amber: &Description) -> String {
     format!("{:?} {:?}", amber.topology, amber.nonbonded)
 }
 
-/// Cuts a topology: each part is refused as bad input, or means the same.
+/// Cuts a topology. Each part is refused as bad input, or means the same as the whole.
 fn cut_topology(bytes: &[u8], cuts: &[usize]) {
     let (_folder, path) = file("whole.prmtop", bytes);
     let whole = meaning(&read_topology(&path).unwrap_or_else(|error| panic!("{error}")));
@@ -60,14 +61,14 @@ fn a_topology_with_cmap_cut_anywhere_keeps_its_cmap_or_is_refused() {
     let path = systems("prmtop").into_iter().find(|path| path.to_string_lossy().contains("ff19sb")).unwrap();
     let bytes = md::format::read(&path).unwrap();
     cut_topology(&bytes, &cuts(&bytes, 401, 2000, 2));
-    // LEaP writes the maps behind everything else, where only the force field tells that they are missing
+    // LEaP writes the maps after everything else, where only the force field reveals that they are missing
     let leap = as_leap_writes(std::str::from_utf8(&bytes).unwrap());
     let start = leap.find("%FLAG CMAP_COUNT").unwrap();
     let cuts = cuts(leap.as_bytes(), 1999, 500, 20).into_iter().chain([start - 1, start]).collect::<Vec<_>>();
     cut_topology(leap.as_bytes(), &cuts);
 }
 
-/// The maps behind everything else, and ff19SB's name for the type of α carbons.
+/// Moves the maps after everything else, and uses ff19SB's name for the type of α carbons.
 fn as_leap_writes(text: &str) -> String {
     let column = |section: &str| {
         let start = text.find(&format!("%FLAG {section}")).unwrap();
@@ -76,7 +77,7 @@ fn as_leap_writes(text: &str) -> String {
     };
     let (names, types) = (column("ATOM_NAME"), column("AMBER_ATOM_TYPE"));
     let mut leap = text.to_owned();
-    // peptides are the first two lines of twenty atoms
+    // the peptides are in the first two lines of twenty atoms
     for line in 0..2 {
         for at in (81 * line..81 * line + 80).step_by(4).filter(|at| &text[names + at..][..4] == "CA  ") {
             leap.replace_range(types + at..types + at + 4, "XC  ");
@@ -94,7 +95,7 @@ fn other_topologies_cut_are_refused_or_mean_the_same() {
     for path in systems("prmtop") {
         println!("{}", path.display());
         let bytes = md::format::read(&path).unwrap();
-        // virtual sites are refused whole
+        // virtual sites are already refused in the whole file
         if path.to_string_lossy().contains("tip4pew") {
             continue;
         }
@@ -115,7 +116,7 @@ fn coordinates_cut_anywhere_lose_nothing_unnoticed() {
         let bytes = md::format::read(&path).unwrap();
         let whole = read_coordinates(&path, None, None).unwrap();
         let text = std::str::from_utf8(&bytes).unwrap();
-        // in the last three lines everything: there the box is
+        // every byte of the last three lines is a cut position, because the box is there
         let last = text.trim_end().lines().rev().take(3).map(|line| line.len() + 1).sum();
         let (_folder, part) = file("part.rst7", &bytes);
         for cut in cuts(&bytes, 499, last, 7) {
@@ -123,7 +124,7 @@ fn coordinates_cut_anywhere_lose_nothing_unnoticed() {
             let Ok(found) = read_coordinates(&part, Some(whole.positions.len()), None) else { continue };
             let place = format!("cut at byte {cut} of {}", bytes.len());
             assert!(found.positions == whole.positions, "{place}");
-            // a stage that needs velocities misses them in words
+            // a stage that needs velocities reports that they are missing
             assert!(found.velocities.is_none() || found.velocities == whole.velocities, "{place}");
             if found.cell != whole.cell {
                 let input = format!("[system]\ntopology = {topology:?}\ncoordinates = {part:?}\n");

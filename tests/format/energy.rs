@@ -1,5 +1,5 @@
-//! Bonded parameters, checked through the energies they give: each term by its textbook formula in f64, against
-//! the per-term energies of the reference platform.
+//! Bonded parameters are checked through their energies: each term by its textbook formula in f64, against the
+//! per-term energies of the reference platform.
 
 use std::f64::consts::{PI, TAU};
 
@@ -10,8 +10,8 @@ use md::vec3::Vec3;
 
 use crate::{reference, shared_systems, system_file};
 
-/// Both sides are f64; bonds of stiff springs lose digits in r − r₀ (1e-16 · r/(r − r₀)), sums over 10⁵ terms a
-/// few more. Formats carry 8 digits, but both sides read the same ones.
+/// Relative tolerance. Both sides are f64. Stiff bonds lose digits in r − r₀ (1e-16 · r/(r − r₀)), and sums over 10⁵
+/// terms lose a few more. Formats have 8 digits, but both sides read the same digits.
 const TOLERANCE: f64 = 1e-9;
 
 fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
@@ -19,7 +19,7 @@ fn angle(a: Vec3, b: Vec3, c: Vec3) -> f64 {
     u.cross(v).norm().atan2(u.dot(v))
 }
 
-/// IUPAC sign, trans = π.
+/// Dihedral angle with the IUPAC sign, trans = π.
 fn dihedral([a, b, c, d]: [Vec3; 4]) -> f64 {
     let (u, v, w) = (b - a, c - b, d - c);
     let (m, n) = (u.cross(v), v.cross(w));
@@ -71,7 +71,7 @@ fn terms(topology: &Topology, x: &[Vec3]) -> Vec<(&'static str, f64)> {
 }
 
 /// Slopes (per grid step) of the periodic cubic spline through `y`: s₋ + 4 s + s₊ = 3 (y₊ − y₋), solved by
-/// Gauss–Seidel sweeps, which contract by at least a half each.
+/// Gauss–Seidel sweeps, each of which reduces the error by at least half.
 fn slopes(y: &[f64]) -> Vec<f64> {
     let n = y.len();
     let mut s = vec![0.0; n];
@@ -84,13 +84,13 @@ fn slopes(y: &[f64]) -> Vec<f64> {
     s
 }
 
-/// Value of the cubic with end values and slopes at t ∈ [0, 1].
+/// Value at t ∈ [0, 1] of the cubic with the given end values and slopes.
 fn hermite([y0, y1]: [f64; 2], [s0, s1]: [f64; 2], t: f64) -> f64 {
     let (t2, t3) = (t * t, t * t * t);
     y0 * (2.0 * t3 - 3.0 * t2 + 1.0) + s0 * (t3 - 2.0 * t2 + t) + y1 * (3.0 * t2 - 2.0 * t3) + s1 * (t3 - t2)
 }
 
-/// The bicubic spline: along ψ in every row, then along φ through the results.
+/// Bicubic spline: along ψ in every row, then along φ through the results.
 fn interpolate(grid: &CmapGrid, phi: f64, psi: f64) -> f64 {
     let n = grid.size;
     let place = |angle: f64| ((angle + PI) / TAU * n as f64).rem_euclid(n as f64);

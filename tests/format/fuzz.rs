@@ -1,4 +1,4 @@
-//! Whatever bytes come: an answer or a refusal, never a panic.
+//! Readers answer or refuse any bytes, and never panic.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ static NETCDF: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(&path).unwrap()
 });
 
-/// Read damaged copies; a refusal must be the input's fault (exit 2) and name the file.
+/// Reads damaged copies. A refusal must be a fault of the input (exit 2) and name the file.
 fn check(original: &[u8], damages: &[Damage], read: impl Fn(&std::path::Path) -> md::error::Result<usize>) {
     let (_folder, path) = crate::literal::file("damaged", &apply(original, damages));
     match read(&path) {
@@ -92,7 +92,7 @@ fn damaged_chamber_topologies_never_panic() {
     let path = crate::system_file(&root.join("charmm36-ala3"), "prmtop");
     let bytes = md::format::read(&path).unwrap();
     let packed = std::fs::read(&path).unwrap();
-    // damage near the CHARMM sections, which the literal file has not
+    // damage near the CHARMM sections, which the literal file does not have
     let text = String::from_utf8(bytes.clone()).unwrap();
     let places = ["%FLAG CHARMM_UREY", "%FLAG CHARMM_IMPROPERS", "%FLAG CHARMM_CMAP_COUNT", "%FLAG CHARMM_CMAP_PARA"];
     for place in places {

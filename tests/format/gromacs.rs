@@ -1,5 +1,6 @@
-//! GROMACS topologies: each function type, combination rule, 1-4 convention and kind of virtual site against the energies that
-//! GROMACS computes (`gromacs/`, made by `../systems/build/gromacs.py`), and systems of AMBER files against OpenMM.
+//! GROMACS topologies: each function type, combination rule, 1-4 convention and kind of virtual site is compared with
+//! the energies that GROMACS computes (`gromacs/`, made by `../systems/build/gromacs.py`), and systems of AMBER files
+//! with OpenMM.
 
 use std::path::{Path, PathBuf};
 
@@ -23,10 +24,10 @@ fn energies(description: Description, positions: &[Vec3]) -> Energies {
     crate::charmm::evaluate(description, positions).energies
 }
 
-/// GROMACS computes with 32 bits: positions below 2 nm are rounded to 1.2e-7 nm, energies to 6e-8. Bonds of 3·10⁵ kJ/mol/nm²
-/// that are 0.01 nm off then change by 4·10⁻⁴ of some tens.
+/// Relative tolerance. GROMACS computes with 32 bits: positions below 2 nm are rounded to 1.2e-7 nm, energies to
+/// 6e-8. Bonds of 3·10⁵ kJ/mol/nm² that are displaced by 0.01 nm then change by 4·10⁻⁴ of some tens.
 const TOLERANCE: f64 = 1e-5;
-/// kJ/mol, where terms cancel
+/// Absolute tolerance in kJ/mol, where terms cancel.
 const FLOOR: f64 = 1e-4;
 
 #[test]
@@ -41,7 +42,7 @@ fn every_function_agrees_with_gromacs() {
         let their = |names: &[&str]| names.iter().filter_map(|term| reference[name][term].as_f64()).sum::<f64>();
         for (term, energy, expected) in [
             ("bond", found.bond, their(&["Bond", "Harmonic Pot.", "G96Bond"])),
-            // GROMACS counts both parts of a Urey-Bradley angle together
+            // GROMACS reports both parts of a Urey-Bradley angle together
             ("angle", found.angle + found.urey_bradley, their(&["Angle", "U-B", "G96Angle"])),
             ("proper", found.proper, their(&["Proper Dih."])),
             ("improper", found.improper, their(&["Improper Dih.", "Per. Imp. Dih."])),
@@ -57,8 +58,8 @@ fn every_function_agrees_with_gromacs() {
     }
 }
 
-/// Both are sums of products of numbers of six digits and more; what the texts of prmtop and top round differently, eight
-/// digits of σ, enters r⁻¹² twelvefold.
+/// Relative tolerance. Both energies are sums of products of numbers with at least six digits. The texts of prmtop
+/// and top round the eight digits of σ differently, and r⁻¹² multiplies this error by twelve.
 const DIGITS: f64 = 1e-6;
 
 #[test]
@@ -116,8 +117,8 @@ fn sorted(pairs: &[[u32; 2]]) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// Positions in a `.g96` of GROMACS come from 32 bits: 1.2e-7 nm below 2 nm, a few of these in a construction of factors
-/// below 6.
+/// Tolerance in nm. Positions in a `.g96` of GROMACS come from 32 bits: 1.2e-7 nm below 2 nm, multiplied by a small
+/// number in a construction with factors below 6.
 const SITE_TOLERANCE: f64 = 1e-6;
 
 #[test]
@@ -137,7 +138,7 @@ fn sites_stand_where_gromacs_puts_them() {
     assert_eq!(description.topology.connectivity.len(), 1 + 11, "sites belong to the molecule");
 }
 
-/// The formulas in the documentation of [`Construction`].
+/// Position of a virtual site, by the formulas in the documentation of [`Construction`].
 fn place(construction: &Construction, x: &[Vec3]) -> Vec3 {
     let at: Vec<Vec3> = construction.atoms().iter().map(|&atom| x[atom as usize]).collect();
     let to = |k: usize| at[k] - at[0];
@@ -166,7 +167,7 @@ fn place(construction: &Construction, x: &[Vec3]) -> Vec3 {
     }
 }
 
-/// In whatever order the file has them.
+/// The order of sites in the file does not matter.
 #[test]
 fn sites_of_sites_stand_where_gromacs_puts_them() {
     let description = read_topology(&path("nested.top")).unwrap();
@@ -202,7 +203,7 @@ fn settles_make_rigid_waters_and_flexible_ones_have_bonds() {
     assert_eq!(first, [([0, 1], 0.09572), ([0, 2], 0.09572), ([1, 2], 0.151390065)]);
     let (last, site) = (rigid.atoms.len() as u32 - 4, &rigid.virtual_sites[waters - 1]);
     assert_eq!((site.site, site.construction.atoms()), (last + 3, &[last, last + 1, last + 2][..]));
-    // residues of one molecule each are numbered on
+    // residues of one molecule each are numbered consecutively
     assert!(rigid.residues.iter().zip(1..).all(|(residue, number)| residue.number == number));
     let flexible = read_topology_with(&top, &flexible()).unwrap().topology;
     assert_eq!((flexible.constraints.len(), flexible.bonded.bonds.len()), (0, 3 * waters));

@@ -11,7 +11,7 @@ fn md(folder: &Path) -> Command {
     command
 }
 
-/// Exit code and standard error, with the lines of a message joined.
+/// Exit code and standard error, with the lines of each message joined.
 fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = md(folder).args(arguments).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
@@ -19,7 +19,7 @@ fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), lines.join(" "))
 }
 
-/// Titles and headings may hold anything, and be of any length.
+/// Titles and headings may contain any text of any length.
 #[test]
 fn what_files_hold_reaches_the_terminal_without_control_characters_and_not_at_any_length() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn gromacs_files_are_checked_computed_described_and_run() {
     let folder = tempfile::tempdir().unwrap();
     let peptide = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
     let stage = "[[stage]]\nkind = \"dynamics\"\nsteps = 4\ntimestep = \"1 fs\"\nvelocities = \"generate\"\ntemperature = \"300 K\"\n";
-    // the topology includes itself out of a folder that only GMXLIB names
+    // the topology includes a file from a folder that only GMXLIB names
     std::fs::create_dir(folder.path().join("library")).unwrap();
     let mut text = String::new();
     let packed = std::fs::read(peptide.join("peptide-charged.top.xz")).unwrap();
@@ -72,14 +72,14 @@ fn gromacs_files_are_checked_computed_described_and_run() {
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(library(&["check", "input.toml"]).contains("729 atoms"));
-    // OpenMM's sum, tests/systems/peptide-charged/ref.json
+    // reference: OpenMM's sum in tests/systems/peptide-charged/ref.json
     let energies = library(&["energy", "input.toml", "--precision", "double", "--set", "system.define=[\"FLEXIBLE\"]"]);
     let bonds = energies.lines().find_map(|line| line.strip_prefix("bond ")).unwrap().trim().parse::<f64>().unwrap();
     assert!((bonds / 35.112_226_199_315_32 - 1.0).abs() < 1e-6, "{energies}");
     assert!(library(&["info", "system.top"]).starts_with("GROMACS topology (top)\n"));
     assert!(library(&["info", coordinates.to_str().unwrap()]).starts_with("GROMACS coordinates (gro)\n"));
     library(&["run", "input.toml"]);
-    // the search path is no physics: the same run goes on
+    // the search path does not change the physics, so the same run continues
     library(&["run", "input.toml", "--set", "stage.dynamics.steps=8", "--set", "system.include=[\"library\"]"]);
     let (code, message) = failure(
         folder.path(),

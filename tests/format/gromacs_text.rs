@@ -1,4 +1,4 @@
-//! GROMACS files as texts: the preprocessor, every form of a line, and every fault refused in words.
+//! GROMACS files as texts: the preprocessor, every form of a line, and every refusal.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use md::format::{Coordinates, TopologyOptions, read_coordinates, read_topology_w
 use md::system::Topology;
 use md::vec3::vec3;
 
-/// Two molecule types and every part of a topology.
+/// Topology with two molecule types and every section.
 pub(crate) const TOP: &str = "\
 ; a comment
 #define bond_ca 0.15 2.5e5
@@ -102,7 +102,7 @@ butane in water, t=   1.50000 step= 750
    2.00000   2.10000   2.20000
 ";
 
-/// The same in blocks.
+/// Coordinates of the same ten atoms as g96 blocks.
 pub(crate) const G96: &str = "\
 TITLE
 two atoms
@@ -124,7 +124,7 @@ BOX
 END
 ";
 
-/// Files of a fresh folder, the first of which is read.
+/// Writes files to a new folder and reads the first one.
 fn read(files: &[(&str, &str)], define: &[&str], include: &[&str]) -> Result<Topology, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -149,7 +149,7 @@ pub(crate) fn good(text: &str, define: &[&str]) -> Topology {
     read(&[("a.top", text)], define, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The message of the topology with one piece replaced; all these must be in it.
+/// Asserts that the message contains all `parts` when one piece of the topology is replaced.
 #[track_caller]
 pub(crate) fn refused(old: &str, new: &str, parts: &[&str]) {
     let text = crate::literal::replaced(TOP, old, new);
@@ -159,7 +159,7 @@ pub(crate) fn refused(old: &str, new: &str, parts: &[&str]) {
     }
 }
 
-/// The line of a text that contains a piece, as messages name it.
+/// Line number of the line that contains a piece, as messages write it.
 fn line(text: &str, piece: &str) -> String {
     let at = text.lines().position(|line| line.contains(piece)).unwrap() + 1;
     format!("a.top:{at}:")
@@ -173,7 +173,7 @@ fn a_topology_means_what_it_says() {
     assert_eq!(bonds, [([0, 1], 0.15, 2.5e5), ([1, 2], 0.15, 2.5e5), ([2, 3], 0.152, 3e5)]);
     assert_eq!((topology.bonded.propers.len(), topology.bonded.pairs14.len()), (1, 1));
     assert_eq!((topology.constraints.len(), topology.connectivity.len()), (6, 3 + 4));
-    // of butane all six pairs within three bonds
+    // all six pairs of butane are within three bonds
     assert_eq!(topology.exclusions.len(), 6 + 2 * 3);
     let atoms: Vec<_> = topology.atoms.iter().map(|atom| (atom.element, atom.mass)).collect();
     assert_eq!(atoms[3..6], [(6, 12.01), (8, 16.0), (1, 1.008)]);
@@ -185,7 +185,7 @@ fn a_topology_means_what_it_says() {
 fn macros_switch_and_replace() {
     let flexible = good(TOP, &["FLEXIBLE"]);
     assert_eq!((flexible.constraints.len(), flexible.bonded.bonds.len(), flexible.bonded.angles.len()), (0, 7, 4));
-    // a macro of the user is there from the start; one of the file replaces it
+    // a macro of the user is defined from the start, and a macro in the file replaces it
     let text = TOP.replace("#define bond_ca 0.15 2.5e5\n", "");
     assert_eq!(good(&text, &["bond_ca=0.14 1e5"]).bonded.bonds[0].length, 0.14);
     let replaced = good(TOP, &["bond_ca=0.14 1e5"]);
@@ -228,7 +228,7 @@ fn included_files_are_found_beside_their_file_and_along_the_search_path() {
     let top = format!("#include \"ff/all.itp\" ; the force field\n#include <but.itp>\n{rest}");
     let files = [
         ("a.top", top.as_str()),
-        // in the folder of the file that includes it, then in that of the topology, then along the path
+        // searched in the folder of the including file, then in that of the topology, then along the path
         ("ff/all.itp", "#include \"types.itp\"\n#include \"empty.itp\"\n"),
         ("ff/types.itp", force_field),
         ("empty.itp", "; nothing\n"),
@@ -268,7 +268,7 @@ fn includes_without_end_are_refused_with_their_chain() {
     let message =
         read(&[("a.top", "#define A B\n#define B A\n[ defaults ]\n1 A yes\n")], &[], &[]).expect_err("endless");
     assert!(message.starts_with("a.top:4: the macro A stands for itself: A -> B -> A"), "{message}");
-    // lines that each end, but of half a megabyte
+    // macro expansions that end, but take half a megabyte
     let doubling: String = (0..14).map(|level| format!("#define M{level} M{} M{}\n", level + 1, level + 1)).collect();
     let long =
         format!("{doubling}#define M14 {}\n[ defaults ]\n1 2 yes\n[ system ]\n{}", "1".repeat(31), "M0\n".repeat(200));

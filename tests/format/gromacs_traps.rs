@@ -1,4 +1,4 @@
-//! What GROMACS topologies leave unsaid, and a reader may take for something else.
+//! Rules that GROMACS topologies leave implicit, and that a reader may misinterpret.
 
 use md::config::Config;
 use md::format::{TopologyOptions, read_topology_with};
@@ -6,7 +6,7 @@ use md::prepare::ConstrainedTerms;
 
 use crate::gromacs_text::{GRO, TOP, good, refused};
 
-/// What `pdb2gmx` generates is listed: bonds alone make exclusions, but no 1-4 pairs.
+/// Topologies of `pdb2gmx` list their 1-4 pairs: bonds alone make exclusions, but no 1-4 pairs.
 #[test]
 fn pairs_are_those_listed() {
     let text = crate::literal::replaced(TOP, "[ pairs ]\n1 4 1\n", "");
@@ -15,7 +15,7 @@ fn pairs_are_those_listed() {
     assert_eq!(with.exclusions, without.exclusions);
 }
 
-/// Several molecule types may have `[ settles ]`, of other lengths too.
+/// Several molecule types may have `[ settles ]`, also with different lengths.
 #[test]
 fn every_kind_of_water_is_rigid() {
     let (before, water) = TOP.split_once("[ moleculetype ]\nSOL").unwrap();
@@ -29,13 +29,14 @@ fn every_kind_of_water_is_rigid() {
     assert_eq!(lengths, [0.09572, 0.09572, 0.15139, 0.1, 0.1, 0.1633]);
 }
 
-/// `[ settles ]` count as one bond for exclusions: `generate_excl` of grompp sees their first two atoms.
+/// `[ settles ]` count as one bond for exclusions: `generate_excl` of grompp uses their first two atoms.
 #[test]
 fn a_rigid_water_excludes_its_pairs_by_a_list() {
     refused("[ exclusions ]\n1 2 3\n2 3\n", "", &["atoms 1 and 3 of a rigid water interact", "in [ exclusions ]"]);
 }
 
-/// A bond of function type 6 is no chemical bond: it excludes nothing, joins nothing, and no constraint replaces it.
+/// A bond of function type 6 is not a chemical bond: it excludes nothing, joins nothing, and is never replaced by a
+/// constraint.
 #[test]
 fn harmonic_distances_are_no_bonds() {
     let topology = good(&crate::literal::replaced(TOP, "3 4 1 0.152 3e5", "3 4 6 0.152 3e5"), &[]);
@@ -45,7 +46,7 @@ fn harmonic_distances_are_no_bonds() {
     assert_eq!(topology.exclusions.len(), 3 + 2 * 3);
 }
 
-/// A damaged number costs neither the time nor the memory of its molecules: only their number is looked at.
+/// A damaged number of molecules costs neither time nor memory, because only the number is compared.
 #[test]
 fn molecules_are_as_many_as_the_coordinates_hold() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Files that are small, and would take the memory or the time of large ones.
+//! Small files that would take the memory or the time of large files.
 
 use md::format::{TopologyOptions, read_topology, read_topology_with};
 
@@ -6,7 +6,7 @@ use crate::gromacs_text::TOP;
 use crate::literal::{file, replaced};
 use crate::openmm::XML;
 
-/// The message of a topology, which names its file.
+/// Message of a topology, which names its file.
 #[track_caller]
 fn refusal(name: &str, text: &[u8], options: &TopologyOptions) -> String {
     let (_folder, path) = file(name, text);
@@ -17,7 +17,7 @@ fn refusal(name: &str, text: &[u8], options: &TopologyOptions) -> String {
     message
 }
 
-/// All atoms are bonded to the first: pairs two bonds apart are as many as the square of the atoms.
+/// All atoms are bonded to the first, so the number of pairs two bonds apart is quadratic in the number of atoms.
 #[test]
 fn bonds_that_meet_in_one_atom_are_refused_before_their_exclusions_take_memory() {
     let star = |atoms: usize| -> String { (2..=atoms).map(|atom| format!("1 {atom}\n")).collect() };
@@ -47,7 +47,7 @@ fn bonds_that_meet_in_one_atom_are_refused_before_their_exclusions_take_memory()
     assert!(message.contains("pairs of 5000 atoms are excluded") && message.contains("meet in one atom"), "{message}");
 }
 
-/// The table of Lennard-Jones parameters has the square of the types.
+/// The size of the Lennard-Jones parameter table is the square of the number of types.
 #[test]
 fn more_types_than_a_table_is_made_for_are_refused() {
     let system = |types: usize| {
@@ -82,7 +82,7 @@ fn elements_with_many_attributes_are_refused_with_their_line() {
     assert!(message.contains("many.xml:9: the element `Particle` has more than 256 attributes"), "{message}");
 }
 
-/// A file that is included again costs time again.
+/// A file costs time each time it is included.
 #[test]
 fn files_that_are_included_over_and_over_are_refused() {
     let (folder, path) = file("a.top", &b"#include \"b.itp\"\n".repeat(2000));
@@ -91,7 +91,7 @@ fn files_that_are_included_over_and_over_are_refused() {
     assert!(message.contains("more than 1024 MiB") && message.contains("over and over"), "{message}");
 }
 
-/// Each macro stands for the next one twice.
+/// Each macro expands to the next one twice.
 #[test]
 fn macros_that_double_are_refused_with_their_line() {
     let doubling = |levels: usize, chain: usize| -> String {

@@ -4,7 +4,7 @@ use md::system::{Angle, Bond, HarmonicImproper, Pair14};
 
 use crate::gromacs_text::{TOP, good, refused};
 
-/// Restraints as binding free energies have them, between the butane (1 to 4) and the waters (5 to 10).
+/// Restraints as for binding free energies, between the butane (atoms 1 to 4) and the waters (5 to 10).
 const BETWEEN: &str = "
 [ intermolecular_interactions ]
 [ bonds ]
@@ -17,8 +17,8 @@ const BETWEEN: &str = "
 4 5 1 1e-3 1e-6
 ";
 
-/// Atoms are numbered through the system: 8 is the oxygen of the second water. A pair with parameters has the product of the
-/// charges times fudgeQQ.
+/// Atoms are numbered through the whole system: 8 is the oxygen of the second water. A pair with parameters has the
+/// product of the charges times fudgeQQ.
 #[test]
 fn terms_between_molecules_are_added_to_those_within() {
     let (within, both) = (good(TOP, &[]), good(&format!("{TOP}{BETWEEN}"), &[]));

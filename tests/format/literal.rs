@@ -1,6 +1,6 @@
-//! A small valid pair of files: one butane-like chain of four atoms with a torsion and an improper, one water.
+//! Small valid pair of files: a butane-like chain of four atoms with a torsion and an improper, and one water.
 
-/// Seven atoms, two residues, every section an AMBER force field needs.
+/// Topology of seven atoms in two residues, with every section that an AMBER force field needs.
 pub(crate) const PRMTOP: &str = "\
 %VERSION  VERSION_STAMP = V0001.000  DATE = 01/01/00  00:00:00
 %FLAG TITLE
@@ -136,7 +136,7 @@ chain and water
   20.0000000  21.0000000  22.0000000  90.0000000  90.0000000  90.0000000
 ";
 
-/// Write `content` to a fresh file of this name; the folder lives as long as the guard.
+/// Writes `content` to a new file of this name; the folder exists as long as the guard.
 pub(crate) fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -150,7 +150,7 @@ pub(crate) fn replaced(text: &str, old: &str, new: &str) -> String {
     text.replacen(old, new, 1)
 }
 
-/// Replace line `line` (from 1) below `%FLAG name` (the format line is 1).
+/// Replaces line `line` (from 1) below `%FLAG name` (the format line is 1).
 pub(crate) fn with_line(text: &str, name: &str, line: usize, new: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     let flag = lines.iter().position(|l| l.trim() == format!("%FLAG {name}")).unwrap();
@@ -158,7 +158,7 @@ pub(crate) fn with_line(text: &str, name: &str, line: usize, new: &str) -> Strin
     lines.join("\n") + "\n"
 }
 
-/// The text without a section.
+/// Returns the text without the section `name`.
 pub(crate) fn without(text: &str, name: &str) -> String {
     let mut keep = true;
     let kept = text.lines().filter(|line| {

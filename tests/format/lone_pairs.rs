@@ -1,4 +1,4 @@
-//! Lone pairs of CHARMM: their places, energies and forces as OpenMM has them, and what is refused.
+//! CHARMM lone pairs: positions, energies and forces as in OpenMM, and refusals.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use md::virtual_sites::SitePlan;
 
 use crate::charmm::{agree, evaluate, options};
 
-/// The system of `tests/systems/build/lone_pairs.py`.
+/// Folder of the system of `tests/systems/build/lone_pairs.py`.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/lone-pairs")
 }
@@ -30,7 +30,7 @@ fn places_energies_and_forces_agree_with_openmm() {
     SitePlan::new(&description.topology).place(&Team::single(), &mut positions);
     for site in sites {
         let away = (positions[site.site as usize] - theirs[site.site as usize]).norm();
-        // positions of the file have ten decimals of 1 Å
+        // positions in the file have ten decimals in Å
         assert!(away < 1e-10, "site {}: {away} nm", site.site);
     }
     agree(&folder(), "lone-pairs.psf", 7, &evaluate(description, &positions));
@@ -40,7 +40,8 @@ fn places_energies_and_forces_agree_with_openmm() {
 fn a_lone_pair_has_the_exclusions_of_its_host() {
     let topology = read(&folder().join("lone-pairs.psf")).unwrap().topology;
     let excluded = |i: u32, j: u32| topology.exclusions.contains(i, j);
-    // host, one and two bonds away, other lone pairs of the host; not three bonds away
+    // excluded are the host, atoms one and two bonds away and other lone pairs of the host, but not atoms three bonds
+    // away
     assert!([3, 0, 1].iter().all(|&i| excluded(i, 4)) && !excluded(2, 4));
     assert!(excluded(6, 7) && excluded(6, 8) && excluded(2, 7) && excluded(1, 7) && !excluded(0, 7));
     assert!(excluded(5, 0) && topology.bonded.pairs14.iter().any(|pair| pair.atoms == [0, 5]));
@@ -49,7 +50,7 @@ fn a_lone_pair_has_the_exclusions_of_its_host() {
     assert!(topology.bonded.pairs14.iter().flat_map(|pair| pair.atoms).all(|atom| !of_sites.contains(&atom)));
 }
 
-/// The message must name the line that holds `place` after the change, and hold every word.
+/// Asserts that the message names the line that contains `place` after the change, and contains every word.
 #[track_caller]
 fn refused(from: &str, to: &str, place: &str, words: &[&str]) {
     let text = std::fs::read_to_string(folder().join("lone-pairs.psf")).unwrap();

@@ -1,4 +1,4 @@
-//! Is every file read right, and every broken one refused in words?
+//! Every valid file is read correctly, and every broken file is refused with an explanation.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test both are how a failure is told")]
 
@@ -34,7 +34,7 @@ mod writers;
 
 use std::path::{Path, PathBuf};
 
-/// The reference systems: `shared/systems` beside this checkout or above it.
+/// Folder of the reference systems: `shared/systems` next to this checkout or above it.
 pub(crate) fn shared_systems() -> Option<PathBuf> {
     let found = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()

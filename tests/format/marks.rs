@@ -1,4 +1,5 @@
-//! What files are told by: a byte-order mark says nothing, and what is of no known format is not read as one.
+//! Recognition of files: a byte-order mark has no influence, and a file of no known format is not read as another
+//! format.
 
 use md::format::{read_coordinates, read_topology, read_topology_with};
 
@@ -49,7 +50,7 @@ fn a_byte_order_mark_is_harmless_in_files_of_charmm() {
     assert_eq!(read(marked.path()), read(&from));
 }
 
-/// The header of a file that GROMACS writes: lengths of a text in XDR, and the text.
+/// Header of a file that GROMACS writes: the lengths of a text in XDR, and the text.
 #[test]
 fn a_run_input_file_of_gromacs_is_called_that() {
     for header in [&b"\0\0\0\x0d\0\0\0\x0cVERSION 2022"[..], b"\0\0\0\x0dVERSION 4.6.7\0"] {

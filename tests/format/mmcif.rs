@@ -1,4 +1,4 @@
-//! PDBx/mmCIF as coordinates: columns in any order, quoted values, alternative locations, models, cells, and what is refused.
+//! PDBx/mmCIF coordinates: columns in any order, quoted values, alternative locations, models, cells, and refusals.
 
 use std::process::Command;
 
@@ -12,7 +12,8 @@ use crate::damage::{Damage, apply, damage};
 use crate::literal::{PRMTOP, file};
 use crate::probe::python_has;
 
-/// Columns out of order, alternative locations, an insertion code, a name in quotes, two models, a loop and a text field before.
+/// Columns out of order, alternative locations, an insertion code, a quoted name and two models, after a loop and a
+/// text field.
 const CIF: &str = "\
 data_TEST
 #
@@ -84,7 +85,7 @@ fn columns_are_found_by_their_names() {
     }
 }
 
-/// The text with other lines for the cell.
+/// Returns the text with other lines for the cell.
 fn with_cell(lines: &str) -> String {
     let kept: String = CIF.lines().filter(|line| !line.starts_with("_cell.")).map(|line| format!("{line}\n")).collect();
     kept.replacen("loop_\n_citation.id", &format!("{lines}\nloop_\n_citation.id"), 1)
@@ -177,7 +178,7 @@ fn what_is_wrong_is_named_with_its_line() {
     }
 }
 
-/// Seven atoms of two molecules with names that must be quoted.
+/// Seven atoms of two molecules, with names that must be quoted.
 fn sample() -> (Topology, Vec<Vec3>, PeriodicCell) {
     let (_folder, path) = file("x.prmtop", PRMTOP.replace("C1  C2  ", "_1  O5' ").as_bytes());
     let topology = read_topology(&path).unwrap().topology;

@@ -1,4 +1,4 @@
-//! Systems of OpenMM: energies of serialised systems, virtual sites, and what is refused.
+//! OpenMM systems: energies of serialised systems, virtual sites, and refusals.
 
 use md::backend::{Reference, Workload};
 use md::format::{read_coordinates, read_topology, take_names};
@@ -16,10 +16,10 @@ use serde_json::Value;
 use std::io::Read;
 use std::path::Path;
 
-/// Relative, as for the prmtop files of the same systems.
+/// Relative tolerance, as for the prmtop files of the same systems.
 const TOLERANCE: f64 = 1e-7;
 
-/// OpenMM's getPMEParametersInContext on the Reference platform: 2.628260884878466, 17, 17, 17.
+/// Reference: OpenMM's getPMEParametersInContext on the Reference platform gives 2.628260884878466, 17, 17, 17.
 #[test]
 fn methods_are_those_of_openmm() {
     let of = |name: &str| {
@@ -34,7 +34,7 @@ fn methods_are_those_of_openmm() {
     let Electrostatics::Pme(pme) = water.electrostatics else { panic!("{:?}", water.electrostatics) };
     assert!((pme.alpha / 2.628260884878466 - 1.0).abs() < TOLERANCE, "{}", pme.alpha);
     assert_eq!((pme.grid, pme.order), ([17; 3], 5));
-    // the same file with another method: getLJPMEParametersInContext gives 2.628260884878466, 9, 9, 9
+    // for the same file with another method, getLJPMEParametersInContext gives 2.628260884878466, 9, 9, 9
     let packed = std::fs::read(Golden::load("tip4pew").unwrap().folder.join("tip4pew.xml.xz")).unwrap();
     let mut text = String::new();
     lzma_rust2::XzReader::new(&packed[..], true).read_to_string(&mut text).unwrap();
@@ -48,7 +48,7 @@ fn methods_are_those_of_openmm() {
     assert_eq!(vacuum.dispersion_correction, DispersionCorrection::Off);
 }
 
-/// Serialised by `tests/systems/build/openmm_xml.py`.
+/// Reference: systems serialised by `tests/systems/build/openmm_xml.py`.
 #[test]
 fn energies_and_forces_of_serialised_systems_agree() {
     for name in ["peptide-vacuum", "peptide-ff19sb", "peptide-charmm36", "tip4pew", "tip5p"] {
@@ -110,7 +110,7 @@ fn energies_and_forces_of_serialised_systems_agree() {
     }
 }
 
-/// CHARMM36 as `ForceField` serialises it, Lennard-Jones interactions in custom forces: by
+/// CHARMM36 as `ForceField` serialises it, with Lennard-Jones interactions in custom forces; made by
 /// `tests/systems/build/charmm36_forcefield.py`.
 #[test]
 fn energies_and_forces_of_charmm36_as_a_force_field_agree() {
@@ -156,7 +156,7 @@ fn energies_and_forces_of_charmm36_as_a_force_field_agree() {
     assert!((error / square(&mut expected.iter().copied())).sqrt() < TOLERANCE);
 }
 
-/// A system of every element that is read: as `XmlSerializer` writes it, with fewer particles.
+/// System with every supported element, in the layout of `XmlSerializer`, with few particles.
 pub(crate) const XML: &str = r#"<?xml version="1.0" ?>
 <System openmmVersion="8.6.1" type="System" version="1">
 	<PeriodicBoxVectors>
@@ -293,7 +293,7 @@ fn the_file_means_what_it_says() {
     assert_eq!(bonded.ryckaert_bellemans[0].coefficients, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!((bonded.propers[0].periodicity, bonded.propers[0].phase), (2, 3.1));
     assert_eq!((bonded.harmonic_impropers[0].force_constant, bonded.harmonic_impropers[0].angle), (6.0, 0.5));
-    // theirs: from 0, phi fast; ours: from -pi, phi slow
+    // OpenMM's grid starts at 0 with phi fastest; ours starts at -pi with phi slowest
     assert_eq!(bonded.cmap_grids[0].energies[..5], [10.0, 14.0, 2.0, 6.0, 11.0]);
     assert_eq!(bonded.cmaps[0].atoms, [0, 1, 2, 3, 1, 2, 3, 0]);
     assert!(topology.charmm);
@@ -306,7 +306,7 @@ fn the_file_means_what_it_says() {
     assert_eq!((pair.atoms, pair.charge_product, pair.c6, pair.c12), ([0, 3], 0.1, 64.0, 4096.0));
 }
 
-/// The coordinates name what the system does not; a structure of other atoms changes nothing.
+/// The coordinates provide the names that the system lacks; a structure of other atoms changes nothing.
 #[test]
 fn names_come_from_the_coordinates() {
     let description = read(XML).unwrap();
@@ -403,7 +403,7 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
     assert!(error.contains("system.xml:2: <State>: expected a <System> of OpenMM"), "{error}");
     let error = read("<!DOCTYPE a [<!ENTITY b \"c\">]><System>&b;</System>").unwrap_err().to_string();
     assert!(error.contains("system.xml"), "{error}");
-    // nesting beyond what a stack would hold
+    // nesting deeper than a stack can hold
     let deep = format!("<System>{}", "<a>".repeat(200_000));
     assert!(read(&deep).is_err());
 }

@@ -1,4 +1,4 @@
-//! PDB as coordinates: columns, alternative locations, models, cells, and what is refused.
+//! PDB coordinates: columns, alternative locations, models, cells, and refusals.
 
 use md::format::{Coordinates, LeftOut, read_coordinates};
 use md::vec3::vec3;

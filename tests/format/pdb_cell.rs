@@ -1,4 +1,4 @@
-//! PDB and PDBx/mmCIF coordinates of a CHARMM system: the cell is that of the file, unless the input gives one.
+//! PDB and PDBx/mmCIF coordinates of a CHARMM system: the cell of the file is used, unless the input gives a cell.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use md::run::load;
 
 use crate::charmm::options;
 
-/// The edges (pm) of the cell of the system of `tests/systems/build/charmm.py` with these coordinates; none in vacuum.
+/// Cell edges (pm) of the system of `tests/systems/build/charmm.py` with these coordinates; `None` in vacuum.
 fn edges(coordinates: &str, text: &str, keys: &str) -> Option<[i64; 3]> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/charmm");
     let files = tempfile::tempdir().unwrap();

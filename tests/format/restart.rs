@@ -1,4 +1,4 @@
-//! Coordinate files: text in all its shapes, NetCDF written by an independent library, and what is written back.
+//! Coordinate files: text in all its forms, NetCDF written by an independent library, and files written by `md`.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use md::vec3::{Vec3, vec3};
 use crate::literal::{PRMTOP, RST7, file, replaced};
 use crate::{shared_systems, system_file};
 
-/// Text carries 7 decimals in Å: half a unit in the last place is 5e-9 nm, plus rounding.
+/// Text has 7 decimals in Å: half a unit of the last decimal is 5e-9 nm, plus rounding.
 const POSITION_TOLERANCE_NM: f64 = 5.1e-9;
-/// 7 decimals in Å per 1/20.455 ps.
+/// Text has 7 decimals in Å per 1/20.455 ps.
 const VELOCITY_TOLERANCE: f64 = 5.1e-8 * AMBER_VELOCITY;
 
 fn read(text: &str, expected: Option<usize>, angle: Option<f64>) -> Result<Coordinates> {
@@ -32,7 +32,7 @@ fn refused(text: &str, words: &[&str]) {
     }
 }
 
-/// The first `count` lines.
+/// First `count` lines of the file.
 fn head(count: usize) -> String {
     RST7.lines().take(count).map(|line| format!("{line}\n")).collect()
 }
@@ -135,7 +135,7 @@ fn written(coordinates: &Coordinates) -> String {
 #[test]
 fn what_is_written_reads_back() {
     let whole = read(RST7, Some(7), None).unwrap();
-    // every digit of the file returns, but for the width of the atom count
+    // every digit of the file is written again, except for the width of the atom count
     assert_eq!(written(&whole), replaced(RST7, "    7  1.5", "     7  1.5"));
     for (velocities, cell) in [(false, false), (false, true), (true, false)] {
         let mut part = whole.clone();
@@ -146,7 +146,7 @@ fn what_is_written_reads_back() {
     let mut far = whole;
     far.positions = vec![vec3(-123.456_789_012_3, 999.999_999_99, 12345.6); 7];
     let back = read(&written(&far), Some(7), None).unwrap();
-    // −1234.56789 Å leaves room for six decimals, 123456 Å for five
+    // −1234.56789 Å leaves space for six decimals, 123456 Å for five
     assert!(close(&far.positions, &back.positions, 5.1e-7), "{:?}", back.positions[0]);
 }
 
@@ -167,7 +167,7 @@ fn reference_systems_survive_the_round_trip() {
     }
 }
 
-/// A restart as AMBER lays it out, written by the `netcdf3` crate.
+/// Writes a restart file with AMBER's layout with the `netcdf3` crate.
 pub(crate) fn write_netcdf(path: &Path, version: netcdf3::Version, velocity_unit: &str, frames: bool) {
     let mut set = netcdf3::DataSet::new();
     set.add_global_attr_string("title", "small").unwrap();
@@ -207,7 +207,7 @@ fn netcdf_restarts_are_read() {
         let found = read_coordinates(&path, Some(3), None).unwrap();
         assert_eq!((found.title.as_str(), found.time), ("small", Some(12.5)));
         assert!((found.positions[2] - vec3(0.7, 0.8, 0.9)).norm() < 1e-15);
-        // 0.09 · 20.455 Å/ps, the factor applied once
+        // 0.09 · 20.455 Å/ps: the factor is applied once
         assert!((found.velocities.unwrap()[2].z - 0.184_095).abs() < 1e-15);
         let (lengths, _) = found.cell.unwrap().lengths_angles();
         assert!(lengths.iter().zip([2.0, 3.0, 4.0]).all(|(a, b)| (a - b).abs() < 1e-14));
@@ -217,7 +217,7 @@ fn netcdf_restarts_are_read() {
             std::fs::write(&path, &bytes[..cut]).unwrap();
             assert!(read_coordinates(&path, Some(3), None).is_err(), "cut at byte {cut} of {}", bytes.len());
         }
-        // the last variables would begin elsewhere
+        // the last variables would then begin elsewhere
         for at in [bytes.len(), bytes.len() - 80] {
             let mut longer = bytes.clone();
             longer.splice(at..at, [0; 8]);

@@ -1,4 +1,4 @@
-//! Every reference system: counts, charge, mass and box against `ref.json`.
+//! Counts, charge, mass and box of every reference system, compared with `ref.json`.
 
 use md::cell::PeriodicCell;
 use md::format::{read_coordinates, read_topology};
@@ -8,12 +8,12 @@ use md::vec3::vec3;
 
 use crate::{reference, shared_systems, system_file};
 
-/// Up to 155 008 charges are summed in another order, each partial sum of some tens rounded to 1e-15.
+/// Tolerance in e. Up to 155 008 charges are summed in another order, each partial sum of some tens rounded to 1e-15.
 const CHARGE_TOLERANCE: f64 = 1e-9;
-/// The density in `ref.json` was computed with masses rounded to nine digits.
+/// Relative tolerance. The density in `ref.json` was computed with masses rounded to nine digits.
 const MASS_TOLERANCE: f64 = 1e-8;
-/// Box edges are printed to 1e-8 nm, but the octahedron's angle is 1.6e-6° off in files and snapped here: 2.8e-8 rad
-/// times 4.24 nm, at most tripled where the third vector is built from three angles.
+/// Box edges are printed to 1e-8 nm. The octahedron's angle is 1.6e-6° off in files, and `md` replaces it by the
+/// exact angle: 2.8e-8 rad times 4.24 nm, at most tripled where the third vector is built from three angles.
 const BOX_TOLERANCE_NM: f64 = 4e-7;
 
 #[test]
@@ -51,7 +51,7 @@ fn all_systems_agree_with_their_reference() {
     assert!(seen >= 14, "only {seen} systems were found");
 }
 
-/// The reference's vectors must be lattice vectors of the cell, and the volumes equal.
+/// Asserts that the reference's vectors are lattice vectors of the cell, and that the volumes are equal.
 fn check_box(cell: &PeriodicCell, expected: &serde_json::Value) {
     let mut diagonal = 1.0;
     for (i, row) in expected.as_array().unwrap().iter().enumerate() {
@@ -64,7 +64,8 @@ fn check_box(cell: &PeriodicCell, expected: &serde_json::Value) {
     assert!((cell.volume() / diagonal - 1.0).abs() < BOX_TOLERANCE_NM);
 }
 
-/// a of `r = r_O + a (r_H1 − r_O) + …`, by the force field files of OpenMM (tip4pew.xml, tip5p.xml), which print ten digits.
+/// Reference: a of `r = r_O + a (r_H1 − r_O) + …` from OpenMM's force field files (tip4pew.xml, tip5p.xml), which
+/// have ten digits.
 #[test]
 fn extra_points_of_waters_are_virtual_sites() {
     let read = |name: &str| {
@@ -77,7 +78,7 @@ fn extra_points_of_waters_are_virtual_sites() {
         panic!("{:?}", four.virtual_sites[0]);
     };
     assert!((o - 0.786_646_558).abs() < 1e-8 && (h1 - 0.106_676_721).abs() < 1e-8 && h1 == h2, "{o} {h1}");
-    // amber14/opc.xml; the H–H length here follows from its angle, which is rounded: 4e-8 Å, a third of which is the weight's
+    // amber14/opc.xml; the H–H length here follows from a rounded angle: 4e-8 Å, a third of which enters the weight
     let opc = read("opc");
     assert_eq!(opc.virtual_sites.len(), opc.residues.len());
     let Construction::Average3 { atoms: [0, 1, 2], weights: [o, h1, h2] } = opc.virtual_sites[0].construction else {
@@ -97,7 +98,8 @@ fn extra_points_of_waters_are_virtual_sites() {
     assert!((c - 6.443_790_371_4).abs() < 1e-7 && minus_c == -c, "{c}");
 }
 
-/// TIP4P-D: the geometry of TIP4P-Ew, its site 0.1546 Å from the oxygen (S. Piana et al., J. Phys. Chem. B 119, 5113 (2015)).
+/// TIP4P-D has the geometry of TIP4P-Ew, with its site 0.1546 Å from the oxygen (S. Piana et al., J. Phys. Chem. B
+/// 119, 5113 (2015)).
 #[test]
 fn the_distance_of_an_extra_point_is_that_of_its_bond() {
     let path = format!("{}/tests/systems/tip4pew/tip4pew.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
@@ -108,7 +110,7 @@ fn the_distance_of_an_extra_point_is_that_of_its_bond() {
     let Construction::Average3 { weights: [_, h1, h2], .. } = topology.virtual_sites[0].construction else {
         panic!("{:?}", topology.virtual_sites[0]);
     };
-    // half of 0.1546 over the height of the water, 0.9572 Å cos(104.52°/2)
+    // half of 0.1546 divided by the height of the water, 0.9572 Å cos(104.52°/2)
     let expected = 0.5 * 0.1546 / (0.9572 * 52.26f64.to_radians().cos());
     assert!((h1 - expected).abs() < 1e-7 && h1 == h2, "{h1} for {expected}");
 }

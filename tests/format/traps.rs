@@ -1,4 +1,4 @@
-//! Conventions of AMBER files in which readers have gone wrong, and that no other test shows.
+//! Conventions of AMBER files that readers have misread and that no other test covers.
 
 use md::config::Config;
 use md::format::{read_coordinates, read_topology};
@@ -13,8 +13,9 @@ fn topology(text: &str) -> Topology {
     read_topology(&path).unwrap_or_else(|error| panic!("{error}")).topology
 }
 
-/// A third pointer with a minus says "no 1-4 pair", as rings and terms of one torsion need it; the row is a proper torsion
-/// still, and its atoms keep their order, which LEaP turns around where the first atom cannot have a sign.
+/// A negative third pointer means "no 1-4 pair", as needed in rings and for several terms of one torsion. The row is
+/// still a proper torsion, and its atoms keep their order. LEaP reverses them where the first atom cannot have a
+/// sign.
 #[test]
 fn a_repeated_torsion_makes_one_pair() {
     let rows = "       0       3       6       9       1       9       6      -3       0       2";
@@ -52,7 +53,7 @@ fn chamber_files_without_scales_have_none() {
     assert_eq!(pairs(&amber), pairs(PRMTOP));
 }
 
-/// The box of a topology is that of the day when LEaP wrote it: the coordinates have the one that counts.
+/// The box of a topology dates from the day when LEaP wrote it; the box of the coordinates is used.
 #[test]
 fn the_box_is_that_of_the_coordinates() {
     let stale =
@@ -70,7 +71,7 @@ fn the_box_is_that_of_the_coordinates() {
     assert!(message.contains("these coordinates have no cell"), "{message}");
 }
 
-/// Six digits of atoms take the room of the blank before them; the time may follow or not.
+/// An atom count of six digits uses the column of the blank before it. The time may follow or be absent.
 #[test]
 fn counts_of_atoms_have_any_width() {
     let (_folder, path) = file("small.rst7", replaced(RST7, "    7  1.5", "000007 1.5").as_bytes());

@@ -1,4 +1,5 @@
-//! Values that stand twice in a file, and included files that are no topologies: refused with both places, and not quoted.
+//! Values that occur twice in a file, and included files that are not topologies, are refused with both places and
+//! without a quotation.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::golden::Golden;
 use crate::gromacs_text;
 use crate::literal::{PRMTOP, file, replaced};
 
-/// The line of a text that holds `part`, from 1.
+/// Line number, from 1, of the line of a text that contains `part`.
 fn line_of(text: &str, part: &str) -> usize {
     text.lines().position(|line| line.contains(part)).unwrap() + 1
 }
@@ -40,7 +41,7 @@ fn atoms_of_a_psf_and_numbers_of_types() {
     let first = format!("the first is in line {}", line_of(&text, " 2 PROT"));
     let place = format!("twice.psf:{}:", line_of(&text, " 3 PROT"));
     refused(read_topology_with(&path, &parameters).unwrap_err(), &["a second atom of the number 2", &first, &place]);
-    // a number of two types, where the atoms are given by numbers
+    // two types share a number, and the atoms are given by numbers
     let masses = std::fs::read_to_string(folder.join("charmm.rtf")).unwrap();
     let changed = replaced(&masses, "MASS    13 TN ", "MASS    10 TN ");
     let (here, _) = file("charmm.rtf", changed.as_bytes());
@@ -99,7 +100,7 @@ fn cells_of_a_pdb() {
     };
     let (a, b) = (cryst1(20), cryst1(30));
     assert_eq!(edge(format!("{a}{a}{ATOM}END\n")).unwrap(), 20.0);
-    // the cell of a model replaces that of the file, and the next model has its own
+    // the cell of a model replaces that of the file, and the next model has its own cell
     assert_eq!(edge(format!("{a}MODEL        1\n{b}{ATOM}ENDMDL\n")).unwrap(), 30.0);
     assert_eq!(edge(format!("{a}MODEL        1\n{ATOM}ENDMDL\nMODEL        2\n{b}{ATOM}ENDMDL\n")).unwrap(), 20.0);
     for text in [format!("{a}{b}{ATOM}END\n"), format!("{a}{ATOM}{b}END\n")] {
@@ -126,7 +127,8 @@ fn items_of_an_mmcif() {
     refused(error, &["twice.cif:7:", "a second `_atom_site.cartn_X`, the first is in line 4"]);
 }
 
-/// CDF-1 with a dimension, the same attribute or variable as often as given, and values behind.
+/// CDF-1 file with a dimension, the same attribute or variable the given number of times, and values after the
+/// header.
 fn netcdf(attributes: usize, variables: usize) -> Vec<u8> {
     let word = |value: u32| value.to_be_bytes().to_vec();
     let name = |text: &str| {
@@ -155,7 +157,7 @@ fn names_in_the_header_of_a_netcdf() {
 
 const SECRET: &str = "root:$6$DECOY$hash:19000:0:999";
 
-/// A topology of argon around an `#include` at one of its places.
+/// Argon topology with an `#include` at one of its places.
 fn argon(place: &str) -> String {
     let at = |here: &str| if here == place { "#include \"decoy\"\n" } else { "" };
     format!(
@@ -187,7 +189,7 @@ fn included_files_that_are_no_topology_are_not_quoted() {
             std::fs::write(folder.path().join("decoy"), decoy).unwrap();
             let error = match read_topology(&path) {
                 Err(error) => error,
-                // a name of a molecule type
+                // the decoy is a name of a molecule type
                 Ok(_) => panic!("{decoy} is taken at {place}"),
             };
             refused(error, &["decoy:1: this line of an included file cannot be read", "included from", "a.top"]);
@@ -208,7 +210,7 @@ fn included_topologies_are_quoted_below_their_headings() {
     let (folder, path) = file("a.top", argon("molecules").as_bytes());
     std::fs::write(folder.path().join("decoy"), "[ molecules ]\nKr 1\n").unwrap();
     refused(read_topology(&path).unwrap_err(), &["decoy:2:", "no [ moleculetype ] `Kr`"]);
-    // rows without a heading of their own are read
+    // rows without a heading are read
     std::fs::write(folder.path().join("decoy"), "Ar 3\n").unwrap();
     assert_eq!(read_topology(&path).unwrap().topology.atoms.len(), 7);
 }
@@ -216,7 +218,7 @@ fn included_topologies_are_quoted_below_their_headings() {
 #[test]
 fn lines_that_replace_other_parameters_are_listed() {
     assert!(gromacs_text::good(gromacs_text::TOP, &[]).replaced.is_empty());
-    /// The line `part` of the text is listed, and no other.
+    /// Asserts that exactly the line `part` of the text is listed.
     #[track_caller]
     fn listed(text: &str, part: &str) {
         let line = text.lines().zip(1..).filter(|(line, _)| *line == part).last().unwrap().1;
@@ -231,7 +233,7 @@ fn lines_that_replace_other_parameters_are_listed() {
         let text = crate::literal::replaced(gromacs_text::TOP, old, &format!("{old}\n{row}"));
         listed(&text, row);
     }
-    // the same again
+    // an identical repetition is accepted
     let text = crate::literal::replaced(gromacs_text::TOP, "CT CT 1 bond_ca", "CT CT 1 bond_ca\nCT CT 1 bond_ca");
     assert!(gromacs_text::good(&text, &[]).replaced.is_empty());
     let pairs = "[ pairtypes ]\nCT CT 1 0.3 0.2\nCT CT 1 0.3 0.3\n[ bondtypes ]";

@@ -1,4 +1,5 @@
-//! Topologies that are written: every test system, written and read again, is the same; what a format cannot say is refused.
+//! Topologies written by `md`: every test system is the same after writing and reading, and terms that a format
+//! cannot express are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +17,11 @@ use serde_json::json;
 use crate::golden::{Golden, file};
 use crate::probe::python_has;
 
-/// A `.top` holds every digit: σ and ε of r⁻¹² and angles in degrees are a few roundings of f64.
+/// Relative tolerance of a `.top`, which holds every digit: σ and ε from r⁻¹² and angles in degrees take a few
+/// roundings of f64.
 const TOP: f64 = 1e-9;
-/// A prmtop holds nine digits: 5·10⁻⁹, twelvefold in r⁻¹², and larger where the terms of a sum cancel.
+/// Relative tolerance of a prmtop, which holds nine digits: 5·10⁻⁹, twelvefold in r⁻¹², and larger where the terms of
+/// a sum cancel.
 const PRMTOP: f64 = 1e-6;
 
 const SYSTEMS: [&str; 12] = [
@@ -44,12 +47,12 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Writes a description in the format of an ending and reads it again, rigid waters as their terms.
+/// Writes a description in the format of a file ending and reads it again, with the terms of rigid waters.
 fn rewritten(description: &Description, cell: Option<&PeriodicCell>, ending: &str) -> Result<Description, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format!("written.{ending}"));
     write_topology(description, cell, &path).map_err(|error| error.to_string())?;
-    // a macro that nothing asks for is refused
+    // a macro that no file uses is refused
     let asks = std::fs::read_to_string(&path).unwrap().contains("FLEXIBLE");
     let options = if asks { flexible() } else { TopologyOptions::default() };
     read_topology_with(&path, &options).map_err(|error| error.to_string())
@@ -79,7 +82,7 @@ fn bonds(topology: &Topology) -> Vec<[u32; 2]> {
     bonds
 }
 
-/// What has no energy: atoms, residues, bonds, exclusions, places of virtual sites.
+/// Compares everything without an energy: atoms, residues, bonds, exclusions, positions of virtual sites.
 fn check_atoms(name: &str, found: &Topology, expected: &Topology, positions: &[Vec3], tolerance: f64) {
     assert_eq!(found.charmm, expected.charmm, "{name}");
     assert_eq!(found.exclusions, expected.exclusions, "{name}");
@@ -126,8 +129,8 @@ fn amber_systems_are_the_same_in_both_formats() {
     }
 }
 
-/// Without the macro, the sides of rigid waters are constraints. All pairs stand in `[ exclusions ]`: of `[ settles ]`, GROMACS
-/// takes the bond of the first hydrogen only.
+/// Without the macro, the sides of rigid waters are constraints. All pairs are in `[ exclusions ]`, because GROMACS
+/// takes only the bond of the first hydrogen from `[ settles ]`.
 #[test]
 fn rigid_waters_are_settles_with_exclusions() {
     for (name, pairs) in [("water", 3), ("tip4pew", 6), ("tip5p", 10)] {
@@ -170,7 +173,7 @@ fn systems_of_other_programs_are_the_same_in_both_formats() {
         let expected = energies(&mut golden, &description);
         for (ending, tolerance) in [("top", TOP), ("prmtop", PRMTOP)] {
             let what = format!("{name}.{source} as {ending}");
-            // a system of OpenMM does not say which atoms of equal parameters differ in their 1-4 pairs
+            // an OpenMM system does not tell which atoms with equal parameters differ in their 1-4 pairs
             if what == "peptide-charmm36.xml as prmtop" {
                 let refusal = rewritten(&description, golden.cell.as_ref(), ending).unwrap_err();
                 assert!(
@@ -180,7 +183,7 @@ fn systems_of_other_programs_are_the_same_in_both_formats() {
                 continue;
             }
             let again = written(&description, &golden, ending);
-            // what a topology says of CHARMM
+            // the CHARMM data of a topology is kept
             assert_eq!(again.topology.charmm, description.topology.charmm, "{what}");
             assert_eq!(again.topology.exclusions, description.topology.exclusions, "{what}");
             check_energies(&what, &energies(&mut golden, &again), &expected, tolerance);
@@ -201,12 +204,12 @@ fn twelve_six_four_ions_are_written_to_amber_files_only() {
     assert!(refusal.contains("12-6-4 ions"), "{refusal}");
 }
 
-/// The energies of all pairs, without a cell.
+/// Energies of all pairs, without a cell.
 fn without_cell(description: &Description, positions: &[Vec3]) -> Energies {
     crate::charmm::evaluate(description.clone(), positions).energies
 }
 
-/// Writes and reads without a cell.
+/// Writes a description without a cell and reads it again.
 fn again(description: &Description, ending: &str) -> Result<Description, String> {
     rewritten(description, None, ending)
 }
@@ -249,7 +252,7 @@ fn charmm_files_are_written() {
     }
 }
 
-/// Torsions of Ryckaert and Bellemans are sums of cosines in a prmtop: one energy becomes part of another.
+/// Ryckaert–Bellemans torsions are sums of cosines in a prmtop: their energy becomes part of another term.
 #[test]
 fn polynomials_of_cosines_are_cosines_in_a_prmtop() {
     let mut golden = Golden::load("peptide-vacuum").unwrap();
@@ -310,7 +313,7 @@ fn python_readers_agree() {
     assert!(python.wait().unwrap().success(), "python readers disagree");
 }
 
-/// Runs `md convert`; standard error where it fails, with the lines of a message joined.
+/// Runs `md convert`; returns standard error if it fails, with the lines of a message joined.
 fn convert(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
     let output = assert_cmd::Command::cargo_bin("md").unwrap().arg("convert").args(arguments).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
