@@ -11,10 +11,10 @@ pub(crate) enum Damage {
     Cut(prop::sample::Index),
 }
 
-/// One to five changes.
+/// Strategy that generates one to five changes.
 pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     let index = any::<prop::sample::Index>;
-    // digits, signs and separators reach deeper than arbitrary bytes
+    // readers interpret digits, signs and separators further than arbitrary bytes
     let byte = prop_oneof![any::<u8>(), prop::sample::select(b"0123456789-+.*%E \n".to_vec())];
     let one = prop_oneof![
         4 => (index(), byte).prop_map(|(at, byte)| Damage::Overwrite(at, byte)),
@@ -25,7 +25,7 @@ pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     prop::collection::vec(one, 1..6)
 }
 
-/// The bytes after the changes.
+/// Returns the bytes after the changes.
 pub(crate) fn apply(original: &[u8], damages: &[Damage]) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for damage in damages {

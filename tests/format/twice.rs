@@ -189,7 +189,6 @@ fn included_files_that_are_no_topology_are_not_quoted() {
             std::fs::write(folder.path().join("decoy"), decoy).unwrap();
             let error = match read_topology(&path) {
                 Err(error) => error,
-                // the decoy is a name of a molecule type
                 Ok(_) => panic!("{decoy} is taken at {place}"),
             };
             refused(error, &["decoy:1: this line of an included file cannot be read", "included from", "a.top"]);

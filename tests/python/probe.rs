@@ -1,10 +1,10 @@
-//! Whether the Python readers that a test needs are here.
+//! Detection of the Python readers that tests need.
 
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use std::process::Command;
 
-/// True where `python3` has the modules (comma-separated); else says that the test is skipped, and fails with
+/// Whether `python3` has the modules (comma-separated). Otherwise prints that the test is skipped, or fails with
 /// `MD_REQUIRE_PYTHON=1`.
 pub(crate) fn python_has(modules: &str) -> bool {
     let required = std::env::var("MD_REQUIRE_PYTHON").is_ok_and(|value| value == "1");

@@ -1,5 +1,5 @@
-//! A fault at the n-th call that changes files: in a run from its start, in one that continues a stopped run, and in
-//! one that continues a killed run.
+//! A fault at the n-th call that changes files: in a run from its start, in a run that continues a stopped run, and
+//! in a run that continues a killed run.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -11,12 +11,12 @@ use md::observe::trajectory::Format;
 use crate::case::{Case, Record, describe, of_extension};
 use crate::journal::{Call, Fault, Preload};
 
-/// Cases of each kind, and of those in the last calls, where not all are tried.
+/// Number of cases of each kind, and of cases among the last calls, if not all calls are tried.
 const SAMPLES: usize = 8;
-/// Calls from the end of the last step to the end of the process, and some before.
+/// Number of calls from the end of the last step to the end of the process, with a margin.
 const LAST_CALLS: usize = 48;
 
-/// What the run with the fault finds.
+/// State of the folder that the run with the fault finds.
 #[derive(Clone, Copy, Debug)]
 enum Start {
     Fresh,
@@ -35,23 +35,23 @@ const FAULTS: [Fault; 7] = [
     Fault::Lasting(libc::EIO),
 ];
 
-/// True where every call is to be tried, or every n-th.
+/// Whether every call, or every n-th call, is to be tried.
 pub(crate) fn exhaustive() -> bool {
     stride().is_some()
 }
 
-/// With `MD_RELIABILITY=every` all calls are tried, with a number every n-th.
+/// Stride of the tried calls: 1 with `MD_RELIABILITY=every`, n with a number; `None` if only samples are tried.
 fn stride() -> Option<usize> {
     let how = std::env::var("MD_RELIABILITY").ok()?;
     Some(if how == "every" { 1 } else { how.parse().expect("every, or a number") })
 }
 
-/// The library, a folder as a run finds it, and what is to come of it.
+/// Fault library, a folder as a run finds it, and the expected results.
 pub(crate) struct Setup {
     pub(crate) preload: Preload,
     pub(crate) start: Case,
     pub(crate) expected: Record,
-    /// of an undisturbed run from that start
+    /// Calls of an undisturbed run from that start.
     pub(crate) calls: Vec<Call>,
 }
 
@@ -76,14 +76,14 @@ impl Setup {
         Setup { preload, start, expected, calls }
     }
 
-    /// From the start of a run with a trajectory of this format.
+    /// Setup for fresh runs with a trajectory of this format.
     pub(crate) fn fresh(format: &'static Format) -> Self {
         Self::new(Start::Fresh, format)
     }
 }
 
-/// Whether a run with this fault may end so. Nothing is wrong where the calls before came in another order, by another
-/// thread, and the fault did not happen.
+/// Checks that a run with this fault may end in this way. The fault may not have happened at all if another thread
+/// made the earlier calls in another order; this is not an error.
 fn may_end(fault: Fault, output: &Output) -> Result<(), String> {
     let (code, signal) = (output.status.code(), output.status.signal());
     let fits = match fault {
@@ -107,7 +107,7 @@ fn try_one(setup: &Setup, fault: Fault, at: usize) -> Result<(), String> {
     verdict.map_err(|reason| format!("at call {at}, {place}: {reason}"))
 }
 
-/// Tries calls by number, prints the line of the table, and fails with what went wrong.
+/// Tries calls by number, prints the row of the table, and fails with all failures.
 pub(crate) fn try_all(name: &str, numbers: &[usize], one: impl Fn(usize) -> Result<(), String>) {
     let failures: Vec<String> = numbers.iter().filter_map(|&at| one(at).err()).collect();
     println!("| {name} | {} | {} |", numbers.len(), numbers.len() - failures.len());
@@ -120,7 +120,7 @@ pub(crate) fn try_all(name: &str, numbers: &[usize], one: impl Fn(usize) -> Resu
     assert!(failures.is_empty(), "{name}: {} of {} failed\n{}", failures.len(), numbers.len(), kinds.join("\n"));
 }
 
-/// All of `total` numbers, or some from everywhere and from the end.
+/// All numbers up to `total`, or a sample from the whole range and from its end.
 pub(crate) fn sample(total: usize, last: usize) -> Vec<usize> {
     if let Some(stride) = stride() {
         return (1..=total).step_by(stride).collect();
@@ -137,8 +137,8 @@ fn at_every_call(start: Start, fault: Fault) {
     try_all(&format!("{start:?} | {fault:?}"), &sample(counted, LAST_CALLS), |at| try_one(&setup, fault, at));
 }
 
-/// Every fault in runs with a trajectory of another format: at one call that changes this file, for each start and fault
-/// another one, or at every call.
+/// Tries every fault in runs with a trajectory of another format than H5MD: at one call that changes this file, a
+/// different one for each start and fault, or at every call.
 fn in_format(extension: &str) {
     let pairs = STARTS.len() * FAULTS.len();
     for (nth_start, start) in STARTS.into_iter().enumerate() {
@@ -148,7 +148,7 @@ fn in_format(extension: &str) {
             let of_file = (1..=counted.len()).filter(|at| counted[at - 1].is_of(extension)).collect::<Vec<_>>();
             let nth = nth_fault * STARTS.len() + nth_start;
             let numbers = match stride() {
-                // other calls for other faults
+                // each fault is tried at different calls
                 Some(stride) => (1 + nth % stride..=counted.len()).step_by(stride).collect(),
                 None => vec![of_file[nth * of_file.len() / pairs]],
             };
@@ -157,7 +157,7 @@ fn in_format(extension: &str) {
     }
 }
 
-/// SIGKILL at moments that have nothing to do with calls, all within the time a run takes.
+/// SIGKILL at moments that are unrelated to calls, all within the duration of a run.
 #[test]
 fn killed_at_moments() {
     let setup = Setup::fresh(of_extension("h5md"));

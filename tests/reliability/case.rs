@@ -1,4 +1,4 @@
-//! A small run with every kind of output, and what must hold of it whatever happened.
+//! Small run with every kind of output, and the conditions that it must satisfy after any fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -16,14 +16,14 @@ use crate::journal::{self, Call, Fault, Preload};
 
 const MINIMIZE: u64 = 5;
 const DYNAMICS: u64 = 24;
-/// Seconds after which a run of a tenth of a second has hung; SIGALRM ends it.
+/// Time limit in seconds of a run that takes a tenth of a second; SIGALRM then ends it as hung.
 const PATIENCE: u32 = 60;
-/// Counts of frames and steps lie in so many first bytes of a trajectory.
+/// Number of bytes at the start of a trajectory that may hold counts of frames and steps.
 const LONGEST_COUNTS: usize = 24;
-/// Of the summary: what does not tell how often the run was interrupted, nor how long it took.
+/// Keys of the summary that depend neither on the number of interruptions nor on the duration.
 const LASTING: [&str; 8] = ["state", "device", "threads", "simd", "atoms", "pme", "stages", "final_state_hash"];
 
-/// Argon: a minimisation, then constant pressure, with a checkpoint after every step.
+/// Input file: argon with a minimisation, then constant pressure, and a checkpoint after every step.
 fn input(format: &Format) -> String {
     let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/argon");
     let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| system.join(format!("argon.{kind}.xz")));
@@ -41,31 +41,31 @@ fn input(format: &Format) -> String {
     )
 }
 
-/// The format of trajectories with this extension.
+/// Trajectory format with this extension.
 pub(crate) fn of_extension(extension: &str) -> &'static Format {
     Format::of_name(&format!("trajectory.{extension}")).unwrap()
 }
 
-/// A folder with the input file and what runs have left in `out`.
+/// Folder with the input file, and with the files of runs in `out`.
 pub(crate) struct Case {
     folder: TempDir,
-    /// of the trajectory
+    /// Format of the trajectory.
     format: &'static Format,
 }
 
-/// What an undisturbed run leaves: by file or data set, what must be the same.
+/// Results of an undisturbed run, by file or data set, that a disturbed run must reproduce.
 #[derive(PartialEq)]
 pub(crate) struct Record(BTreeMap<String, Vec<u8>>);
 
 impl Case {
-    /// Nothing run yet, with a trajectory of this format.
+    /// Creates a folder without any run, with a trajectory of this format.
     pub(crate) fn new(format: &'static Format) -> Self {
         let case = Case { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), format };
         std::fs::write(case.folder().join("input.toml"), input(format)).unwrap();
         case
     }
 
-    /// The same files in another place.
+    /// Copies all files to another folder.
     pub(crate) fn copy(&self) -> Self {
         let copy = Self::new(self.format);
         let Ok(entries) = std::fs::read_dir(self.out()) else { return copy };
@@ -101,17 +101,18 @@ impl Case {
         command
     }
 
-    /// `md run input.toml`
+    /// Runs `md run input.toml`.
     pub(crate) fn run(&self) -> Output {
         self.command().output().unwrap()
     }
 
-    /// The same in the background.
+    /// Starts `md run input.toml` in the background.
     pub(crate) fn start(&self) -> Child {
         self.command().stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// The same, watched and with a fault; what it changed comes with it.
+    /// Runs `md run input.toml` under `preload` with an optional fault; returns the output and the calls that changed
+    /// files.
     pub(crate) fn watch(&self, preload: &Preload, fault: Option<(Fault, usize)>) -> (Output, Vec<Call>) {
         let (mut command, journal) = (self.command(), self.folder.path().with_extension("journal"));
         preload.watch(&mut command, &self.folder(), &journal, fault);
@@ -127,7 +128,7 @@ impl Case {
         Ok(found.map(|found| found.body).filter(|checkpoint| !checkpoint.is_start()))
     }
 
-    /// Steps that the checkpoint leaves to be done; all where there is none, or no readable one.
+    /// Number of steps left to do after the checkpoint; all steps if there is no readable checkpoint.
     pub(crate) fn steps_left(&self) -> u64 {
         match self.checkpoint() {
             Ok(Some(c)) if c.stage == 0 => MINIMIZE - c.place.done + DYNAMICS,
@@ -136,22 +137,22 @@ impl Case {
         }
     }
 
-    /// Name of the trajectory.
+    /// File name of the trajectory.
     fn trajectory(&self) -> String {
         format!("trajectory.{}", self.format.extension)
     }
 
-    /// A trajectory that can be read holds the frames that the checkpoint counts.
+    /// Checks that a readable trajectory holds the frames that the checkpoint counts.
     fn check_frames(&self) -> Result<(), String> {
         let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
-        // what no reader opens is restored by the run that continues; what it holds is compared then
+        // the run that continues restores a file that no reader opens; its contents are compared then
         let Ok(mut source) = self.format.files.open(&self.out().join(self.trajectory())) else { return Ok(()) };
         let found = source.frames() as u64;
         let counted = checkpoint.written.get(&self.trajectory()).map_or(0, |mark| mark.extent.count);
         if found < counted {
             return Err(format!("{found} frames, the checkpoint counts {counted}"));
         }
-        // a torn write may have met the index of HDF5's chunks: the run that continues restores what it finds unreadable
+        // a torn write may have damaged the index of HDF5's chunks; the run that continues restores it
         if self.format.extension == "h5md" {
             return Ok(());
         }
@@ -159,8 +160,8 @@ impl Case {
         (0..counted as usize).try_for_each(|index| source.read(index, &mut frame)).map_err(|e| e.to_string())
     }
 
-    /// What a killed run left of a trajectory is the beginning of `expected`, as far as it was written: every frame can be
-    /// read. H5MD, which a run writes in several calls, has tests of its own.
+    /// Checks that the trajectory of a killed run is the beginning of `expected`, as far as it was written, and that
+    /// every frame can be read. H5MD, which a run writes in several calls, has separate tests.
     pub(crate) fn has_whole_frames(&self, expected: &Record) -> Result<(), String> {
         let path = self.out().join(self.trajectory());
         if !path.exists() || self.format.extension == "h5md" {
@@ -175,7 +176,8 @@ impl Case {
         if whole.get(from..found.len()) == Some(&found[from..]) { Ok(()) } else { Err("other frames".into()) }
     }
 
-    /// The same command goes on from the checkpoint and leaves `expected`; asked again it does nothing.
+    /// Checks that the same command continues from the checkpoint and leaves `expected`, and that a further command
+    /// does nothing.
     pub(crate) fn recovers(&self, expected: &Record) -> Result<(), String> {
         self.check_frames()?;
         let left = self.steps_left();
@@ -190,7 +192,7 @@ impl Case {
         self.is_complete(expected)
     }
 
-    /// Everything is there, as an undisturbed run leaves it, and the same command knows that.
+    /// Checks that all results are those of an undisturbed run, and that the same command recognises this.
     pub(crate) fn is_complete(&self, expected: &Record) -> Result<(), String> {
         self.record()?.compare(expected)?;
         let before = self.bytes();
@@ -207,7 +209,7 @@ impl Case {
         }
     }
 
-    /// What the run has left.
+    /// Results that the run has left.
     pub(crate) fn record(&self) -> Result<Record, String> {
         let mut record = BTreeMap::new();
         for name in ["energies.csv", "final.rst7", "final.pdb"] {
@@ -230,7 +232,7 @@ impl Case {
         Ok(Record(record))
     }
 
-    /// A trajectory of another format than H5MD, without the identity of the run.
+    /// Bytes of a trajectory in another format than H5MD, without the identity of the run.
     fn trajectory_bytes(&self) -> Result<Vec<u8>, String> {
         let path = self.out().join(self.trajectory());
         let mut bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", self.trajectory()))?;
@@ -241,7 +243,7 @@ impl Case {
         Ok(bytes)
     }
 
-    /// Files that change nothing by themselves are left out: the lock, the log, the status, the link for MDTraj.
+    /// Contents of all files except those without results: the lock, the log, the status, the link for MDTraj.
     fn bytes(&self) -> BTreeMap<String, Vec<u8>> {
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
         let files = std::fs::read_dir(self.out()).unwrap().map(|entry| entry.unwrap().path());
@@ -265,7 +267,7 @@ impl Record {
     }
 }
 
-/// All numbers of all data sets, by path.
+/// Collects all numbers of all data sets, by path.
 fn read_group(group: &hdf5::Group, path: &str, into: &mut BTreeMap<String, Vec<u8>>) -> hdf5::Result<()> {
     for name in group.member_names()? {
         let path = format!("{path}/{name}");
@@ -292,12 +294,12 @@ fn says_finished_already(output: &Output) -> bool {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).contains("has finished already")
 }
 
-/// Exit code 0.
+/// Checks that the exit code is 0.
 fn ended_well(output: &Output) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("the next command {}", describe(output))) }
 }
 
-/// How a command ended, and the last it said.
+/// Exit status of a command and its last message.
 pub(crate) fn describe(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     let from = text.char_indices().rev().nth(300).map_or(0, |(at, _)| at);

@@ -1,25 +1,25 @@
-//! What a disk holds after a loss of power, from the journal of what was asked of it.
+//! Contents of a disk after a loss of power, from the journal of the calls that changed it.
 //!
-//! A sync of a file makes its bytes and length last, a sync of a folder its names. What was asked later may be on the
-//! disk or not: the names as they were at some moment since, as in file systems with a journal; every sector of a file,
-//! and its length, each as it was at some moment of its own.
+//! A sync of a file makes its bytes and length permanent, a sync of a folder its names. Later changes may or may not
+//! be on the disk. Names are as they were at one moment since the sync, as in file systems with a journal. Every
+//! sector of a file, and its length, are each as they were at a moment of their own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use crate::journal::Call;
 
-/// Bytes that a disk writes at once.
+/// Bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
-/// A file's calls; names come and go.
+/// Calls that changed one file; its names may change.
 #[derive(Default)]
 struct File<'a> {
     calls: Vec<(usize, &'a Call)>,
 }
 
 impl File<'_> {
-    /// Its contents after the calls before number `time`.
+    /// Contents of the file after the calls before number `time`.
     fn contents(&self, time: usize) -> Vec<u8> {
         let mut bytes = vec![];
         for (_, call) in self.calls.iter().take_while(|(at, _)| *at < time) {
@@ -35,23 +35,23 @@ impl File<'_> {
         bytes
     }
 
-    /// The first moment whose contents are still possible at `time`.
+    /// First moment whose contents are still possible at `time`.
     fn synced(&self, time: usize) -> usize {
         let mut syncs = self.calls.iter().filter(|(at, call)| call.kind == "sync" && *at < time);
         syncs.next_back().map_or(0, |(at, _)| *at)
     }
 }
 
-/// Everything asked of a disk.
+/// All calls that changed a disk.
 pub(crate) struct Disk<'a> {
     calls: &'a [Call],
     files: Vec<File<'a>>,
-    /// the file that each call made or changed
+    /// file that each call created or changed
     file_of: Vec<Option<usize>>,
 }
 
 impl<'a> Disk<'a> {
-    /// All of it began with an empty folder.
+    /// Reads the calls of a folder that was empty at the start.
     pub(crate) fn new(calls: &'a [Call]) -> Self {
         let (mut files, mut by_inode, mut file_of) = (vec![], HashMap::new(), vec![]);
         for (at, call) in calls.iter().enumerate() {
@@ -69,7 +69,7 @@ impl<'a> Disk<'a> {
         Disk { calls, files, file_of }
     }
 
-    /// The names after the calls before number `time`: of files, or of what a link points at.
+    /// Names after the calls before number `time`: each is that of a file, or of a link with its target.
     fn names(&self, time: usize) -> BTreeMap<&'a Path, Result<usize, &'a Path>> {
         let mut names: BTreeMap<&Path, Result<usize, &Path>> = BTreeMap::new();
         for (call, file) in self.calls.iter().zip(&self.file_of).take(time) {
@@ -78,7 +78,7 @@ impl<'a> Disk<'a> {
                 ("symlink", _) => drop(names.insert(&call.other, Err(&call.path))),
                 ("unlink", _) => drop(names.remove(call.path.as_path())),
                 ("link", _) => drop(names.insert(&call.other, names[call.path.as_path()])),
-                // nothing happens to two names of one file
+                // renaming between two names of the same file does nothing
                 ("rename", _) if names.get(call.other.as_path()) != names.get(call.path.as_path()) => {
                     let file = names.remove(call.path.as_path()).unwrap();
                     names.insert(&call.other, file);
@@ -89,8 +89,9 @@ impl<'a> Disk<'a> {
         names
     }
 
-    /// Writes into `folder` what may be left after a loss of power before call number `time`. Of `n` possibilities,
-    /// the oldest first, `pick` chooses one: always the first is what is certain, always the last is what was asked.
+    /// Writes into `folder` a possible state after a loss of power before call number `time`. `pick` chooses one of
+    /// `n` possibilities, ordered from the oldest. The first is always the state that is certain, the last always the
+    /// one that was requested.
     pub(crate) fn restore(&self, time: usize, mut pick: impl FnMut(usize) -> usize, folder: &Path) {
         let root = &self.calls[0].path;
         let names_synced = self.calls[..time].iter().rposition(|call| call.kind == "sync" && call.path == *root);

@@ -1,11 +1,11 @@
-//! Running a program under `faults.c`, and the journal of what it changed.
+//! Runs a program under `faults.c`, and reads the journal of its changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A fault, at one of the calls that change files.
+/// Fault at one of the calls that change files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// SIGKILL before the call
@@ -14,26 +14,26 @@ pub(crate) enum Fault {
     Torn,
     /// SIGTERM before the call
     Term,
-    /// the call fails with this error
+    /// this call fails with the error
     Once(i32),
-    /// the call and all later ones fail with this error
+    /// this call and all later calls fail with the error
     Lasting(i32),
 }
 
 impl Fault {
-    /// Whether this call has a number where the fault is to happen.
+    /// Whether this call is counted when the fault is placed.
     pub(crate) fn counts(self, call: &Call) -> bool {
         self != Fault::Torn || call.kind == "write"
     }
 }
 
-/// The compiled library, in a folder that lives as long.
+/// Compiled fault library, in a folder with the same lifetime.
 pub(crate) struct Preload {
     folder: TempDir,
 }
 
 impl Preload {
-    /// Compiles it.
+    /// Compiles the library.
     pub(crate) fn compile() -> Self {
         let preload = Preload { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reliability/faults.c");
@@ -51,7 +51,7 @@ impl Preload {
         self.folder.path().join("faults.so")
     }
 
-    /// Watches a command that changes files below `folder`, with a fault at call number `at` if one is given.
+    /// Watches a command that changes files in `folder`, with a fault at call number `at` if `fault` is given.
     pub(crate) fn watch(&self, command: &mut Command, folder: &Path, journal: &Path, fault: Option<(Fault, usize)>) {
         let _ = std::fs::remove_file(journal);
         command.env("LD_PRELOAD", self.library()).env("FAULT_BELOW", folder).env("FAULT_JOURNAL", journal);
@@ -69,12 +69,12 @@ impl Preload {
     }
 }
 
-/// One call of the journal.
+/// Call recorded in the journal.
 pub(crate) struct Call {
     pub(crate) kind: String,
     pub(crate) inode: u64,
     pub(crate) offset: usize,
-    /// bytes of a write, or what a truncation leaves; of a fault none
+    /// bytes of a write, or length after a truncation; 0 for a fault
     pub(crate) length: usize,
     pub(crate) path: PathBuf,
     pub(crate) other: PathBuf,
@@ -83,13 +83,13 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Whether it changes the trajectory with this extension, or its name.
+    /// Whether the call changes the trajectory with this extension, or its name.
     pub(crate) fn is_of(&self, extension: &str) -> bool {
         let name = format!("trajectory.{extension}");
         self.path.ends_with(&name) || self.other.ends_with(&name)
     }
 
-    /// What it did, without the folders.
+    /// Description of the call, without folders.
     pub(crate) fn describe(&self) -> String {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         format!("{} {} {}", self.kind, name(&self.path), name(&self.other)).trim_end().to_owned()

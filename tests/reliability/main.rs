@@ -1,7 +1,8 @@
-//! Whatever stops a run, the same command goes on, and what it leaves is bit for bit what an undisturbed run leaves.
+//! Any run that was stopped continues with the same command, and its results are bit for bit those of an undisturbed
+//! run.
 //!
-//! Every n-th call by which `md run` changes files meets a fault here. `MD_RELIABILITY=every` tries each of them, a number so
-//! many-th, as `validation/reliability` describes.
+//! These tests cause a fault at every n-th call with which `md run` changes files. `MD_RELIABILITY=every` tries every
+//! call, a number n every n-th, as `validation/reliability` describes.
 
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 #![allow(

@@ -1,10 +1,11 @@
-//! Changes to the bytes of a good file: some at random, some where they reach deepest, in its numbers and lines.
+//! Changes to the bytes of a good file: some at random, some in its numbers and lines, where readers interpret them
+//! further.
 
 use std::ops::Range;
 
 use md::rng::Stream;
 
-/// In place of a number of a text.
+/// Texts that replace a number in a text file.
 const WRITTEN: [&str; 24] = [
     "0",
     "1",
@@ -31,7 +32,7 @@ const WRITTEN: [&str; 24] = [
     "0x10",
     "*****",
 ];
-/// In place of a word of a binary file.
+/// Values that replace a word in a binary file.
 const STORED: [u64; 14] = [
     0,
     1,
@@ -48,12 +49,12 @@ const STORED: [u64; 14] = [
     (1 << 63) - 1,
     u64::MAX,
 ];
-/// Bytes that mean something in texts.
+/// Bytes with a meaning in text files.
 const TELLING: &[u8] = b"0123456789-+.*%#&;!\\\"<>[]()=,E \t\n";
-/// Most bytes of a piece that is left out, repeated or moved.
+/// Maximum size in bytes of a piece that is removed, repeated or moved.
 const PIECE: usize = 400;
 
-/// A number from 0 to below `n`.
+/// Random integer in 0..`n`.
 pub(crate) fn below(random: &mut Stream, n: usize) -> usize {
     (random.bits() % n.max(1) as u64) as usize
 }
@@ -64,7 +65,7 @@ fn one_of<T: Copy>(random: &mut Stream, all: &[T]) -> T {
 
 /// Changes one to four places.
 pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Stream) {
-    // NUL and the like are in no text
+    // text files contain no control characters such as NUL
     let is_text = !bytes.iter().take(4096).any(|&byte| byte < b'\t');
     for _ in 0..1 + below(random, 4) {
         if bytes.is_empty() {
@@ -84,13 +85,13 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Stream) {
     }
 }
 
-/// Somewhere in so many bytes.
+/// Random range within `length` bytes.
 fn piece(length: usize, random: &mut Stream) -> Range<usize> {
     let start = below(random, length);
     start..(start + 1 + below(random, PIECE)).min(length)
 }
 
-/// Puts a copy of a piece at another place.
+/// Inserts a copy of a piece at another place.
 fn insert(bytes: &mut Vec<u8>, piece: Range<usize>, random: &mut Stream) {
     let at = below(random, bytes.len());
     let copy = bytes[piece].to_vec();
@@ -114,7 +115,7 @@ fn change_text(bytes: &mut Vec<u8>, kind: usize, random: &mut Stream) {
             bytes.splice(word, copy);
         }
         _ => {
-            // the next number; in columns of the same width
+            // replaces the next number, keeping the width of its column
             let next = (word.start..bytes.len()).find(|&at| bytes[at].is_ascii_digit()).unwrap_or(at);
             let mut number = around(bytes, next, |byte| byte.is_ascii_whitespace());
             let new = one_of(random, &WRITTEN).as_bytes();
@@ -129,21 +130,21 @@ fn change_text(bytes: &mut Vec<u8>, kind: usize, random: &mut Stream) {
     }
 }
 
-/// The bytes around a place up to those that end it.
+/// Range of bytes around a position, up to the bytes for which `ends` is true.
 fn around(bytes: &[u8], at: usize, ends: impl Fn(u8) -> bool) -> Range<usize> {
     let start = bytes[..at].iter().rposition(|&byte| ends(byte)).map_or(0, |end| end + 1);
     let end = bytes[at..].iter().position(|&byte| ends(byte)).map_or(bytes.len(), |end| at + end);
     start.min(end)..end
 }
 
-/// Writes a number over a word of one to eight bytes, mostly at a multiple of four.
+/// Overwrites a word of one to eight bytes with a number, mostly at a multiple of four.
 fn change_word(bytes: &mut [u8], random: &mut Stream) {
     let width = one_of(random, &[1, 2, 4, 4, 8]);
     let mut at = below(random, bytes.len());
     if below(random, 4) > 0 {
         at &= !3;
     }
-    // headers are small, and say what follows
+    // headers are small and determine how the rest is read
     if below(random, 2) == 0 {
         at %= 256;
     }

@@ -1,9 +1,9 @@
-//! Whatever bytes come: the readers of topologies, coordinates and trajectories answer or refuse, in bounded time and memory.
+//! Readers of topologies, coordinates and trajectories answer or refuse any bytes in bounded time and memory.
 //!
-//! Each family of files is changed and read in child processes (this test binary again): one that panics or crashes, takes
-//! too long, or allocates too much is seen and counted, and the campaign goes on behind it. A long one:
-//! `MD_MUTATIONS=10000 cargo test --release --test reliability mutation -- --nocapture`; `MD_MUTATION_FILES=FOLDER` adds
-//! the files of a folder.
+//! Each family of files is changed and read in child processes (this test binary again). A case that panics, crashes,
+//! takes too long, or allocates too much is counted, and the campaign continues after it. A long campaign:
+//! `MD_MUTATIONS=10000 cargo test --release --test reliability mutation -- --nocapture`; `MD_MUTATION_FILES=FOLDER`
+//! adds the files of a folder.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -16,34 +16,34 @@ use crate::heap::most_used;
 use crate::mutate::{below, mutate};
 use crate::originals::{FAMILIES, Original};
 
-/// Cases of each family in the test suite; [`COUNT`] asks for others.
+/// Number of cases of each family in the test suite; [`COUNT`] sets another number.
 const FEW: u64 = 100;
 const COUNT: &str = "MD_MUTATIONS";
-/// One family only, by its name.
+/// Environment variable that selects one family by its name.
 const ONLY: &str = "MD_MUTATION_FAMILY";
-/// For the child: the family, its first case and the one to stop before.
+/// Environment variable for the child: the family, its first case and the case to stop before.
 const CASES: &str = "MD_MUTATION_CASES";
-/// A case that takes longer hangs, s.
+/// Time limit of a case in s.
 const SECONDS: u64 = 5;
-/// Address space of the child, bytes.
+/// Address space of the child in bytes.
 const ADDRESSES: u64 = 2 << 30;
-/// A case may allocate so many times what the good files take for each atom, and in addition what does not depend on that.
+/// Maximum memory of a case: this multiple of the memory of the good files per atom, plus a fixed allowance.
 const TIMES: usize = 10;
 const BUFFERS: usize = 1 << 20;
 
-/// After so many broken cases a family is given up.
+/// Number of failed cases after which a family is abandoned.
 const ENOUGH: usize = 20;
 
 static CASE: AtomicU64 = AtomicU64::new(0);
 
-/// What came of the cases of a family.
+/// Results of the cases of a family.
 #[derive(Default)]
 struct Tally {
     tried: u64,
     read: u64,
-    /// ms
+    /// duration of the slowest case in ms
     slowest: u64,
-    /// bytes
+    /// largest memory of a case in bytes
     most_memory: usize,
     broken: Vec<String>,
 }
@@ -109,14 +109,14 @@ fn child_reads_changed_files() {
             let times = TIMES * original.claimed_atoms(folder) / atoms;
             assert!(memory <= times.max(TIMES) * usual + BUFFERS, "{memory} bytes, the good files take {usual}");
         }
-        // a repair leaves more files
+        // a repair leaves additional files
         std::fs::read_dir(folder).unwrap().for_each(|entry| std::fs::remove_file(entry.unwrap().path()).unwrap());
         original.files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
     }
     println!("end");
 }
 
-/// Cases of a family up to one that breaks the child, or all; returns the next one.
+/// Runs cases of a family until all are done or one breaks the child; returns the number of the next case.
 fn run_child(family: usize, next: u64, count: u64, tally: &mut Tally) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "mutation::child_reads_changed_files", "--nocapture", "--test-threads=1"])

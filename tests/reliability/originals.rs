@@ -1,4 +1,4 @@
-//! Good files of every format, and how `md` reads them.
+//! Good files of every format, and the way in which `md` reads them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,23 @@ use md::prepare::ConstrainedTerms;
 use md::run::load;
 use tempfile::TempDir;
 
-/// A folder with files for the last family.
+/// Environment variable with a folder of files for the last family.
 pub(crate) const GIVEN: &str = "MD_MUTATION_FILES";
-/// Largest file of a folder that is taken.
+/// Maximum size in bytes of a file from this folder.
 const LARGEST: u64 = 1 << 22;
 
 /// Files that are read together.
 pub(crate) struct Original {
-    /// name and contents; the first `changed` are changed
+    /// name and contents of each file; only the first `changed` files are changed
     pub(crate) files: Vec<(String, Vec<u8>)>,
     pub(crate) changed: usize,
     pub(crate) reader: Reader,
 }
 
-/// What reads them.
+/// Reader of a group of files.
 #[derive(Clone)]
 pub(crate) enum Reader {
-    /// as `md check` does, with this input
+    /// reads files like `md check`, with this input
     System(String),
     Topology,
     Coordinates,
@@ -34,7 +34,7 @@ pub(crate) enum Reader {
 }
 
 impl Original {
-    /// Reads the files, which lie in `folder`. Says how many atoms, or numbers of frames, there are.
+    /// Reads the files, which are in `folder`. Returns the number of atoms or frames.
     pub(crate) fn read(&self, folder: &Path) -> Result<usize> {
         let first = folder.join(&self.files[0].0);
         match &self.reader {
@@ -51,7 +51,7 @@ impl Original {
         }
     }
 
-    /// Atoms of a topology without coordinates: GROMACS files say how many copies of a molecule there are.
+    /// Number of atoms in a topology without coordinates: GROMACS files state the number of copies of a molecule.
     pub(crate) fn claimed_atoms(&self, folder: &Path) -> usize {
         match self.reader {
             Reader::Topology => self.read(folder).unwrap_or(0),
@@ -59,7 +59,7 @@ impl Original {
         }
     }
 
-    /// A folder with the files.
+    /// Writes the files to a new folder.
     pub(crate) fn copies(&self) -> TempDir {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         for (name, bytes) in &self.files {
@@ -68,7 +68,7 @@ impl Original {
         folder
     }
 
-    /// Whether they can be read and hold anything; in copies, since damaged trajectories are replaced.
+    /// Whether the files can be read and contain data. Copies are read, because damaged trajectories are replaced.
     fn is_good(&self) -> bool {
         self.read(self.copies().path()).is_ok_and(|count| count > 0)
     }
@@ -79,7 +79,7 @@ impl Original {
     }
 }
 
-/// Reads every frame and does what commands do with a file; says how many frames there are.
+/// Reads every frame and does what commands do with a file; returns the number of frames.
 fn read_trajectory(path: &Path) -> Result<usize> {
     let files = Format::of_file(path)?.files;
     let described = files.describe(path);
@@ -89,7 +89,7 @@ fn read_trajectory(path: &Path) -> Result<usize> {
         Ok(source.frames())
     });
     let verified = files.verify(path);
-    // a file with a bad frame is replaced
+    // a file with a bad frame is replaced by its repaired copy
     let repaired = files.repair(path);
     for error in [described.err(), verified.err(), repaired.err()] {
         read = read.and_then(|frames| error.map_or(Ok(frames), Err));
@@ -105,7 +105,7 @@ fn contents(path: &Path) -> Vec<u8> {
     md::format::read(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Files of one folder as they are named without `.xz`, the topology first, then the coordinates.
+/// Files of one folder under their names without `.xz`: first the topology, then the coordinates.
 fn system(folder: &str, names: &[&str], changed: usize, more: &str) -> Original {
     let plain = |name: &&str| name.trim_end_matches(".xz").to_owned();
     let files: Vec<(String, Vec<u8>)> =
@@ -115,7 +115,7 @@ fn system(folder: &str, names: &[&str], changed: usize, more: &str) -> Original 
     Original { files, changed, reader: Reader::System(input) }
 }
 
-/// For cells of 2 nm, of any force field.
+/// Settings for cells of 2 nm and any force field.
 const CELL: &str = "[forces]\ncutoff = \"0.7 nm\"\nlj_modifier = \"potential-shift\"\n";
 const VACUUM: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n";
 
@@ -129,7 +129,7 @@ fn amber() -> Vec<Original> {
         .into()
 }
 
-/// A topology in one file, and the same with its parts included.
+/// Topology in one file, and the same topology with its parts included.
 fn gromacs() -> Vec<Original> {
     let mut all = vec![];
     for name in ["functions", "leap", "rings", "rule1", "rule2", "rule3", "sites", "types"] {
@@ -176,7 +176,7 @@ fn coordinates(paths: &[&str]) -> Vec<Original> {
     paths.iter().map(|path| Original::one(&root().join(path), Reader::Coordinates)).collect()
 }
 
-/// Files of other programs whose extension begins so.
+/// Files of other programs whose extension begins with `extension`.
 fn trajectories(extension: &str) -> Vec<Original> {
     let of_extension =
         |path: &Path| path.extension().is_some_and(|found| found.to_string_lossy().starts_with(extension));
@@ -184,7 +184,7 @@ fn trajectories(extension: &str) -> Vec<Original> {
     files.map(|path| Original::one(&path, Reader::Trajectory)).filter(Original::is_good).collect()
 }
 
-/// What readers take of the files in the folder of [`GIVEN`].
+/// Readable files in the folder of [`GIVEN`].
 fn given() -> Vec<Original> {
     let Ok(folder) = std::env::var(GIVEN) else { return vec![] };
     let readers = [Reader::Topology, Reader::Coordinates, Reader::Trajectory];
@@ -193,7 +193,7 @@ fn given() -> Vec<Original> {
     all.filter(Original::is_good).collect()
 }
 
-/// Its files that are not too large.
+/// Files in a folder that are not too large.
 fn in_folder(path: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -201,10 +201,10 @@ fn in_folder(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A kind of files: its name and the good ones.
+/// Family of files: its name and the good files.
 type Family = (&'static str, fn() -> Vec<Original>);
 
-/// All kinds.
+/// All families.
 pub(crate) const FAMILIES: [Family; 15] = [
     ("AMBER prmtop with rst7", amber),
     ("GROMACS top and itp with gro", gromacs),

@@ -7,7 +7,7 @@ use crate::calls::{Setup, exhaustive, sample, try_all};
 use crate::case::{Case, of_extension};
 use crate::disk::Disk;
 
-/// What a disk may hold is drawn so many times for each call where all calls are tried.
+/// Number of random disk images for each call, if all calls are tried.
 const IMAGES: u64 = 3;
 
 fn image(format: &'static Format, disk: &Disk<'_>, time: usize, pick: impl FnMut(usize) -> usize) -> Case {
@@ -17,7 +17,7 @@ fn image(format: &'static Format, disk: &Disk<'_>, time: usize, pick: impl FnMut
     case
 }
 
-/// The journal misses no call: what follows from it is the folder, byte for byte.
+/// The journal misses no call: replaying it reproduces the folder, byte for byte.
 #[test]
 fn the_journal_is_complete() {
     let h5md = of_extension("h5md");
