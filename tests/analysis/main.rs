@@ -1,4 +1,4 @@
-//! `md analyze` on a trajectory that `md run` wrote: the numbers of MDAnalysis, MDTraj and numpy, and clear refusals.
+//! `md analyze` on a trajectory of `md run`: results agree with MDAnalysis, MDTraj and numpy, and refusals are clear.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test stops at the first surprise; a skip says why")]
 
@@ -24,7 +24,7 @@ timestep = \"2 fs\"
 thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }
 ";
 
-/// A folder with the outputs of a short run of a peptide in water: frames 0 to 40, each 0.1 ps.
+/// Folder with the outputs of a short run of a peptide in water: frames 0 to 40, 0.1 ps apart.
 fn trajectory() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-charged");
@@ -51,7 +51,7 @@ fn chain(folder: &Path) {
     md(folder, &["run", "input.toml"]).unwrap();
 }
 
-/// Standard output, or exit code and message.
+/// Returns standard output, or exit code and message.
 fn md(folder: &Path, arguments: &[&str]) -> Result<String, (i32, String)> {
     let output = Command::cargo_bin("md").unwrap().current_dir(folder).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -69,7 +69,7 @@ fn matrices_and_components_are_those_of_other_programs() {
         return;
     }
     let folder = trajectory();
-    // few frames and many atoms take the Gram matrix, the other way round the covariance
+    // a few frames with many atoms use the Gram matrix, the opposite case the covariance
     for (observable, name, more) in [
         ("rmsd", "heavy", &[][..]),
         ("rmsd", "mass", &["--select", "protein", "--mass-weighted", "--stride", "3"]),
@@ -148,7 +148,7 @@ fn what_cannot_be_done_is_said() {
     assert!(code == 5 && message.contains("nowhere.h5md"), "{message}");
     let (code, message) = md(here, &["analyze", "pca", TRAJECTORY, "--output", "no/such/pca.h5"]).unwrap_err();
     assert!(code == 5 && message.contains("no/such/pca.h5"), "{message}");
-    // nothing was left or changed by any of them
+    // no command left or changed a file
     assert_eq!(std::fs::read(here.join("there.h5")).unwrap(), b"someone's");
     assert!(["rmsd.h5", "pca.h5", "rg.h5"].iter().all(|name| !here.join(name).exists()));
     md(here, &["analyze", "rmsd", TRAJECTORY, "--output", "there.h5", "--force"]).unwrap();

@@ -115,7 +115,7 @@ fn trial_moves_and_surface_tensions() {
     };
     let (trials, differing) = barostat("ntp=1, barostat=2");
     assert_eq!((trials.kind, trials.coupling), (BarostatKind::MonteCarlo, PressureCoupling::Isotropic));
-    // the default of mcbarint
+    // default of mcbarint
     assert_eq!((trials.every, differing.as_str()), (100, ""));
     assert_eq!(barostat("ntp=1, barostat=2, mcbarint=25").0.every, 25);
     let (each, differing) = barostat("ntp=2, barostat=1");
@@ -123,13 +123,14 @@ fn trial_moves_and_surface_tensions() {
     assert_eq!(differing, "");
     let (tension, differing) = barostat("ntp=3, barostat=2, csurften=3, gamma_ten=20, ninterface=2");
     assert_eq!((tension.coupling, differing.as_str()), (PressureCoupling::SemiIsotropic, ""));
-    // 20 dyn/cm of each of two interfaces: 400 bar nm
+    // 20 dyn/cm for each of two interfaces: 400 bar nm
     assert!((tension.surface_tension / BAR - 400.0).abs() < 1e-9, "{}", tension.surface_tension);
     let (_, found) = problem("x.mdin", "x\n &cntrl ntp=3, csurften=1 /\n");
     assert!(found.contains("set csurften = 3"), "{found}");
 }
 
-/// Keys of `&cntrl` and `&ewald` in the manual's chapters on sander and pmemd, with a value that is not the default.
+/// Keys of `&cntrl` and `&ewald` in the manual's chapters on sander and pmemd, each with a value that is not the
+/// default.
 const KEYS: &str = "imin=1 nmropt=1 jar=1 ntx=5 irest=1 ntxo=2 ntpr=7 ntave=7 ntwr=7 iwrap=1 ntwx=7 ntwv=7 ntwf=7 ntwe=7 ioutfm=0 \
     ntwprt=7 idecomp=1 ibelly=1 ntr=1 restraint_wt=7 restraintmask=':1' bellymask=':1' maxcyc=7 ncyc=7 ntmin=2 dx0=7 drms=7 \
     nstlim=7 nscm=7 t=7 dt=0.002 nrespa=2 ntt=3 temp0=7 temp0les=7 tempi=7 ig=7 tautp=7 gamma_ln=7 vrand=7 vlimit=7 ntp=2 \
@@ -142,7 +143,7 @@ const KEYS: &str = "imin=1 nmropt=1 jar=1 ntx=5 irest=1 ntxo=2 ntpr=7 ntave=7 nt
 fn every_key_is_carried_over_or_spoken_of() {
     for setting in KEYS.split_whitespace() {
         let (key, _) = setting.split_once('=').unwrap();
-        // a switch and a restart need other keys, a minimisation has no time step
+        // a switch and a restart require other keys, and a minimisation has no time step
         let others = match key {
             "irest" => "ntx=5,",
             "ntx" => "irest=1,",

@@ -1,4 +1,4 @@
-//! The command.
+//! The command `md import`.
 
 use std::path::Path;
 

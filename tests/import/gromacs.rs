@@ -100,7 +100,7 @@ fn a_coarse_grained_model() {
     assert_eq!(imported.plan.output.trajectories[0].precision, Some(0.01));
 }
 
-/// GROMACS' defaults: https://manual.gromacs.org/current/user-guide/mdp-options.html.
+/// Source of GROMACS' defaults: https://manual.gromacs.org/current/user-guide/mdp-options.html.
 #[test]
 fn absent_keys_have_the_defaults_of_gromacs() {
     let imported = text("x.mdp", "nsteps = 3");
@@ -119,14 +119,14 @@ fn absent_keys_have_the_defaults_of_gromacs() {
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
-/// One setting each, added to a periodic system with PME: what becomes of the forces.
+/// Forces that result from one setting each, added to a periodic system with PME.
 #[test]
 fn methods_are_translated() {
     let forces = |lines: &str| text("x.mdp", &format!("coulombtype = PME\n{lines}")).plan.forces;
     let explicit =
         forces("fourier-nx = 32\nfourier_ny = 36\nfourier-NZ = 40\npme-order = 6\newald-rtol = 1e-5\nrcoulomb = 1.0");
     let ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order }) = explicit.electrostatics else { panic!() };
-    // erfc(3.123413) = 1e-5: Abramowitz and Stegun, table 7.1 inverted; GROMACS prints 3.12341
+    // erfc(3.123413) = 1e-5 from Abramowitz and Stegun, table 7.1 inverted; GROMACS prints 3.12341
     assert!((alpha - 3.123_413).abs() < 1e-6, "{alpha}");
     assert_eq!((grid, order), ([32, 36, 40], 6));
     assert_eq!(forces("coulomb-modifier = None").coulomb_modifier, Modifier::None);
@@ -173,9 +173,9 @@ fn multiple_time_steps_are_translated() {
     assert_eq!(mts(&pme(all)), (Some(4), none));
     let groups = "mts-level2-forces = longrange-nonbonded nonbonded";
     assert_eq!(mts(&pme(groups)), (Some(2), vec!["mts-level2-forces".into()]));
-    // grompp asks for multiples of nstenergy, nstcalcenergy, nstlog and nstfout only
+    // grompp requires multiples for nstenergy, nstcalcenergy, nstlog and nstfout only
     assert_eq!(mts("coulombtype = PME\nnsteps = 601"), (None, vec!["mts".into()]));
-    // of which another remark speaks, too
+    // another remark mentions the missing reciprocal space, too
     assert_eq!(mts("coulombtype = reaction-field\nnsteps = 600"), (None, vec!["mts".into(), "coulombtype".into()]));
     assert_eq!(text("x.mdp", "mts = no\nmts-level2-factor = 3").differing(), Vec::<&str>::new());
     let mistake = |lines: &str| problem("x.mdp", &with(&pme(lines))).1;
@@ -211,7 +211,7 @@ fn groups_and_annealing_are_translated() {
     assert_eq!((thermostat.coupling_time, thermostat.groups.len()), (1.0, 1));
     let protein = &thermostat.groups[0];
     assert_eq!((protein.select.as_str(), protein.temperature.at(3.0), protein.coupling_time), ("protein", 310.0, 0.5));
-    // of two groups with names of an index file there is no telling
+    // two groups with names from an index file cannot be identified
     let unknown = of("tcoupl = v-rescale\ntc-grps = SOLU SOLV\nref-t = 310 300\ntau-t = 1 1\n");
     assert_eq!(unknown.differing(), ["tc-grps"]);
     assert_eq!(unknown.dynamics().thermostat.as_ref().unwrap().groups, []);
@@ -246,7 +246,8 @@ fn couplings_are_made_to_fit_the_time_step() {
     assert_eq!(without.differing(), ["pcoupl"]);
 }
 
-/// The meaning of the values: https://manual.gromacs.org/current/user-guide/mdp-options.html#mdp-pcoupltype.
+/// Source of the meaning of the values:
+/// https://manual.gromacs.org/current/user-guide/mdp-options.html#mdp-pcoupltype.
 #[test]
 fn directions_of_the_pressure() {
     let barostat = |lines: &str| {
@@ -262,7 +263,7 @@ fn directions_of_the_pressure() {
     assert_eq!((semi.surface_tension, differing.as_str()), (0.0, ""));
     let (tension, differing) = barostat("pcoupltype = surface-tension\nref-p = 400 1\ncompressibility = 4e-5 4e-5");
     assert_eq!((tension.coupling, in_bar(at_start(&tension), BAR)), (PressureCoupling::SemiIsotropic, [1.0; 3]));
-    // bar nm, all interfaces together
+    // in bar nm, the sum over all interfaces
     assert!((tension.surface_tension / BAR - 400.0).abs() < 1e-9 && differing.is_empty());
     let six = "pcoupltype = anisotropic\nref-p = 1 2 3 0 0 0\ncompressibility = 1e-5 2e-5 3e-5";
     let (each, differing) = barostat(&format!("{six} 0 0 0"));
@@ -319,7 +320,7 @@ fn frozen_groups_are_carried_over_where_their_atoms_are_known() {
     }
 }
 
-/// Values that say something else than the default, by key; for others `1`.
+/// Values that differ from the default, by key; other keys get `1`.
 const CHOICES: [(&str, &str); 44] = [
     ("dt", "0.002"),
     ("emstep", "0.05"),
@@ -367,13 +368,13 @@ const CHOICES: [(&str, &str); 44] = [
     ("annealing-time", "5"),
 ];
 
-/// `grompp` wrote the list of keys.
+/// The list of keys was written by `grompp`.
 #[test]
 fn every_key_of_grompp_is_carried_over_or_spoken_of() {
     let list = std::fs::read_to_string(folder().join("mdout.mdp")).unwrap();
     let keys: Vec<&str> = list.lines().filter(|l| !l.starts_with(';')).filter_map(|l| l.split(" =").next()).collect();
     assert_eq!(keys.len(), 184);
-    // what the default of each key says is no difference
+    // a key with its default value is not reported as different
     let defaults = text("mdout.mdp", &list);
     assert_eq!(defaults.differing(), Vec::<&str>::new());
     // couplings are complete, so that each key has its effect

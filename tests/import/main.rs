@@ -1,4 +1,5 @@
-//! `md import`: inputs of GROMACS and AMBER in the manner of their tutorials, every key, damaged files, the command.
+//! `md import`: inputs of GROMACS and AMBER in the style of their tutorials, every key, damaged files, and the
+//! command.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -18,7 +19,7 @@ use md::import::{Files, Imported, Remark, import_text};
 use md::run::{Dynamics, Minimize, StageKind};
 use proptest::prelude::*;
 
-/// The folder that the inputs are for.
+/// Folder for which the inputs are written.
 const BASE: &str = "/work place";
 
 fn folder() -> PathBuf {
@@ -37,7 +38,7 @@ fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {
     })
 }
 
-/// The translation of a text, which must be read as the same plan.
+/// Translation of a text; its result must be read as the same plan.
 #[track_caller]
 fn text(name: &str, text: &str) -> Imported {
     same_plan(translated(name, text).unwrap_or_else(|problems| panic!("{problems:?}")))
@@ -96,13 +97,13 @@ trait ImportedExt {
     fn dynamics(&self) -> &Dynamics;
     fn minimisation(&self) -> Minimize;
     fn remark(&self, key: &str) -> &Remark;
-    /// keys of which md does something else
+    /// keys that `md` treats differently
     fn differing(&self) -> Vec<&str>;
-    /// true where a comment or a remark names the key
+    /// whether a comment or a remark names the key
     fn speaks_of(&self, key: &str) -> bool;
 }
 
-/// Line, message and help of the only problem.
+/// Line of the only problem, and its message and help.
 #[track_caller]
 fn problem(name: &str, text: &str) -> (usize, String) {
     let problems = translated(name, text).map(|imported| imported.text).expect_err(text);
@@ -125,7 +126,8 @@ const SAMPLES: [&str; 8] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: std::env::var("CASES").map_or(500, |c| c.parse().unwrap()), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is read is read as a plan, with every setting spoken of; what is not, is refused in words.
+    /// A damaged file that can be read becomes a plan and every setting is mentioned; any other is refused with an
+    /// explanation.
     #[test]
     fn damaged_files_are_translated_or_refused_in_words(
         sample in prop::sample::select(SAMPLES.to_vec()),
@@ -150,11 +152,12 @@ proptest! {
     }
 }
 
-/// Not every number is another one times a unit, or the inverse of one: what is spelled must be read as the same.
+/// The text of every time reads back as the same number, although not every number is another number times a unit, or
+/// the inverse of such a product.
 #[test]
 fn every_time_is_spelled_so_that_it_reads_back() {
     for k in 1..200 {
-        // scattered mantissas
+        // mantissas spread over the range
         let value = 0.02 * (1.0 + (f64::from(k) * 0.618_033_988_749_894_9).fract());
         let (fast, slow) = (value, 40.0 * value);
         let couplings =

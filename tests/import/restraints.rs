@@ -1,4 +1,5 @@
-//! The pull code and DISANG files: values by hand in the units of each program, energies and forces of the programs themselves.
+//! Pull code and DISANG files: values by hand in the units of each program, and energies and forces computed by the
+//! programs.
 
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ fn refined() -> Imported {
     same_plan(import(&[folder().join("restraints.mdin")], &files, Path::new(BASE)).unwrap())
 }
 
-/// The restraints of the stage at the coordinates.
+/// Values of the restraints of the stage at the given coordinates.
 fn at_start(imported: &Imported) -> Vec<RestraintSample> {
     let prepared = load(&imported.plan, ConstrainedTerms::Keep).unwrap();
     let mut all = restraints(&imported.plan, &prepared.system, &prepared.state).unwrap();
@@ -77,8 +78,8 @@ fn pull_coordinates_are_restraints() {
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
-/// `gmx mdrun` of GROMACS 2027-dev with `pull.mdp`: values (nm, deg) and forces (kJ/mol/nm, kJ/mol/rad) at step 0, to its six
-/// digits, of positions in 32 bits, and the sum of the energies (kJ/mol).
+/// Reference: `gmx mdrun` of GROMACS 2027-dev with `pull.mdp`. Values (nm, deg) and forces (kJ/mol/nm, kJ/mol/rad) at
+/// step 0 have six digits and come from positions in 32 bits; the sum of the energies is in kJ/mol.
 #[test]
 fn pull_coordinates_agree_with_gromacs() {
     const DIGITS: f64 = 2e-5;
@@ -89,7 +90,7 @@ fn pull_coordinates_agree_with_gromacs() {
     for ((sample, value), force) in samples.iter().zip(values).zip(forces) {
         let found = if value > 1.0 { sample.value.to_degrees() } else { sample.value };
         assert!((found - value).abs() < DIGITS * value, "{found} {value}");
-        // the first two digits of the distance of 8 pm are lost
+        // the distance of 8 pm loses its first two digits by cancellation
         assert!((sample.force - force).abs() < DIGITS * force.abs().max(50.0), "{} {force}", sample.force);
     }
     let energy: f64 = samples.iter().map(|sample| sample.energy).sum();
@@ -137,7 +138,7 @@ fn index_files_name_groups_everywhere() {
     assert_eq!(found.plan.output.trajectories[0].select.as_deref(), Some("index 18-23 or index 0-5"));
     let thermostat = found.dynamics().thermostat.as_ref().unwrap();
     assert_eq!((thermostat.temperature.at(0.0), thermostat.groups[0].select.as_str()), (310.0, "index 0-5"));
-    // with an index file its groups are all there are
+    // with an index file, its groups are the only groups
     assert_eq!(same_plan(imported("freezegrps = Protein\nfreezedim = Y Y Y").unwrap()).differing(), ["freezegrps"]);
 }
 
@@ -165,12 +166,12 @@ fn wrong_index_files_are_refused_at_their_lines() {
     }
 }
 
-/// 1 kcal is 4.184 kJ; AMBER's energy has no ½.
+/// Expected values use 1 kcal = 4.184 kJ, and AMBER's energy has no ½.
 #[test]
 fn disang_files_are_restraints() {
     let imported = refined();
     let all = &imported.plan.stages[0].restraints;
-    // two of different constants make a restraint for each side
+    // two entries with different force constants make one restraint for each side
     assert_eq!(all.len(), 15);
     let close =
         |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12 * expected.abs(), "{found} {expected}");
@@ -200,13 +201,14 @@ fn disang_files_are_restraints() {
     assert_eq!(imported.differing(), ["ntb"]);
 }
 
-/// `sander` of AmberTools 26 with `restraints.mdin`: penalties in kcal/mol, to three decimals, in the order of the file.
+/// Reference: `sander` of AmberTools 26 with `restraints.mdin`. Penalties are in kcal/mol, to three decimals, in the
+/// order of the file.
 #[test]
 fn disang_files_agree_with_sander() {
     const DECIMALS: f64 = 6e-4;
     let penalties = [140.210, 1925.746, 697.789, 7.905, 191.523, 2.552, 28.982, 5.114, 28.444, 9.543, 7.056, 4.320];
     let samples = at_start(&refined());
-    // those of different constants on both sides
+    // entries with different constants on both sides make two restraints
     let parts = [2, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1];
     let mut rest = samples.iter();
     for (penalty, count) in penalties.into_iter().zip(parts) {
@@ -218,7 +220,7 @@ fn disang_files_agree_with_sander() {
     assert!((energy - 3049.1820).abs() < DECIMALS, "{energy}");
 }
 
-/// A DISANG file in a folder of its own, for an mdin that names it.
+/// Imports a DISANG file in a new folder, for an mdin that names it.
 fn with_disang(contents: &[u8]) -> Result<Imported, Error> {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("run.mdin");

@@ -1,10 +1,10 @@
-//! One system on several ranks: the numbers of one rank, whatever happens to a rank.
+//! A single system on several ranks: the results are those of one rank, and a rank may be stopped or killed.
 
 use super::case::{Case, assert_same, signal, wait_for};
 use super::{ends_with, over, process_of, said};
 use std::process::{Command, Stdio};
 
-/// A peptide in water, with a cutoff so short that two domains fit along each side of its cell.
+/// Case with a peptide in water, with a cutoff so short that two domains fit along each side of its cell.
 fn case(stage: &str) -> Case {
     let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.45 nm\"\nconstraints = \"h-bonds\"\n[output]\n\
         energies = { every = \"20 fs\" }\ntrajectory = { every = \"40 fs\", velocities = true }\n";
@@ -12,7 +12,7 @@ fn case(stage: &str) -> Case {
     Case::new("peptide-ff19sb", &format!("{forces}{dynamics}{stage}"))
 }
 
-/// 120 steps at constant temperature and pressure.
+/// Stage of 120 steps at constant temperature and pressure.
 const COUPLED: &str = "velocities = \"file\"\nsteps = 120\ntimestep = \"2 fs\"\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
     barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }\n";
@@ -26,7 +26,7 @@ fn a_system_is_the_same_on_any_number_of_ranks() {
         let text = ends_with(0, &case, ranks, &["--output-dir", &directory]);
         assert_eq!(text.matches("output in ").count(), 1, "{text}");
         assert_eq!(case.rows(&directory), case.rows("alone"));
-        // of one configuration to the rounding of mixed precision; the trajectories part
+        // the first configuration agrees to the rounding of mixed precision; then the trajectories diverge
         for (name, tolerances) in [
             ("potential (kJ/mol)", [1e-6, 2e-3]),
             ("conserved (kJ/mol)", [1e-6, 1e-5]),
@@ -49,7 +49,7 @@ fn an_interrupted_run_is_that_which_was_not() {
     ends_with(0, &case, 2, &["--steps", "50"]);
     ends_with(0, &case, 2, &[]);
     assert_same(&case.record("out"), &case.record("whole"));
-    // on another number of ranks it goes on as well, in other bits
+    // a run also continues on another number of ranks, with other bits
     ends_with(0, &case, 2, &["--steps", "50", "--output-dir", "other"]);
     ends_with(0, &case, 4, &["--output-dir", "other"]);
     assert_eq!(case.state("other").step, 120);
@@ -95,7 +95,7 @@ fn what_cannot_be_divided_is_refused_once() {
     let vacuum = super::case("");
     let text = ends_with(2, &vacuum, 2, &[]);
     assert_eq!(text.matches("a system without a periodic cell cannot be divided among them").count(), 1, "{text}");
-    // no rank by itself
+    // a single rank runs the system, without messages
     assert!(ends_with(0, &vacuum, 1, &["--quiet", "--steps", "5"]).is_empty());
     let crowded = case(COUPLED);
     let text = ends_with(2, &crowded, 5, &[]);

@@ -1,4 +1,4 @@
-//! Replica exchange over ranks: every replica goes the same way through the states, on any number of them.
+//! Replica exchange over ranks: every replica visits the same sequence of states on any number of ranks.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use crate::swaps::{LANGEVIN, TEMPERATURES, assert_same_exchange, input, status};
 use md::observe::exchange::read;
 use md::observe::replicas::ReplicaState;
 
-/// Four replicas, one after the other on each rank.
+/// Case with four replicas that run one after the other on each rank.
 fn case() -> Case {
     Case::new("peptide-vacuum", &input(1, LANGEVIN, TEMPERATURES, 1))
 }
@@ -28,7 +28,7 @@ fn replicas_swap_alike_on_any_number_of_ranks() {
         let [one, several] = ["whole", &directory].map(|name| std::fs::read(case.path(name).join("exchange.csv")));
         assert_eq!(one.unwrap(), several.unwrap());
     }
-    // in parts, which end before, at and after an attempt; one rank of five has nothing to do
+    // run in parts, which end before, at and after an attempt; one rank of five is idle
     for (ranks, steps) in [(3, "10"), (2, "25"), (5, "55"), (1, "60"), (2, "100")] {
         ends_with(0, &case, ranks, &["--output-dir", "parts", "--steps", steps]);
     }
@@ -63,13 +63,13 @@ fn a_replica_that_fails_on_one_rank_stops_those_of_all() {
         }
         assert!(text.contains("with a checkpoint, since replica-2 has failed"), "{text}");
         let states: Vec<_> = status(&case, "out").replicas.iter().map(|replica| replica.state).collect();
-        // the turn of the third may not have come
+        // the third replica may not have started yet
         assert_eq!(states[..2], [ReplicaState::Stopped, ReplicaState::Failed]);
         assert!([ReplicaState::Stopped, ReplicaState::Waiting].contains(&states[2]), "{states:?}");
     }
 }
 
-/// Again and again, each time on another number of ranks; checkpoints are of many moments.
+/// The run is stopped and killed repeatedly, each time on another number of ranks; checkpoints are from many moments.
 #[test]
 fn ranks_that_are_stopped_and_killed_go_on_with_the_same_bits() {
     let often = "checkpoint = { every = \"0.01 s\" }\n[[stage]]\nname = \"a\"";

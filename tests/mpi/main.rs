@@ -1,5 +1,5 @@
-//! Runs over the ranks of an MPI launcher: ensembles, of which each replica is the run that it is without one, and single
-//! systems, whatever happens to a rank.
+//! Runs over the ranks of an MPI launcher. Each replica of an ensemble gives the same results as without MPI. A
+//! single system is divided among ranks. Both survive the failure of a rank.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -19,7 +19,7 @@ use case::{Case, assert_same, signal, wait_for};
 use md::observe::replicas::ReplicaState;
 use swaps::status;
 
-/// Five replicas of a small molecule and some hundred steps, on one thread.
+/// Case with five replicas of a small molecule and some hundred steps, on one thread.
 fn case(ensemble: &str) -> Case {
     let forces = "[run]\nthreads = 1\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\n\
         energies = { every = \"4 fs\" }\ntrajectory = { every = \"20 fs\", velocities = true }\n";
@@ -28,7 +28,8 @@ fn case(ensemble: &str) -> Case {
     Case::new("peptide-vacuum", &format!("{forces}{stage}{ensemble}"))
 }
 
-/// A launcher that may start more ranks than there are processors, also as root (Open MPI 4 and 5; others need no leave).
+/// Launcher that may start more ranks than there are processors, also as root (Open MPI 4 and 5; others need no
+/// option).
 fn launcher(case: &Case) -> Command {
     let mut command = Command::new("mpirun");
     command.current_dir(case.path("")).env_remove("MD_SIMD").env("NO_COLOR", "1");
@@ -43,21 +44,21 @@ fn launcher(case: &Case) -> Command {
     command
 }
 
-/// `mpirun -n RANKS md COMMAND input.toml` with more arguments.
+/// Builds `mpirun -n RANKS md COMMAND input.toml` with further arguments.
 fn over(case: &Case, ranks: u32, command: &str, arguments: &[&str]) -> Command {
     let mut launcher = launcher(case);
     launcher.args(["-n", &ranks.to_string()]).arg(cargo_bin("md")).args([command, "input.toml"]).args(arguments);
     launcher
 }
 
-/// What both streams said, on one line. A launcher may mix them.
+/// Text of both output streams, on one line. A launcher may mix the streams.
 fn said(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
     assert!(!text.contains("panicked"), "{text}");
     text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
 
-/// `mpirun -n RANKS md run input.toml`, which must end with this code.
+/// Runs `mpirun -n RANKS md run input.toml` and asserts its exit code.
 #[track_caller]
 fn ends_with(code: i32, case: &Case, ranks: u32, arguments: &[&str]) -> String {
     let output = over(case, ranks, "run", arguments).output().unwrap();
@@ -70,7 +71,7 @@ fn states(case: &Case) -> Vec<ReplicaState> {
     status(case, "out").replicas.iter().map(|replica| replica.state).collect()
 }
 
-/// Endless replicas, two of which run on two ranks.
+/// Starts endless replicas, two of which run on two ranks.
 fn begun() -> (Case, Child) {
     let case = Case::endless("checkpoint = { every = \"1 h\" }\n[ensemble]\nreplicas = 3");
     let child = over(&case, 2, "run", &["--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -78,7 +79,7 @@ fn begun() -> (Case, Child) {
     (case, child)
 }
 
-/// Continues replicas of which two were interrupted, on three ranks, and compares with what was not interrupted.
+/// Continues replicas, two of which were interrupted, on three ranks, and compares them with uninterrupted ones.
 #[track_caller]
 fn continues_on_three_ranks(case: &Case) {
     let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
@@ -98,13 +99,13 @@ fn continues_on_three_ranks(case: &Case) {
     }
 }
 
-/// The process that has a replica.
+/// Process that runs a replica.
 fn process_of(case: &Case, replica: &str) -> u32 {
     let lock = std::fs::read_to_string(case.path(replica).join(".md.lock")).unwrap();
     lock.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// A job of which one of these processes was killed ends.
+/// Asserts that a job ends when one of these processes was killed.
 fn job_fails(launcher: &mut Child, ranks: &[u32]) {
     let mut code = None;
     wait_for("the end of the job", || {
@@ -112,7 +113,7 @@ fn job_fails(launcher: &mut Child, ranks: &[u32]) {
         code.is_some()
     });
     assert!(!code.unwrap().success());
-    // the launcher may end before the ranks that it kills; a process without a command line has ended
+    // the launcher may end before the ranks that it kills; a process that has ended has no command line
     let is_over = |rank: &u32| std::fs::read(format!("/proc/{rank}/cmdline")).map_or(true, |line| line.is_empty());
     wait_for("the end of its ranks", || ranks.iter().all(is_over));
 }
@@ -124,7 +125,7 @@ fn replicas_are_the_same_on_any_number_of_ranks() {
     for ranks in 1..=3 {
         let directory = format!("on-{ranks}");
         let text = ends_with(0, &case, ranks, &["--output-dir", &directory]);
-        // one of all ranks speaks
+        // one rank writes the messages of all
         for part in ["replica-1: begins (seed 1)", "replica-5: finished, 0.2 ps", "ns/day in all", "output in "] {
             assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
         }
@@ -159,7 +160,7 @@ fn a_replica_that_fails_does_not_stop_those_of_other_ranks() {
 #[test]
 fn a_signal_to_the_launcher_stops_all_ranks() {
     let (case, mut child) = begun();
-    // which Open MPI passes on
+    // Open MPI passes this signal on
     signal(&child, "USR2");
     assert_eq!(child.wait().unwrap().code(), Some(3));
     assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
@@ -181,7 +182,7 @@ fn a_signal_to_one_rank_stops_all_ranks() {
 fn a_rank_that_is_killed_ends_the_job_and_the_same_command_continues() {
     for first in [true, false] {
         let (case, mut child) = begun();
-        // which Open MPI passes on; the checkpoint at the start is not enough
+        // Open MPI passes this signal on; the checkpoint at the start does not count
         let step = |replica: &str| case.path(replica).join("checkpoint.md").exists().then(|| case.state(replica).step);
         signal(&child, "USR1");
         wait_for("checkpoints", || ["out/replica-1", "out/replica-2"].iter().all(|replica| step(replica) > Some(0)));
@@ -201,7 +202,7 @@ fn ranks_that_are_not_alike_are_refused() {
     std::fs::write(case.path("other.toml"), text.replace("steps = 100", "steps = 90")).unwrap();
     let copy = case.path("md");
     std::fs::copy(cargo_bin("md"), &copy).unwrap();
-    // the same program by its behaviour and its version, but another file
+    // a program with the same behaviour and version, but another file
     let mut file = std::fs::OpenOptions::new().append(true).open(&copy).unwrap();
     std::io::Write::write_all(&mut file, b"\n").unwrap();
     drop(file);
@@ -225,7 +226,7 @@ fn ranks_that_are_not_alike_are_refused() {
     }
 }
 
-/// The same input file includes another force field on one rank.
+/// Ranks are refused if the input file includes another force field on one of them.
 #[test]
 fn ranks_that_see_other_files_are_refused() {
     let case = case("");
@@ -276,7 +277,7 @@ fn check_says_how_replicas_are_spread() {
     for part in ["5 replicas, 1 at once on each of 2 ranks with 1 thread each", "MB for those at once on each rank"] {
         assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
     }
-    // of which one has nothing to do
+    // one of six ranks is idle
     let text = said(&over(&case, 6, "check", &[]).output().unwrap());
     assert_eq!(text.matches("1 of 6 ranks have nothing to do").count(), 1, "{text}");
 }

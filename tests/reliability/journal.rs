@@ -14,9 +14,9 @@ pub(crate) enum Fault {
     Torn,
     /// SIGTERM before the call
     Term,
-    /// this call fails with the error
+    /// error of this call only
     Once(i32),
-    /// this call and all later calls fail with the error
+    /// error of this call and all later calls
     Lasting(i32),
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Call {
     pub(crate) kind: String,
     pub(crate) inode: u64,
     pub(crate) offset: usize,
-    /// bytes of a write, or length after a truncation; 0 for a fault
+    /// bytes of a write, or length after a truncation; 0 for the line of a fault
     pub(crate) length: usize,
     pub(crate) path: PathBuf,
     pub(crate) other: PathBuf,

@@ -1,4 +1,4 @@
-//! A folder with an input file, and what the program makes of it.
+//! Folder with an input file, and the results of the program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use md::run::Checkpoint;
 use md::system::State;
 use tempfile::TempDir;
 
-/// Nothing here takes longer than a few seconds.
+/// Time limit; the tests here take a few seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An input file in a folder of its own.
+/// Input file in a folder of its own.
 pub(crate) struct Case {
     folder: TempDir,
 }
 
-/// How a run ended.
+/// Result of a finished command.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) messages: String,
 }
 
-/// Everything of a run that must not depend on how often it was interrupted.
+/// Results of a run that must not depend on interruptions.
 #[derive(PartialEq)]
 pub(crate) struct Record {
     pub(crate) hash: String,
@@ -37,14 +37,14 @@ pub(crate) struct Record {
 }
 
 impl Case {
-    /// A system of `tests/systems` with the rest of the input file as given.
+    /// Creates a case with a system of `tests/systems` and `rest` as the rest of the input file.
     pub(crate) fn new(system: &str, rest: &str) -> Self {
         let case = Case { folder: tempfile::tempdir().unwrap() };
         case.rewrite(system, rest);
         case
     }
 
-    /// Ten million steps of a small molecule: nothing but a signal or `--steps` ends them.
+    /// Case with ten million steps of a small molecule, which only a signal or `--steps` ends.
     pub(crate) fn endless(output: &str) -> Self {
         let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"20 ns\"\ntimestep = \"2 fs\"\n\
             velocities = \"generate\"\ntemperature = \"300 K\"";
@@ -53,7 +53,7 @@ impl Case {
         Case::new("peptide-vacuum", &format!("{forces}\n{output}\n{stage}"))
     }
 
-    /// Another input file in the same folder.
+    /// Writes another input file to the same folder.
     pub(crate) fn rewrite(&self, system: &str, rest: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(system);
         let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| folder.join(format!("{system}.{kind}.xz")));
@@ -76,28 +76,28 @@ impl Case {
         command
     }
 
-    /// `md run input.toml` with more arguments.
+    /// Runs `md run input.toml` with further arguments.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         let output = self.command(arguments).output().unwrap();
         Ended { code: output.status.code(), messages: String::from_utf8(output.stderr).unwrap() }
     }
 
-    /// The same, which must end with this code.
+    /// Runs `md run input.toml`, asserts its exit code and returns its messages.
     #[track_caller]
     pub(crate) fn ends_with(&self, code: i32, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.messages);
         assert!(!ended.messages.contains("panicked"), "{}", ended.messages);
-        // on one line: where messages are wrapped depends on the length of paths
+        // joined to one line, because the wrapping of messages depends on the length of paths
         ended.messages.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
     }
 
-    /// A run in the background.
+    /// Starts a run in the background.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Rows of `energies.csv` so far, without the header.
+    /// Number of rows written to `energies.csv`, without the header.
     pub(crate) fn rows(&self, directory: &str) -> usize {
         let text = std::fs::read_to_string(self.path(directory).join("energies.csv")).unwrap_or_default();
         text.lines().count().saturating_sub(1)
@@ -107,12 +107,12 @@ impl Case {
         Summary::read(&self.path(directory).join("summary.json")).unwrap()
     }
 
-    /// The state of the checkpoint, with all its bits.
+    /// State in the checkpoint, with all its bits.
     pub(crate) fn state(&self, directory: &str) -> State {
         Checkpoint::read(&self.path(directory).join("checkpoint.md")).unwrap().unwrap().body.state
     }
 
-    /// A column of `energies.csv`.
+    /// Column of `energies.csv` with this name.
     pub(crate) fn column(&self, directory: &str, name: &str) -> Vec<f64> {
         let text = std::fs::read_to_string(self.path(directory).join("energies.csv")).unwrap();
         let mut lines = text.lines();
@@ -120,7 +120,7 @@ impl Case {
         lines.map(|line| line.split(',').nth(index).unwrap().parse().unwrap()).collect()
     }
 
-    /// What must not depend on interruptions.
+    /// Results that must not depend on interruptions.
     pub(crate) fn record(&self, directory: &str) -> Record {
         let folder = self.path(directory);
         let file = hdf5::File::open(folder.join("trajectory.h5md")).unwrap();
@@ -136,7 +136,7 @@ impl Case {
         }
     }
 
-    /// Every file of a folder but the lock and links that lead nowhere, with its bytes.
+    /// Contents of every file of a folder, without the lock and broken links.
     pub(crate) fn contents(&self, directory: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let entries = std::fs::read_dir(self.path(directory)).unwrap().map(|entry| entry.unwrap().path());
         let files = entries.filter(|path| path.exists() && !path.ends_with(".md.lock"));
@@ -144,7 +144,7 @@ impl Case {
     }
 }
 
-/// Two runs left the same behind, bit for bit.
+/// Asserts that two runs have the same results, bit for bit.
 #[track_caller]
 pub(crate) fn assert_same(a: &Record, b: &Record) {
     assert_eq!(a.hash, b.hash, "final states differ");
@@ -153,7 +153,7 @@ pub(crate) fn assert_same(a: &Record, b: &Record) {
     assert!(a == b, "frames differ");
 }
 
-/// Waits until something is true.
+/// Waits until `is_true` returns true.
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut is_true: impl FnMut() -> bool) {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! There is always a checkpoint to go back to.
+//! Checkpoints: at every moment a run can continue from one.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use md::run::Checkpoint;
 
 use crate::case::{Case, signal, wait_for};
 
-/// The run that was damaged goes on and is the whole one in the end, bit for bit.
+/// Checks that the damaged run continues and finally equals the undisturbed run, bit for bit.
 #[track_caller]
 fn continues(case: &Case, directory: &str, steps: &str) -> String {
     let messages = case.ends_with(0, &["--steps", steps, "--output-dir", directory]);
@@ -17,7 +17,7 @@ fn continues(case: &Case, directory: &str, steps: &str) -> String {
     messages
 }
 
-/// With the default of five minutes between checkpoints.
+/// Two checkpoints are written early, although the default interval is five minutes.
 #[test]
 fn two_checkpoints_soon_after_the_start() {
     let case = Case::endless("");
@@ -28,7 +28,7 @@ fn two_checkpoints_soon_after_the_start() {
     });
     signal(&child, "KILL");
     child.wait().unwrap();
-    // killed between the two renames of a checkpoint, both names are of one file
+    // after a kill between the two renames of a checkpoint, both names belong to one file
     fs::remove_file(case.path("out/checkpoint.md")).unwrap();
     fs::write(case.path("out/checkpoint.md"), b"MDCHECKP?").unwrap();
     let steps = Checkpoint::read(&older).unwrap().unwrap().body.state.step + 100;
@@ -49,7 +49,7 @@ fn one_that_cannot_be_read_leads_back_and_is_kept() {
     let messages = continues(&case, "out", "120");
     assert!(messages.contains("cannot be read: ") && messages.contains("went back to"), "{messages}");
     assert!(case.path("out/checkpoint.damaged.md/notes").exists());
-    // neither can be read: both reasons, and nothing is touched
+    // if neither can be read, both reasons are given and nothing is changed
     for name in ["checkpoint.md", "checkpoint.prev.md"] {
         fs::remove_file(case.path("out").join(name)).unwrap();
         fs::create_dir(case.path("out").join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Ensembles: each replica is the run that it would be alone, whatever happens to the others.
+//! Ensembles: each replica gives the same results as a run alone, whatever happens to the others.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use md::observe::replicas::{EnsembleStatus, ReplicaState};
 const FORCES: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\n\
     energies = { every = \"4 fs\" }\ntrajectory = { every = \"20 fs\", velocities = true }\n";
 
-/// Some hundred steps of a small molecule, and an ensemble.
+/// Case with some hundred steps of a small molecule and an ensemble.
 fn case(threads: u32, ensemble: &str) -> Case {
     let stage = "[[stage]]\nname = \"a\"\nkind = \"dynamics\"\nsteps = 100\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
         thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n";
@@ -30,7 +30,7 @@ fn text(path: PathBuf) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// `md check` of the input.
+/// Output of `md check` for the input.
 fn check(case: &Case, arguments: &[&str]) -> String {
     let mut command = Command::cargo_bin("md").unwrap();
     let output = command.arg("check").arg(case.path("input.toml")).args(arguments).output().unwrap();
@@ -58,7 +58,7 @@ fn each_replica_is_the_run_of_its_effective_file() {
         let set = ["run.seed", "stage.a.temperature", "stage.a.thermostat.temperature"].map(str::to_owned);
         assert_eq!(replica.set.keys().collect::<Vec<_>>(), set.iter().collect::<Vec<_>>());
         assert_eq!((&replica.set[&set[0]], &replica.set[&set[2]]), (&(index + 1).into(), &kelvin.into()));
-        // alone, in another folder, from the file that it left
+        // repeats a replica alone, in another folder, from the file that it wrote
         let effective = text(case.path(&directory).join("effective.toml"));
         assert!(!effective.contains("ensemble"), "{effective}");
         std::fs::write(case.path("input.toml"), effective).unwrap();
@@ -93,7 +93,7 @@ fn a_replica_that_fails_does_not_stop_the_others() {
     let failed = &whole.replicas[1];
     assert!(failed.reason.as_ref().is_some_and(|reason| reason.contains("largest of its energies")), "{failed:?}");
     assert_eq!((failed.name.as_str(), &failed.set["run.seed"]), ("hot", &9.into()));
-    // it is tried again, the others are left alone
+    // the failed replica is tried again, the others are not touched
     let before = ["out/replica-1", "out/replica-3"].map(|directory| case.contents(directory));
     let said = case.ends_with(4, &[]);
     assert!(!said.contains("replica-1: "), "{said}");
@@ -112,7 +112,7 @@ fn a_signal_stops_all_and_the_same_command_continues() {
     assert_eq!(states(&case), [ReplicaState::Stopped, ReplicaState::Stopped, ReplicaState::Waiting]);
     let done = [1, 2].map(|number| case.state(&format!("out/replica-{number}")).step);
     assert!(done.iter().all(|&step| step > 0) && !case.path("out/replica-3").exists());
-    // on to the same step, and there without a stop
+    // continues to the same step, and compares with a run there without a stop
     let last = (done[0].max(done[1]) + 50).to_string();
     let options = [&options[..], &["--steps", &last]].concat();
     let said = case.ends_with(0, &options);
@@ -123,7 +123,7 @@ fn a_signal_stops_all_and_the_same_command_continues() {
         let [stopped, whole] = ["out", "whole"].map(|directory| case.state(&format!("{directory}/replica-{number}")));
         assert!(stopped == whole, "replica {number}");
     }
-    // and again there is nothing to do
+    // a further command does nothing
     let everything = || -> BTreeMap<PathBuf, Vec<u8>> {
         let folders = ["out/replica-1", "out/replica-2", "out/replica-3"];
         let mut files: BTreeMap<_, _> = ["out/ensemble.json", "out/ensemble.log"]
@@ -159,7 +159,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
     case.ends_with(0, &[]);
     assert_eq!(states(&case), [ReplicaState::Finished; 2]);
     assert!(before == case.contents("out/replica-2"), "it had finished");
-    // as in the ensemble
+    // compares with the replica of the ensemble
     case.ends_with(0, &["--output-dir", "all"]);
     assert_same(&case.record("out/replica-2"), &case.record("all/replica-2"));
     case.ends_with(6, &["--replica", "1", "--output-dir", "none", "--device", "cuda:63"]);
@@ -177,7 +177,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
 #[test]
 fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
     let cases = [
-        // at the text of the file, of the system, of the time step, of the machine
+        // errors in the file, in the system, in the time step and in the machine
         ("\"forces.cutof\" = \"1 nm\"", &["replica-2: unknown key \"cutof\"", "input.toml:"][..]),
         ("\"stage.b.steps\" = 5", &["replica-2: there is no stage \"b\"", "input.toml:"]),
         ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: there is no file"]),
@@ -235,7 +235,7 @@ fn the_example_runs() {
     }
 }
 
-/// `mpirun` of a build without MPI would start the same run several times in one folder.
+/// Under `mpirun` a build without MPI would start the same run several times in one folder.
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn ranks_need_a_build_with_mpi() {
@@ -244,7 +244,7 @@ fn ranks_need_a_build_with_mpi() {
         let mut command = Command::cargo_bin("md").unwrap();
         command.args(["run", "input.toml", "--quiet", "--steps", "5"]).args(arguments).current_dir(case.path(""));
         let output = command.envs(variables.iter().copied()).output().unwrap();
-        // on one line: where messages are wrapped depends on the length of words
+        // joined to one line, because the wrapping of messages depends on the length of words
         let said = String::from_utf8(output.stderr).unwrap();
         (output.status.code(), said.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" "))
     };
@@ -258,15 +258,15 @@ fn ranks_need_a_build_with_mpi() {
         for part in ["this is process 0 of 2 by ", size, "this md was built without MPI", "--features mpi", "env -u"] {
             assert!(code == Some(2) && said.contains(part), "{part} in {code:?}: {said}");
         }
-        // one of them says so
+        // only one rank prints the message
         assert_eq!(run(&[(size, "2"), (rank, "1")], &[]), (Some(2), String::new()));
     }
     assert!(!case.path("out").exists());
     let alone = [
-        // the script of a job of several tasks, and a step of one of them
+        // batch script of a job with several tasks, and a step with one of them
         (&[("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")][..], &[][..]),
         (&[("SLURM_NTASKS", "4"), ("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0")], &[]),
-        // within a job of Slurm on two nodes
+        // one rank within a Slurm job on two nodes
         (&[("OMPI_COMM_WORLD_SIZE", "1"), ("OMPI_COMM_WORLD_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")], &[]),
         // one replica for each task
         (&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "1")], &["--replica", "2"]),

@@ -1,4 +1,4 @@
-//! Replica exchange: whatever happens, every replica goes the same way through the states.
+//! Replica exchange: every replica visits the same sequence of states, whatever interrupts the run.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,13 +26,13 @@ fn slots_and_stops_change_nothing() {
     let whole = status(&case, "whole");
     let pairs = whole.exchange.unwrap().pairs;
     assert_eq!(pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [5; 3]);
-    // in parts, which end before, at and after an attempt
+    // run in parts, which end before, at and after an attempt
     for steps in ["10", "20", "55", "60", "100"] {
         case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);
     }
     assert_same_exchange(&case, ["whole", "parts"]);
     assert!(case.ends_with(0, &["--output-dir", "parts"]).contains("finished already"));
-    // one step of one replica at a time, more or less
+    // approximately one step of one replica per call
     let limited = ["--output-dir", "limited", "--steps", "12", "--max-hours", "1e-9"];
     let mut calls = 1;
     while case.run(&limited).code == Some(3) {
@@ -41,7 +41,7 @@ fn slots_and_stops_change_nothing() {
     }
     case.ends_with(0, &["--output-dir", "limited"]);
     assert_same_exchange(&case, ["whole", "limited"]);
-    // as many side by side as there are threads
+    // three replicas run at once on three threads
     case.rewrite("peptide-vacuum", &input(3, LANGEVIN, TEMPERATURES, 3));
     case.ends_with(0, &["--output-dir", "wide"]);
     assert_same_exchange(&case, ["whole", "wide"]);
@@ -57,12 +57,12 @@ fn a_replica_whose_checkpoint_is_older_repeats_what_is_written() {
         |from: &Path, to: &Path| assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
     copy(&behind, &kept);
     case.ends_with(0, &["--output-dir", "parts", "--steps", "80"]);
-    // as if the process had been killed at step 80, with a checkpoint of step 35 in this one
+    // simulates a kill at step 80, with a checkpoint of step 35 in this replica
     std::fs::remove_dir_all(&behind).unwrap();
     copy(&kept, &behind);
     case.ends_with(0, &["--output-dir", "parts"]);
     assert_same_exchange(&case, ["whole", "parts"]);
-    // one whose attempts are gone has no way on
+    // a replica whose attempts are missing cannot continue
     let record = case.path("parts/exchange.csv");
     let cut: String = std::fs::read_to_string(&record).unwrap().split_inclusive('\n').take(4).collect();
     std::fs::write(&record, cut).unwrap();
@@ -108,11 +108,11 @@ fn a_replica_that_fails_ends_the_exchange_and_the_others_stop() {
     }
     let whole = status(&case, "out");
     assert_eq!(whole.state, ReplicaState::Failed);
-    // the turn of the third may not have come
+    // the third replica may not have started yet
     let states: Vec<_> = whole.replicas.iter().map(|replica| replica.state).collect();
     assert_eq!(states[..2], [ReplicaState::Stopped, ReplicaState::Failed]);
     assert!([ReplicaState::Stopped, ReplicaState::Waiting].contains(&states[2]), "{states:?}");
-    // the same again, and nobody waits for ever
+    // a repeated run fails in the same way, and no replica waits forever
     case.ends_with(4, &[]);
 }
 
@@ -128,7 +128,7 @@ fn signals_reach_those_that_wait() {
     assert_eq!(status(&case, "out").state, ReplicaState::Stopped);
 }
 
-/// Velocities are scaled where a thermostat may just have scaled them, too: the conserved energy must not see it.
+/// Swaps scale velocities, also directly after a thermostat has scaled them; the conserved energy must not change.
 #[test]
 fn swaps_leave_the_conserved_energy_alone() {
     let rescale =
@@ -237,7 +237,7 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(case.ends_with(2, &["--replica", "2"]).contains("replicas that swap states run together only"));
-    // another interval is another run
+    // another interval makes another run
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2));
     case.ends_with(0, &["--steps", "20"]);
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2).replace("10 steps\" }\n", "5 steps\" }\n"));
@@ -254,8 +254,8 @@ fn the_example_runs() {
     assert!(folder.path().join("exchange.csv").exists() && folder.path().join("replica-5/final.pdb").exists());
 }
 
-/// Atoms without interactions: what is sampled and how often neighbours swap is known. `validation/exchange` has the long version, and
-/// the integrals.
+/// Atoms without interactions: the sampled distribution and the exchange probability are known. `validation/exchange`
+/// has the long version and the integrals.
 #[test]
 fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
     let folder = tempfile::tempdir().unwrap();
@@ -283,7 +283,8 @@ fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
     let temperatures = "temperature = [\"300 K\", \"360 K\", \"432 K\"]\n";
     let both = "temperature = [\"300 K\", \"330 K\", \"370 K\"]\npressure = [\"16 bar\", \"24 bar\", \"36 bar\"]\n";
     let bar = 0.060_221_407_6;
-    // u of a state is Gamma of this shape, and how often neighbours swap follows from the ratios of 1/kT or of P/kT
+    // the distribution of u in a state is Gamma of this shape; exchange probabilities follow from the ratios of 1/kT
+    // or of P/kT
     for (more, list, column, factors, shape, exact) in [
         (wells, temperatures, "potential (kJ/mol)", [1.0; 3], 24.0, [0.5301, 0.5301]),
         (piston, both, "volume (nm^3)", [16.0, 24.0, 36.0].map(|p| p * bar), 17.0, [0.3703, 0.4004]),
@@ -314,7 +315,7 @@ fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
             // the first fifth is equilibration
             let values = &values[values.len() / 5..];
             let mean = values.iter().sum::<f64>() / values.len() as f64 * factor / (8.314_462_618e-3 * kelvin);
-            // volumes are correlated over some four rows
+            // volumes have a correlation time of some four rows
             let error = 4.0 * (4.0 * shape / values.len() as f64).sqrt();
             println!("{column}: state {} has {mean:.2}, exact {shape} within {error:.2}", state + 1);
             assert!((mean - shape).abs() < error, "state {state}: {mean} {shape}");
@@ -322,7 +323,7 @@ fn ideal_systems_have_their_distributions_and_swap_as_often_as_they_should() {
     }
 }
 
-/// Replicas whose solute is scaled: the same wherever they stop, and nothing happens without scaling.
+/// Replicas with a scaled solute give the same results wherever they stop, and a scale of one changes nothing.
 #[test]
 fn scaled_solutes_are_swapped() {
     let solute = "solute_temperature = [\"300 K\", \"350 K\", \"420 K\", \"500 K\"]";
@@ -342,7 +343,7 @@ fn scaled_solutes_are_swapped() {
     case.rewrite("peptide-vacuum", &text.replace("threads = 1", "threads = 2").replace("at_once = 1", "at_once = 2"));
     case.ends_with(0, &["--output-dir", "wide"]);
     assert_same_exchange(&case, ["whole", "wide"]);
-    // a scale of one leaves every bit as it is
+    // a scale of one leaves every bit unchanged
     let alone = text.split("[ensemble]").next().unwrap();
     case.rewrite("peptide-vacuum", alone);
     case.ends_with(0, &["--output-dir", "one"]);

@@ -1,4 +1,4 @@
-//! What is in the output directory is safe, and what it says can be read.
+//! Files in the output directory are safe, and their contents can be read.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,17 +38,17 @@ fn a_finished_run_is_left_alone_and_moved_aside_when_forced() {
         assert_same(&record, &case.record(aside));
     }
     assert!(case.contents("out.bak1") == first);
-    // results that are missing are written again
+    // missing results are written again
     std::fs::remove_file(case.path("out/final.pdb")).unwrap();
     case.ends_with(0, &[]);
     assert!(case.contents("out")[Path::new("final.pdb")] == first[Path::new("final.pdb")]);
     assert_same(&record, &case.record("out"));
 }
 
-/// A pipe or device in the place of a file that a run writes would be waited for, or filled, for ever.
+/// A run would wait for a pipe, or fill a device, in the place of one of its files forever.
 #[test]
 fn pipes_and_devices_in_the_output_folder_are_refused() {
-    // what stands in the place of a temporary file of the run is removed
+    // anything in the place of a temporary file of the run is removed
     for name in ["run.log", ".md.lock", ".status.json.tmp", ".checkpoint.md.tmp", ".effective.toml.tmp"] {
         for device in [false, true] {
             let (code, expected) = match (name.ends_with(".tmp"), device) {
@@ -82,7 +82,7 @@ fn longer_stages_and_new_ones_continue() {
     short.ends_with(0, &[]);
     rewrite(&short, &stages);
     short.ends_with(0, &[]);
-    // the last row of stage a was written when it was the last stage
+    // stage a wrote its last row when it was the last stage
     let rows = |case: &Case| case.record("out").energies.lines().filter(|l| !l.starts_with("250,0.500000,1")).count();
     assert_eq!(rows(&long), rows(&short));
     assert_eq!(
@@ -150,7 +150,7 @@ fn a_damaged_checkpoint_leads_back_to_the_one_before_or_stops() {
     let messages = case.ends_with(0, &[]);
     assert!(messages.contains("went back to"), "{messages}");
     assert_same(&whole.record("out"), &case.record("out"));
-    // only that of the start is left: the output is worth more than it
+    // only the checkpoint of the start is left; the output is worth more than this checkpoint
     case.ends_with(0, &["--steps", "40", "--output-dir", "early"]);
     std::fs::write(case.path("early/checkpoint.md"), b"MDCHECKP?").unwrap();
     let before = case.contents("early");
@@ -183,7 +183,7 @@ fn a_folder_that_cannot_be_made_or_filled_ends_with_5() {
         case.ends_with(0, &["--output-dir", "whole"]);
         case.record("whole")
     };
-    // no file may grow beyond this many blocks of 512 or 1024 bytes: as good as a full disk
+    // a limit on file sizes, in blocks of 512 or 1024 bytes, simulates a full disk
     for blocks in ["0", "8", "40"] {
         let program = assert_cmd::cargo::cargo_bin("md");
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {program:?} run input.toml --output-dir full");
@@ -192,7 +192,7 @@ fn a_folder_that_cannot_be_made_or_filled_ends_with_5() {
         assert_eq!(output.status.code(), Some(5), "{blocks}: {messages}");
         assert!(!messages.contains("panicked"), "{messages}");
     }
-    // with room again nothing is lost
+    // nothing is lost once there is space again
     case.ends_with(0, &["--output-dir", "full"]);
     assert_same(&whole, &case.record("full"));
 }
@@ -202,19 +202,19 @@ fn bad_input_leaves_no_folder() {
     let case = case();
     case.rewrite("peptide-vacuum", &format!("[forces]\ncutoff = \"0.8 nm\"{}", stage("a", "1 ps")));
     let messages = case.ends_with(2, &[]);
-    // one word: messages are wrapped
+    // checks a single word, because messages are wrapped
     assert!(messages.contains("cell"), "{messages}");
     assert!(!case.path("out").exists());
 }
 
-/// Positions move by up to 1e-8 nm when they are rounded by rst7 and satisfy constraints again; with forces of 1000
-/// kJ/mol/nm on 774 atoms, adding up like a random walk, energies move by 3e-4 kJ/mol, and rounding of f32 terms adds
-/// 1e-7 of 1e4 kJ/mol.
+/// Tolerance in kJ/mol. Positions move by up to 1e-8 nm when rst7 rounds them and they satisfy constraints again.
+/// With forces of 1000 kJ/mol/nm on 774 atoms, which add up like a random walk, energies change by 3e-4 kJ/mol;
+/// rounding of f32 terms adds 1e-7 of 1e4 kJ/mol.
 const POTENTIAL: f64 = 3e-3;
-/// Velocities of the half step lose their part along bonds that turn by ω dt/2 until the step: waters rotate by
-/// about 0.04 rad in 2 fs, which is (0.02)² of the rotational half of 1400 kJ/mol.
+/// Tolerance in kJ/mol. Velocities of the half step lose their part along bonds that turn by ω dt/2 until the step:
+/// waters rotate by about 0.04 rad in 2 fs, which is (0.02)² of the rotational half of 1400 kJ/mol.
 const KINETIC: f64 = 0.5;
-/// nm³ of 8, printed with six decimals.
+/// Tolerance in nm³ of a volume of 8, printed with six decimals.
 const VOLUME: f64 = 2e-6;
 
 #[test]
@@ -237,7 +237,7 @@ fn a_checkpoint_serves_as_coordinates() {
             assert!((last - first).abs() < tolerance, "{file} {name}: {last} {first}");
         }
     }
-    // of other atoms
+    // a checkpoint with other atoms
     std::fs::copy(case.path("out/checkpoint.md"), case.path("other.md")).unwrap();
     let peptide = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz");
     case.write_input(&peptide, &case.path("other.md"), &format!("{forces}{continued}"));
@@ -245,7 +245,7 @@ fn a_checkpoint_serves_as_coordinates() {
     assert!(messages.contains("774 atoms, where the topology has 74"), "{messages}");
 }
 
-/// Skipped where Python or MDAnalysis is missing, unless `MD_REQUIRE_PYTHON=1`.
+/// The test is skipped if Python or MDAnalysis is missing, unless `MD_REQUIRE_PYTHON=1`.
 #[test]
 fn mdanalysis_reads_the_final_structure() {
     if !python_has("MDAnalysis") {
@@ -279,7 +279,8 @@ fn the_final_structure_may_be_a_gro_file_too() {
     let (gro, rst7) = (read("final.gro"), read("final.rst7"));
     assert_eq!(gro.positions.len(), rst7.positions.len());
     let pairs = [(gro.positions, rst7.positions), (gro.velocities.unwrap(), rst7.velocities.unwrap())];
-    // three decimals of a position in nm, four of a velocity in nm/ps: half of the last, in each component
+    // positions have three decimals in nm, velocities four in nm/ps; the tolerance is half of the last decimal in
+    // each component
     for ((a, b), rounding) in pairs.into_iter().zip([5.1e-4, 5.1e-5]) {
         let near = |(a, b): (&md::vec3::Vec3, &md::vec3::Vec3)| (*a - *b).to_array().iter().all(|d| d.abs() < rounding);
         assert!(a.iter().zip(&b).all(near), "{a:?}");

@@ -1,4 +1,4 @@
-//! Every file of a run is known to be its own, and whole, before the run goes on or says that it has finished.
+//! Before a run continues or reports that it has finished, it verifies that every file belongs to it and is complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ fn case() -> Case {
     Case::new("peptide-vacuum", &input(OUTPUT))
 }
 
-/// Puts every file back as it was.
+/// Restores the original contents of every file.
 fn restore(case: &Case, files: &BTreeMap<PathBuf, Vec<u8>>) {
     files.iter().for_each(|(name, bytes)| fs::write(case.path("out").join(name), bytes).unwrap());
 }
@@ -33,10 +33,10 @@ fn checkpoint(case: &Case) -> Checkpoint {
     Checkpoint::read(&case.path("out/checkpoint.md")).unwrap().unwrap().body
 }
 
-/// What is done to a file.
+/// Action that damages a file.
 type Damage<'a> = Box<dyn Fn() + 'a>;
 
-/// Ways in which somebody may change the files that grow, and what is said of each.
+/// Ways in which someone may change the growing files, and the message for each.
 fn damages(case: &Case) -> [(&'static str, Damage<'_>); 6] {
     let (energies, trajectory) = (case.path("out/energies.csv"), case.path("out/trajectory.h5md"));
     let text = fs::read_to_string(&energies).unwrap();
@@ -71,7 +71,7 @@ fn a_run_that_goes_on_refuses_files_that_are_not_as_it_left_them() {
         let before = case.contents("out");
         let messages = case.ends_with(2, &[]);
         assert!(messages.contains(expected), "{expected}: {messages}");
-        // the log may grow
+        // only the log may grow
         let same =
             |(name, bytes): (&PathBuf, &Vec<u8>)| name == Path::new("run.log") || before.get(name) == Some(bytes);
         assert!(case.contents("out").iter().all(same), "{expected}: something was written");
@@ -87,7 +87,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     case.ends_with(0, &[]);
     let good = case.contents("out");
     let record = case.record("out");
-    // what can be made again is
+    // files that can be written again are restored
     for name in ["final.rst7", "final.pdb", "summary.json", "status.json"] {
         fs::remove_file(case.path("out").join(name)).unwrap();
         let messages = case.ends_with(0, &[]);
@@ -97,7 +97,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
             assert!(case.contents("out")[Path::new(name)] == good[Path::new(name)], "{name}");
         }
     }
-    // what cannot be made again is refused
+    // changes to files that cannot be written again are refused
     for (expected, damage) in damages(&case) {
         restore(&case, &good);
         damage();
@@ -113,7 +113,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     assert!(messages.contains("finished already"), "{messages}");
 }
 
-/// As after a kill between the summary and the end of an older program.
+/// Simulates a kill between the summary and the end of a run of an older version.
 #[test]
 fn a_trajectory_left_open_behind_a_summary_is_completed() {
     let case = case();
@@ -157,7 +157,7 @@ fn changed_output_is_honoured_or_refused() {
     case.ends_with(0, &["--steps", "30"]);
     let frames = |name: &str| info(&case.path("out").join(name)).unwrap();
     assert_eq!(frames("trajectory.h5md").frames, 2);
-    // switched off, what is there stays; switched on again, it goes on
+    // output that is switched off keeps its files, and continues when it is switched on again
     case.rewrite("peptide-vacuum", &input("energies = \"none\"\ntrajectory = \"none\""));
     case.ends_with(0, &["--steps", "90"]);
     assert!(frames("trajectory.h5md").closed && frames("trajectory.h5md").frames == 2);
@@ -166,7 +166,7 @@ fn changed_output_is_honoured_or_refused() {
     case.ends_with(0, &["--steps", "100"]);
     assert_eq!(case.column("out", "step"), [0.0, 10.0, 20.0, 30.0, 90.0, 95.0, 100.0]);
     assert_eq!(frames("trajectory.h5md").last.unwrap().0, 90);
-    // what a file cannot take is refused, or goes into a new one when asked for
+    // contents that a file cannot take are refused, or go to a new file on request
     case.rewrite("peptide-vacuum", &input(&OUTPUT.replace("velocities = true", "velocities = false")));
     let before = case.contents("out");
     let messages = case.ends_with(2, &[]);
@@ -178,14 +178,14 @@ fn changed_output_is_honoured_or_refused() {
     assert_eq!((new.first.unwrap().0, new.last.unwrap().0), (120, 150));
     case.ends_with(0, &["--output-dir", "whole"]);
     assert!(case.state("out") == case.state("whole"));
-    // of a file that is gone, when nothing more is to come
+    // a missing file is reported even if no more frames are written
     fs::remove_file(case.path("out/trajectory.h5md")).unwrap();
     case.rewrite("peptide-vacuum", &input("trajectory = \"none\""));
     let messages = case.ends_with(0, &[]);
     assert!(messages.contains("trajectory.h5md is gone"), "{messages}");
 }
 
-/// The value of a section of an AMBER topology, and another in its place.
+/// Multiplies the first value of a section of an AMBER topology by `factor`.
 fn with_first(text: &str, section: &str, factor: f64) -> String {
     let flag = text.find(&format!("%FLAG {section}\n")).unwrap();
     let start = flag + text[flag..].match_indices('\n').nth(1).unwrap().0 + 1;
@@ -200,7 +200,7 @@ fn another_force_field_is_refused_and_named() {
     let (topology, start) = (case.path("p.prmtop"), folder.join("peptide-vacuum.rst7.xz"));
     let good = String::from_utf8(md::format::read(&folder.join("peptide-vacuum.prmtop.xz")).unwrap()).unwrap();
     fs::write(&topology, &good).unwrap();
-    // every term counts
+    // a change of any term is detected
     let flexible = input(OUTPUT).replace("[output]", "constraints = \"none\"\n[output]");
     case.write_input(&topology, &start, &flexible.replace("\"2 fs\"", "\"1 fs\""));
     case.ends_with(0, &["--steps", "40"]);

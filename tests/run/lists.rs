@@ -1,4 +1,5 @@
-//! What lists miss: by displacement never a pair, for a fixed life as much at its start as at its end.
+//! Pairs that lists miss: lists by displacement never miss a pair; lists with a fixed lifetime miss as much at its
+//! start as at its end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,23 +16,23 @@ use md::vec3::Vec3;
 
 const BUFFER: f64 = 0.06;
 /// Reaction field with a conductor: forces vanish at the cutoff, so that the rounding of a distance there does not
-/// matter, and a pair that comes 0.001 nm within it unnoticed misses 138·0.8²·3·0.001/0.8³ ≈ 0.1 kJ/mol/nm (O–O).
+/// matter. A pair that enters the cutoff by 0.001 nm unnoticed lacks 138·0.8²·3·0.001/0.8³ ≈ 0.1 kJ/mol/nm (O–O).
 const INPUT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\nelectrostatics = \"reaction-field\"\n\
     permittivity = \"infinity\"\nlist = { buffer = \"0.06 nm\" }\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ps\"\ntimestep = \"2 fs\"\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
     barostat = { pressure = \"2000 bar\", coupling_time = \"0.5 ps\" }";
-/// Barostats in place of that: z shrinks, x and y do not; and trial moves of each length.
+/// Alternative barostats: one shrinks z and keeps x and y; one makes Monte Carlo moves of each box length.
 const OTHERS: [&str; 2] = [
     "coupling = \"semi-isotropic\", pressure = [\"1 bar\", \"4000 bar\"], coupling_time = \"0.5 ps\"",
     "kind = \"monte-carlo\", coupling = \"anisotropic\", pressure = \"2000 bar\", every = 5",
 ];
-/// Largest difference (kJ/mol/nm) between sums in another order: forces of 5000 in f32 with 2⁻²⁴ relative, some
-/// hundred terms adding up like a random walk, and Lennard-Jones pairs at the cutoff, 0.06 each.
+/// Largest difference (kJ/mol/nm) between sums in different orders: forces of 5000 in f32 with a relative 2⁻²⁴, some
+/// hundred terms that add up like a random walk, and Lennard-Jones pairs at the cutoff, 0.06 each.
 const ROUNDING: f64 = 0.15;
 const STEPS: usize = 150;
 
-/// 258 waters, to be run with the settings of `input`.
+/// System of 258 waters, with the settings of `input`.
 fn water(input: &str) -> (Plan, System, State) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water");
     let text = format!("[system]\ntopology = \"water.prmtop.xz\"\ncoordinates = \"water.rst7.xz\"\n{input}");
@@ -89,19 +90,19 @@ fn along_a_run(input: &str) {
     };
     Arc::clone(&engine.pool).install(|| {
         assert!(deviations(lists, 3) < ROUNDING);
-        // the same lists for the whole run: pairs are missed, and it shows
+        // the same lists for the whole run miss pairs, which the comparison must show
         let stale = ListSchedule { rebuild: STEPS as u32, prune: STEPS as u32, ..lists };
         assert!(deviations(stale, 1) > 10.0 * ROUNDING);
     });
 }
 
-/// Lists for a fixed number of steps, at the usual tolerance.
+/// Settings with lists for a fixed number of steps, at the default tolerance.
 const TOLERANT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ps\"\ntimestep = \"2 fs\"";
-/// Enough for the powers at each age to differ by several times their errors.
+/// Number of list lifetimes; enough for the powers at each age to differ by several times their errors.
 const LIVES: u32 = 300;
 
-/// Mean power (kJ/mol/ps) of what the forces of lists miss, by the age of the inner list in steps.
+/// Mean power (kJ/mol/ps) of the forces that lists miss, by the age of the inner list in steps.
 fn powers(lists: ListSchedule) -> Vec<f64> {
     let (plan, system, state) = water(TOLERANT);
     let engine = Engine::new(&plan).unwrap();
@@ -140,12 +141,12 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
 
 #[test]
 fn what_inner_lists_miss_cancels_over_their_life() {
-    // a buffer of 0.1 nm leaves nothing to miss in the outer list
+    // with a buffer of 0.1 nm the outer list misses nothing
     let lists = ListSchedule { rebuild: 20, prune: 5, outer: 0.9, inner: 0.8, lookahead: 0.004 };
     let [blind, seeing] = [ListSchedule { lookahead: 0.0, ..lists }, lists].map(powers);
     println!("kJ/mol/ps by age: without lookahead {blind:.2?}, with it {seeing:.2?}");
     let total = |powers: &[f64]| powers.iter().sum::<f64>().abs();
-    // the errors of the first steps and of the last have opposite signs, and there are none in the first without it
+    // errors of the first steps and of the last have opposite signs; without lookahead the first steps have no errors
     assert!(seeing[0] * seeing[4] < 0.0 && seeing[0].abs() > 3.0 * blind[0].abs());
     assert!(total(&seeing) < 0.3 * total(&blind));
 }

@@ -1,4 +1,4 @@
-//! A directory belongs to one run, whatever happens to its path and its lock file.
+//! A directory belongs to one run, even if its path or its lock file changes.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn a_removed_lock_lets_nobody_in() {
         let messages = case.ends_with(2, arguments);
         assert!(messages.contains("in use by another process"), "{messages}");
     }
-    // the run is safe, and goes on
+    // the first run is not affected and continues
     let rows = case.rows("out");
     wait_for("more rows", || case.rows("out") > rows + 3);
     signal(&child, "TERM");
@@ -32,7 +32,7 @@ fn a_run_whose_folder_was_moved_stops_and_touches_nothing_else() {
     assert_eq!(fs::read_dir(case.path("out")).unwrap().count(), 0, "files went into another folder");
     let log = fs::read_to_string(case.path("moved/run.log")).unwrap();
     assert!(log.contains("out: the folder was moved, removed or replaced"), "{log}");
-    // what was moved is good
+    // the moved directory is intact
     let steps = (case.state("moved").step + 20).to_string();
     for directory in ["moved", "whole"] {
         case.ends_with(0, &["--steps", &steps, "--output-dir", directory]);

@@ -1,4 +1,4 @@
-//! Steps of 4 fs as the documentation tells users to make them: `inputs/ala2-water/4fs.toml`.
+//! Steps of 4 fs as the documentation recommends them: `inputs/ala2-water/4fs.toml`.
 
 use std::path::Path;
 
@@ -6,8 +6,9 @@ use md::config::Config;
 use md::prepare::{ConstrainedTerms, Prepared};
 use md::run::{Dynamics, Engine, Wanted, load, refuse};
 
-/// Change of the energy in a ps, kJ/mol for each atom. The conserved energy of these 2,047 atoms fluctuates by 7 kJ/mol RMS and
-/// stays so for some 0.2 ps: the slope over 4 ps is known to 7·10⁻⁴, and this is four times that. Over 40 ps it is (2 ± 2)·10⁻⁵.
+/// Drift tolerance in kJ/mol/ps per atom. The conserved energy of these 2,047 atoms fluctuates by 7 kJ/mol RMS with a
+/// correlation time of some 0.2 ps, so the slope over 4 ps has an error of 7·10⁻⁴. The tolerance is four times that.
+/// Over 40 ps the drift is (2 ± 2)·10⁻⁵.
 const DRIFT: f64 = 3e-3;
 
 fn slope(rows: &[(f64, f64)]) -> f64 {
@@ -26,7 +27,7 @@ fn the_input_for_4_fs_has_heavy_hydrogens_and_keeps_its_energy() {
     refuse(&plan, &system).unwrap();
     let (_, production) = plan.dynamics().last().unwrap();
     assert_eq!(production.timestep, 0.004);
-    // the solute's 12 hydrogens are heavy, water's are not, and the whole weighs the same
+    // the solute's 12 hydrogens are heavy, water's are not, and the total mass is unchanged
     let topology = &system.topology;
     let hydrogens = topology.atoms.iter().filter(|atom| atom.element == 1);
     assert_eq!(hydrogens.filter(|atom| atom.mass == 3.024).count(), 12);

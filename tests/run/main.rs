@@ -1,4 +1,4 @@
-//! Whole runs of the program: interrupted, repeated, refused, and physically right.
+//! Whole runs of the program: interrupted, repeated, refused, and compared with physics.
 
 #![allow(
     clippy::unwrap_used,

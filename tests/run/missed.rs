@@ -1,4 +1,5 @@
-//! What the lists of a run miss: the difference of its forces from those of complete lists, along the way.
+//! Pairs that the lists of a run miss: the difference of its forces from those of complete lists, along the
+//! trajectory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use md::team::Team;
 use md::units::BAR;
 use md::vec3::Vec3;
 
-/// Samples are averaged in so many blocks, whose scatter gives the standard error.
+/// Number of blocks of samples, whose scatter gives the standard error.
 const BLOCKS: usize = 10;
 
 /// Mean and standard error.
@@ -38,18 +39,18 @@ impl Mean {
     }
 }
 
-/// What lists miss.
+/// Errors from the pairs that lists miss.
 #[derive(Clone, Copy, Debug)]
 struct Missed {
-    /// power of the missing forces, which is the drift that they cause, kT/ns per degree of freedom
+    /// power of the missing forces, equal to the drift that they cause, kT/ns per degree of freedom
     drift: Mean,
-    /// too much pressure, bar
+    /// pressure error, bar
     pressure: Mean,
     /// RMS of the missing forces, kJ/mol/nm
     force: f64,
 }
 
-/// Runs `steps` steps from `start` and looks at every `every`-th of them.
+/// Runs `steps` steps from `start` and samples every `every`-th step.
 fn missed((plan, system): (&Plan, &System), start: &State, lists: ListSchedule, steps: u64, every: u64) -> Missed {
     let engine = Engine::new(plan).unwrap();
     let cutoff = system.settings.cutoff_lj.unwrap();
@@ -107,7 +108,7 @@ fn dynamics(plan: &Plan) -> &Dynamics {
     dynamics
 }
 
-/// A system of `tests/systems` with everything by default, a stage of so many fs a step, and `more`.
+/// System of `tests/systems` with default settings, a stage with this time step in fs, and the settings `more`.
 fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
     let text = format!(
@@ -119,7 +120,7 @@ fn system(name: &str, timestep: f64, more: &str) -> (Plan, System, State) {
     (plan, system, state)
 }
 
-/// Argon after 20 ps at 94 K: the positions of the file are those of displaced atoms, which heat it by 45 K.
+/// Argon after 20 ps at 94 K. The positions of the file are displaced from a lattice, which heats it by 45 K.
 fn argon(timestep: f64) -> (Plan, System, State) {
     const COLD: &str = "velocities = \"generate\"\ntemperature = \"94 K\"\n";
     let bath = format!("{COLD}thermostat = {{ temperature = \"94 K\", coupling_time = \"0.1 ps\" }}");
@@ -141,11 +142,11 @@ fn argon(timestep: f64) -> (Plan, System, State) {
     (system("argon", timestep, COLD).0, argon, state)
 }
 
-/// kT/ns per degree of freedom; lists without a buffer reach −0.5.
+/// Maximum drift in kT/ns per degree of freedom; lists without a buffer reach −0.5.
 const DRIFT: f64 = 0.01;
-/// bar, the default of `list.pressure_tolerance`.
+/// Maximum pressure error in bar, the default of `list.pressure_tolerance`.
 const PRESSURE: f64 = 0.5;
-/// Steps between samples: no divisor of a list's life, so that lists of every age are among them.
+/// Steps between samples; not a divisor of a list lifetime, so that lists of every age are sampled.
 const EVERY: u64 = 7;
 
 #[test]
@@ -156,7 +157,7 @@ fn lists_leave_energy_and_pressure_of_argon_alone() {
         let own = missed((&plan, &argon), &start, lists, 6000, EVERY);
         println!("{timestep} fs: {lists:?} {own:?}");
         assert!(own.drift.value.abs() + own.drift.error < DRIFT && own.pressure.value.abs() < PRESSURE, "{own:?}");
-        // lists without a buffer miss pairs, and it shows
+        // lists without a buffer miss pairs, which the comparison must show
         let bare = ListSchedule { rebuild: 100, prune: 25, outer: 0.9, inner: 0.9, lookahead: 0.012 * timestep };
         let bare = missed((&plan, &argon), &start, bare, 3000, EVERY);
         println!("{timestep} fs, without a buffer: {bare:?}");
@@ -165,7 +166,7 @@ fn lists_leave_energy_and_pressure_of_argon_alone() {
     }
 }
 
-/// Radii (nm) of water in boxes that it fills or nearly fills differ by less.
+/// Maximum difference (nm) between radii of water in boxes that it fills completely or nearly.
 const SAME_RADIUS: f64 = 0.01;
 
 #[test]

@@ -1,4 +1,5 @@
-//! Several trajectories of several formats: each known by its name, each continued, refused or set aside as one.
+//! Several trajectories in several formats: each is known by its name, and each is continued, refused or set aside
+//! separately.
 
 use std::fs;
 
@@ -31,7 +32,7 @@ fn case() -> Case {
     Case::new("water", &input(OUTPUT, "0.3 ps"))
 }
 
-/// The bytes of the files that grow, but for the identity of the run in them; of H5MD the frames.
+/// Bytes of the growing files without the identity of the run; for H5MD, the frames.
 fn grown(case: &Case, directory: &str) -> Vec<Vec<u8>> {
     let read = |name: &&str| {
         let path = case.path(directory).join(name);
@@ -66,7 +67,7 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
         let text = format!("{} {:?}", found.title, found.lines);
         assert!(parts.iter().all(|part| text.contains(part)) && text.contains("step 150, 0.3 ps"), "{text}");
     }
-    // the same states in all: H5MD, TRR in 32 bits, XTC to half of 0.0001 nm, DCD and NetCDF in 32 bits of Å
+    // all files hold the same states: H5MD, TRR in 32 bits, XTC to half of 0.0001 nm, DCD and NetCDF in 32 bits of Å
     let mut frame = StoredFrame::default();
     trajectory.read(15, &mut frame).unwrap();
     for (name, index, tolerance) in [
@@ -96,13 +97,13 @@ fn a_run_in_pieces_leaves_the_same_bytes_in_every_format() {
     let expected = [("all.dcd", 11), ("energies.csv", 16), ("fine.xtc", 16), ("full.nc", 11), ("full.trr", 6)];
     assert_eq!(counts[..5], expected);
     assert_eq!(counts[5..], [("oxygens.h5md", 6), ("oxygens.pdb", 16), ("trajectory.h5md", 6)]);
-    // neither formats nor their number change the run
+    // neither the formats nor the number of trajectories change the run
     case.rewrite("water", &input("trajectory = \"none\"", "0.3 ps"));
     case.ends_with(0, &["--output-dir", "none"]);
     assert_eq!(case.summary("none").final_state_hash, case.summary("whole").final_state_hash);
 }
 
-/// Oxygens alone lie where they lie among all atoms; velocities and forces are the same in all files.
+/// Oxygens alone have the positions that they have among all atoms; velocities and forces are the same in all files.
 fn selections_are_those_of_the_system(case: &Case) {
     let read = |name: &str, index: usize| {
         let mut frame = StoredFrame::default();
@@ -159,7 +160,7 @@ fn stages_write_at_their_own_intervals_into_the_same_files() {
     assert_eq!(rows("whole"), [0, 20, 30]);
     let averages = &case.summary("whole").stages;
     assert_eq!((averages[0].averages.is_empty(), averages[2].averages.is_empty()), (false, true));
-    // in pieces the same, and the run is that of any output
+    // a run in pieces gives the same files, and the run does not depend on its output
     for steps in ["7", "13"] {
         case.ends_with(0, &["--steps", steps, "--output-dir", "pieces"]);
     }
@@ -184,7 +185,7 @@ fn temperature_groups_have_columns_in_table_and_frames() {
     case.ends_with(0, &[]);
     let column = |name: &str| case.column("out", name);
     let [all, rest, group] = ["", "_rest", "_resid_1_86"].map(|name| column(&format!("temperature{name} (K)")));
-    // at 0 and 10 of the first stage, which has no groups, and at 0, 10 and 20 of the second
+    // rows at steps 0 and 10 of the first stage, which has no groups, and at 0, 10 and 20 of the second
     assert!(rest[..2].iter().chain(&group[..2]).all(|value| value.is_nan()));
     for row in 2..5 {
         // a third of the molecules, and of the degrees of freedom
@@ -202,7 +203,7 @@ fn temperature_groups_have_columns_in_table_and_frames() {
     let averages: Vec<String> =
         case.summary("out").stages.iter().flat_map(|stage| &stage.averages).map(|a| a.name.clone()).collect();
     assert_eq!(averages.iter().filter(|name| *name == "temperature_rest").count(), 1);
-    // files that were begun without groups cannot have them later
+    // files that begin without groups cannot get groups later
     for (energies, file) in [("{ every = \"20 fs\" }", "energies.csv"), ("\"none\"", "trajectory.h5md")] {
         let with = |input: &str| input.replace("energies = { every = \"20 fs\" }", &format!("energies = {energies}"));
         let directory = format!("later-{file}");
@@ -256,13 +257,13 @@ fn every_file_is_checked_by_its_name() {
         }
         restore();
     }
-    // of another run: XTC by its frames, DCD by its title
+    // files of another run are detected: XTC by its frames, DCD by its title
     case.ends_with(0, &["--output-dir", "other", "--seed", "9"]);
     fs::copy(case.path("other/all.dcd"), case.path("out/all.dcd")).unwrap();
     assert!(case.ends_with(2, &[]).contains("all.dcd"));
     restore();
     case.ends_with(0, &[]);
-    // and when all is done
+    // damage is also detected after the end of the run
     let mut bytes = fs::read(case.path("out/fine.xtc")).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -276,26 +277,26 @@ fn outputs_come_and_go_by_name() {
     case.ends_with(0, &["--steps", "60"]);
     let counts = |name: &str| open(&case.path("out").join(name)).unwrap().frames();
     assert_eq!(counts("fine.xtc"), 7);
-    // no longer asked for it stays, asked for again it goes on
+    // a file that is no longer requested stays, and is continued when it is requested again
     case.rewrite("water", &input("trajectory = \"none\"\nenergies = \"none\"", "0.3 ps"));
     case.ends_with(0, &["--steps", "90"]);
     assert_eq!(counts("fine.xtc"), 7);
     case.rewrite("water", &input(OUTPUT, "0.3 ps"));
     case.ends_with(0, &["--steps", "100"]);
     assert_eq!(counts("fine.xtc"), 9);
-    // another one begins with the run under way
+    // another file begins while the run is under way
     let more = OUTPUT.replace("trajectory = [", "trajectory = [{ file = \"late.dcd\", every = \"20 fs\" }, ");
     case.rewrite("water", &input(&more, "0.3 ps"));
     case.ends_with(0, &["--steps", "120"]);
     let mut frame = StoredFrame::default();
     open(&case.path("out/late.dcd")).unwrap().read(0, &mut frame).unwrap();
     assert_eq!((frame.step, counts("late.dcd")), (100, 3));
-    // what a file cannot take any more
+    // settings that an existing file cannot take are refused
     let other = more.replace("\"0.0001 nm\"", "\"0.001 nm\"");
     case.rewrite("water", &input(&other, "0.3 ps"));
     let messages = case.ends_with(2, &[]);
     assert!(messages.contains("fine.xtc") && messages.contains("keeps what it was begun with"), "{messages}");
-    // other atoms, as many as before
+    // other atoms are refused even if their number is the same
     let hydrogens = more.replace("\"name O\", precision", "\"name H1\", precision");
     case.rewrite("water", &input(&hydrogens, "0.3 ps"));
     let messages = case.ends_with(2, &[]);
@@ -307,7 +308,7 @@ fn outputs_come_and_go_by_name() {
     }
     open(&case.path("out/fine.xtc")).unwrap().read(0, &mut frame).unwrap();
     assert_eq!((frame.step, counts("fine.xtc"), counts("fine.part1.xtc")), (120, 4, 11));
-    // the whole folder is moved aside by --force, and a file in the way keeps a run from beginning
+    // --force moves the whole folder aside, and a file at its place prevents a run from starting
     case.ends_with(0, &["--force"]);
     assert!(case.path("out.bak1/fine.part1.xtc").exists());
     fs::create_dir(case.path("used")).unwrap();
@@ -321,7 +322,7 @@ fn image_flags_are_kept_in_h5md_and_refused_elsewhere() {
     let case = case();
     case.rewrite("water", &input("trajectory = { every = \"20 fs\", images = true }", "0.3 ps"));
     case.ends_with(0, &["--steps", "20"]);
-    // a run that goes on keeps them
+    // a run that continues keeps the images
     case.ends_with(0, &["--steps", "40"]);
     let found = info(&case.path("out/trajectory.h5md")).unwrap();
     assert!(found.fields.image && found.frames == 5, "{found:?}");

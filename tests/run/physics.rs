@@ -16,7 +16,7 @@ fn input(run: &str, forces: &str, stage: &str) -> String {
     )
 }
 
-/// RMS distance of a column from its line of least squares.
+/// RMS deviation of a column from its least-squares line.
 fn fluctuation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let (mean, middle) = (values.iter().sum::<f64>() / n, 0.5 * (n - 1.0));
@@ -39,9 +39,10 @@ fn fluctuation_at(timestep: &str, system: &str, run: &str, forces: &str, duratio
     found
 }
 
-/// Leapfrog's energy error is dt² times a function of the trajectory; the next order is (ω dt)² of it, with a factor
-/// of order one: 3 % for the fastest vibration (O–H, N–H: period 9 fs) at 0.25 fs. The rest is left to two
-/// trajectories drifting apart, which is why the runs are short.
+/// Expected ratio of fluctuations and its tolerance. Leapfrog's energy error is dt² times a function of the
+/// trajectory. The next order is (ω dt)² of it, with a factor of order one: 3 % for the fastest vibration (O–H, N–H:
+/// period 9 fs) at 0.25 fs. The rest of the tolerance is for two trajectories that diverge, which is why the runs are
+/// short.
 const RATIO: (f64, f64) = (4.0, 0.2);
 
 #[test]
@@ -50,7 +51,7 @@ fn fluctuation_grows_with_the_square_of_the_time_step() {
         ("peptide-vacuum", "precision = \"double\"", VACUUM, "0.4 ps"),
         ("peptide-vacuum", "", VACUUM, "0.4 ps"),
         ("water", "", PERIODIC, "0.3 ps"),
-        // flexible, so that forces spread from sites act on every bond
+        // flexible molecules, so that forces spread from sites act on every bond
         ("tip4pew", "", PERIODIC, "0.3 ps"),
         ("tip5p", "", PERIODIC, "0.3 ps"),
     ] {
@@ -61,10 +62,10 @@ fn fluctuation_grows_with_the_square_of_the_time_step() {
     }
 }
 
-/// Change of the conserved energy that strong friction may make in 258 rigid waters within 2 ps, kJ/mol. Leapfrog conserves an
-/// energy that differs by ⅛ (ω dt)² m v² of each of 774 librations, 0.0064 kT for 600 cm⁻¹ and 2 fs, which a refreshment
-/// changes at random, 2γt = 200 times in all: √(2·774·200)·0.0064·2.5 = 9, and three times that. Work of constraints that is
-/// not booked makes 60.
+/// Change of the conserved energy in kJ/mol that strong friction may cause in 258 rigid waters within 2 ps. Leapfrog
+/// conserves an energy that differs by ⅛ (ω dt)² m v² for each of 774 librations, 0.0064 kT for 600 cm⁻¹ and 2 fs. A
+/// velocity refreshment changes this difference at random, 2γt = 200 times in all: √(2·774·200)·0.0064·2.5 = 9; the
+/// bound is three times that. Constraint work that is left out of the conserved energy causes 60.
 const FRICTION: f64 = 27.0;
 
 #[test]
@@ -85,7 +86,7 @@ fn friction_leaves_the_conserved_energy_of_rigid_water_alone() {
     }
 }
 
-/// Σ m v; the masses (amu) are those of water, or those of the peptide's file.
+/// Momentum Σ m v with masses (amu) of water, or of the peptide's file.
 fn momentum(case: &Case, system: &str) -> Vec3 {
     let file = format!("{}/tests/systems/{system}/{system}.prmtop.xz", env!("CARGO_MANIFEST_DIR"));
     let topology = md::format::read_topology(file.as_ref()).unwrap().topology;
@@ -94,9 +95,11 @@ fn momentum(case: &Case, system: &str) -> Vec3 {
 
 #[test]
 fn momentum_is_conserved() {
-    // double: 1000 steps × 74 forces of 1000 kJ/mol/nm × 0.002 ps × 2⁻⁵³, as if all roundings added up: 2e-11.
-    // mixed: reaction field has no mesh; pairs act and react with one f32 number, whose sums over some ten blocks
-    // round by 2⁻²⁴ of 1000: random walk over 774 atoms and 500 steps, √(774·500·10)·1000·2⁻²⁴·0.002 = 2e-4
+    // Double precision: 1000 steps × 74 forces of 1000 kJ/mol/nm × 0.002 ps × 2⁻⁵³, as if all roundings had one sign:
+    // 2e-11.
+    // Mixed precision: reaction field has no mesh. The two forces of a pair are the same f32 number, and their sums
+    // over some ten blocks round by 2⁻²⁴ of 1000: random walk over 774 atoms and 500 steps,
+    // √(774·500·10)·1000·2⁻²⁴·0.002 = 2e-4.
     let field = "cutoff = \"0.8 nm\"\nelectrostatics = \"reaction-field\"";
     for (system, run, forces, steps, tolerance) in
         [("peptide-vacuum", "precision = \"double\"", VACUUM, 1000, 2e-11), ("water", "", field, 500, 1e-3)]
@@ -104,7 +107,7 @@ fn momentum_is_conserved() {
         let stage =
             format!("temperature = \"300 K\"\ntimestep = \"2 fs\"\nsteps = {steps}\ncom_removal = \"none\"{QUIET}");
         let case = Case::new(system, &input(run, forces, &stage));
-        // that of the generated velocities stays, as nothing removes it
+        // the momentum of the generated velocities stays, because nothing removes it
         case.ends_with(0, &["--steps", "1"]);
         let before = momentum(&case, system);
         assert!(before.norm() > 1.0, "{before:?}");
@@ -115,7 +118,7 @@ fn momentum_is_conserved() {
     }
 }
 
-/// constraint_tolerance, its default.
+/// Default of constraint_tolerance.
 const TOLERANCE: f64 = 1e-6;
 
 #[test]
@@ -132,7 +135,7 @@ fn constraints_hold() {
         let lengths = [0.09572, 0.09572, 2.0 * 0.09572 * (0.5 * 104.52f64.to_radians()).sin()];
         for water in positions.chunks(3) {
             let found = [(0, 1), (0, 2), (1, 2)].map(|(i, j)| (water[i] - water[j]).norm());
-            // 104.52° stands in the file as a H–H length of four decimals of an Ångström
+            // the file gives 104.52° as an H–H length with four decimals in Å
             let allowed = [TOLERANCE, TOLERANCE, 4e-5];
             for k in 0..3 {
                 assert!((found[k] / lengths[k] - 1.0).abs() < allowed[k], "{precision}: {found:?}");
@@ -149,7 +152,7 @@ fn average(case: &Case, name: &str) -> Average {
     found
 }
 
-/// Those that sample the canonical ensemble, coupled strongly.
+/// Thermostats that sample the canonical ensemble, with strong coupling.
 const CANONICAL: [&str; 3] = [
     "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
     "kind = \"langevin\", friction = \"10 1/ps\"",
@@ -167,13 +170,14 @@ fn mean_temperature_is_that_of_the_thermostat() {
         case.ends_with(0, &[]);
         let temperature = average(&case, "temperature");
         let error = temperature.error.unwrap();
-        // an error that says something: below 1 %
+        // the error must be small enough for a meaningful test: below 1 %
         assert!(error < 3.0 && (temperature.mean - 300.0).abs() < 3.0 * error, "{coupling}: {temperature:?}");
     }
 }
 
-/// kJ/mol/ps: a fifth of what is missing where only (λ² − 1) K counts as work of the thermostat, and more than the
-/// fluctuation of the conserved energy, 2 kJ/mol, makes of a slope over 60 ps if it is correlated all along: √12 · 2/60.
+/// Tolerance in kJ/mol/ps: a fifth of the missing energy if only (λ² − 1) K counts as work of the thermostat. It
+/// exceeds the slope that the fluctuation of the conserved energy, 2 kJ/mol, causes over 60 ps if it is correlated
+/// throughout: √12 · 2/60.
 const THERMOSTAT_DRIFT: f64 = 0.2;
 
 #[test]
@@ -181,7 +185,7 @@ fn work_of_a_strong_thermostat_is_booked_in_full() {
     for coupling in [
         "kind = \"v-rescale\", coupling_time = \"0.1 ps\"",
         "kind = \"berendsen\", coupling_time = \"0.1 ps\"",
-        // those that renew velocities lack terms that grow with their rate (`ensemble::refreshment`)
+        // thermostats that redraw velocities lack terms that grow with their rate (`ensemble::refreshment`)
         "kind = \"langevin\", friction = \"2 1/ps\"",
         "kind = \"andersen\", coupling_time = \"1 ps\"",
     ] {
@@ -196,8 +200,8 @@ fn work_of_a_strong_thermostat_is_booked_in_full() {
     }
 }
 
-/// Pressure (bar) of the half of the centripetal forces in 258 rigid waters at 300 K: half of 2K of their rotation, 3/2 kT
-/// each, over 3V, with a volume of 7.7 nm³.
+/// Pressure (bar) of half of the centripetal forces in 258 rigid waters at 300 K: half of 2K of their rotation, 3/2
+/// kT each, divided by 3V, with a volume of 7.7 nm³.
 const HALF_CENTRIPETAL: f64 = 690.0;
 
 #[test]
@@ -207,17 +211,18 @@ fn pressure_of_the_first_row_is_that_of_a_run() {
     let case = Case::new("water", &input("precision = \"double\"", PERIODIC, &stage));
     case.ends_with(0, &[]);
     let pressure = case.column("out", "pressure (bar)");
-    // pressures change by the same from step to step, but for the curvature of librations: (ω dt)² of a fluctuation of
+    // pressures change equally from step to step except for the curvature of librations: (ω dt)² of a fluctuation of
     // 500 bar with a period of 40 fs is 12 bar
     let expected = 2.0 * pressure[1] - pressure[2];
     assert!((pressure[0] - expected).abs() < 0.1 * HALF_CENTRIPETAL, "{pressure:?}");
 }
 
-/// The drift that lists are allowed: list.tolerance, kJ/mol/ps per atom.
+/// Drift that list.tolerance allows, kJ/mol/ps per atom.
 const LIST_TOLERANCE: f64 = 0.005;
 
-/// Conserved and total energy of 6 ps; the drift must stay below what lists may cause for `atoms` and what the
-/// fluctuation of `noise` kJ/mol makes of a slope if it is correlated all along: √12 · noise / 6 ps.
+/// Checks the conserved energy over 6 ps. The drift must stay below the sum of the drift that lists may cause for
+/// `atoms`, and the slope that a fluctuation of `noise` kJ/mol causes if it is correlated throughout: √12 · noise / 6
+/// ps.
 #[track_caller]
 fn assert_conserved(system: &str, (atoms, noise): (f64, f64), forces: &str, coupling: &str) {
     let stage =
@@ -227,7 +232,7 @@ fn assert_conserved(system: &str, (atoms, noise): (f64, f64), forces: &str, coup
     let [conserved, total, _] = ["conserved", "total", "volume"].map(|name| average(&case, name));
     let bound = LIST_TOLERANCE * atoms + 12f64.sqrt() * noise / 6.0;
     assert!(conserved.drift.abs() < bound, "{conserved:?} exceeds {bound}");
-    // couplings that exchange nothing would prove nothing
+    // couplings must exchange energy, or the test would show nothing
     assert!(total.fluctuation > 3.0 * bound, "{total:?}");
 }
 
@@ -240,17 +245,17 @@ fn conserved_quantity_at_constant_volume() {
 
 #[test]
 fn conserved_quantity_at_constant_pressure() {
-    // the trapezoid of the work is right to second order; atoms without constraints fluctuate by less than 1 kJ/mol
+    // the trapezoidal work is correct to second order; atoms without constraints fluctuate by less than 1 kJ/mol
     let coupling = "thermostat = { temperature = \"120 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"500 bar\", coupling_time = \"1 ps\", compressibility = \"2e-4 1/bar\" }";
     assert_conserved("argon", (512.0, 1.0), "cutoff = \"0.9 nm\"", coupling);
-    // rigid waters, whose inner motion is not scaled
+    // rigid waters, whose internal motion is not scaled
     let coupling = "thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
         barostat = { pressure = \"1 bar\", coupling_time = \"1 ps\" }";
     assert_conserved("water", (774.0, 2.0), PERIODIC, coupling);
 }
 
-/// Barostats that do not scale all directions alike, or that make trial moves.
+/// Barostats that scale directions differently, or that make Monte Carlo volume moves.
 const DIRECTIONAL: [&str; 3] = [
     "coupling = \"semi-isotropic\", surface_tension = \"20 mN/m\", coupling_time = \"1 ps\"",
     "coupling = \"anisotropic\", coupling_time = \"1 ps\"",

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::case::{Case, Record, assert_same, signal, wait_for};
 
-/// Forces of a periodic system; the cell is 2 nm wide, a barostat needs room below half of that.
+/// Forces of a periodic system. The cell is 2 nm wide; the cutoff is below half of this width to leave a margin for
+/// the barostat.
 const PERIODIC: &str = "[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }";
 const VACUUM: &str = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"";
 const OUTPUT: &str = "[output]\ndirectory = \"whole\"\nenergies = { every = \"20 fs\" }\ntrajectory = { every = \"60 fs\", velocities = true }";
@@ -22,7 +23,7 @@ fn stages() -> String {
     )
 }
 
-/// 200 steps at once, and with stops that hit lists, couplings and frames at every age.
+/// Runs 200 steps at once, and with stops at every age of lists, couplings and frames.
 fn in_pieces(system: &str, rest: &str, steps: [&str; 4]) {
     let case = Case::new(system, &format!("{rest}\n{OUTPUT}"));
     case.ends_with(0, &["--steps", steps[3]]);
@@ -32,7 +33,7 @@ fn in_pieces(system: &str, rest: &str, steps: [&str; 4]) {
     assert_same(&case.record("whole"), &case.record("parts"));
 }
 
-/// `[run]` before stages: tables of the input file end where the next begins.
+/// Puts `[run]` before stages: a table of the input file ends where the next one begins.
 fn input(run: &str, forces: &str, stage: &str) -> String {
     format!("[run]\n{run}\n{forces}\n{stage}")
 }
@@ -59,7 +60,7 @@ fn directions_and_trial_moves() {
     let with = |barostat: &str| input("threads = 2", PERIODIC, &stage.replace("pressure = \"1 bar\"", barostat));
     let semi = with("pressure = \"1 bar\", coupling = \"semi-isotropic\", surface_tension = \"30 mN/m\"");
     in_pieces("peptide-charged", &semi, ["37", "100", "110", "200"]);
-    // trials at steps 10 and 120 of energies and frames, among others
+    // volume moves take place at steps 10 and 120 with energies and frames, among others
     let trials = with("kind = \"monte-carlo\", every = 11, coupling = \"anisotropic\"");
     let trials = trials.replace(", coupling_time = \"2 ps\" }", " }");
     in_pieces("peptide-charged", &trials, ["10", "120", "121", "200"]);
@@ -100,7 +101,8 @@ fn friction_noise_and_restraints() {
 
 #[test]
 fn pulling_and_frozen_atoms() {
-    // the centre of the first restraint is where the stage finds it; the minimisation before moves the atoms
+    // the first restraint is centred on its value at the start of the stage; the minimisation before it moves the
+    // atoms
     let restraints = "restraints = [\
         { kind = \"distance\", groups = [\"index 0-4\", \"index 15\"], force_constant = \"500 kJ/mol/nm^2\", rate = \"0.2 nm/ps\" },\
         { kind = \"rmsd\", groups = [\"protein and heavy\"], at = \"0.05 nm\", force_constant = \"900 kJ/mol/nm^2\" },\
@@ -148,7 +150,7 @@ fn lists_by_displacement() {
     in_pieces("water", &input("threads = 1", &forces, &stage), ["37", "100", "101", "200"]);
 }
 
-/// All stages at once, for comparison.
+/// Runs all stages at once, for comparison.
 fn whole() -> (Case, Record) {
     let case = Case::new("water", &format!("{}\n{OUTPUT}", input("threads = 1", PERIODIC, &stages())));
     case.ends_with(0, &[]);
@@ -156,7 +158,7 @@ fn whole() -> (Case, Record) {
     (case, record)
 }
 
-/// Runs until done, ended again and again by `end`; returns how often it had to be started.
+/// Runs until done, while the signal `end` stops it repeatedly; returns the number of starts.
 fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) -> usize {
     for (attempt, delay) in [20, 150, 300, 450, 600, 700].into_iter().cycle().enumerate() {
         let mut child = case.start(&["--output-dir", directory]);
@@ -168,7 +170,7 @@ fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) ->
         if code == Some(0) {
             return attempt + 1;
         }
-        // a signal that comes before the program listens ends it, which is a kill like others
+        // a signal before the program handles signals kills it
         assert!(code == expected || code.is_none(), "attempt {attempt}: {code:?}");
     }
     unreachable!("the attempts after the twelfth are left alone")
@@ -180,7 +182,7 @@ fn stopped_and_killed_at_any_moment_of_any_stage() {
     let stops = until_done(&case, "stopped", "TERM", Some(3));
     assert!(stops > 1, "never stopped");
     assert_same(&record, &case.record("stopped"));
-    // the checkpoint of a killed run is that of the last stage's end or, in the first stage, of the start
+    // a killed run has the checkpoint of the end of the last stage or, in the first stage, of the start
     let kills = until_done(&case, "killed", "KILL", None);
     assert!(kills > 1, "never killed");
     assert_same(&record, &case.record("killed"));
@@ -188,7 +190,7 @@ fn stopped_and_killed_at_any_moment_of_any_stage() {
     case.rewrite("water", &format!("{}\n{often}", input("threads = 1", PERIODIC, &stages())));
     until_done(&case, "often", "KILL", None);
     assert_same(&record, &case.record("often"));
-    // averages of all stages, however the run was cut
+    // averages of all stages do not depend on interruptions
     let averages = |directory: &str| serde_json::to_value(case.summary(directory).stages).unwrap();
     for directory in ["stopped", "killed", "often"] {
         assert_eq!(averages("whole"), averages(directory), "{directory}");
@@ -198,7 +200,7 @@ fn stopped_and_killed_at_any_moment_of_any_stage() {
 #[test]
 fn out_of_time_and_continued() {
     let case = Case::new("water", &format!("{}\n{OUTPUT}", input("threads = 1", PERIODIC, &stages())));
-    // a limit that has passed before the first step: one step of one stage per call
+    // with a time limit that expires before the first step, each call does one step of one stage
     let arguments = ["--steps", "2", "--max-hours", "1e-9", "--output-dir", "parts"];
     let mut calls = 1;
     while case.run(&arguments).code == Some(3) {
@@ -219,7 +221,7 @@ fn a_checkpoint_on_request_changes_nothing() {
     let (case, record) = whole();
     let mut child = case.start(&["--output-dir", "asked"]);
     wait_for("a few rows", || case.rows("asked") > 3);
-    // that of the end of minimisation has pushed out that of the start
+    // the checkpoint of the end of the minimisation has replaced that of the start
     let checkpoint = case.path("asked/checkpoint.md");
     let before = std::fs::metadata(&checkpoint).unwrap().modified().unwrap();
     signal(&child, "USR1");

@@ -15,7 +15,7 @@ fn stage(rest: &str) -> String {
     )
 }
 
-/// Columns of the rows of one restraint in `restraints.csv`: value, centre, force, energy, work.
+/// Rows of one restraint in `restraints.csv`: value, centre, force, energy, work.
 fn rows(case: &Case, restraint: &str) -> Vec<[f64; 5]> {
     let text = String::from_utf8(case.contents("out").remove(Path::new("restraints.csv")).unwrap()).unwrap();
     let fields = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
@@ -31,7 +31,7 @@ fn range(values: &[f64]) -> f64 {
 fn energy_and_work_balance_for_every_restraint() {
     let plain = Case::new("peptide-vacuum", &stage(""));
     plain.ends_with(0, &[]);
-    // leapfrog's fluctuation at this time step, of the same molecule without restraints
+    // leapfrog's fluctuation at this time step, for the same molecule without restraints
     let fluctuation = range(&plain.column("out", "conserved (kJ/mol)"));
     for restraint in [
         "kind = \"distance\", groups = [\"index 0\", \"index 70\"], force_constant = \"3000 kJ/mol/nm^2\", rate = \"1 nm/ps\"",
@@ -50,7 +50,7 @@ fn energy_and_work_balance_for_every_restraint() {
         assert!(conserved < 2.0 * fluctuation, "{restraint}: {conserved} of {fluctuation}");
         let rows = rows(&case, "1");
         assert_eq!(rows.len(), energy.len());
-        // ∫ v f dt by the trapezoidal rule over the rows, which are rounded to 1e-6 each
+        // ∫ v f dt by the trapezoidal rule over the rows, each rounded to 1e-6
         let speed = (rows[rows.len() - 1][1] - rows[0][1]) / (rows.len() - 1) as f64;
         let integral = rows.windows(2).map(|pair| 0.5 * speed * (pair[0][2] + pair[1][2]));
         let integral: f64 = if speed.is_nan() { 0.0 } else { integral.sum() };
@@ -97,7 +97,7 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
         assert_eq!(still, 71 * 3, "{thermostat}");
         assert!(moved[..27].iter().all(|moved| *moved) && moved[27..240].iter().all(|moved| !moved), "{thermostat}");
         assert!(state.velocities[27..240].iter().all(|v| v.norm() == 0.0));
-        // 187 free waters with six degrees of freedom each: the mean of a time that holds some thirty independent values
+        // 187 free waters with six degrees of freedom each; the mean covers some thirty independent values
         let temperatures = case.column("out", "temperature (K)");
         let late = &temperatures[temperatures.len() / 3..];
         let mean = late.iter().sum::<f64>() / late.len() as f64;
@@ -143,8 +143,9 @@ fn what_does_not_fit_the_system_is_refused() {
 
 #[test]
 fn values_forces_and_energy_are_those_of_the_pull_code() {
-    // gmx 2027.0-dev, pull-coord1 to 7 with umbrella, flat-bottom and constant-force on peptide-charged.gro, one step: pullx,
-    // pullf and COM-Pull-En. in mixed precision; angles in degrees, printed with six digits
+    // Reference: gmx 2027.0-dev, pull-coord1 to 7 with umbrella, flat-bottom and constant-force on
+    // peptide-charged.gro, one step: pullx, pullf and COM-Pull-En. in mixed precision; angles in degrees, printed
+    // with six digits.
     let expected: [(&str, f64, f64); 7] = [
         (
             "kind = \"distance\", groups = [A, B], at = \"0.3 nm\", force_constant = \"1000 kJ/mol/nm^2\"",
@@ -197,7 +198,7 @@ fn values_forces_and_energy_are_those_of_the_pull_code() {
     assert!((energy / pulled - 1.0).abs() < 1e-6, "{energy}");
     for (index, (text, value, force)) in expected.iter().enumerate() {
         let [found, _, push, ..] = rows(&case, &(index + 1).to_string())[0];
-        // half of the last digit that is printed, and a rounding of f32
+        // half of the last printed digit, and one rounding to f32
         let (found, digit) = if text.contains("deg") { (found.to_degrees(), 6e-4) } else { (found, 6e-7) };
         assert!((found - value).abs() <= digit, "{text}: {found}");
         assert!((push - force).abs() <= 2e-5 * force.abs(), "{text}: {push}");

@@ -1,10 +1,10 @@
-//! What asks a run to stop, and how often.
+//! Signals that stop a run, alone and repeated.
 
 use std::process::{Child, Command, Stdio};
 
 use crate::case::{Case, signal, wait_for};
 
-/// Ends with the code, and the same command would go on.
+/// Checks that the process ends with the exit code of a stopped run that can be continued.
 #[track_caller]
 fn stops(case: &Case, child: &mut Child, directory: &str) {
     assert_eq!(child.wait().unwrap().code(), Some(3), "{directory}");
@@ -27,7 +27,7 @@ fn signals_that_come_together_are_one_request() {
     let case = Case::endless("");
     let mut child = case.start(&[]);
     wait_for("a few rows", || case.rows("out") > 3);
-    // they wait until the process goes on, and then all are there
+    // signals wait until the process continues, and then all of them arrive
     for name in ["STOP", "INT", "TERM", "USR2", "CONT"] {
         signal(&child, name);
     }

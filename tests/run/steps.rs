@@ -1,4 +1,4 @@
-//! `--steps N` ends every stage after N steps in all.
+//! `--steps N` ends every stage after a total of N steps.
 
 use crate::case::Case;
 
@@ -22,7 +22,7 @@ fn every_stage_is_capped_and_the_last_goes_on() {
     let case = Case::new("water", &input(30, 500, 90));
     let messages = case.ends_with(0, &["--steps", "20"]);
     assert!(messages.contains("stopped at the number of steps after 20 steps"), "{messages}");
-    // minimisation takes no time
+    // minimisation does not advance the time
     assert_eq!(case.state("out").step, 20 + 20);
     let messages = case.ends_with(0, &["--steps", "40"]);
     assert_eq!(case.state("out").step, 20 + 40);
@@ -39,7 +39,7 @@ fn every_stage_is_capped_and_the_last_goes_on() {
     }
     let messages = case.ends_with(0, &[]);
     assert!(messages.contains("stage heat was ended after 20 of 500 steps"), "{messages}");
-    // the same lengths asked for in the input are the same run, and nothing to warn of
+    // the same lengths in the input make the same run, without a warning
     let whole = Case::new("water", &input(20, 20, 90));
     let messages = whole.ends_with(0, &[]);
     assert!(!messages.contains("--steps"), "{messages}");

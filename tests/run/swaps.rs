@@ -1,15 +1,15 @@
-//! Inputs of replica exchange, and what it leaves behind.
+//! Inputs and results of replica exchange runs.
 
 use crate::case::{Case, Record, assert_same};
 use md::observe::exchange::{ExchangeRow, read};
 use md::observe::replicas::EnsembleStatus;
 
-/// Four states.
+/// Temperatures of four states.
 pub(crate) const TEMPERATURES: &str = "temperature = [\"300 K\", \"330 K\", \"365 K\", \"400 K\"]";
 pub(crate) const LANGEVIN: &str =
     "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"2 1/ps\" }";
 
-/// Some steps of a small molecule by itself, and some with attempts to swap.
+/// Input with some steps of a small molecule alone, followed by steps with attempts to swap.
 pub(crate) fn input(threads: usize, thermostat: &str, list: &str, at_once: usize) -> String {
     let stage = |name: &str, steps: usize, velocities: &str| {
         format!(
@@ -23,14 +23,14 @@ pub(crate) fn input(threads: usize, thermostat: &str, list: &str, at_once: usize
     format!("[run]\nthreads = {threads}\n{forces}{first}{last}{ensemble}")
 }
 
-/// Everything that an exchange of so many replicas has left.
+/// All results of an exchange with this number of replicas.
 pub(crate) fn records(case: &Case, directory: &str, replicas: usize) -> (Vec<ExchangeRow>, Vec<Record>) {
     let (found, rows) = read(&case.path(directory).join("exchange.csv")).unwrap();
     assert_eq!(found, replicas);
     (rows, (1..=replicas).map(|number| case.record(&format!("{directory}/replica-{number}"))).collect())
 }
 
-/// All but how often it was interrupted is the same, of four replicas.
+/// Asserts that four replicas have the same results, except for the number of interruptions.
 #[track_caller]
 pub(crate) fn assert_same_exchange(case: &Case, directories: [&str; 2]) {
     let [a, b] = directories.map(|directory| records(case, directory, 4));
@@ -40,7 +40,7 @@ pub(crate) fn assert_same_exchange(case: &Case, directories: [&str; 2]) {
     assert!(statistics[0].is_some() && statistics[0] == statistics[1], "{statistics:?}");
 }
 
-/// `ensemble.json`.
+/// Contents of `ensemble.json`.
 pub(crate) fn status(case: &Case, directory: &str) -> EnsembleStatus {
     serde_json::from_slice(&std::fs::read(case.path(directory).join("ensemble.json")).unwrap()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What a run says of itself before anybody believes it: the comparison of its first step, and warnings.
+//! Self-checks of a run: the comparison of its first step with the reference, and warnings.
 
 use crate::case::Case;
 
@@ -16,10 +16,10 @@ fn the_first_step_of_every_part_is_compared_with_the_reference() {
     case.ends_with(0, &["--steps", "13"]);
     let first: Vec<String> = lines();
     assert!(first.len() == 1 && first[0].contains("energies within"), "{first:?}");
-    // in the middle of the lives of both lists
+    // in the middle of the lifetimes of both lists
     case.ends_with(0, &[]);
     assert_eq!(lines().len(), 2);
-    // nothing to compare the reference with
+    // a run in double precision has nothing to compare
     let double = Case::new("peptide-vacuum", &STAGE.replace("pme = { spacing = \"0.15 nm\" }", "cutoff = \"none\""));
     double.ends_with(0, &["--set", "run.precision=\"double\"", "--steps", "1"]);
     let log = std::fs::read_to_string(double.path("out").join("run.log")).unwrap();
@@ -45,7 +45,7 @@ fn a_timestep_too_long_for_flexible_bonds_is_refused_before_anything_is_written(
     case.ends_with(0, &["--steps", "1", "--set", "stage.a.timestep=\"0.5 fs\""]);
 }
 
-/// Water as users lay it out before they melt it: molecules of one orientation on a cubic lattice, whose Coulomb energy is less
+/// Water on a lattice before melting: molecules of one orientation on a cubic lattice. Their Coulomb energy is less
 /// than a hundredth of its direct and its reciprocal part.
 #[test]
 fn a_lattice_of_water_is_no_defect() {

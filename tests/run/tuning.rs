@@ -1,4 +1,4 @@
-//! Tuning changes the speed and nothing else: what it weighs is as accurate as asked for, and its choice is kept.
+//! Tuning changes only the speed: its candidates have the requested accuracy, and its choice is kept.
 
 use std::path::Path;
 
@@ -19,9 +19,10 @@ const SPACING: f64 = 0.15;
 const CUTOFF: f64 = 0.8;
 const TEMPERATURE: f64 = 300.0;
 const TIMESTEP: f64 = 0.002;
-/// kJ/mol/ps
+/// Energy drift tolerance in kJ/mol/ps per atom.
 const TOLERANCE: f64 = 0.005;
-/// Energies with other lists: the tolerance for each of 1500 atoms over 66 steps of 2 fs, kJ/mol.
+/// Tolerance of energies with other lists, in kJ/mol: the drift tolerance for each of 1500 atoms over 66 steps of 2
+/// fs.
 const LIST_ERROR: f64 = TOLERANCE * 1500.0 * 66.0 * TIMESTEP;
 
 fn stage(name: &str) -> String {
@@ -44,7 +45,7 @@ fn checkpoint(case: &Case) -> Checkpoint {
     Checkpoint::read(&case.path("out/checkpoint.md")).unwrap().unwrap().body
 }
 
-/// With all its bits; the summary tells the same in decimal numbers.
+/// Tuning result of the checkpoint with all its bits; the summary must contain the same in decimal numbers.
 fn tuning(case: &Case) -> Tuning {
     let (stored, told) = (checkpoint(case).tuning.unwrap(), case.summary("out").tuning.unwrap());
     assert_eq!((&stored.method, stored.tried.len()), (&told.method, told.tried.len()));
@@ -100,10 +101,10 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
     for trial in &timed {
         let (splitting, lists) = (splitting(trial), trial.setting.lists);
         let estimate = model(splitting.cutoff).estimate(&splitting.parameters);
-        // the grid of the input's spacing is rounded up, its α is that of the spacing
+        // the grid of the input's spacing is rounded up, and its α is that of the spacing
         assert!(estimate.direct <= allowed.direct * (1.0 + 1e-9), "{splitting:?}");
         assert!(estimate.reciprocal <= allowed.reciprocal, "{splitting:?}");
-        // either is off by no more than is allowed
+        // each of the two force calculations errs by no more than the allowed error
         let difference = rms_difference(&forces(&with(&system, splitting), &state), &usual);
         assert!(difference < 2.0 * allowed.total(), "{splitting:?}: {difference} of {allowed:?}");
         let system = with(&system, splitting);
@@ -120,7 +121,7 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
     assert!(measured_gain.is_some_and(|gain| gain >= 0.0) && seconds > 0.0);
 }
 
-/// A run that is to begin with a setting that the clock may not have chosen: a shorter cutoff than that of the input.
+/// Case that starts with a setting that timing may not have chosen: a shorter cutoff than that of the input.
 fn begun_with_another_cutoff() -> (Case, Setting) {
     let case = Case::new("water", &input("measure"));
     case.ends_with(0, &["--steps", "0"]);
@@ -212,7 +213,7 @@ fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
     let now = checkpoint(&case);
     assert_eq!((now.lists_on_gpu, now.place.schedule), (own.lists_on_gpu, own.place.schedule));
     assert_eq!(now.tuning.unwrap().chosen, own.tuning.unwrap().chosen);
-    // the same forces to rounding all the way: lists miss nothing that matters
+    // forces are the same to rounding during the whole run: lists miss nothing that matters
     let uninterrupted = Case::new("water", &input("model"));
     uninterrupted.ends_with(0, &["--steps", "66"]);
     let (a, b) = (case.column("out", "conserved (kJ/mol)"), uninterrupted.column("out", "conserved (kJ/mol)"));

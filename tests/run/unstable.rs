@@ -1,13 +1,14 @@
-//! A system that blows up: exit code 4, who did it, what it looked like, and a checkpoint that is still good.
+//! Unstable systems: exit code 4, the atoms that cause it, a file with their surroundings, and a checkpoint that is
+//! still good.
 
 use std::path::Path;
 
 use crate::case::Case;
 use md::format::{read_coordinates, write_rst7};
 
-/// Lists that end by displacement do not depend on the longest timestep of a plan.
+/// Settings with lists that end by displacement, which do not depend on the longest timestep of a plan.
 const FORCES: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\nlist = { buffer = \"0.08 nm\" }\n";
-/// How far around the atoms at fault the file reaches, Å.
+/// Radius in Å around the atoms at fault that the file covers.
 const REACH: f64 = 8.0;
 
 fn stage(name: &str, steps: u32, timestep: &str, velocities: &str) -> String {
@@ -33,7 +34,7 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
 fn a_run_that_blows_up_ends_with_4_and_keeps_the_good_checkpoint() {
     let generate = |kelvin: &str| format!("velocities = \"generate\"\ntemperature = \"{kelvin}\"");
     let good = stage("good", 10, "1 fs", &generate("300 K"));
-    // with flexible bonds a timestep that is too long is refused before the run
+    // with flexible bonds, a timestep that is too long is refused before the run
     let bad = [
         ("none", stage("bad", 100, "1 fs", &generate("3e8 K")), "atom "),
         ("h-bonds", stage("bad", 100, "60 fs", ""), "cannot be restored"),
@@ -47,7 +48,7 @@ fn a_run_that_blows_up_ends_with_4_and_keeps_the_good_checkpoint() {
         }
         let found = atoms(&case.path("out/unstable.pdb"));
         assert!(found.len() >= 3 && found.len() < 774, "{} atoms", found.len());
-        // what was there before the stage that failed is the run that never had it
+        // the state before the failed stage is that of a run without this stage
         let kept = case.state("out");
         case.rewrite("water", &format!("{forces}{good}"));
         case.ends_with(0, &["--output-dir", "alone"]);
@@ -65,7 +66,7 @@ fn overlapping_atoms_are_named() {
     let [topology, start] = ["argon/argon.prmtop.xz", "argon/argon.rst7.xz"].map(|file| systems.join(file));
     let case = Case::new("argon", "");
     let mut coordinates = read_coordinates(&start, None, None).unwrap();
-    // 0.02 nm apart, across the boundary of the cell
+    // the atoms are 0.02 nm apart, across the boundary of the cell
     let (cell, [a, b]) = (coordinates.cell.unwrap(), [40, 333]);
     coordinates.positions[a] = md::vec3::vec3(0.005, 1.0, 1.0);
     coordinates.positions[b] = md::vec3::vec3(-0.015, 1.0, 1.0) + cell.shift([1, 0, 0]);
@@ -80,12 +81,12 @@ fn overlapping_atoms_are_named() {
     }
     let found = atoms(&case.path("out/unstable.pdb"));
     let place = |atom: usize| found.iter().find(|(serial, _)| *serial == atom + 1).unwrap().1;
-    // 0.2 Å, printed to 0.001 Å
+    // 0.2 Å, printed with a resolution of 0.001 Å
     assert!((distance(place(a), place(b)) - 0.2).abs() < 2e-3, "both in the same image");
     // 512 atoms in a cell of 2.92 nm: about 44 within 0.8 nm
     assert!((20..90).contains(&found.len()), "{} atoms", found.len());
     assert!(found.iter().all(|(_, r)| distance(*r, place(a)).min(distance(*r, place(b))) < REACH + 2e-3));
-    // minimised first, the same start runs
+    // after a minimisation the same start runs
     let minimize = "[[stage]]\nname = \"m\"\nkind = \"minimize\"\nsteps = 200\n";
     case.write_input(
         &topology,

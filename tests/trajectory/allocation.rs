@@ -1,4 +1,4 @@
-//! In a steady run, passing a frame to the writer allocates nothing on the run's own thread.
+//! Passing a frame to the writer allocates nothing on the thread of a run in a steady state.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

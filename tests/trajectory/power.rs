@@ -56,7 +56,7 @@ fn journal(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}.journal", path.file_name().unwrap().to_str().unwrap()))
 }
 
-/// One recorded write.
+/// Recorded write.
 struct Write<'a> {
     offset: u64,
     bytes: &'a [u8],
