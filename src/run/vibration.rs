@@ -4,7 +4,9 @@
 //! has the period 2π √(μ/k) with the reduced mass μ. An angle θ at j between bonds of lengths a and b has the period
 //! 2π/√(k G) with Wilson's
 //!
-//!     G = 1/(m_i a²) + 1/(m_k b²) + (1/a² + 1/b² − 2 cos θ/(a b))/m_j
+//! ```text
+//! G = 1/(m_i a²) + 1/(m_k b²) + (1/a² + 1/b² − 2 cos θ/(a b))/m_j
+//! ```
 //!
 //! (Wilson, Decius & Cross, Molecular Vibrations, 1955, §4-1). Coupled terms, as in a flexible water with an H–H
 //! spring, are a little faster.

@@ -130,7 +130,7 @@ fn charmm_files_are_told_of_other_conventions() {
     let parts = ["CHARMM's", "the cutoff is 0.9 nm, potential shift, dispersion correction over", "leave out cutoff"];
     one(&found("peptide-charmm36", &format!("{PME}{others}"), NVE), &parts);
     assert!(found("peptide-ff19sb", PME, NVE).is_empty());
-    // the cell of that peptide is too small for the conventions
+    // the cell of this peptide is too small for CHARMM's conventions
     let (plan, mut system, _) = loaded("peptide-charmm36", &format!("{PME}{others}"), NVE);
     let mut with = |from, cutoff, correction| {
         let settings = &mut system.settings;
