@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::system::{State, System};
 use rayon::prelude::*;
 
-/// Coordinates per nm that count as different: those that round to the same multiple of 10⁻⁹ nm, far below the digits
-/// of files, are equal.
+/// Resolution of coordinates, 1/nm. Coordinates that round to the same multiple of 10⁻⁹ nm, far below the digits of
+/// files, count as equal.
 const PER_NM: f64 = 1e9;
 /// Largest number of atoms at one position that are compared with each other.
 const MOST: usize = 100;

@@ -1,7 +1,8 @@
 //! Atoms that a stage freezes.
 //!
-//! A frozen atom has no mass, as a virtual site has none: forces then accelerate it by nothing, and its velocity, which is zero,
-//! has no energy and no degree of freedom, whatever a thermostat does to it. Constraints among frozen atoms have nothing to do.
+//! A frozen atom has mass zero, as a virtual site has. Integration does not accelerate such an atom. Its velocity is
+//! zero, so it has no kinetic energy and no degrees of freedom, and thermostats do not change that. Constraints among
+//! frozen atoms are dropped.
 
 use super::plan::Stage;
 use crate::error::{Problem, Result};

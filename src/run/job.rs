@@ -21,7 +21,7 @@ pub struct Job<'a> {
     pub alternatives: Alternatives,
     /// initial state of the system
     pub start: State,
-    /// what the file of the coordinates holds beyond it
+    /// data of the coordinate file that the initial state does not contain
     pub left_out: LeftOut,
     /// text of the input file, stored in trajectories
     pub input: &'a str,

@@ -53,13 +53,14 @@ pub(super) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
     (&a.system, &a.forces, a.run.tuning) == (&b.system, &b.forces, b.run.tuning) && needs(a) == needs(b)
 }
 
-/// Reads coordinates as [`read_coordinates`] does, or positions, velocities, cell and time of a checkpoint.
+/// Reads coordinates as [`read_coordinates`] does, or positions, velocities and cell of a checkpoint. The run starts
+/// at step and time zero.
 fn read_coordinates_or_checkpoint(
     path: &Path,
     expected_atoms: Option<usize>,
     box_angle: Option<f64>,
 ) -> Result<Coordinates> {
-    // a file that cannot be opened, such as a pipe, is not checked for being a checkpoint: reading it would block
+    // a pipe, which `file::open` refuses, is not checked for being a checkpoint: reading it would block
     if file::open(path).is_err() || !is_checkpoint(path) {
         return read_coordinates(path, expected_atoms, box_angle);
     }

@@ -319,9 +319,9 @@ impl Interval {
 /// One stage of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// unique among the stages
+    /// name, unique among the stages
     pub name: String,
-    /// what is done
+    /// dynamics or minimisation
     pub kind: StageKind,
     /// position restraints, which hold atoms near reference positions
     #[serde(default)]

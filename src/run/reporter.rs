@@ -1,9 +1,9 @@
 //! Reporters write output while a run proceeds.
 //!
-//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these. Trajectories and
-//! the energy table are reporters; a program can add its own ([`super::Job::reporters`]), which need `name`, `wants` and
-//! `report`. A reporter that writes a file can return its extent at each checkpoint (`sync`); a run that continues passes
-//! this extent back (`open`), so that the file is continued from there.
+//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these. Trajectories
+//! and the energy table are reporters. A program can add its own ([`super::Job::reporters`]), which need `name`,
+//! `wants` and `report`. A reporter that writes a file can return its extent at each checkpoint (`sync`). A run that
+//! continues passes this extent back (`open`), so that the file is continued from there.
 //!
 //! ```
 //! use md::error::Result;

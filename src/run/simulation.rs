@@ -56,7 +56,8 @@ pub struct Observed {
     pub temperature: f64,
     /// pressure, kJ/mol/nm³; zero without a cell
     pub pressure: f64,
-    /// pressure along x, y and z, kJ/mol/nm³; available as far as [`Kinetic::along`] is
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if [`Kinetic::along`] is
+    /// computed
     pub pressure_along: Vec3,
     /// lattice vectors
     pub cell: Option<PeriodicCell>,
@@ -94,7 +95,8 @@ pub struct StageProgress {
 
 /// A stage of dynamics. Steps count from the start of the stage. [`super::Engine::simulation`] creates one.
 ///
-/// Two argon atoms vibrate: over a hundred steps of 2 fs the conserved energy stays within a thousandth of ε.
+/// In this example two argon atoms vibrate. Over a hundred steps of 2 fs the conserved energy stays within a
+/// thousandth of ε.
 ///
 /// ```
 /// use md::run::{Dynamics, Engine, Plan, Velocities, Wanted};

@@ -1,10 +1,12 @@
 //! The state at the start of a stage of dynamics.
 //!
-//! Leapfrog velocities belong to the half step before the positions: v(−½) = (x(0) − x(−dt))/dt, where x(−dt) satisfies
-//! the constraints too. So generated velocities, or those of a file, are taken as v(−½) and predict x(−dt); this is
-//! constrained along the bonds at x(0), and v(−½) follows from it. Velocities that are consistent already stay. A
-//! projection on the constraints of x(0) would instead give v(0), without the half of the centripetal forces that turn
-//! v(−½) to v(0), and so without half of their virial.
+//! Leapfrog velocities belong to the half step before the positions: v(−½) = (x(0) − x(−dt))/dt, where x(−dt)
+//! satisfies the constraints too. Velocities that are generated or read from a file are therefore taken as v(−½),
+//! from which x(−dt) is predicted. Constraints are applied to x(−dt) along the bonds at x(0), and v(−½) follows from
+//! the result. Velocities that are consistent already stay.
+//!
+//! A projection on the constraints of x(0) would give v(0) instead. It would lack the half of the centripetal forces
+//! that turn v(−½) to v(0), and so half of their virial.
 
 use super::plan::{Dynamics, Velocities};
 use crate::constraint::{ConstraintPlan, RemovedMotion, degrees_of_freedom};

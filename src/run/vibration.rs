@@ -21,7 +21,7 @@ use crate::system::{System, Topology};
 pub(super) struct Vibration {
     /// period, ps
     pub(super) period: f64,
-    /// of the term
+    /// indices of the atoms of the term
     pub(super) atoms: Vec<u32>,
 }
 

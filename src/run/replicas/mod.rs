@@ -86,9 +86,9 @@ pub struct ReplicaJob<'a> {
 
 /// Input of an ensemble.
 pub struct EnsembleJob<'a> {
-    /// in their order
+    /// replicas, in the order of the input file
     pub replicas: Vec<ReplicaJob<'a>>,
-    /// which runs where
+    /// distribution of replicas over ranks and slots
     pub spread: Spread,
     /// parent folder of the replicas' folders
     pub directory: &'a Path,

@@ -18,11 +18,11 @@ use std::thread;
 /// run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// ranks
+    /// number of ranks
     pub ranks: usize,
-    /// slots of each rank
+    /// number of slots of each rank
     pub at_once: usize,
-    /// threads of each slot: the same for all, so that results do not depend on the slot
+    /// number of threads of a slot, the same for all, so that results do not depend on the slot
     pub threads: usize,
     /// index of this rank
     rank: usize,

@@ -37,7 +37,7 @@ pub(super) struct Watch<'a> {
     news: bool,
     /// time of the last update of `ensemble.json`
     written: Instant,
-    /// what kept something from being written
+    /// first error of writing a report
     failure: Option<Error>,
 }
 
