@@ -17,7 +17,7 @@ pub struct Job<'a> {
     pub plan: &'a Plan,
     /// the system, without bonded terms between atoms whose distances are constrained
     pub system: Arc<System>,
-    /// other PME parameters of the same accuracy, for tuning
+    /// alternative PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
     /// initial state of the system
     pub start: State,

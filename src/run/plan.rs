@@ -25,7 +25,7 @@ pub use crate::prepare::{
 };
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 
-/// One whole run: the system, how forces are computed, and the stages in order.
+/// Plan of a whole run: the system, how forces are computed, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// files that describe what is simulated
@@ -34,7 +34,7 @@ pub struct Plan {
     pub forces: ForceOptions,
     /// seed, device, threads
     pub run: RunOptions,
-    /// what is written, where and how often
+    /// output files and their intervals
     pub output: OutputOptions,
     /// stages in order; may be empty for `md energy` and `md check`
     #[serde(rename = "stage")]
@@ -124,7 +124,7 @@ impl SystemFiles {
 pub struct RunOptions {
     /// key of every random number of the run
     pub seed: u64,
-    /// where forces are computed
+    /// device that computes forces
     pub device: Device,
     /// worker threads; `None` = all cores this process may use
     pub threads: Option<usize>,
@@ -251,7 +251,7 @@ pub const ENERGIES: &str = "energies.csv";
 /// Name of the table of collective restraints.
 pub const RESTRAINTS: &str = "restraints.csv";
 
-/// One trajectory file.
+/// Options of one trajectory file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryOptions {
     /// name in the output folder; its extension decides the format ([`crate::observe::trajectory::Format::of_name`])
@@ -316,7 +316,7 @@ impl Interval {
     }
 }
 
-/// One stage of the run.
+/// Stage of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// name, unique among the stages
@@ -354,8 +354,8 @@ pub struct Restraint {
     pub kind: VariableKind,
     /// groups of atoms of the variable, as selections in the language of [`crate::select`]
     pub groups: Vec<String>,
-    /// for each group a selection of the atom around which the molecules of the group are gathered; `None` without
-    /// one
+    /// selection of the atom around which the molecules of a group are gathered, one entry for each group; `None` if
+    /// they are gathered by their shortest distances
     pub gather_around: Vec<Option<String>>,
     /// components of a distance that are restrained
     pub along: Components,

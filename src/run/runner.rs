@@ -286,7 +286,7 @@ impl<'a> Session<'a> {
         if self.job.requests.stop() {
             return Ok(true);
         }
-        // at least one step is done, so that repeating the command finishes the run under any limit
+        // the run does at least one step, so that repeating the command finishes it under any limit
         let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
         if limit.is_some_and(|most| self.job.started.elapsed() > most.mul_f64(DEADLINE_SHARE)) {
             return Ok(true);

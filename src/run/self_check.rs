@@ -30,9 +30,9 @@ const LEAST_MOVE: f64 = 2e-7;
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// both agree; the text gives the differences
+    /// GPU and CPU agree; the text gives the differences
     Agrees(String),
-    /// both differ; the text gives the differences
+    /// GPU and CPU differ; the text gives the differences
     Differs(String),
     /// atoms overlap, so forces cannot be compared
     Undecided,
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_device_that_forgets_a_kernel_is_found_out() {
-        // these kernels contribute from less than a thousandth of the force to nearly all of it
+        // the kernels listed contribute from less than a thousandth of the force to nearly all of it
         for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };

@@ -21,7 +21,7 @@ pub(super) struct Seat {
 pub(super) struct Share {
     /// number of threads of each rank
     pub(super) threads: usize,
-    /// for each rank, the number of ranks before it that may use the same processors
+    /// number of ranks before each rank that may use the same processors
     pub(super) places: Vec<usize>,
     /// warnings about what slows ranks down
     pub(super) warnings: Vec<String>,

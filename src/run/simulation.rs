@@ -34,7 +34,7 @@ mod refreshment;
 #[cfg(test)]
 mod tests;
 
-/// What to compute in a step in addition to the integration.
+/// Quantities to compute in a step in addition to the integration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// energies, temperature, pressure; without them a GPU runs steps asynchronously

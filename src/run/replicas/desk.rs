@@ -51,25 +51,25 @@ pub(super) enum Event {
 /// Message between ranks.
 #[derive(Serialize, Deserialize)]
 enum Message {
-    /// to rank 0: a slot is free
+    /// sent to rank 0: a slot is free
     Free,
-    /// to rank 0: event of the replica of this index
+    /// sent to rank 0: event of the replica of this index
     Happened(usize, Event),
-    /// to rank 0: a replica makes its offer at an attempt
+    /// sent to rank 0: a replica makes its offer at an attempt
     Offered(Proposal),
-    /// from rank 0: states of all replicas after the attempt at which all have made their offers
+    /// sent by rank 0: states of all replicas after the attempt at which all have made their offers
     Decided(Vec<usize>),
-    /// to rank 0: a replica waits until all attempts so far are on disk
+    /// sent to rank 0: a replica waits until all attempts so far are on disk
     Sync,
-    /// from rank 0: answer to the oldest `Sync`; all attempts so far are on disk, or an error
+    /// sent by rank 0: answer to the oldest `Sync`; all attempts so far are on disk, or an error
     Synced(Result<()>),
-    /// to rank 0: all slots of this rank have ended
+    /// sent to rank 0: all slots of this rank have ended
     Left,
-    /// to rank 0, which passes it on to all ranks: no further replica begins, and running replicas stop
+    /// sent to rank 0, which passes it on to all ranks: no further replica begins, and running replicas stop
     Stop,
-    /// from rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if there is none
+    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if there is none
     Next(Option<usize>),
-    /// from rank 0: all ranks have left
+    /// sent by rank 0: all ranks have left
     Over,
 }
 
@@ -331,7 +331,7 @@ mod tests {
         let work = |replica: usize, slot: usize, tell: &Tell| {
             let member = Member { hub: &hub, replica, slot, states: &[], tell };
             for attempt in 1..4 {
-                // one of the two replicas misses the third attempt
+                // replica 1 misses the third attempt
                 let mine = if (attempt, replica) == (3, 1) { 4 } else { attempt };
                 let state = member.meet((mine, 0, 0.0), Offer::default(), &mut || Ok(requests.stop()))?;
                 // equal states always swap at odd attempts

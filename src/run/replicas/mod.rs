@@ -45,7 +45,7 @@ pub struct Start {
     pub system: Arc<System>,
     /// initial state of the system
     pub state: State,
-    /// other PME parameters of the same accuracy, for tuning
+    /// alternative PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
     /// data of the coordinate file that the initial state does not contain
     pub left_out: LeftOut,
@@ -72,7 +72,7 @@ impl Start {
     }
 }
 
-/// One replica of an ensemble.
+/// Input of one replica of an ensemble.
 pub struct ReplicaJob<'a> {
     /// name and folder of the replica, and the settings in which it differs
     pub status: ReplicaStatus,

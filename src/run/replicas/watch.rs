@@ -117,7 +117,7 @@ impl<'a> Watch<'a> {
     /// Updates the status of a replica that has ended. Returns level and text for the log.
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
-        // this state holds if the replica has no status file yet
+        // the state `Waiting` remains if the replica has no status file yet
         replica.state = ReplicaState::Waiting;
         replica.refresh(self.job.directory);
         // the outcome decides, because a file that another rank has written may become visible here only later

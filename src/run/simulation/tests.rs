@@ -127,7 +127,7 @@ fn the_host_waits_only_at_the_end_of_a_list() {
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, None), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 1]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
-    // with a barostat, the host also waits for the changed cell
+    // a barostat makes the host wait for the changed cell, too
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, Some(barostat(3))), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 2]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
@@ -166,7 +166,7 @@ fn couplings_add_few_kernels() {
 #[test]
 fn a_run_on_a_device_goes_on_from_its_state() {
     let sample = Sample::load("peptide-charged").rigid();
-    // at the step of the restart, parts of the works of both couplings are still to be counted
+    // parts of the works of both couplings are still to be counted at the step of the restart
     let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
     let mut whole = simulation(&sample, sample.emulated(0), &dynamics);
     let half = go(&mut whole, 7);
@@ -244,8 +244,8 @@ fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
     assert!(again.searches() > 1);
 }
 
-/// In a gravitational field the centre of mass falls freely whatever other forces act, and the energy of the field is
-/// counted.
+/// A gravitational field makes the centre of mass fall freely whatever other forces act, and the energy of the field
+/// is counted.
 #[test]
 fn external_force() {
     const FALL: f64 = 500.0; // nm/ps²
