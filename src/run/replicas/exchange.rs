@@ -6,8 +6,8 @@
 //! pressure or Hamiltonian of its neighbour.
 //!
 //! ```text
-//! replica --offer--> slot --> scheduler of its rank --> rank 0: decides, writes exchange.csv
-//! replica <--state-- hub of its rank <-- scheduler of its rank <--+
+//! replica --offer--> scheduler of its rank ------------> scheduler of rank 0: decides, writes exchange.csv
+//! replica <--state-- hub of its rank <-- scheduler of its rank <-- scheduler of rank 0
 //! ```
 //!
 //! The scheduler is in [`super::desk`], the file in [`super::record`]. Every outcome is written to `exchange.csv`
@@ -63,8 +63,8 @@ pub struct Hub {
 struct Meeting {
     /// number of attempts so far
     attempts: u64,
-    /// states of all replicas after each attempt up to the last; older attempts are dropped once every replica knows
-    /// them
+    /// states of all replicas after each attempt up to the last; older attempts are dropped when every replica
+    /// knows them
     known: Vec<Vec<usize>>,
     /// whether each slot is in use
     busy: Vec<bool>,

@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
         let is_end = !stopped && index + 1 == plan.stages.len();
         // a continued run finds the recorded outcome of this attempt and makes it again
         stopped |= is_end && self.exchange((&mut simulation, target), &mut state.clone(), &mut swaps)?;
-        // the last state is reported too: its energies need one more step, whose result is dropped
+        // the last state is reported too: this needs the forces of one more step, whose result is dropped
         let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
         // the averages of the checkpoint lack the last row, because a continued run computes and counts it again

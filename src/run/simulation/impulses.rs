@@ -200,8 +200,8 @@ fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
 fn water_keeps_its_energy_with_impulses() {
     let sample = Sample::load("water").rigid();
     let [[plain, error, noise], [slope, other, fluctuation]] = [drift(&sample, None), drift(&sample, Some(2))];
-    // the tolerance is four standard errors; the fluctuation is larger by a quarter, since the mesh contributes (n
-    // dt)² and all other forces dt²
+    // the tolerance is four standard errors; the fluctuation is larger by a quarter, since the mesh adds (n dt)² to
+    // the dt² of all forces
     assert!((slope - plain).abs() < 4.0 * error.hypot(other), "{slope:e} against {plain:e} kJ/mol/ps");
     assert!(fluctuation < 1.5 * noise, "{fluctuation:e} against {noise:e} kJ/mol");
 }

@@ -17,11 +17,11 @@ use crate::system::LennardJones;
 /// Combination rule, which also decides the form of Lennard-Jones parameters in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CombinationRule {
-    /// 1: C6 and C12, geometric means
+    /// rule 1: C6 and C12, geometric means
     Coefficients,
-    /// 2: σ and ε; σ arithmetic, ε geometric
+    /// rule 2: σ and ε, arithmetic mean of σ and geometric mean of ε
     LorentzBerthelot,
-    /// 3: σ and ε, geometric means
+    /// rule 3: σ and ε, geometric means
     Geometric,
 }
 

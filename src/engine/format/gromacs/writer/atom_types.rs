@@ -14,9 +14,9 @@ const EXACT: f64 = 1e-12;
 /// Form of the Lennard-Jones parameters of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// C6 and C12, with geometric means (combination rule 1)
+    /// parameters C6 and C12, with geometric means (combination rule 1)
     Coefficients,
-    /// σ and ε, with the rule of Lorentz and Berthelot (2)
+    /// parameters σ and ε, with the Lorentz–Berthelot rule (combination rule 2)
     SigmaEpsilon,
 }
 
