@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
         assert!(refusal.contains("3 replicas side by side need a thread each, and there are 2"), "{refusal}");
-        // `run.reproducible` limits the threads
+        // `run.reproducible` limits a slot to 16 threads, which 8 do not exceed
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
     }
