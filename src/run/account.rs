@@ -1,4 +1,4 @@
-//! Header and end of the log, and the summary.
+//! Header and end of the log, and the summary of a run.
 
 use super::engine::{Engine, Placement};
 use super::freeze::frozen_system;
@@ -22,7 +22,7 @@ use crate::system::{Electrostatics, State, System};
 use std::fmt::Write;
 use std::path::Path;
 
-/// ns/day of `picoseconds` in `seconds`.
+/// Returns the speed in ns/day of `picoseconds` simulated in `seconds`.
 fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0 && picoseconds > 0.0).then(|| picoseconds * 1e-3 * 86_400.0 / seconds)
 }
@@ -38,7 +38,7 @@ fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
     format!("CPU, {} threads, {arithmetic}", engine.threads)
 }
 
-/// Why this device was chosen.
+/// Describes why this device was chosen.
 fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     let how = engine.agreement();
     Ok(match (plan.run.device, engine.placement(system)?) {
@@ -53,7 +53,7 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     })
 }
 
-/// System, settings, machine and warnings.
+/// Writes system, settings, machine and warnings to the log.
 pub(super) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Engine) -> Result<()> {
     let Job { plan, system, start: state, left_out, .. } = job;
     let topology = &system.topology;
@@ -102,7 +102,7 @@ pub(super) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Engine) -> 
     warnings(plan, system, state, *left_out).iter().try_for_each(|warning| log.warning(warning))
 }
 
-/// A seed, and what follows from the default one.
+/// Describes a seed; the default seed comes with its consequences.
 fn describe_seed(seed: u64) -> String {
     if seed != RunOptions::default().seed {
         return seed.to_string();
@@ -113,7 +113,7 @@ fn describe_seed(seed: u64) -> String {
     )
 }
 
-/// The degrees of freedom of each stage of dynamics; one number if all agree.
+/// Describes the degrees of freedom of each stage of dynamics, as one number if all are equal.
 pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     let of = |system: &System, removed| degrees_of_freedom(&system.topology, &system.constraints, removed);
     let stages = plan.stages.iter().filter_map(|stage| {
@@ -130,7 +130,7 @@ pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool)
     }
 }
 
-/// Candidates, choice and gain of tuning.
+/// Writes candidates, choice and gain of tuning to the log.
 pub(super) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
     let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
@@ -178,7 +178,7 @@ fn lifetimes(lists: &ListSchedule) -> String {
     if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
 }
 
-/// Machine, speed, phases; the caller adds state and stages.
+/// Returns the part of the summary with machine, speed and phases. The caller adds state and stages.
 pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engine, timing: &Timing) -> Summary {
     let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));
     let half = timing.second_half();
@@ -221,7 +221,7 @@ pub(super) fn summary(plan: &Plan, system: &System, state: &State, engine: &Engi
     }
 }
 
-/// Operations and bytes of a step with the lists of the last stage.
+/// Returns operations and bytes of each phase of a step with the lists of the last stage.
 fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static str, Work); 9]> {
     let lists = timing.lists.filter(|_| timing.pairs.slots > 0)?;
     let searches = timing.searches as f64 / timing.steps.max(1) as f64;
@@ -231,7 +231,7 @@ fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static 
     Some(StepCounts { system, parts, pairs: timing.pairs, searches, prunes, meshes }.work())
 }
 
-/// Speed and time per phase.
+/// Writes speed and time per phase to the log.
 pub(super) fn write_timing(log: &mut RunLog, summary: &Summary, directory: &Path, outcome: Outcome) -> Result<()> {
     log.section("Time")?;
     let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();

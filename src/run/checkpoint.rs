@@ -1,4 +1,5 @@
-//! What a checkpoint holds: everything that the rest of the run depends on, to the last bit, and the extents of the output.
+//! Contents of a checkpoint: everything that the rest of the run depends on, to the last bit, and the extents of the
+//! output.
 
 use super::fingerprint::Fingerprint;
 use super::minimize::{Minimizer, Status};
@@ -25,9 +26,9 @@ const VERSION: u32 = 14;
 pub struct Checkpoint {
     /// identity of the run, the same in all its files
     pub run_id: String,
-    /// the plan in force
+    /// the plan of the run when the checkpoint was written
     pub plan: Plan,
-    /// of the system before tuning
+    /// fingerprint of the system before tuning
     pub system: Fingerprint,
     /// index of the stage
     pub stage: usize,
@@ -37,40 +38,41 @@ pub struct Checkpoint {
     pub state: State,
     /// extents of the outputs
     pub written: Written,
-    /// averages of this stage
+    /// averages of the present stage
     pub statistics: Statistics,
     /// summaries of the previous stages
     pub stages: Vec<StageSummary>,
     /// settings that the first stage of dynamics chose for the whole run
     pub tuning: Option<Tuning>,
-    /// whether lists were chosen for a GPU; `None` before any were
+    /// whether pair lists were chosen for a GPU; `None` before any were chosen
     pub lists_on_gpu: Option<bool>,
 }
 
-/// Extent of each output when the checkpoint was written, by name.
+/// Extents of the outputs when the checkpoint was written, by name.
 pub type Written = BTreeMap<String, Mark>;
 
 /// A position within a stage.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RunPosition {
-    /// steps done
+    /// number of steps of the stage done
     pub done: u64,
-    /// ps at the start of the stage: times follow from it by one rounding, however often a run is interrupted
+    /// time at the start of the stage, ps. Times follow from it with a single rounding, however often a run is
+    /// interrupted.
     pub first_time: f64,
     /// positions from which the present pair lists were built
     pub lists: Option<ListOrigins>,
-    /// their radii and lifetimes; set once a stage of dynamics has prepared its start
+    /// radii and lifetimes of the pair lists; `None` before a stage of dynamics has prepared its start
     pub schedule: Option<ListSchedule>,
     /// a minimisation in progress, and the positions from which its lists were built
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
-    /// centres of collective restraints that the start of the stage decided, and works
+    /// progress of the restraints: centres that were fixed at the start of the stage, and work
     pub restraints: Vec<RestraintProgress>,
-    /// the state that the replica has in an exchange, from 0
+    /// index of the thermodynamic state that the replica has in an exchange, from 0; `None` without exchange
     pub exchanged: Option<usize>,
 }
 
 impl RunPosition {
-    /// In a minimisation whose lists were built from `origin`.
+    /// Creates a position in a minimisation whose lists were built from `origin`.
     pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
         let done = minimizer.steps();
         RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
@@ -78,7 +80,7 @@ impl RunPosition {
 }
 
 impl Checkpoint {
-    /// Of a run without results yet: it starts anew from its files.
+    /// Creates the checkpoint of a run without results yet, which starts anew from its files.
     pub fn start(run_id: String, plan: &Plan, system: Fingerprint) -> Self {
         Checkpoint {
             run_id,
@@ -95,12 +97,12 @@ impl Checkpoint {
         }
     }
 
-    /// True if there are no results yet.
+    /// Whether there are no results yet.
     pub fn is_start(&self) -> bool {
         self.state.positions.is_empty()
     }
 
-    /// True when every step of `plan` is done.
+    /// Whether every step of `plan` is done.
     pub fn is_complete(&self, plan: &Plan) -> bool {
         let Some(stage) = plan.stages.get(self.stage).filter(|_| self.stage + 1 == plan.stages.len()) else {
             return false;
@@ -116,12 +118,13 @@ impl Checkpoint {
         }
     }
 
-    /// Write, keeping the previous one.
+    /// Writes the checkpoint and keeps the previous file.
     pub fn write(&self, path: &Path) -> Result<()> {
         checkpoint::write(path, VERSION, self)
     }
 
-    /// Read, falling back to the previous one; `None` if there is none. Files that it names are in its folder.
+    /// Reads a checkpoint, or the previous one if it is damaged; `None` if there is neither. Fails if the checkpoint
+    /// names output files outside its folder.
     pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
         let found: Option<Restored<Self>> = checkpoint::read(path, VERSION)?;
         let names = found.iter().flat_map(|Restored { body: Self { plan, written, .. }, .. }| {
@@ -136,7 +139,7 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// The state in a checkpoint file, as the start of another run; never falls back to the previous file.
+    /// Reads the state in a checkpoint file, as the start of another run. It never falls back to the previous file.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);
@@ -154,7 +157,7 @@ impl Checkpoint {
     }
 }
 
-/// CRC-32 of a state: equal for runs that agree bit for bit.
+/// Returns the CRC-32 of a state, which is equal for runs that agree bit for bit.
 pub fn state_hash(state: &State) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&state.step.to_le_bytes());

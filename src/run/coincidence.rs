@@ -1,17 +1,19 @@
-//! Atoms at the same place that interact: no direction pushes them apart, and the energy of the pair is not defined.
+//! Check for interacting atoms at the same position. No direction pushes such atoms apart, and their energy is not
+//! defined.
 
 use super::instability::name;
 use crate::error::{Error, Result};
 use crate::system::{State, System};
 use rayon::prelude::*;
 
-/// Coordinates that round to the same multiple of 10⁻⁹ nm, far below the digits of files, are the same.
+/// Resolution of coordinates, 1/nm. Coordinates that round to the same multiple of 10⁻⁹ nm, far below the digits of
+/// files, count as equal.
 const PER_NM: f64 = 1e9;
-/// Atoms at one place that are compared with each other.
+/// Largest number of atoms at one position that are compared with each other.
 const MOST: usize = 100;
 
-/// Fails with an instability that names the first two atoms at the same place, in any image, that are not excluded from
-/// interacting.
+/// Fails with an instability if two atoms at the same position, in any periodic image, are not excluded from
+/// interacting. The error names the first such pair.
 pub(super) fn check(system: &System, state: &State) -> Result<()> {
     let place = |(i, &r)| {
         let wrapped = state.cell.map_or(r, |cell| cell.wrap(r).0);
@@ -65,7 +67,7 @@ mod tests {
         sample.state.positions[61] = sample.state.positions[31];
         assert!(check(&sample.system, &sample.state).is_err());
         sample.system.topology.atoms[61].charge = 0.0;
-        // TIP3P's hydrogens have a charge alone; of the pair 30, 61 too
+        // TIP3P's hydrogens interact by their charges only, so the pair 30, 61 has no interaction now either
         assert!(check(&sample.system, &sample.state).is_ok());
     }
 }

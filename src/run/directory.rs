@@ -1,4 +1,4 @@
-//! The output directory of a run: its paths, its lock, and what is there when a run begins.
+//! The output directory of a run: its paths, its lock, and the treatment of files that it already holds.
 
 use super::instability::UNSTABLE;
 use super::plan::{OutputOptions, Plan};
@@ -8,7 +8,7 @@ use crate::observe::trajectory::Format;
 use std::fs;
 use std::path::PathBuf;
 
-/// Advice about existing files.
+/// Advice to the user about existing files.
 const ASIDE: &str = "move it away, choose another output.directory, or use --force to move all old output aside";
 
 /// The output directory, locked until dropped.
@@ -19,30 +19,30 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Create and lock the directory of a plan; with `force` existing output is moved aside first.
+    /// Creates and locks the directory of a plan; with `force` existing output is moved aside first.
     pub(super) fn open(plan: &Plan, force: bool) -> Result<Self> {
         let root = plan.output.directory.clone();
         let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
         if force && directory.is_used(&plan.output) {
             let root = &directory.root;
             fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
-            // the old directory stays locked until the new one is
+            // the old directory stays locked until the new one is locked
             directory.lock = OutputLock::acquire(root)?;
         }
         Ok(directory)
     }
 
-    /// Path of a file in it.
+    /// Returns the path of a file in the directory.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// Fails if its path no longer leads to the locked directory.
+    /// Fails if the path of the directory no longer leads to the locked directory.
     pub(super) fn check(&self) -> Result<()> {
         self.lock.check()
     }
 
-    /// The unused name to which the directory is moved.
+    /// Returns the unused name to which the directory is moved.
     fn aside(&self) -> PathBuf {
         let numbered = |n: u32| {
             let mut name = self.root.clone().into_os_string();
@@ -52,14 +52,14 @@ impl Directory {
         (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
     }
 
-    /// True if it holds output of a run, or files with the names of new output.
+    /// Whether the directory holds output of a run, or files with the names of new output.
     fn is_used(&self, output: &OutputOptions) -> bool {
         let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
         usual.into_iter().any(|name| self.file(name).exists())
             || output.names().iter().any(|name| self.file(name).exists())
     }
 
-    /// Remove what run `run_id` wrote before its first step; refuses trajectories of other runs.
+    /// Removes what run `run_id` wrote before its first step. Fails if there are trajectories of other runs.
     pub(super) fn clear(&self, run_id: &str, output: &OutputOptions) -> Result<()> {
         let mut names = output.names();
         for name in output.names() {
@@ -90,8 +90,8 @@ impl Directory {
         }
     }
 
-    /// Renames files, `energies.csv` to `energies.part1.csv`, so that new ones can be begun. Links stay: they point to a
-    /// name.
+    /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new ones can be begun. Links are
+    /// not renamed, because they point to a name.
     pub(super) fn rename_as_part(&self, names: &[String]) -> Result<()> {
         let part = |n: u32, name: &str| {
             let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
@@ -128,7 +128,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Of everyone who moves the same directory aside, each gets one of their own or is told that it is in use.
+    /// Several processes that move the same directory aside each get a directory of their own, or an error that it is
+    /// in use.
     #[test]
     fn no_two_move_the_same_directory_aside() {
         let parent = tempfile::tempdir().unwrap();

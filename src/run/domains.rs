@@ -1,4 +1,4 @@
-//! A run on several ranks, each with its part of the atoms: [`crate::backend::Domains`].
+//! A run on several ranks with domain decomposition: [`crate::backend::Domains`].
 
 use super::engine::{Engine, run_on_first_thread};
 use super::plan::{Device, Dynamics, Plan, Precision, Stage, StageKind};
@@ -10,8 +10,8 @@ use crate::ranks::Ranks;
 use crate::system::{State, System};
 
 impl Engine {
-    /// As one of these ranks, whose processors are shared as the launcher gave them. Refuses a plan that one rank alone can
-    /// compute. Every rank must call it.
+    /// Creates the engine of one of several ranks. Processors are shared as the launcher assigned them. Fails if only
+    /// a single rank can compute the plan. Every rank must call it.
     pub fn among(plan: &Plan, ranks: &Ranks) -> Result<Self> {
         if ranks.count() == 1 {
             return Self::new(plan);
@@ -32,12 +32,13 @@ impl Engine {
         Ok(engine)
     }
 
-    /// How many ranks share the atoms of a system.
+    /// Returns the number of ranks that share the atoms of a system.
     pub fn ranks(&self) -> usize {
         self.ranks.count()
     }
 
-    /// How the cell is divided among several ranks, and how they compute; nothing for one. Refuses what cannot be divided.
+    /// Describes the domain decomposition and the threads of each rank; `None` for one rank. Fails if the system
+    /// cannot be divided.
     pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let (ranks, threads) = (self.ranks.count(), self.threads);
         if ranks == 1 {
@@ -48,7 +49,7 @@ impl Engine {
         Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
     }
 
-    /// Computes with the others what the first rank says, until it is dismissed.
+    /// Computes the share of this rank as the first rank directs, until the first rank calls [`dismiss`].
     pub fn serve(&self) {
         run_on_first_thread(&self.pool, || self.serving().serve());
     }
@@ -58,12 +59,12 @@ impl Engine {
     }
 }
 
-/// The other ranks end [`Engine::serve`].
+/// Ends [`Engine::serve`] on the other ranks.
 pub fn dismiss(ranks: &Ranks) {
     Serving::dismiss(ranks);
 }
 
-/// A method of the plan that is not spread over ranks.
+/// Describes a method of the plan that does not support several ranks, if there is one.
 fn only_on_one_rank(plan: &Plan) -> Option<String> {
     if let Device::Cuda(number) = plan.run.device {
         return Some(format!("run.device is \"cuda:{number}\""));

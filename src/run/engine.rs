@@ -4,7 +4,7 @@ use super::lists::{ListChoices, schedule, single_atom_schedule};
 use super::plan::{Device, Dynamics, Plan, Precision, SimdLevel, Stage, StageKind};
 use super::self_check::{Verdict, compare};
 use super::threads::{check_threads, pinned, start};
-// whole runs are tested without a GPU
+// unit tests of whole runs use an emulated GPU
 #[cfg(test)]
 use crate::backend::choice::emulated_gpu as gpu;
 #[cfg(not(test))]
@@ -25,74 +25,76 @@ use crate::team::Team;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Chunks of work where results must not depend on the number of threads; also the most threads that help. More chunks
-/// cost more, because their buffers overlap.
+/// Number of chunks of work in a reproducible run, where results must not depend on the number of threads. More
+/// threads than this do not help. More chunks would cost more, because their buffers overlap.
 pub(super) const REPRODUCIBLE_PARTS: usize = 16;
 
-/// Threads and instruction set of a run.
+/// Resources that compute a run: threads, instruction set, GPU, ranks.
 pub struct Engine {
     /// thread pool of the run
     pub pool: Arc<rayon::ThreadPool>,
-    /// threads that share the work of a step
+    /// worker threads that share the work of a step
     team: Arc<Team>,
     /// number of threads
     pub threads: usize,
-    /// chunks of work, on which roundings depend
+    /// number of chunks of work; rounding errors depend on it
     pub(super) parts: usize,
     /// instruction set
     pub level: Level,
-    /// `device = "auto"`: the engine chooses the device
+    /// whether the engine chooses the device (`device = "auto"`)
     automatic: bool,
     /// compiled kernels
     programs: Programs,
     accelerator: Accelerator,
-    /// that share the atoms of a system
+    /// ranks that share the atoms of a system
     pub(super) ranks: Ranks,
-    /// what slows these down
+    /// warnings about what slows the ranks down
     pub(super) warnings: Vec<String>,
 }
 
 /// The accelerator, if there is one.
 enum Accelerator {
-    /// none is used, and why
+    /// no accelerator is used, for this reason
     None(String),
     /// a GPU
     Gpu {
         number: u32,
         name: String,
-        /// how nearly its results agree with those of the CPU, once compared
+        /// how closely the GPU's results agree with those of the CPU; `None` before they are compared
         agreement: Option<String>,
     },
 }
 
-/// Where a system is computed.
+/// Device that computes a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement<'a> {
-    /// on the CPU, and why
+    /// the CPU, with the reason
     Cpu(String),
-    /// on the GPU of this number
+    /// a GPU
     Gpu {
-        /// as the driver counts
+        /// device number of the driver
         number: u32,
-        /// of the model
+        /// name of the model
         name: &'a str,
     },
 }
 
 impl Placement<'_> {
-    /// On a GPU.
+    /// Whether the system is computed on a GPU.
     pub fn is_gpu(&self) -> bool {
         matches!(self, Placement::Gpu { .. })
     }
 }
 
 impl Engine {
-    /// With the threads, instruction set and device that the plan asks for, or those of the machine.
+    /// Creates an engine with the threads, instruction set and device of the plan; the machine decides what the plan
+    /// leaves open.
     pub fn new(plan: &Plan) -> Result<Self> {
         Self::beside(plan, 0)
     }
 
-    /// The same beside so many others with as many threads, whose processors pinned threads leave to them.
+    /// Creates an engine like [`Engine::new`] for a run beside `others` runs with as many threads each. Pinned
+    /// threads leave the first processors to those runs.
     pub fn beside(plan: &Plan, others: usize) -> Result<Self> {
         let (threads, level) = processors(plan)?;
         let processors = if plan.run.pin { pinned(threads, others)? } else { vec![] };
@@ -104,12 +106,12 @@ impl Engine {
         Ok(Engine { pool, team, threads, parts, level, automatic, programs, accelerator, ranks, warnings: vec![] })
     }
 
-    /// Caches compiled kernels in this folder, which need not exist yet.
+    /// Sets the folder in which compiled kernels are cached; it need not exist yet.
     pub fn with_cache(self, folder: Option<&Path>) -> Self {
         Engine { programs: Programs::new(folder.map(|folder| folder.join("kernels"))), ..self }
     }
 
-    /// On the CPU with this number of threads and the best instruction set, without a plan.
+    /// Creates an engine for the CPU without a plan, with this number of threads and the best instruction set.
     pub fn on(threads: usize) -> Result<Self> {
         check_threads(threads)?;
         let (pool, team) = start(threads, vec![])?;
@@ -127,14 +129,14 @@ impl Engine {
         })
     }
 
-    /// Compares the GPU with the CPU at a state, unless this was done before. If they differ, fails where the GPU was asked
-    /// for; otherwise falls back to the CPU and returns the reason. A state of overlapping atoms decides nothing: call again
-    /// with a later one.
+    /// Compares the GPU with the CPU at a state, unless this was done before. If they differ, fails if the GPU was
+    /// asked for; otherwise falls back to the CPU and returns the reason. A state with overlapping atoms decides
+    /// nothing: the caller tries again with a later state.
     pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
         if let Err(problem) = cuda::check(system) {
             return match self.automatic {
-                // nothing is wrong with the GPU
+                // the GPU is sound but cannot compute this system, so there is no warning
                 true => self.give_up_gpu(&problem.message).map(|_| None),
                 false => Err(problem.into()),
             };
@@ -148,7 +150,7 @@ impl Engine {
         self.conclude(verdict)
     }
 
-    /// What follows from a comparison.
+    /// Applies the verdict of a comparison. Returns the reason if it rules out the GPU.
     fn conclude(&mut self, verdict: Result<Verdict>) -> Result<Option<String>> {
         let error = match (verdict, &mut self.accelerator) {
             (Ok(Verdict::Agrees(how)), Accelerator::Gpu { agreement, .. }) => {
@@ -164,7 +166,7 @@ impl Engine {
         if self.automatic { self.give_up_gpu(&error.to_string()).map(Some) } else { Err(error) }
     }
 
-    /// From now on the CPU is used; returns why.
+    /// Switches to the CPU for the rest of the run and returns the reason.
     fn give_up_gpu(&mut self, reason: &str) -> Result<String> {
         let name = match &self.accelerator {
             Accelerator::None(_) => "",
@@ -175,12 +177,12 @@ impl Engine {
         Ok(reason)
     }
 
-    /// There is a GPU that was not compared with the CPU yet.
+    /// Whether there is a GPU that was not compared with the CPU yet.
     pub fn is_undecided(&self) -> bool {
         matches!(self.accelerator, Accelerator::Gpu { agreement: None, .. })
     }
 
-    /// How nearly the results of the GPU agree with those of the CPU, once compared.
+    /// Describes how closely the results of the GPU agree with those of the CPU; `None` before they are compared.
     pub fn agreement(&self) -> Option<&str> {
         match &self.accelerator {
             Accelerator::None(_) => None,
@@ -188,8 +190,8 @@ impl Engine {
         }
     }
 
-    /// Where this system is computed. Fails if the GPU was asked for and cannot compute it; with `device = "auto"` takes no
-    /// GPU before [`Engine::verify`].
+    /// Returns the device that computes this system. Fails if the GPU was asked for and cannot compute it. With
+    /// `device = "auto"`, the GPU is not used before [`Engine::verify`] has accepted it.
     pub fn placement(&self, system: &System) -> Result<Placement<'_>> {
         match &self.accelerator {
             Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
@@ -203,12 +205,12 @@ impl Engine {
         }
     }
 
-    /// Chunks of work for this system, each with its own sums; 1 on a GPU.
+    /// Returns the number of chunks of work for this system, each with its own sums; 1 on a GPU.
     pub fn parts(&self, system: &System) -> Result<usize> {
         Ok(if self.placement(system)?.is_gpu() { 1 } else { self.parts })
     }
 
-    /// A system on the device that the plan asks for, with pair lists of this schedule.
+    /// Creates the context of a system on the device of the plan, with pair lists of this schedule.
     pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
         let backend: Box<dyn Backend> = match (plan.run.precision, self.placement(system)?) {
             (Precision::Double, _) => double_precision(system, self.level, self.team())?,
@@ -221,13 +223,13 @@ impl Engine {
         Ok(Context::new(backend, lists))
     }
 
-    /// The list schedules that suit the device of dynamics.
+    /// Returns the list schedules that suit the device of dynamics.
     pub(super) fn choices<'a>(&self, plan: &Plan, system: &'a System, state: &State) -> Result<ListChoices<'a>> {
         let choices = ListChoices::new(plan, system, state);
         Ok(if self.placement(system)?.is_gpu() { choices.of_single_atoms() } else { choices })
     }
 
-    /// List radii and lifetimes for the device that dynamics runs on.
+    /// Returns radii and lifetimes of the pair lists for the device of dynamics.
     pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
         Ok(match self.placement(system)? {
             Placement::Gpu { .. } => single_atom_schedule(plan, system, state),
@@ -235,24 +237,25 @@ impl Engine {
         })
     }
 
-    /// The threads that share the work of a step.
+    /// Returns the worker threads that share the work of a step.
     pub fn team(&self) -> Arc<Team> {
         Arc::clone(&self.team)
     }
 
-    /// The fast backend on the CPU, with pair lists of this schedule.
+    /// Creates the fast backend on the CPU, with pair lists of this schedule.
     pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<dyn Backend>> {
         let Engine { parts, level, .. } = *self;
         cpu(system, CpuOptions { parts, level, schedule }, self.team())
     }
 
-    /// Forces, energies and virial of one state. A GPU is used only where it was asked for, and is not compared with the
-    /// CPU first: this function serves to compare them.
+    /// Computes forces, energies and virial of one state. A GPU is used only if it was asked for. It is not compared
+    /// with the CPU first, because this function serves to compare them.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
         self.restrained_point(plan, system, state, &Restraints::default())
     }
 
-    /// The same with the restraints of a stage ([`super::restraints`]), as if it began there.
+    /// Computes forces, energies and virial of one state with the restraints of a stage ([`super::restraints`]), at
+    /// the start of the stage.
     pub fn restrained_point(
         &self,
         plan: &Plan,
@@ -277,8 +280,8 @@ pub(super) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, work: impl 
     results.into_iter().flatten().next().expect("every pool has a first thread")
 }
 
-/// Threads and instruction set that a plan asks for, or those of the machine; fails if the machine lacks them. Starts no
-/// threads.
+/// Returns the threads and instruction set of a plan; the machine decides what the plan leaves open. Fails if the
+/// machine lacks them. Starts no threads.
 pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     check_device(plan)?;
     let available = std::thread::available_parallelism().map_or(1, usize::from);
@@ -306,12 +309,12 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     Ok((threads, level))
 }
 
-/// Refuses a device that is not there.
+/// Fails if the device of the plan does not exist.
 pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
-/// What of a thermostat runs on the CPU only.
+/// Returns the property of a thermostat that only the CPU supports, if it has one.
 fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
     match thermostat.kind {
         _ if !thermostat.groups.is_empty() => Some("has groups"),
@@ -321,7 +324,7 @@ fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
     }
 }
 
-/// A method of the plan that runs on the CPU only.
+/// Describes a method of the plan that runs on the CPU only, if there is one.
 fn only_on_cpu(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|Stage { name, kind, restraints, .. }| match kind {
         _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints of collective variables")),
@@ -345,7 +348,8 @@ fn only_on_cpu(plan: &Plan) -> Option<String> {
     })
 }
 
-/// The GPU of a plan, or why there is none; fails if the one asked for is not there, or cannot do what the plan asks for.
+/// Finds the GPU of a plan, or the reason why there is none. Fails if the plan asks for a GPU that does not exist or
+/// cannot do what the plan asks for.
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
         (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
@@ -373,7 +377,7 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
 
 #[cfg(test)]
 impl Engine {
-    /// With the emulated GPU of this number, which was asked for or else just found.
+    /// Creates an engine with the emulated GPU of this number. `automatic`: the GPU was found, not asked for.
     pub(super) fn with_gpu(number: u32, automatic: bool) -> Self {
         let accelerator = Accelerator::Gpu { number, name: "A GPU".into(), agreement: None };
         Engine { automatic, accelerator, ..Engine::on(1).expect("a thread") }

@@ -8,14 +8,14 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Bytes that are hashed at a time.
+/// Number of bytes that are hashed at a time.
 const BUFFER: usize = 1 << 16;
 
-/// SHA-256 of every part of a system: equal systems have equal ones.
+/// SHA-256 hashes of every part of a system. Equal systems have equal fingerprints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<Part>);
 
-/// One aspect of one list.
+/// Hash of one aspect of one list of the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
     list: String,
@@ -24,7 +24,7 @@ struct Part {
     hash: [u8; 32],
 }
 
-/// Makes a part; all are made in parallel.
+/// Function that hashes one part; all parts are hashed in parallel.
 type Reading<'a> = Box<dyn Fn() -> Part + Send + Sync + 'a>;
 
 impl Fingerprint {
@@ -77,7 +77,7 @@ impl Fingerprint {
         Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
     }
 
-    /// Differences of `now`, one line for each part.
+    /// Returns the differences of `now` from this fingerprint, one line for each part.
     pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
         let mut found: Vec<String> = vec![];
         for (old, new) in self.0.iter().zip(&now.0) {
@@ -88,7 +88,7 @@ impl Fingerprint {
                 found.push(format!("{list}: {aspect} differ"));
             }
         }
-        // of a list that has become longer every aspect says so
+        // a list whose length has changed gives the same line for each of its aspects
         found.dedup();
         found
     }
@@ -115,7 +115,7 @@ fn bytes(name: Name) -> [u8; 8] {
     std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
-/// A part of what `read` takes from each element.
+/// Creates the hash function of the values that `read` takes from each element.
 fn part<'a, T: Sync, V: Serialize>(
     list: &'static str,
     aspect: &'static str,
@@ -125,7 +125,7 @@ fn part<'a, T: Sync, V: Serialize>(
     Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
 }
 
-/// Atoms and parameters of bonded terms, which `split` separates.
+/// Creates the hash functions of the atoms and the parameters of bonded terms, which `split` separates.
 fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     list: &'static str,
     items: &'a [T],
@@ -157,7 +157,7 @@ mod tests {
 
     type Change = fn(&mut System);
 
-    /// Every number that a force depends on is seen, and named.
+    /// Every number on which a force depends is hashed, and its change is named.
     #[test]
     fn what_has_changed_is_named() {
         let good = Sample::load("peptide-ff19sb").system;

@@ -1,7 +1,8 @@
 //! Atoms that a stage freezes.
 //!
-//! A frozen atom has no mass, as a virtual site has none: forces then accelerate it by nothing, and its velocity, which is zero,
-//! has no energy and no degree of freedom, whatever a thermostat does to it. Constraints among frozen atoms have nothing to do.
+//! A frozen atom has mass zero, as a virtual site has. Integration does not accelerate such an atom. Its velocity is
+//! zero, so it has no kinetic energy and no degrees of freedom, and thermostats do not change that. Constraints among
+//! frozen atoms are dropped.
 
 use super::plan::Stage;
 use crate::error::{Problem, Result};
@@ -9,8 +10,8 @@ use crate::select::select;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// The system of a stage that freezes some atoms; `None` where it freezes none. Fails where the selection does not fit the
-/// system, or takes only some of the atoms that constraints hold together.
+/// Returns the system of a stage that freezes some atoms; `None` if it freezes none. Fails if the selection does not
+/// fit the system, or if it contains only some of the atoms of a constraint.
 pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     let Some(text) = &stage.frozen else { return Ok(None) };
     let refuse = |problem: Problem| {
@@ -21,7 +22,7 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     select(&system.topology, text).map_err(refuse)?.iter().for_each(|&atom| frozen[atom as usize] = true);
     let mut held = system.clone();
     for (atom, frozen) in held.topology.atoms.iter_mut().zip(&mut frozen) {
-        // virtual sites follow from other atoms
+        // virtual sites have no mass already and are not frozen
         *frozen &= atom.mass > 0.0;
         if *frozen {
             atom.mass = 0.0;
@@ -55,7 +56,7 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     Ok(Some(held))
 }
 
-/// Stops the atoms that are frozen in the system of a stage.
+/// Sets the velocities of frozen atoms to zero. `frozen` is the system of the stage.
 pub(super) fn stop(system: &System, frozen: &System, state: &mut State) {
     let atoms = system.topology.atoms.iter().zip(&frozen.topology.atoms);
     for (velocity, (atom, held)) in state.velocities.iter_mut().zip(atoms) {

@@ -1,18 +1,18 @@
-//! Columns of the temperatures of groups: one for each temperature group that any stage has, known by its selection.
+//! Columns with temperatures of groups: one for each temperature group of any stage, identified by its selection.
 
 use super::plan::Plan;
 
-/// The columns, and which of them each stage fills.
+/// Temperature columns, and the columns that each stage fills.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GroupColumns {
-    /// selection (`None`: all other atoms) and name of each
+    /// selection (`None` = all other atoms) and name of each column
     columns: Vec<(Option<String>, String)>,
-    /// of each stage, the column of each of its groups
+    /// column of each group, for each stage
     of_stages: Vec<Vec<usize>>,
 }
 
 impl GroupColumns {
-    /// Of all stages; there are none unless a thermostat has groups.
+    /// Creates the columns of all stages. There are none unless a thermostat has groups.
     pub(super) fn new(plan: &Plan) -> Self {
         let mut found = GroupColumns { columns: vec![], of_stages: vec![vec![]; plan.stages.len()] };
         for (index, stage) in plan.stages.iter().enumerate() {
@@ -25,12 +25,13 @@ impl GroupColumns {
         found
     }
 
-    /// Names, in order.
+    /// Returns the names of the columns, in order.
     pub(super) fn names(&self) -> Vec<String> {
         self.columns.iter().map(|(_, name)| name.clone()).collect()
     }
 
-    /// Sorts the temperatures of the groups of a stage, counted from 1, into their columns; the others are NaN.
+    /// Writes the temperatures of the groups of a stage (counted from 1) into `values`, one for each column. Columns
+    /// that the stage lacks become NaN.
     pub(super) fn fill(&self, stage: u32, temperatures: &[f64], values: &mut Vec<f64>) {
         values.clear();
         values.resize(self.columns.len(), f64::NAN);
@@ -38,7 +39,7 @@ impl GroupColumns {
         columns.zip(temperatures).for_each(|(column, temperature)| values[*column] = *temperature);
     }
 
-    /// The column of a selection, which is added where it is new.
+    /// Returns the column of a selection, and adds it if it is new.
     fn column(&mut self, selection: Option<&str>) -> usize {
         if let Some(found) = self.columns.iter().position(|(known, _)| known.as_deref() == selection) {
             return found;

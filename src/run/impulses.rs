@@ -1,11 +1,12 @@
-//! What multiple time steps ask of a plan: what is measured or coupled is so at impulses.
+//! Checks of a plan with multiple time steps: whatever is measured or coupled must coincide with an impulse.
 
 use super::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
 use super::stage_output::StageOutput;
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 
-/// What of a plan does not fit the multiple time steps of a stage that writes `output`; all is well without.
+/// Returns the settings of a plan that do not fit the multiple time steps of a stage that writes `output`; empty
+/// without multiple time steps.
 pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<Problem> {
     let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
     let mut problems = vec![];
@@ -24,7 +25,7 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<
     problems
 }
 
-/// What must happen at impulses, and every how many steps it does.
+/// Returns the intervals in steps that must be multiples of the interval of impulses, with their names.
 fn intervals(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<(String, u64)> {
     let mut found = vec![("the length of the stage".to_owned(), dynamics.steps)];
     let measures = |file: &str| Format::of_name(file).is_ok_and(|format| format.holds.observables);

@@ -1,4 +1,4 @@
-//! Report on a simulation that blew up, and the structure around the atoms at fault.
+//! Report on a simulation that blew up, and the structure around the unstable atoms.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ use crate::observe::replace::replace_synced;
 use crate::system::{State, System, Topology};
 use crate::vec3::Vec3;
 
-/// How far (nm) around the atoms at fault the structure reaches: two shells of neighbours.
+/// Radius (nm) of the structure around the unstable atoms: two shells of neighbours.
 const REACH: f64 = 0.8;
 
-/// Adds to an instability its atoms and their largest energy terms, and writes `unstable.pdb`, their neighbourhood
-/// `before` the integration step that failed. Other errors pass unchanged.
+/// Adds to an instability its atoms and their largest energy terms, and writes their neighbourhood `before` the
+/// failed integration step as `unstable.pdb`. Other errors pass unchanged.
 pub(super) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
     let Error::Unstable { what, atoms } = error else { return error };
     let mut text = format!("step {}, {:.4} ps: {what}", before.step, before.time);
-    // writing to a String cannot fail: results of `write!` are dropped below
+    // writing to a String cannot fail, so the results of `write!` are ignored below
     if let Ok(reference) = Reference::new(system) {
         for &atom in &atoms {
             let (term, energy) = largest(&reference.energies_of(atom, before.cell.as_ref(), &before.positions));
@@ -42,14 +42,14 @@ pub(super) fn explain(error: Error, system: &System, before: &State, directory: 
     Error::Unstable { what: text, atoms }
 }
 
-/// `HB2 of ALA 7`
+/// Returns the name of an atom, as `HB2 of ALA 7`.
 pub(super) fn name(topology: &Topology, atom: u32) -> String {
     let atom = &topology.atoms[atom as usize];
     let residue = &topology.residues[atom.residue as usize];
     format!("{} of {} {}", atom.name, residue.name, residue.number)
 }
 
-/// The term of largest magnitude; NaN counts as the largest.
+/// Returns the term of largest magnitude; NaN counts as the largest.
 fn largest(energies: &Energies) -> (&'static str, f64) {
     let terms = energies.named().filter(|(name, _)| *name != "potential");
     terms.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap_or(("none", 0.0))
@@ -65,11 +65,11 @@ fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory
     Ok(path)
 }
 
-/// The file of the neighbourhood.
+/// File name of the neighbourhood of unstable atoms.
 pub(super) const UNSTABLE: &str = "unstable.pdb";
 
-/// The atoms of all residues near `atoms`, and the positions of the whole system with these residues in the nearest
-/// periodic images.
+/// Returns the atoms of all residues near `atoms`, and the positions of the whole system with these residues in their
+/// nearest periodic images.
 fn neighbourhood(topology: &Topology, state: &State, atoms: &[u32]) -> (Vec<usize>, Vec<Vec3>) {
     let mut positions = state.positions.clone();
     let between = |a: Vec3, b: Vec3| displacement(state.cell.as_ref(), a - b);
@@ -100,7 +100,7 @@ mod tests {
     use crate::system::{Atom, Name, Residue};
     use crate::vec3::vec3;
 
-    /// Residues of two atoms each, 0.1 nm apart, the first at these places.
+    /// Creates residues of two atoms each, 0.1 nm apart; the first atoms are at `places`.
     fn pairs(places: &[Vec3]) -> (Topology, Vec<Vec3>) {
         let name = Name::new("X");
         let atom = |residue: usize| Atom {
@@ -126,7 +126,7 @@ mod tests {
         let cell = Some(PeriodicCell::orthorhombic([4.0; 3]));
         let state = State { cell, positions, ..State::default() };
         let (chosen, moved) = neighbourhood(&topology, &state, &[1]);
-        // atom 1 is at x = 0.2: 3.9 is its neighbour at −0.1, and 2.0 is too far
+        // atom 1 is at x = 0.2: the atom at 3.9 has a neighbouring image at −0.1, and 2.0 is too far
         assert_eq!(chosen, [0, 1, 2, 3]);
         assert!((moved[2].x + 0.2).abs() < 1e-12 && (moved[3].x + 0.1).abs() < 1e-12, "{moved:?}");
     }

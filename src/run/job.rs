@@ -15,13 +15,13 @@ use std::time::Instant;
 pub struct Job<'a> {
     /// the plan
     pub plan: &'a Plan,
-    /// the system, without bonded terms that constraints hold fixed
+    /// the system, without bonded terms between atoms whose distances are constrained
     pub system: Arc<System>,
-    /// other PME parameters of the same accuracy, for tuning
+    /// alternative PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
-    /// initial state
+    /// initial state of the system
     pub start: State,
-    /// what the file of the coordinates holds beyond it
+    /// data of the coordinate file that the initial state does not contain
     pub left_out: LeftOut,
     /// text of the input file, stored in trajectories
     pub input: &'a str,
@@ -29,13 +29,13 @@ pub struct Job<'a> {
     pub effective: &'a str,
     /// differences in physics between an old plan and this one
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
-    /// move old output aside
+    /// whether old output is moved aside
     pub force: bool,
-    /// a run that continues begins new trajectories and a new energy table
+    /// whether a continued run begins new trajectories and a new energy table
     pub no_append: bool,
     /// reporters in addition to those of the plan
     pub reporters: Vec<Box<dyn Reporter>>,
-    /// as one replica of an exchange
+    /// membership in a replica exchange; `None` for an ordinary run
     pub exchange: Option<Member<'a>>,
     /// stop and checkpoint requests
     pub requests: Requests,
@@ -46,7 +46,7 @@ pub struct Job<'a> {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// every stage is done
+    /// all stages are done
     Finished,
     /// stopped on request, with a checkpoint
     Stopped,

@@ -1,4 +1,4 @@
-//! Radii and lifetimes of pair lists, from the tolerance and a deterministic cost model.
+//! Radii and lifetimes of pair lists, chosen by the error tolerance and a deterministic cost model.
 
 use super::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::constraint::degrees_of_freedom;
@@ -9,10 +9,10 @@ use crate::pair::{BufferEstimate, ListErrors, ListSchedule, filled_volume};
 use crate::system::{ForceSettings, ListPolicy, State, System};
 use crate::units::BAR;
 
-/// Temperature (K) and time step (ps) of list estimates where no stage names them.
+/// Temperature (K) and time step (ps) of list estimates without a stage of dynamics.
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Steps between rebuilds (which sort the atoms) where every pair is listed.
+/// Steps between rebuilds (which sort the atoms) without a cutoff, where every pair is listed.
 const UNLIMITED_REBUILD: u32 = 100;
 
 /// The list schedules that a plan may use.
@@ -24,7 +24,7 @@ pub(super) struct ListChoices<'a> {
 }
 
 impl<'a> ListChoices<'a> {
-    /// For the system's own settings and the state at the start of a stage.
+    /// Creates the choices for the settings of the system and the state at the start of a stage.
     pub(super) fn new(plan: &Plan, system: &'a System, state: &State) -> Self {
         let volume = filled_volume(state.cell.as_ref(), &state.positions, system.settings.longest_cutoff());
         let (temperature, timestep) = hottest(plan, system, state);
@@ -33,12 +33,12 @@ impl<'a> ListChoices<'a> {
         ListChoices { settings: system.settings, estimate, half }
     }
 
-    /// The same for lists of single atoms, as on a GPU.
+    /// Switches to lists of single atoms, as on a GPU.
     pub(super) fn of_single_atoms(self) -> Self {
         ListChoices { estimate: self.estimate.of_single_atoms(), ..self }
     }
 
-    /// The choice of a tuning method before any measurement.
+    /// Returns the schedule that a tuning method chooses before any measurement.
     fn by(&self, method: TuningMethod) -> ListSchedule {
         match method {
             TuningMethod::Off => self.conventional(),
@@ -46,7 +46,7 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// The same with other cutoffs and Coulomb parameters.
+    /// Returns the choices for other cutoffs and Coulomb parameters.
     pub(super) fn with_settings(&self, settings: ForceSettings) -> Self {
         ListChoices { settings, estimate: self.estimate.with_settings(settings), half: self.half }
     }
@@ -55,12 +55,12 @@ impl<'a> ListChoices<'a> {
         self.settings.longest_cutoff()
     }
 
-    /// Largest list radius, nm: beyond it two images of one atom could enter a list.
+    /// Returns the largest list radius, nm. Beyond it two images of one atom could enter a list.
     fn largest(&self) -> f64 {
         2.0 * self.half - self.cutoff()
     }
 
-    /// All candidates, the cheapest by the cost model first.
+    /// Returns all candidates, cheapest first according to the cost model.
     pub(super) fn all(&self) -> Vec<ListSchedule> {
         match self.settings.list {
             _ if self.cutoff().is_infinite() => {
@@ -76,17 +76,17 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// The conventional schedule, without tuning.
+    /// Returns the conventional schedule, without tuning.
     pub(super) fn conventional(&self) -> ListSchedule {
         self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
     }
 
-    /// With the lifetimes of `other`.
+    /// Returns the schedule with the lifetimes of `other`; the radii are computed for the present settings.
     pub(super) fn with_lifetimes_of(&self, other: &ListSchedule) -> ListSchedule {
         self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
     }
 
-    /// `wanted` where lifetimes are fixed and it fits into the cell, else the cheapest.
+    /// Returns `wanted` if lists have fixed lifetimes and it fits into the cell, otherwise the cheapest schedule.
     fn fixed(&self, wanted: impl FnOnce(ListErrors, Option<u32>) -> ListSchedule) -> ListSchedule {
         let wanted = match self.settings.list {
             ListPolicy::Drift { tolerance, pressure_tolerance, interval } if self.cutoff().is_finite() => {
@@ -115,18 +115,18 @@ impl<'a> ListChoices<'a> {
         )
     }
 
-    /// Clock cycles per step for pairs and lists.
+    /// Estimates the clock cycles per step for pairs and lists.
     pub(super) fn cycles(&self, lists: &ListSchedule) -> f64 {
         self.estimate.cycles(lists)
     }
 }
 
-/// Radii and lifetimes of the pair lists by the plan's tuning method, before any measurement.
+/// Returns radii and lifetimes of the pair lists by the plan's tuning method, before any measurement.
 pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
     ListChoices::new(plan, system, state).by(plan.run.tuning)
 }
 
-/// The same for lists of single atoms, as on a GPU.
+/// Returns radii and lifetimes for lists of single atoms, as on a GPU, before any measurement.
 pub(super) fn single_atom_schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
     ListChoices::new(plan, system, state).of_single_atoms().by(plan.run.tuning)
 }
@@ -137,8 +137,8 @@ pub fn describe_lists(plan: &Plan, system: &System, state: &State) -> String {
     choices.describe(&choices.by(plan.run.tuning))
 }
 
-/// The highest temperature (K) and longest time step (ps) of any stage; includes the temperature of the present velocities
-/// if a stage starts with them.
+/// Returns the highest temperature (K) and longest time step (ps) of any stage. The temperature of the present
+/// velocities counts if a stage starts with them.
 fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
     let present = |removed| {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();

@@ -1,9 +1,10 @@
-//! How Lennard-Jones interactions end, in words for log, `md check` and warnings.
+//! Descriptions of the Lennard-Jones modifier and dispersion correction, for log, `md check` and warnings.
 
 use super::plan::Plan;
 use crate::system::{DispersionCorrection, ForceSettings, LjModifier, PmeParameters, System};
 
-/// For example "force switch from 1 nm, no dispersion correction".
+/// Describes how Lennard-Jones interactions end at the cutoff, for example "force switch from 1 nm, no dispersion
+/// correction".
 pub fn describe_lj_end(settings: &ForceSettings) -> String {
     let end = match settings.lj_modifier {
         LjModifier::None => "truncated".to_owned(),
@@ -22,7 +23,8 @@ pub fn describe_lj_end(settings: &ForceSettings) -> String {
     format!("{end}, {correction}")
 }
 
-/// The keys for which a CHARMM force field sets its conventions, since the input leaves them out; `None` where there are none.
+/// Describes the keys that a CHARMM force field sets to its conventions, since the input leaves them out; `None` if
+/// there are none.
 pub fn describe_conventions(plan: &Plan, system: &System) -> Option<String> {
     let keys = plan.forces.left_to_force_field();
     (system.topology.charmm && system.settings.cutoff_lj.is_some() && !keys.is_empty())

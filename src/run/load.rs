@@ -1,4 +1,4 @@
-//! The system of a plan, read from its files and prepared.
+//! Loading a system: reads the files of a plan and prepares the system.
 
 use std::path::Path;
 
@@ -12,19 +12,20 @@ use crate::format::{
 use crate::observe::checkpoint::is_checkpoint;
 use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
 
-/// Reads the files of a plan, prepares the system, and checks that every stage can run with it. Fails with all problems
-/// found.
+/// Reads the files of a plan, prepares the system, and checks that every stage can run with it. The error lists all
+/// problems that were found.
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     let path = &plan.system.coordinates;
     let coordinates = read_coordinates_or_checkpoint(path, None, None);
-    // a topology that says how many molecules there are may claim any number: that of the coordinates is the limit
+    // a topology that contains counts of molecules may claim any number of atoms, so the coordinates set the limit
     let held = coordinates.as_ref().ok().map(|coordinates| coordinates.positions.len());
     let options = TopologyOptions { atoms: held, ..plan.system.topology_options() };
     let mut description = read_topology_with(&plan.system.topology, &options)?;
     let atoms = description.topology.atoms.len();
     let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
-        // again with atoms and cell of the topology: this may be enough, or else gives the better message
+        // a second attempt with the number of atoms and the cell of the topology succeeds, or gives the better
+        // message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
     check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
@@ -43,7 +44,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     }
 }
 
-/// True if [`load`] gives two plans the same.
+/// Whether [`load`] returns the same for two plans.
 pub(super) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
     let needs = |plan: &Plan| {
         let needs = plan.dynamics().map(|(_, stage)| (stage.barostat.is_some(), stage.velocities == Velocities::File));
@@ -52,13 +53,14 @@ pub(super) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
     (&a.system, &a.forces, a.run.tuning) == (&b.system, &b.forces, b.run.tuning) && needs(a) == needs(b)
 }
 
-/// As [`read_coordinates`], or positions, velocities and cell of a checkpoint; step and time start at zero.
+/// Reads coordinates as [`read_coordinates`] does, or positions, velocities and cell of a checkpoint. The run starts
+/// at step and time zero.
 fn read_coordinates_or_checkpoint(
     path: &Path,
     expected_atoms: Option<usize>,
     box_angle: Option<f64>,
 ) -> Result<Coordinates> {
-    // reading from a pipe would block
+    // a pipe, which `file::open` refuses, is not checked for being a checkpoint: reading it would block
     if file::open(path).is_err() || !is_checkpoint(path) {
         return read_coordinates(path, expected_atoms, box_angle);
     }
@@ -77,7 +79,7 @@ fn read_coordinates_or_checkpoint(
     })
 }
 
-/// What stages need and the coordinates lack.
+/// Returns problems of stages that need a cell or velocities which the coordinates lack.
 fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
     let (path, mut problems) = (&plan.system.coordinates, vec![]);
     for stage in &plan.stages {

@@ -1,4 +1,4 @@
-//! Timed dynamics for benchmarks: the steps of a run without output.
+//! Timed dynamics for benchmarks: steps of a run without output.
 
 use std::time::Instant;
 
@@ -16,14 +16,14 @@ use crate::pair::ListSchedule;
 use crate::restraint::Restraints;
 use crate::system::{State, System};
 
-/// What to time, in steps.
+/// Length of a measurement, in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
     /// untimed steps before the first segment
     pub warm_up: u64,
-    /// in each timed segment
+    /// number of steps in each timed segment
     pub steps: u64,
-    /// timed segments
+    /// number of timed segments
     pub repeats: usize,
     /// steps between energies
     pub energies_every: u64,
@@ -34,26 +34,26 @@ pub struct Measurement {
 pub struct Measured {
     /// wall time of each segment, s
     pub seconds: Vec<f64>,
-    /// time per phase, all segments
+    /// time per phase in all segments
     pub phases: Phases,
     /// time (ps) and conserved energy (kJ/mol) at the steps with energies
     pub conserved: Vec<(f64, f64)>,
-    /// mean temperature of those steps, K
+    /// mean temperature over the steps with energies, K
     pub temperature: f64,
-    /// pair lists as used
+    /// list schedule that was used
     pub schedule: ListSchedule,
-    /// searches in all segments
+    /// number of pair searches in all segments
     pub searches: u64,
     /// list sizes at the end
     pub pairs: PairCounts,
     /// evaluations of reciprocal space per step
     pub meshes: f64,
-    /// without those removed by constraints and by the removal of centre-of-mass motion
+    /// number of degrees of freedom that remain after constraints and the removal of centre-of-mass motion
     pub degrees_of_freedom: usize,
 }
 
-/// Runs the steps of `dynamics` from `start` with the backend that the plan asks for; with restraints and frozen atoms of the
-/// last stage of the plan that has these dynamics.
+/// Runs the steps of `dynamics` from `start` with the backend of the plan. Restraints and frozen atoms are those of
+/// the last stage of the plan with these dynamics.
 pub fn measure(
     engine: &Engine,
     plan: &Plan,
@@ -77,7 +77,7 @@ pub fn measure(
             if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
         let dynamics = &Dynamics { velocities, ..dynamics.clone() };
         prepare(system, dynamics, plan.run.seed, &mut state)?;
-        // frozen atoms are estimated as if they moved
+        // list errors are estimated as if frozen atoms moved
         let lists = engine.lists(plan, whole, &state)?;
         let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
         let mut context = engine.context(plan, system, lists)?;
@@ -86,7 +86,8 @@ pub fn measure(
     })
 }
 
-/// Those of the earliest stage that draws them, which a stage has that goes on from it.
+/// Returns how the earliest stage that draws velocities draws them. A later stage, which continues from it, would
+/// have these velocities.
 fn first_velocities(plan: &Plan, dynamics: &Dynamics) -> Velocities {
     let mut all = plan.dynamics().map(|(_, stage)| stage.velocities);
     all.find(|velocities| *velocities != Velocities::File).unwrap_or(dynamics.velocities)

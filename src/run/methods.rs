@@ -1,9 +1,11 @@
-//! Non-bonded methods that the file of the topology asks for, in the spelling of the input file, which decides in their place.
+//! Non-bonded methods that the topology file asks for, in the spelling of the input file. They are reported only: the
+//! input file decides.
 
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters, System};
 use crate::units::Dimension::{InverseLength, Length};
 
-/// What the file says, and that it is not taken; `None` where the file says nothing, as all but those of OpenMM.
+/// Describes the methods of the topology file and how to choose them in the input file; `None` if the file has none.
+/// Only OpenMM's files have them.
 pub fn describe_methods(system: &System) -> Option<String> {
     let settings = system.topology.methods.as_ref().map(spelled)?;
     Some(format!(
@@ -12,7 +14,7 @@ pub fn describe_methods(system: &System) -> Option<String> {
     ))
 }
 
-/// The lines of the input file that do the same.
+/// Returns the lines of the input file that choose the same methods.
 fn spelled(methods: &Methods) -> Vec<String> {
     let Methods { cutoff, electrostatics, lj_modifier, dispersion_correction } = *methods;
     let cutoff = cutoff.map_or("none".to_owned(), |cutoff| Length.spell(cutoff));
@@ -52,7 +54,7 @@ fn spelled(methods: &Methods) -> Vec<String> {
 }
 
 fn mesh(key: &str, PmeParameters { alpha, grid, order }: PmeParameters) -> String {
-    // without the last digits of a quotient
+    // rounding removes the noise in the last digits of a quotient
     let alpha = InverseLength.spell((alpha * 1e9).round() / 1e9);
     format!("{key} = {{ alpha = \"{alpha}\", grid = {grid:?}, order = {order} }}")
 }

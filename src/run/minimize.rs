@@ -1,14 +1,14 @@
 //! Energy minimisation: steepest descent out of clashes, then L-BFGS.
 //!
-//! One step is one evaluation of energy and forces. A step tries a displacement and keeps it if the energy falls; then
-//! the pair (displacement, change of force) joins the history from which L-BFGS makes the next direction
-//! (J. Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, and as long as
-//! some force is that of a clash, the direction is the force itself with an adaptive length. No atom ever moves by
-//! more than a set distance in a step, forces that are not numbers become random kicks, and an energy that is not a
-//! number counts as infinite: any start is possible.
+//! One step is one evaluation of energy and forces. A step tries a displacement and keeps it if the energy falls. The
+//! pair (displacement, change of force) then joins the history from which L-BFGS computes the next direction (J.
+//! Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, and as long as any
+//! force is as large as in a clash, the direction is the force itself with an adaptive length. The minimiser accepts
+//! any start: no atom ever moves by more than a set distance in a step, forces that are not numbers become random
+//! kicks, and an energy that is not a number counts as infinite.
 //!
-//! Everything that the next step depends on is in the [`Minimizer`], which can be stored at any step and goes on with
-//! the same bits. Memory: 2 × [`HISTORY`] vectors per atom.
+//! The [`Minimizer`] holds everything that the next step depends on. It can be stored at any step and continues with
+//! the same bits. It needs memory for 2 × [`HISTORY`] vectors per atom.
 
 use std::collections::VecDeque;
 
@@ -18,54 +18,56 @@ use crate::error::Result;
 use crate::rng::{Purpose, Stream};
 use crate::vec3::{Vec3, vec3};
 
-/// Pairs kept by L-BFGS. More than five rarely pay, and each costs 48 bytes per atom.
+/// Number of pairs kept by L-BFGS. More than five rarely help, and each costs 48 bytes per atom.
 const HISTORY: usize = 5;
-/// A force (kJ/mol/nm) met only in clashes: a bond (3e5 kJ/mol/nm²) stretched by a third of its length. Larger ones
-/// are cut to this, so that the worst clash does not keep all other atoms from moving.
+/// Force (kJ/mol/nm) that occurs only in clashes: that of a bond (3e5 kJ/mol/nm²) stretched by a third of its length.
+/// Larger forces are cut to this, so that the worst clash does not keep all other atoms from moving.
 const CLASH_FORCE: f64 = 1e4;
-/// Larger forces (kJ/mol/nm) are shortened to this, whose square times any number of atoms stays finite.
+/// Limit of forces (kJ/mol/nm). Larger forces are shortened to it; its square times any number of atoms stays finite.
 const LARGEST_FORCE: f64 = 1e100;
-/// Growth and shrinking of the step length of steepest descent.
+/// Factors by which the step length of steepest descent grows and shrinks.
 const GROW: f64 = 1.2;
 const SHRINK: f64 = 0.5;
 /// First step of steepest descent as a fraction of the largest displacement.
 const FIRST_STEP: f64 = 0.1;
-/// Sufficient decrease: energy must fall by this fraction of force × displacement (Armijo).
+/// Sufficient decrease (Armijo): the energy must fall by this fraction of force × displacement.
 const DECREASE: f64 = 1e-4;
-/// Where roundings hide the change of energy: the slope at the end must be below this fraction of the one at the start
-/// (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
+/// Largest ratio of the slope at the end of a step to the slope at its start, if rounding errors hide the change of
+/// energy (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
-/// An L-BFGS direction cut down to this fraction without success is given up, and its history with it.
+/// Fraction of an L-BFGS direction below which it is given up, and its history with it.
 const SHORTEST_CUT: f64 = 0.01;
-/// Displacement in nm below which nothing is left to gain; positions of 10 nm have a spacing of 2e-15 nm.
+/// Displacement in nm below which a step gains nothing; the spacing of floating-point numbers at 10 nm is 2e-15 nm.
 const SHORTEST_STEP: f64 = 1e-10;
 
 /// An energy surface.
 pub trait Surface {
-    /// Energy (kJ/mol) and forces (kJ/mol/nm) at `positions` (nm). Virtual sites are placed (hence the `mut`), and
-    /// their own forces are zero. Numbers need not be finite; an error ends the minimisation.
+    /// Returns the energy (kJ/mol) at `positions` (nm) and writes the forces (kJ/mol/nm). Virtual sites are placed,
+    /// which is why positions are mutable, and get zero forces. Results need not be finite; an error ends the
+    /// minimisation.
     fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64>;
 
-    /// Move `positions` to where constraints hold, starting from `reference` where they do; false where that fails.
+    /// Moves `positions` until they satisfy the constraints, starting from `reference`, which satisfies them. Returns
+    /// false if that fails.
     fn satisfy(&mut self, reference: &[Vec3], positions: &mut [Vec3]) -> bool {
         let _ = (reference, positions);
         true
     }
 
-    /// Remove from `vectors` (forces, displacements) what constraints at `positions` forbid.
+    /// Removes from `vectors` (forces, displacements) the components that constraints at `positions` forbid.
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
         let _ = (positions, vectors);
     }
 }
 
-/// When to stop, and how far to go.
+/// Convergence criterion and step size of a minimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MinimizeSettings {
     /// largest force on any atom at which the minimum counts as reached, kJ/mol/nm
     pub force_tolerance: f64,
     /// largest displacement of any atom in one step, nm
     pub max_displacement: f64,
-    /// relative rounding of the energy: what a change must exceed to be believed (1e-7 for sums of f32 terms)
+    /// relative rounding error of the energy, which a significant change must exceed (1e-7 for sums of f32 terms)
     pub energy_precision: f64,
 }
 
@@ -75,7 +77,7 @@ impl Default for MinimizeSettings {
     }
 }
 
-/// How a step ended.
+/// State of a minimisation after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// not converged yet
@@ -90,7 +92,7 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimizer {
     settings: MinimizeSettings,
-    /// evaluations done, the first one not counted
+    /// number of evaluations, without the first one
     step: u64,
     status: Status,
     /// best positions so far, with their energy and (projected) forces
@@ -102,7 +104,7 @@ pub struct Minimizer {
     /// fraction of the L-BFGS direction to try next
     cut: f64,
     history: VecDeque<Pair>,
-    /// scratch memory of a trial
+    /// scratch memory of a trial step
     #[serde(skip)]
     trial: Trial,
 }
@@ -123,10 +125,10 @@ struct Trial {
 }
 
 impl Minimizer {
-    /// Satisfy the constraints and evaluate the start.
+    /// Satisfies the constraints and evaluates the start.
     pub fn new(settings: MinimizeSettings, mut positions: Vec<Vec3>, surface: &mut impl Surface) -> Result<Self> {
         let reference = positions.clone();
-        // a start that violates them beyond repair is tried as it is: the first steps may repair it
+        // a start that violates the constraints beyond repair is used as it is, because the first steps may repair it
         if !surface.satisfy(&reference, &mut positions) {
             positions = reference;
         }
@@ -150,7 +152,8 @@ impl Minimizer {
         Ok(minimizer)
     }
 
-    /// One step: one evaluation. Nothing is done once the minimum is reached or cannot be approached further.
+    /// Does one step, which is one evaluation. Does nothing after the minimum is reached or cannot be approached
+    /// further.
     pub fn step(&mut self, surface: &mut impl Surface) -> Result<Status> {
         if self.status != Status::Running {
             return Ok(self.status);
@@ -181,33 +184,33 @@ impl Minimizer {
         Ok(self.status)
     }
 
-    /// Steps done.
+    /// Returns the number of steps done.
     pub fn steps(&self) -> u64 {
         self.step
     }
 
-    /// How the last step ended.
+    /// Returns the state after the last step.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// Lowest energy so far in kJ/mol; infinite where it was never a number.
+    /// Returns the lowest energy so far in kJ/mol; infinite if no energy was a number.
     pub fn energy(&self) -> f64 {
         self.energy
     }
 
-    /// Positions (nm) of the lowest energy.
+    /// Returns the positions (nm) of the lowest energy.
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
 
-    /// Largest force (kJ/mol/nm) at the lowest energy, and its atom.
+    /// Returns the largest force (kJ/mol/nm) at the lowest energy, and its atom.
     pub fn max_force(&self) -> (f64, usize) {
         let largest = |best: (f64, usize), (i, f): (usize, &Vec3)| if f.norm() > best.0 { (f.norm(), i) } else { best };
         self.forces.iter().enumerate().fold((0.0, 0), largest)
     }
 
-    /// Fill the trial displacement.
+    /// Computes the trial displacement.
     fn choose_displacement(&mut self, surface: &mut impl Surface) {
         let (max_force, _) = self.max_force();
         let displacement = &mut self.trial.displacement;
@@ -216,7 +219,7 @@ impl Minimizer {
             for d in displacement.iter_mut() {
                 *d = *d * (CLASH_FORCE / d.norm()).min(1.0);
             }
-            // the force itself has been projected; cutting it has not kept that
+            // the forces were projected, but cutting them at `CLASH_FORCE` may violate constraints again
             if max_force > CLASH_FORCE {
                 surface.project(&self.positions, displacement);
             }
@@ -272,7 +275,7 @@ impl Minimizer {
         }
     }
 
-    /// Add the step just taken to the history, if the surface curves upwards along it.
+    /// Adds the last step to the history if the surface curves upwards along it.
     fn remember(&mut self, trial: &Trial) {
         let mut pair = if self.history.len() == HISTORY { self.history.pop_front() } else { None }.unwrap_or(Pair {
             displacement: vec![],
@@ -297,7 +300,7 @@ impl Minimizer {
     }
 }
 
-/// Multiply by the inverse Hessian that the history implies (the two loops of L-BFGS).
+/// Multiplies `vectors` by the inverse Hessian that the history implies (the two loops of L-BFGS).
 fn precondition(history: &VecDeque<Pair>, vectors: &mut [Vec3]) {
     let mut weights = [0.0; HISTORY];
     for (k, pair) in history.iter().enumerate().rev() {
@@ -314,8 +317,8 @@ fn precondition(history: &VecDeque<Pair>, vectors: &mut [Vec3]) {
     }
 }
 
-/// Make forces finite: NaN (atoms on top of each other) becomes a random direction, the same every time; forces whose
-/// square would overflow are shortened.
+/// Makes forces finite. NaN (atoms on top of each other) becomes a random direction, the same every time. Forces
+/// whose square would overflow are shortened.
 fn tame(forces: &mut [Vec3], step: u64) {
     for (atom, force) in forces.iter_mut().enumerate() {
         let largest = force.x.abs().max(force.y.abs()).max(force.z.abs());
@@ -332,7 +335,7 @@ fn energy_or_infinity(energy: f64) -> f64 {
     if energy.is_finite() { energy } else { f64::INFINITY }
 }
 
-/// Length of the longest vector.
+/// Returns the length of the longest vector.
 fn largest(vectors: &[Vec3]) -> f64 {
     vectors.iter().fold(0.0, |best, v| v.norm().max(best))
 }
@@ -341,7 +344,7 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
 }
 
-/// `a += factor · b`
+/// Computes `a += factor · b`.
 fn add(a: &mut [Vec3], b: &[Vec3], factor: f64) {
     for (a, b) in a.iter_mut().zip(b) {
         *a += *b * factor;

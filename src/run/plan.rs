@@ -1,7 +1,7 @@
-//! The plan: everything the input file decides, checked, with defaults filled in and without units.
+//! The plan: everything that the input file decides, checked and with defaults filled in.
 //!
-//! Plain data; [`crate::config`] fills it, checkpoints store it. Quantities are in internal units
-//! (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are those of the input file.
+//! A plan is plain data: [`crate::config`] fills it, and checkpoints store it. Quantities are numbers in internal
+//! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are the names of the input file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub use crate::prepare::{
 };
 use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
 
-/// One whole run: the system, how forces are computed, and the stages in order.
+/// Plan of a whole run: the system, how forces are computed, and the stages in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// files that describe what is simulated
@@ -34,18 +34,19 @@ pub struct Plan {
     pub forces: ForceOptions,
     /// seed, device, threads
     pub run: RunOptions,
-    /// what is written, where and how often
+    /// output files and their intervals
     pub output: OutputOptions,
-    /// in order; may be empty for `md energy` and `md check`
+    /// stages in order; may be empty for `md energy` and `md check`
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
-    /// of a replica that swaps states with others in the last stage
+    /// replica exchange in the last stage; `None` if replicas do not swap states
     #[serde(default)]
     pub exchange: Option<Exchange>,
 }
 
 impl Default for Plan {
-    /// No files, stages or output, otherwise the defaults of the input file: for systems that are made in code.
+    /// Returns a plan without files, stages or output, for systems that are made in code. Everything else has the
+    /// defaults of the input file.
     fn default() -> Self {
         Plan {
             system: SystemFiles::default(),
@@ -66,7 +67,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Columns of the energy table.
+    /// Returns the columns of the energy table.
     pub fn energy_columns(&self, periodic: bool) -> Columns {
         let directional = |barostat: &Barostat| barostat.coupling != PressureCoupling::Isotropic;
         let cell = match periodic {
@@ -79,12 +80,12 @@ impl Plan {
         Columns { cell, temperatures: GroupColumns::new(self).names() }
     }
 
-    /// Steps that a stage of `steps` steps does, limited by `max_steps`.
+    /// Returns the number of steps that a stage of `steps` steps does, limited by `max_steps`.
     pub fn target(&self, steps: u64) -> u64 {
         self.run.max_steps.map_or(steps, |most| steps.min(most))
     }
 
-    /// Stages of dynamics with their names.
+    /// Iterates over the stages of dynamics with their names.
     pub fn dynamics(&self) -> impl DoubleEndedIterator<Item = (&str, &Dynamics)> {
         self.stages.iter().filter_map(|stage| match &stage.kind {
             StageKind::Dynamics(dynamics) => Some((stage.name.as_str(), dynamics)),
@@ -93,25 +94,25 @@ impl Plan {
     }
 }
 
-/// Files of the system, absolute paths.
+/// Files that describe the system, as absolute paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemFiles {
     /// atoms and force field, in any format of [`crate::format::known`]
     pub topology: PathBuf,
-    /// positions, and where the format has them velocities and cell
+    /// positions; velocities and cell too if the format has them
     pub coordinates: PathBuf,
-    /// folders of files that the topology includes, searched after its own
+    /// folders searched for files that the topology includes, after the topology's own folder
     pub include: Vec<PathBuf>,
-    /// macros of the topology
+    /// preprocessor macros of the topology
     pub define: Vec<String>,
-    /// parameters of the topology, in their order
+    /// parameter files of the topology, in the order in which they are read
     pub parameters: Vec<PathBuf>,
-    /// in place of the cell of the coordinates
+    /// periodic cell that replaces the cell of the coordinates; `None` keeps the latter
     pub cell: Option<PeriodicCell>,
 }
 
 impl SystemFiles {
-    /// What the topology is read with, whatever its coordinates hold.
+    /// Returns the options with which the topology is read; the number of atoms is left open.
     pub fn topology_options(&self) -> TopologyOptions {
         let SystemFiles { include, define, parameters, .. } = self.clone();
         TopologyOptions { include, define, parameters, atoms: None }
@@ -123,28 +124,28 @@ impl SystemFiles {
 pub struct RunOptions {
     /// key of every random number of the run
     pub seed: u64,
-    /// where forces are computed
+    /// device that computes forces
     pub device: Device,
     /// worker threads; `None` = all cores this process may use
     pub threads: Option<usize>,
-    /// the same bits on any number of threads
+    /// results are the same to the last bit on any number of threads
     pub reproducible: bool,
-    /// bind each thread to a processor of its own
+    /// each thread is bound to its own processor
     pub pin: bool,
-    /// arithmetic
+    /// floating-point precision
     pub precision: Precision,
-    /// how pair lists and PME grid are chosen at the accuracy asked for
+    /// how pair lists and PME grid are chosen at the requested accuracy
     pub tuning: TuningMethod,
-    /// forced instruction set; `None` = best available
+    /// instruction set to use; `None` = best available
     pub simd: Option<SimdLevel>,
     /// wall-clock time after which the run stops with a checkpoint (exit 3)
     pub max_time: Option<Duration>,
-    /// every stage ends after this many steps in all, even if it asks for more
+    /// limit on the total number of steps of every stage, which may ask for more
     pub max_steps: Option<u64>,
 }
 
 impl Default for RunOptions {
-    /// The defaults of the input file.
+    /// Returns the defaults of the input file.
     fn default() -> Self {
         RunOptions {
             seed: 1,
@@ -161,23 +162,23 @@ impl Default for RunOptions {
     }
 }
 
-/// Where forces are computed.
+/// Device that computes forces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// the GPU if there is one and its results agree with those of the CPU, else the CPU
+    /// the GPU if there is one and its results agree with those of the CPU, otherwise the CPU
     Auto,
     /// the CPU
     Cpu,
-    /// the CUDA device of this number
+    /// the CUDA device with this number
     Cuda(u32),
 }
 
 impl Device {
-    /// How devices are spelled.
+    /// Spellings of devices, for messages.
     pub const SPELLING: &str = "\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"";
 
-    /// A device by its spelling.
+    /// Parses the spelling of a device; `None` if there is no such spelling.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             "auto" => Some(Device::Auto),
@@ -188,11 +189,11 @@ impl Device {
     }
 }
 
-/// Arithmetic of a run.
+/// Floating-point precision of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// everything in f64: the reference backend
+    /// all arithmetic in f64, on the reference backend
     Double,
     /// interactions in f32, sums in f64
     Mixed,
@@ -210,26 +211,26 @@ pub enum SimdLevel {
     Avx512,
 }
 
-/// What is written, where and how often.
+/// Output files of a run and their intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputOptions {
     /// absolute path of the folder that takes every file of the run
     pub directory: PathBuf,
-    /// frames, one entry for each file
+    /// trajectories, one entry for each file
     #[serde(rename = "trajectory")]
     pub trajectories: Vec<TrajectoryOptions>,
-    /// rows of the energy table; `None` = none are written
+    /// energy table; `None` = no table is written
     pub energies: Option<EnergyOptions>,
-    /// rows of the tables of restraints, one for each stage that has some; `None` = none are written
+    /// tables of restraints, one for each stage that has collective restraints; `None` = no tables are written
     pub restraints: Option<RestraintOptions>,
-    /// restart points
+    /// checkpoints
     pub checkpoint: CheckpointOptions,
-    /// whether the final structure is written as `final.gro`, too
+    /// whether the final structure is written as `final.gro` in addition
     pub final_gro: bool,
 }
 
 impl OutputOptions {
-    /// Names of trajectories and tables.
+    /// Returns the file names of trajectories and tables.
     pub fn names(&self) -> Vec<String> {
         let trajectories = self.trajectories.iter().map(|options| options.file.clone());
         let tables = [self.energies.map(|_| ENERGIES), self.restraints.map(|_| RESTRAINTS)];
@@ -237,22 +238,23 @@ impl OutputOptions {
     }
 }
 
-/// Whether a name is that of a file in the output folder: no folders, and no hidden file, which may be one of md's own.
+/// Whether a name can be the name of a file in the output folder. It contains no folders and does not begin with a
+/// dot, because md keeps hidden files of its own there.
 pub fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
 }
 
-/// Names that trajectories cannot have: of the structures at the end, and where a run became unstable.
+/// Names that trajectories cannot have: the final structures, and the structure at which a run became unstable.
 pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
 /// Name of the energy table.
 pub const ENERGIES: &str = "energies.csv";
 /// Name of the table of collective restraints.
 pub const RESTRAINTS: &str = "restraints.csv";
 
-/// Frames of one file.
+/// Options of one trajectory file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryOptions {
-    /// name in the output folder; its ending decides the format ([`crate::observe::trajectory::Format::of_name`])
+    /// name in the output folder; its extension decides the format ([`crate::observe::trajectory::Format::of_name`])
     pub file: String,
     /// interval between frames
     pub every: Interval,
@@ -260,36 +262,36 @@ pub struct TrajectoryOptions {
     pub velocities: bool,
     /// frames carry forces
     pub forces: bool,
-    /// frames of a periodic system carry the lattice vectors by which atoms were moved to make molecules whole
+    /// frames of a periodic system store the lattice vectors by which atoms were moved to make molecules whole
     pub images: bool,
-    /// positions may be rounded to this many nm; `None` = as f32
+    /// step in nm to which positions may be rounded; `None` = positions are stored as f32
     pub precision: Option<f64>,
-    /// atoms that are written, in the words of [`crate::select`]; `None` = all
+    /// selection of the atoms that are written, in the language of [`crate::select`]; `None` = all atoms
     pub select: Option<String>,
 }
 
-/// Rows of the energy table.
+/// Options of the energy table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyOptions {
     /// interval between rows
     pub every: Interval,
 }
 
-/// Rows of the tables of restraints.
+/// Options of the tables of restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RestraintOptions {
     /// interval between rows
     pub every: Interval,
 }
 
-/// Restart points.
+/// Options of checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointOptions {
-    /// wall-clock time between them
+    /// wall-clock time between checkpoints
     pub every: Duration,
 }
 
-/// How often something happens in a dynamics stage.
+/// Interval between events in a stage of dynamics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
@@ -305,7 +307,7 @@ impl Interval {
         step.stage_step.is_multiple_of(self.steps(step.timestep))
     }
 
-    /// Steps of length `timestep` (ps) in one interval, at least one.
+    /// Returns the number of steps of length `timestep` (ps) in one interval, at least one for an interval of time.
     pub fn steps(self, timestep: f64) -> u64 {
         match self {
             Interval::Time(time) => ((time / timestep).round() as u64).max(1),
@@ -314,29 +316,29 @@ impl Interval {
     }
 }
 
-/// One stage of the run.
+/// Stage of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// unique among the stages
+    /// name, unique among the stages
     pub name: String,
-    /// what is done
+    /// dynamics or minimisation
     pub kind: StageKind,
-    /// atoms that are held near reference positions
+    /// position restraints, which hold atoms near reference positions
     #[serde(default)]
     pub position_restraints: Vec<PositionRestraint>,
     /// restraints of collective variables
     #[serde(default)]
     pub restraints: Vec<Restraint>,
-    /// atoms that do not move, in the words of [`crate::select`]
+    /// selection of the atoms that do not move, in the language of [`crate::select`]; `None` = all atoms move
     #[serde(default)]
     pub frozen: Option<String>,
-    /// what it writes otherwise than the run
+    /// output settings of this stage that replace those of the run
     #[serde(default)]
     pub output: StageOutput,
 }
 
 impl Stage {
-    /// The thermostat, if the stage has one.
+    /// Returns the thermostat, if the stage has one.
     pub fn thermostat(&self) -> Option<&Thermostat> {
         match &self.kind {
             StageKind::Dynamics(dynamics) => dynamics.thermostat.as_ref(),
@@ -348,36 +350,37 @@ impl Stage {
 /// A restraint of a collective variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restraint {
-    /// what is restrained
+    /// kind of collective variable
     pub kind: VariableKind,
-    /// its groups of atoms, in the words of [`crate::select`]
+    /// groups of atoms of the variable, as selections in the language of [`crate::select`]
     pub groups: Vec<String>,
-    /// for each group a selection of the atom that its molecules are gathered around, if there is one
+    /// selection of the atom around which the molecules of a group are gathered, one entry for each group; `None` if
+    /// they are gathered by their shortest distances
     pub gather_around: Vec<Option<String>>,
-    /// of a distance
+    /// components of a distance that are restrained
     pub along: Components,
-    /// coordinates of the reference of an RMSD; `None` = those that the run starts from
+    /// coordinate file with the reference of an RMSD; `None` = the starting positions of the run
     pub reference: Option<PathBuf>,
-    /// its energy
+    /// potential energy as a function of the variable
     pub potential: Potential,
 }
 
-/// Position restraints of some atoms.
+/// Position restraints of the selected atoms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PositionRestraint {
-    /// in the words of [`crate::select`]
+    /// selection of the restrained atoms, in the language of [`crate::select`]
     pub select: String,
-    /// k of ½ k d², kJ/mol/nm²
+    /// force constant k of the energy ½ k d², in kJ/mol/nm²
     pub force_constant: Schedule,
-    /// nm, within which nothing acts
+    /// radius in nm within which no force acts
     pub flat_radius: f64,
-    /// coordinates of the references; `None` = those that the run starts from
+    /// coordinate file with the reference positions; `None` = the starting positions of the run
     pub reference: Option<PathBuf>,
-    /// how references follow the cell
+    /// how reference positions are scaled with the cell
     pub reference_scaling: ReferenceScaling,
 }
 
-/// What a stage does.
+/// Kind of a stage, with its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a run has a few of them")]
@@ -391,16 +394,16 @@ pub enum StageKind {
 /// Energy minimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimize {
-    /// stops after this many steps
+    /// largest number of steps
     pub steps: u64,
-    /// stops when the largest force on any atom is below this, kJ/mol/nm
+    /// convergence criterion: largest force on any atom, kJ/mol/nm
     pub force_tolerance: f64,
     /// largest displacement of an atom in the first step, nm
     pub initial_step: f64,
 }
 
 impl Default for Minimize {
-    /// The defaults of the input file.
+    /// Returns the defaults of the input file.
     fn default() -> Self {
         Minimize { steps: 5000, force_tolerance: 10.0, initial_step: 0.01 }
     }
@@ -411,7 +414,7 @@ impl Default for Minimize {
 pub struct Dynamics {
     /// number of steps
     pub steps: u64,
-    /// ps
+    /// time step, ps
     pub timestep: f64,
     /// velocities at the start of the stage
     pub velocities: Velocities,
@@ -419,15 +422,16 @@ pub struct Dynamics {
     pub thermostat: Option<Thermostat>,
     /// pressure coupling
     pub barostat: Option<Barostat>,
-    /// impulses of reciprocal space; `None` = all forces act at every step
+    /// multiple time steps, with reciprocal-space forces as impulses; `None` = all forces act at every step
     #[serde(default)]
     pub multiple_time_steps: Option<MultipleTimeSteps>,
-    /// steps between removals of centre-of-mass motion
+    /// steps between removals of centre-of-mass motion; `None` = it is not removed
     pub com_removal: Option<u32>,
 }
 
 impl Default for Dynamics {
-    /// The defaults of the input file; zero steps of 2 fs, for which it has no default. NVE.
+    /// Returns the defaults of the input file: NVE. It has no default for the number and length of steps, which are
+    /// zero and 2 fs here.
     fn default() -> Self {
         Dynamics {
             steps: 0,
@@ -442,12 +446,12 @@ impl Default for Dynamics {
 }
 
 impl Dynamics {
-    /// Evaluations of reciprocal space for each step.
+    /// Returns the number of evaluations of reciprocal space per step.
     pub fn meshes(&self) -> f64 {
         self.multiple_time_steps.map_or(1.0, |steps| f64::from(steps.every).recip())
     }
 
-    /// The centre-of-mass motion that is removed, with or without a periodic cell.
+    /// Returns the kind of centre-of-mass motion that is removed; it depends on whether the system is periodic.
     pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
         match (self.com_removal, periodic) {
             (None, _) => RemovedMotion::Nothing,
@@ -461,11 +465,11 @@ impl Dynamics {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Velocities {
-    /// those of the coordinate file, or of the dynamics stage before
+    /// velocities of the coordinate file, or of the preceding stage of dynamics
     File,
     /// drawn from the Maxwell–Boltzmann distribution
     Generate {
-        /// K
+        /// temperature, K
         temperature: f64,
     },
 }

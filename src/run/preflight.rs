@@ -1,4 +1,4 @@
-//! What is checked of a plan before it runs.
+//! Checks of a plan before it runs.
 
 use super::freeze::frozen_system;
 use super::plan::{Plan, StageKind};
@@ -8,7 +8,7 @@ use super::warnings::refuse;
 use crate::error::Result;
 use crate::system::{State, System};
 
-/// Fails where a plan cannot be run with its system from this start, as far as this can be known before.
+/// Fails if a plan cannot run with its system from this start, as far as that can be known in advance.
 pub fn preflight(plan: &Plan, system: &System, start: &State) -> Result<()> {
     refuse(plan, system)?;
     restraints(plan, system, start)?;

@@ -1,9 +1,10 @@
-//! Compares the first step of a run with the double-precision reference.
+//! Comparison of the first step of a run with the double-precision reference.
 //!
-//! It compares the forces and energies that the step uses, from the present pair lists of the run, which after a restart may
-//! be within their lifetime. Small systems are compared as a whole, with energies; of large ones the forces on a fixed
-//! sample of atoms, some of every Lennard-Jones type, and with a very large PME grid without reciprocal space. Leapfrog,
-//! constraints, restraints and couplings are not compared. The state is not changed.
+//! The comparison covers the forces and energies that the step uses, from the present pair lists of the run. After a
+//! restart these lists may be within their lifetime. Small systems are compared as a whole, with energies. In large
+//! systems the forces on a fixed sample of atoms are compared, with some atoms of every Lennard-Jones type; with a
+//! very large PME grid, reciprocal space is left out. Leapfrog, constraints, restraints and couplings are not
+//! compared. The state is not changed.
 
 use super::instability::name;
 use super::self_check::{compare_energies, rms, rms_difference};
@@ -17,43 +18,49 @@ use crate::vec3::Vec3;
 use std::f64::consts::PI;
 use std::time::Instant;
 
-/// RMS error of the forces over their RMS: the project's bar for interactions in `f32` (`tests/forces.rs`).
+/// Allowed RMS error of the forces, relative to their RMS: the project's bar for interactions in `f32`
+/// (`tests/forces.rs`).
 const FORCE: f64 = 2e-5;
-/// On a perfect lattice forces cancel, and roundings stay: then the RMS error itself, kJ/mol/nm, as in `tests/forces.rs`.
+/// Allowed RMS error of the forces in kJ/mol/nm on a perfect lattice, where forces cancel and rounding errors stay;
+/// the same as in `tests/forces.rs`.
 const LATTICE_FORCE: f64 = 1e-3;
-/// Error of any energy over the sum of the absolute terms: the project's bar.
+/// Allowed error of any energy, relative to the sum of the absolute terms: the project's bar.
 const ENERGY: f64 = 1e-6;
-/// Errors up to this many times the bar give only a warning: in unusual systems, whose forces nearly cancel, roundings are
-/// larger, and no fault that tests have tried on whole systems stays so small.
+/// Factor over the bar up to which errors give only a warning. In unusual systems, whose forces nearly cancel,
+/// rounding errors are larger. No fault that was tried in tests on whole systems stays so small.
 const LEEWAY: f64 = 5.0;
-/// Error of the Coulomb energy over its direct and its reciprocal part that is left to a warning, too. The parts nearly cancel in
-/// a lattice of molecules of one orientation, where errors of the tables, up to 5·10⁻⁷ of each pair, add up at few distances.
+/// Error of the Coulomb energy, relative to its direct and reciprocal parts, that gives only a warning, too. The
+/// parts nearly cancel in a lattice of molecules with one orientation. Errors of the tables, up to 5·10⁻⁷ of each
+/// pair, then add up at few distances.
 const PARTS: f64 = 2e-6;
-/// Fast paths raise distances below some 0.06 nm, and sums in `f32` lose what is small next to the force of a clash: nothing
-/// is compared if interacting atoms are nearer than this (nm; hydrogen bonds are longer than 0.15).
+/// Distance (nm) of interacting atoms below which nothing is compared; hydrogen bonds are longer than 0.15. Fast
+/// paths raise distances below some 0.06 nm, and sums in `f32` lose small terms next to the force of a clash.
 const OVERLAP: f64 = 0.1;
 
-/// Pairs, counted from both atoms, up to which a system is compared as a whole: about a second on one core.
+/// Number of pairs, counted from both atoms, up to which a system is compared as a whole: about a second on one core.
 const WHOLE: f64 = 8e6;
-/// Points of all PME grids beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s for each million.
+/// Number of points of all PME grids beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s
+/// per million points.
 const LARGEST_GRID: usize = 2_000_000;
-/// Atoms of a sample, about. Each Lennard-Jones type has an equal share of it, so that a wrong row of the table shows.
+/// Approximate number of atoms of a sample. Each Lennard-Jones type has an equal share, so that a wrong row of the
+/// table shows.
 const SAMPLE: usize = 2048;
 
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
-    /// within the bars, with the differences
+    /// errors are within the bars; the text gives them
     Agrees(String),
-    /// beyond a bar, but within its leeway
+    /// errors are beyond a bar, but small enough for a warning; the text gives them
     Strays(String),
-    /// wrong, with the differences
+    /// errors are too large; the text gives them
     Differs(String),
-    /// atoms overlap
+    /// atoms overlap, so nothing can be compared
     Undecided,
 }
 
-/// Compares the forces and energies that `backend` has just computed; returns a line for the log. Fails if they differ.
+/// Compares the forces and energies that `backend` has just computed. Returns a line for the log. Fails if they
+/// differ.
 pub(super) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
@@ -102,17 +109,18 @@ fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backen
     Ok(judge(system, &atoms, &found, &reference))
 }
 
-/// Forces and energies of the backend.
+/// Forces and energies of the backend, without restraints.
 struct BackendForces {
-    /// on each of the atoms, kJ/mol/nm
+    /// force on each of the compared atoms, kJ/mol/nm
     forces: Vec<Vec3>,
-    /// without reciprocal space
+    /// whether forces lack reciprocal space
     lacks_reciprocal: bool,
     energies: Energies,
 }
 
 impl BackendForces {
-    /// Those of the last evaluation; without reciprocal space if asked for and possible.
+    /// Takes the results of the last evaluation. If `without_reciprocal` is set and the backend supports it,
+    /// reciprocal space is subtracted.
     fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
         let Evaluation { forces, energies, .. } = backend.evaluation();
         let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
@@ -123,7 +131,7 @@ impl BackendForces {
         BackendForces { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
     }
 
-    /// Takes off what restraints contribute: the reference has none.
+    /// Subtracts forces and energies of restraints, which the reference does not compute.
     fn take_off(&mut self, restraining: &Restraining, atoms: &[u32], now: &State) {
         let mut own = vec![Vec3::ZERO; now.positions.len()];
         restraining.again(now.cell.as_ref(), &now.positions, &mut own);
@@ -134,8 +142,8 @@ impl BackendForces {
     }
 }
 
-/// The atoms to compare, ascending: all if they have at most `whole` pairs, else about `number` with mass, evenly spaced
-/// within each Lennard-Jones type.
+/// Chooses the atoms to compare, ascending. All atoms if they have at most `whole` pairs, otherwise about `number`
+/// atoms with mass, evenly spaced within each Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -162,7 +170,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
         return Verdict::Undecided;
     }
-    // what pairs outside the lists cannot explain
+    // part of the error that pairs outside the lists cannot explain
     let unexplained = |((found, force), &lacking): ((&Vec3, &Vec3), &f64)| {
         let error = (*found - *force).norm();
         if error <= lacking { 0.0 } else { error - lacking }
@@ -190,7 +198,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
         Err(what) => (0.0, Some(format!("; {what}"))),
     };
     if let Some(wrong_energy) = wrong_energy {
-        // NaN is the largest
+        // NaN counts as the largest error
         let worst = (0..number).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
         let place = worst.map_or(String::new(), |at| {
             let (atom, by) = (atoms[at], errors[at]);
@@ -229,10 +237,11 @@ mod tests {
     use crate::testing::Sample;
 
     const ENERGIES: Workload = Workload { energy: true, virial: false, ..Workload::FORCES };
-    /// ps; atoms are predicted so far for the inner list
+    /// Time in ps for which positions are predicted for the inner list.
     const LOOKAHEAD: f64 = 0.008;
 
-    /// Lists as a run makes them: predicted positions, and a buffer that leaves some pairs out.
+    /// Returns a list schedule like that of a run: with predicted positions, and a buffer so small that some pairs
+    /// are missed.
     fn schedule(sample: &Sample) -> ListSchedule {
         let inner = sample.system.settings.longest_cutoff() + 0.005;
         ListSchedule { inner, lookahead: LOOKAHEAD, ..sample.schedule() }
@@ -244,7 +253,7 @@ mod tests {
         Host::new(system, cpu, level, Team::single()).expect("a supported system")
     }
 
-    /// With lists made for `then`, and forces at the state of the sample.
+    /// Creates a backend with lists built from `then`, and forces at the state of the sample.
     fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
         let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
@@ -255,7 +264,7 @@ mod tests {
         host
     }
 
-    /// What is found when this is what the fast path computes.
+    /// Returns the verdict if the fast path computes a system that `spoil` has changed.
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);
@@ -281,7 +290,7 @@ mod tests {
                 host.prune_lists(lists.lookahead).expect("lists");
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-                // `tests/forces.rs` holds these systems to the bars themselves, with settings of their own
+                // `tests/forces.rs` holds these systems to the bars themselves, with its own settings
                 let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
                 assert!(how.contains("energies"), "{level:?} {how}");
             }
@@ -311,7 +320,7 @@ mod tests {
             spoilt(&sample, |system| system.topology.exclusions = exclusions)
         };
         differs(exclude(&excluded[1..]), "forces");
-        // two atoms of the peptide that nothing excludes
+        // two atoms of the peptide that are not excluded
         let distant = [0, 15];
         assert!(!excluded.contains(&distant));
         differs(exclude(&[&[distant], &excluded[..]].concat()), "forces");
@@ -333,7 +342,7 @@ mod tests {
             })
         };
         differs(with_mesh(|pme| pme.grid = pme.grid.map(|points| points / 2 + 2)), "forces");
-        // less accurate, not wrong
+        // a lower order is less accurate, but not wrong
         let verdict = with_mesh(|pme| pme.order = 4);
         assert!(matches!(&verdict, Verdict::Strays(how) if how.contains("the bars are 2e-5")), "{verdict:?}");
     }
@@ -342,13 +351,13 @@ mod tests {
     fn lists_may_lack_what_they_promise_and_no_more() {
         let sample = Sample::load("peptide-charged");
         let lists = schedule(&sample);
-        // made 40 fs ago
+        // lists are made from positions 40 fs earlier
         let mut then = sample.state.clone();
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
         let host = computed(&sample, &sample.system, lists, &then);
         let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
         assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists may lack")), "{verdict:?}");
-        // older ones, said to be of now
+        // even older lists, presented as if they were built now
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
         let host = computed(&sample, &sample.system, lists, &then);
         let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
@@ -358,7 +367,7 @@ mod tests {
         let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
         let found = BackendForces::new(&host, &atoms, false);
         differs(judge(&sample.system, &atoms, &found, &expected), "forces");
-        // lists that are shorter than they say
+        // lists with a smaller radius than the schedule says
         let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
         let host = computed(&sample, &sample.system, short, &sample.state);
         differs(compare(&sample.system, &lists, &host).expect("a verdict"), "forces");

@@ -1,9 +1,9 @@
 //! Reporters write output while a run proceeds.
 //!
-//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these. Trajectories and
-//! the energy table are reporters; a program can add its own ([`super::Job::reporters`]), which need `name`, `wants` and
-//! `report`. A reporter that writes a file can return its extent at each checkpoint (`sync`); a run that continues passes
-//! this extent back (`open`), so that the file is continued from there.
+//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these. Trajectories
+//! and the energy table are reporters. A program can add its own ([`super::Job::reporters`]), which need `name`,
+//! `wants` and `report`. A reporter that writes a file can return its extent at each checkpoint (`sync`). A run that
+//! continues passes this extent back (`open`), so that the file is continued from there.
 //!
 //! ```
 //! use md::error::Result;
@@ -56,7 +56,7 @@ pub struct Quantities {
 }
 
 impl Quantities {
-    /// The union.
+    /// Returns the quantities that either of both wants.
     pub fn or(self, other: Self) -> Self {
         Quantities {
             positions: self.positions || other.positions,
@@ -67,7 +67,7 @@ impl Quantities {
         }
     }
 
-    /// True if any quantity is wanted.
+    /// Whether any quantity is wanted.
     pub fn any(self) -> bool {
         self != Quantities::default()
     }
@@ -78,13 +78,13 @@ impl Quantities {
 pub struct StepInfo {
     /// steps since the start of the run
     pub step: u64,
-    /// ps
+    /// time, ps
     pub time: f64,
-    /// stage of the run, from 1: the end of a stage and the start of the next share their step
+    /// number of the stage in the run, from 1; the end of a stage and the start of the next have the same `step`
     pub stage: u32,
     /// steps since the start of the stage
     pub stage_step: u64,
-    /// ps
+    /// time step, ps
     pub timestep: f64,
 }
 
@@ -95,11 +95,11 @@ pub struct Report<'a> {
     pub step: StepInfo,
     /// lattice vectors, if the system is periodic
     pub cell: Option<PeriodicCell>,
-    /// nm, unwrapped
+    /// positions in nm, unwrapped
     pub positions: &'a [Vec3],
-    /// nm/ps, half a step before `step.time`
+    /// velocities in nm/ps, half a step before `step.time`
     pub velocities: &'a [Vec3],
-    /// kJ/mol/nm
+    /// forces in kJ/mol/nm
     pub forces: &'a [Vec3],
     /// energies, temperature, pressure
     pub observed: Option<&'a Observed>,
@@ -107,12 +107,12 @@ pub struct Report<'a> {
     pub restraints: &'a [RestraintSample],
     /// total mass, amu
     pub mass: f64,
-    /// of temperature groups, K, in the order of [`Columns::temperatures`]
+    /// temperatures of the temperature groups in K, in the order of [`Columns::temperatures`]
     pub temperatures: &'a [f64],
 }
 
 impl Report<'_> {
-    /// The row of the energy table; `None` if no energies were wanted.
+    /// Returns the row of the energy table; `None` if no energies were wanted.
     pub fn energy_row(&self) -> Option<EnergyRow<'_>> {
         let observed = self.observed?;
         let StepInfo { step, time, stage, .. } = self.step;
@@ -137,7 +137,7 @@ impl Report<'_> {
 /// The run that a reporter belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct RunInfo<'a> {
-    /// identity, the same in all files of the run
+    /// identity of the run, the same in all its files
     pub run_id: &'a str,
     /// the plan
     pub plan: &'a Plan,
@@ -150,63 +150,64 @@ pub struct RunInfo<'a> {
 }
 
 impl RunInfo<'_> {
-    /// Path of a file in the output folder.
+    /// Returns the path of a file in the output folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.plan.output.directory.join(name)
     }
 
-    /// Columns of the energy table.
+    /// Returns the columns of the energy table.
     pub fn energy_columns(&self) -> Columns {
         self.plan.energy_columns(self.periodic)
     }
 }
 
-/// Writes output of a run.
+/// A writer of output of a run.
 pub trait Reporter: Send {
-    /// Name of its output, unique in the run, under which checkpoints store its extent: the name of its file in the output
-    /// folder, if it has one.
+    /// Returns the name of the reporter's output, unique in the run, under which checkpoints store its extent. If the
+    /// reporter writes a file, this is the file's name in the output folder.
     fn name(&self) -> &str;
 
-    /// What it wants of a step. The answer must depend only on `step`.
+    /// Returns the quantities that the reporter wants of a step. The answer must depend only on `step`.
     fn wants(&self, step: &StepInfo) -> Quantities;
 
-    /// Called at each step of which it wanted something. `report` also holds what other reporters wanted.
+    /// Receives the results of a step of which the reporter wanted something. `report` also holds what other
+    /// reporters wanted.
     fn report(&mut self, report: &Report<'_>) -> Result<()>;
 
-    /// Called before the output of any reporter is changed: fails where `open` would refuse to continue after
-    /// `checkpointed`.
+    /// Fails if `open` would refuse to continue after `checkpointed`. The run calls it before it changes the output
+    /// of any reporter.
     fn check(&mut self, _run: &RunInfo<'_>, _checkpointed: Mark) -> Result<()> {
         Ok(())
     }
 
-    /// Called when the run starts, or continues from a checkpoint that stores `checkpointed`: what was written after it is
-    /// to be cut off.
+    /// Opens the output when the run starts, or continues it from a checkpoint that stores `checkpointed`. Output
+    /// after `checkpointed` is to be cut off.
     fn open(&mut self, _run: &RunInfo<'_>, _checkpointed: Option<Mark>) -> Result<()> {
         Ok(())
     }
 
-    /// Forces everything to disk and returns its extent, for the checkpoint that is about to be written; `None` if the
+    /// Forces all output to disk and returns its extent for the checkpoint that is about to be written; `None` if the
     /// checkpoint need not store one.
     fn sync(&mut self) -> Result<Option<Mark>> {
         Ok(None)
     }
 
-    /// As [`Self::sync`], when the run ends or stops.
+    /// Closes the output when the run ends or stops; otherwise like [`Self::sync`].
     fn close(&mut self) -> Result<Option<Mark>> {
         self.sync()
     }
 
-    /// Whether its closed output is unchanged since the run finished.
+    /// Whether the closed output is unchanged since the run finished.
     fn is_complete(&self, _run: &RunInfo<'_>, _extent: Extent) -> bool {
         true
     }
 
-    /// A warning for the user about its output; asked after `open`.
+    /// Returns a warning for the user about the output. The run asks after `open`.
     fn warning(&self) -> Option<&str> {
         None
     }
 
-    /// Other files in the output folder that belong to its file.
+    /// Returns the names of other files in the output folder that belong to the reporter's file.
     fn companions(&self) -> Vec<String> {
         vec![]
     }

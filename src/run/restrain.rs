@@ -1,4 +1,4 @@
-//! The restraints of a plan, for its system.
+//! Restraints of a plan, resolved for its system.
 
 use super::plan::{Plan, PositionRestraint, Restraint, Stage};
 use crate::cell::PeriodicCell;
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The restraints of each stage, of a run that begins at `start`. Fails where a selection or a file of references does not fit
-/// the system. Each file is read once.
+/// Creates the restraints of each stage of a run that begins at `start`. Fails if a selection or a reference file
+/// does not fit the system. Each file is read once.
 pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Restraints>> {
     let mut references = References { system, molecules: system.topology.molecules(), start, files: HashMap::new() };
     let of = |stage: &Stage| {
@@ -36,7 +36,7 @@ pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Res
     plan.stages.iter().map(of).collect()
 }
 
-/// An error in the input, with its place in the plan.
+/// Adds the restraint and its stage to an error in the input.
 fn named(error: Error, what: &str, stage: &Stage) -> Error {
     let named = |problem: Problem| {
         let message = format!("{what} of stage \"{}\": {}", stage.name, problem.message);
@@ -48,13 +48,13 @@ fn named(error: Error, what: &str, stage: &Stage) -> Error {
     }
 }
 
-/// Positions that restraints refer to, nm, molecules whole, and their cell.
+/// Reference positions in nm, with molecules whole, and their cell.
 struct Reference {
     positions: Vec<Vec3>,
     cell: Option<PeriodicCell>,
 }
 
-/// References of a run.
+/// Source of the references of a run: its start, and the files read so far.
 struct References<'a> {
     system: &'a System,
     molecules: Molecules,
@@ -63,7 +63,8 @@ struct References<'a> {
 }
 
 impl References<'_> {
-    /// Positions and cell of a file, or of the start. A file without a cell has that of the start.
+    /// Returns positions and cell of a file, or of the start if `path` is `None`. A file without a cell gets the cell
+    /// of the start.
     fn of(&mut self, path: Option<&Path>) -> Result<(&[Vec3], Option<PeriodicCell>)> {
         let Some(path) = path else { return Ok((&self.start.positions, self.start.cell)) };
         if !self.files.contains_key(path) {
@@ -93,7 +94,7 @@ impl References<'_> {
 fn position_restraints(restraint: &PositionRestraint, references: &mut References<'_>) -> Result<PositionRestraints> {
     let system = references.system;
     let selected = select(&system.topology, &restraint.select)?;
-    // virtual sites follow from other atoms
+    // virtual sites, which follow other atoms, are not restrained
     let mass = |atom: u32| system.topology.atoms[atom as usize].mass;
     let (positions, cell) = references.of(restraint.reference.as_deref())?;
     let massive = selected.into_iter().filter(|&atom| mass(atom) > 0.0);
@@ -115,7 +116,7 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     Ok(restraints)
 }
 
-/// Fewest atoms whose deviation from a reference is not that of one distance.
+/// Fewest atoms for an RMSD: with two atoms it would depend on a single distance.
 const FEWEST_SUPERPOSED: usize = 3;
 
 fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Variable> {
@@ -155,7 +156,8 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
     })
 }
 
-/// The deviation of these atoms from a reference, whose molecules are in the images in which it fits best to the start.
+/// Creates the RMSD of these atoms from a reference. The molecules of the reference are shifted to the images that
+/// fit the start best.
 fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>) -> Result<Variable> {
     let around = gather_around(restraint, 0, &references.system.topology)?;
     let members = Members::new(atoms.clone(), &references.molecules, around);
@@ -169,7 +171,7 @@ fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>)
     Ok(Variable::Rmsd(Superposed::new(members, &reference)))
 }
 
-/// The atom that the molecules of a group are gathered around, where one is named.
+/// Returns the atom around which the molecules of a group are gathered; `None` if the input names none.
 fn gather_around(
     restraint: &Restraint,
     group: usize,
@@ -185,8 +187,8 @@ fn gather_around(
     }
 }
 
-/// Groups of several molecules that extend over more than half of the cell at the start, so that other images of theirs may be
-/// meant: stage and selection of each.
+/// Returns stage and selection of groups whose periodic images are ambiguous: groups of several molecules that extend
+/// over more than half of the cell at the start.
 pub(super) fn wide_groups(plan: &Plan, system: &System, start: &State) -> Vec<(String, String)> {
     let Some(cell) = &start.cell else { return vec![] };
     let molecules = system.topology.molecules();

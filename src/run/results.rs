@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// Coordinates and velocities at the end of a run.
+/// Name of the file with coordinates and velocities at the end of a run.
 pub const FINAL_STRUCTURE: &str = "final.rst7";
 const FINAL_PDB: &str = "final.pdb";
 const FINAL_GRO: &str = "final.gro";
 
-/// Final structures of a run.
+/// Returns the file names of the final structures.
 fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + use<> {
     [FINAL_STRUCTURE, FINAL_PDB].into_iter().chain(output.final_gro.then_some(FINAL_GRO))
 }
 
-/// True if all output of the run of `checkpoint`, whose stages are done, is complete. False if something is missing or
-/// unfinished: then the run continues from its checkpoint, which writes it again or says what is wrong. Refuses a final
-/// structure that was changed.
+/// Whether all output of the run of `checkpoint`, whose stages are done, is complete. False if something is missing
+/// or unfinished: the run then continues from its checkpoint, which writes the missing output or says what is wrong.
+/// Fails if a final structure was changed.
 pub(super) fn are_complete(
     directory: &Directory,
     outputs: &Outputs,
@@ -60,12 +60,12 @@ pub(super) fn are_complete(
     Ok(outputs.are_complete(run, &growing))
 }
 
-/// The hash of a state as the summary writes it.
+/// Returns the hash of a state as the summary writes it.
 pub(super) fn hash_text(state: &State) -> String {
     format!("{:08x}", state_hash(state))
 }
 
-/// Extents of all files for the summary; final structures only of a finished run.
+/// Returns the extents of all files for the summary; final structures are included only if the run has finished.
 pub(super) fn closed_files(
     directory: &Directory,
     output: &OutputOptions,
@@ -79,7 +79,7 @@ pub(super) fn closed_files(
     Ok(files)
 }
 
-/// Size and checksum of a file.
+/// Returns the size and checksum of a file.
 fn file_extent(path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let (mut file, mut buffer) = (file::open(path).map_err(io)?, vec![0; 1 << 16]);
@@ -102,8 +102,8 @@ fn changed(path: &Path) -> Error {
         .into()
 }
 
-/// `final.rst7` and `final.pdb`, and `final.gro` where it is asked for. Velocities are those of the state, half a step before the
-/// positions, as AMBER's own restart files have them and as `velocities = "file"` takes them.
+/// Writes `final.rst7` and `final.pdb`, and `final.gro` if it is asked for. Velocities are those of the state, half a
+/// step before the positions, as in AMBER's own restart files and as `velocities = "file"` expects them.
 pub(super) fn write_final(directory: &Directory, output: &OutputOptions, system: &System, state: &State) -> Result<()> {
     let title = format!("{}, final state at {:.3} ps", system.topology.title.trim(), state.time);
     let short: String = system.topology.title.trim().chars().take(30).collect();

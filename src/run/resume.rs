@@ -1,4 +1,4 @@
-//! Continuing a run: its checkpoint, and what may have changed since.
+//! Continuing a run from its checkpoint, and checks of what has changed since.
 
 use super::checkpoint::{Checkpoint, Written};
 use super::directory::Directory;
@@ -10,17 +10,17 @@ use super::reporter::RunInfo;
 use crate::error::{Error, Problem, Result};
 use crate::observe::summary::StageSummary;
 
-/// Where a run starts or continues.
+/// Start of a run, or the point from which it continues.
 pub(super) struct RunStart {
     pub(super) run_id: String,
-    /// of a run that continues
+    /// checkpoint from which the run continues; `None` for a new run
     pub(super) checkpoint: Option<Checkpoint>,
-    /// why an older checkpoint was taken
+    /// reason why an older checkpoint was taken
     pub(super) warning: Option<String>,
 }
 
-/// The run of the output directory, or a new one. A new run writes a checkpoint of its start first, which identifies the
-/// directory however early the run is killed.
+/// Finds the run of the output directory, or begins a new one. A new run first writes a checkpoint of its start. This
+/// identifies the directory, however early the run is killed.
 pub(super) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<RunStart> {
     let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
     let checkpoint = match found {
@@ -38,7 +38,7 @@ pub(super) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerpr
     if checkpoint.is_start() {
         directory.clear(&run_id, &checkpoint.plan.output)?;
         if checkpoint.plan.output != job.plan.output {
-            // so that new output under other names is known to be of this run
+            // the new checkpoint marks output under other names as output of this run
             directory.check_absent(&job.plan.output)?;
             Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
         }
@@ -47,7 +47,7 @@ pub(super) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerpr
     Ok(RunStart { run_id, checkpoint: Some(checkpoint), warning })
 }
 
-/// 128 random bits from the operating system, different for each run.
+/// Returns 128 random bits from the operating system, different for each run.
 fn new_run_id() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
@@ -55,8 +55,8 @@ fn new_run_id() -> Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// The checkpoint of the output directory, and why an older one was taken. Refuses a directory with output but no
-/// checkpoint, or only an intact one of the start.
+/// Reads the checkpoint of the output directory, and the reason if an older one was taken. Fails if the directory
+/// holds output but no checkpoint, or if the only intact checkpoint is that of the start.
 fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
@@ -68,7 +68,7 @@ fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Opt
     }
 }
 
-/// Refuses to continue a run with other physics.
+/// Fails if the run would continue with other physics.
 fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) -> Result<()> {
     let refuse = |what: &str, changes: Vec<String>| match changes.is_empty() {
         true => Ok(()),
@@ -88,7 +88,7 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     Ok(refuse(what, checkpoint.system.differences(system))?)
 }
 
-/// Trajectories that go on with other atoms.
+/// Lists trajectories that would continue with another selection of atoms.
 fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     let name = |select: &Option<String>| select.clone().unwrap_or_else(|| "all".to_owned());
     let pairs = new.trajectories.iter().filter_map(|new| {
@@ -100,7 +100,8 @@ fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     pairs.collect()
 }
 
-/// Opens the outputs after what the checkpoint stores of them; returns the checkpoint of a run that continues.
+/// Opens the outputs at the extents that the checkpoint stores. Returns the checkpoint of a run that continues, with
+/// the extents of the files that are there now.
 pub(super) fn open_outputs(
     outputs: &mut Outputs,
     job: &Job<'_>,
@@ -116,7 +117,7 @@ pub(super) fn open_outputs(
     }
     let written = if job.no_append { Written::default() } else { checkpoint.written.clone() };
     outputs.open(run, written)?;
-    // the checkpoint now describes the files that are there
+    // update the checkpoint so that it describes the files that are there now
     let written = outputs.sync()?;
     if written != checkpoint.written {
         checkpoint.written = written;
@@ -125,11 +126,11 @@ pub(super) fn open_outputs(
     Ok(Some(checkpoint))
 }
 
-/// Warns of completed stages that `--steps` ended earlier than this run would: the run continues after them.
+/// Warns of completed stages that `--steps` ended earlier than this run would. The run continues after these stages.
 pub(super) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
     let over = checkpoint.stages.iter().zip(&plan.stages);
     let cut = over.filter(|(done, stage)| {
-        // a minimisation may have converged
+        // a minimisation may have ended early because it converged
         let by_option = match stage.kind {
             StageKind::Minimize(_) => checkpoint.plan.run.max_steps == Some(done.steps),
             StageKind::Dynamics(_) => true,

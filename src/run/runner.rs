@@ -40,40 +40,40 @@ use monitor::Monitor;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Part of the allowed wall time that is kept for the last checkpoint.
+/// Fraction of the allowed wall time after which the run stops; the rest is kept for the last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
 
-/// A run in progress: what passes from stage to stage.
+/// A run in progress: the state that passes from stage to stage.
 struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
-    /// of the rows that averages are taken over
+    /// intervals of the rows that averages are taken over
     averaged: Intervals,
     log: RunLog,
     monitor: Monitor,
     history: History,
     timing: Timing,
-    /// steps done by this process
+    /// number of steps done by this process
     steps: u64,
-    /// the next step is compared with the reference
+    /// whether the next step is to be compared with the reference
     unverified: bool,
-    /// it is told that the cell is at the smallest size that the cutoff allows
+    /// whether the user was warned that the cell is at the smallest size that the cutoff allows
     told_of_small_cell: bool,
-    /// of each stage
+    /// collective and position restraints of each stage
     restraints: Vec<Restraints>,
-    /// dropped last: stays locked until all files in it are closed
+    /// output directory; the last field, so that it stays locked until all files in it are closed
     directory: Directory,
 }
 
-/// Run all stages, from the checkpoint in the output directory if there is one.
+/// Runs all stages, from the checkpoint in the output directory if there is one.
 pub fn run(
     mut job: Job<'_>,
     mut engine: Engine,
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    // before the output folder is created
+    // refuse a bad plan before the output folder is created
     refuse(job.plan, &job.system)?;
     let restraints = restraints(job.plan, &job.system, &job.start)?;
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
@@ -122,7 +122,7 @@ pub fn run(
         restraints,
         job,
     };
-    // everything runs inside the pool: entering it costs more than some phases of a step
+    // everything runs inside the pool, because entering it costs more than some phases of a step
     let pool = Arc::clone(&session.engine.pool);
     let end = run_on_first_thread(&pool, || session.all_stages(checkpoint));
     session.monitor.finish();
@@ -134,7 +134,8 @@ pub fn run(
 }
 
 impl<'a> Session<'a> {
-    /// Record an error in status and log. Failures to record it are ignored: the caller shows the error itself.
+    /// Records an error in status and log. Failures to record it are ignored, because the caller shows the error
+    /// itself.
     fn fail(&mut self, error: &Error) {
         self.monitor.status.state = RunState::Failed;
         self.monitor.status.seconds_left = None;
@@ -144,7 +145,7 @@ impl<'a> Session<'a> {
         let _ = self.outputs.close();
     }
 
-    /// How the run ended, and the state in the last checkpoint.
+    /// Runs the stages. Returns how the run ended, and the state in the last checkpoint.
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {
@@ -156,7 +157,7 @@ impl<'a> Session<'a> {
         };
         for (index, stage) in plan.stages.iter().enumerate().skip(first) {
             self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
-            // the first stage was verified before it began
+            // the GPU was verified for the first stage before it began
             if index > 0 {
                 self.verify_gpu(&state)?;
             }
@@ -174,7 +175,7 @@ impl<'a> Session<'a> {
         Ok((Outcome::Finished, state))
     }
 
-    /// Compare the GPU with the CPU, where the start of the run did not allow it.
+    /// Compares the GPU with the CPU, if the start of the run did not allow it.
     fn verify_gpu(&mut self, state: &State) -> Result<()> {
         let known = self.engine.agreement().is_some();
         let refusal = self.engine.verify(self.job.plan, &self.job.system, state)?;
@@ -187,7 +188,7 @@ impl<'a> Session<'a> {
 
     fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
         let mut averages = self.history.statistics.averages();
-        // none where the stage writes no energies, or lacks a temperature group
+        // a stage has no averages if it writes no energies, and no average of a temperature group that it lacks
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
         averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
         let kind = match stage.kind {
@@ -203,25 +204,25 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Download the state at the start of the next step.
+    /// Downloads the state at the start of the next step.
     fn download(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
         self.flush(simulation)?;
         simulation.download(state)
     }
 
-    /// Complete all steps, and explain one that has failed.
+    /// Completes all steps. If one has failed, the error explains why.
     fn flush(&self, simulation: &mut Simulation<'_>) -> Result<()> {
         let done = simulation.flush();
         done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))
     }
 
-    /// What reporters and the averages of the stage want of a step.
+    /// Returns the quantities that reporters and the averages of the stage want of a step.
     fn wants(&self, info: &StepInfo) -> Quantities {
         let energies = self.averaged.is_due(info);
         self.outputs.wants(info).or(Quantities { energies, ..Quantities::default() })
     }
 
-    /// Warns once where a barostat of trial moves keeps a cell at the smallest size that the cutoff allows.
+    /// Warns once if a Monte Carlo barostat keeps the cell at the smallest size that the cutoff allows.
     fn tell_of_small_cell(&mut self, simulation: &Simulation<'_>) -> Result<()> {
         if self.told_of_small_cell || !simulation.begins_with_trial() || !simulation.is_hindered()? {
             return Ok(());
@@ -241,7 +242,7 @@ impl<'a> Session<'a> {
         let state = wanted.positions || wanted.velocities;
         let early = state && !energies && !simulation.begins_with_trial();
         if early {
-            // the state is complete without forces
+            // the state is downloaded before the step, since no forces are wanted with it
             self.flush(simulation)?;
             self.outputs.hold_state(|state| simulation.download(state))?;
         }
@@ -278,13 +279,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Update the status now and then, with (steps done, steps of the stage, ps); true when the run is to stop.
+    /// Updates the status if its interval is over, with (steps done, steps of the stage, ps). Returns true if the run
+    /// is to stop.
     fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
         self.monitor.set_progress(place);
         if self.job.requests.stop() {
             return Ok(true);
         }
-        // one step at least, so that repeating the command finishes the run under any limit
+        // the run does at least one step, so that repeating the command finishes it under any limit
         let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
         if limit.is_some_and(|most| self.job.started.elapsed() > most.mul_f64(DEADLINE_SHARE)) {
             return Ok(true);
@@ -304,7 +306,7 @@ impl<'a> Session<'a> {
         self.directory.check()?;
         self.job.exchange.map_or(Ok(()), |member| member.sync())?;
         let written = self.outputs.sync()?;
-        // once more: the sync may have taken long
+        // check again, because the sync may have taken long
         self.directory.check()?;
         let checkpoint = self.history.checkpoint(self.job.plan, stage, place, std::mem::take(state), written);
         let result = checkpoint.write(&self.directory.file("checkpoint.md"));
@@ -315,8 +317,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// End of the run: final structures; close trajectories and energies; the summary with their checksums; status;
-    /// last lines of the log. If the run is killed here, the same command makes what is missing.
+    /// Ends the run: writes final structures; closes trajectories and energies; writes the summary with their
+    /// checksums, the status and the last lines of the log. If the run is killed here, the same command writes what
+    /// is missing.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;
@@ -344,7 +347,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The next step of a simulation, in the stage of this index.
+/// Returns the next step of a simulation, in the stage of this index.
 fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
     StepInfo {
         step: simulation.step_number(),
@@ -355,7 +358,8 @@ fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
     }
 }
 
-/// Of the trial moves of an extent of the cell in a stage; the error is that of independent trials.
+/// Returns the acceptance of the Monte Carlo moves of one extent of the cell in a stage. Its error assumes
+/// independent moves. `None` without moves.
 fn acceptance((extent, moves): (usize, &TrialMoves)) -> Option<Average> {
     let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
     let mean = accepted / tried;

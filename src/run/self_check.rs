@@ -1,4 +1,5 @@
-//! Compares a GPU with the CPU before a run uses it: forces and energies of one state, and one step from it.
+//! Comparison of a GPU with the CPU before a run uses the GPU: forces and energies of one state, and one step from
+//! it.
 
 use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
 use crate::context::Context;
@@ -6,32 +7,34 @@ use crate::error::{Error, Result};
 use crate::system::State;
 use crate::vec3::Vec3;
 
-/// RMS difference of the forces over their RMS. Either side is within 2·10⁻⁵ of the exact forces, the project's bar for
-/// interactions in `f32` (`tests/forces.rs`), and so within twice that of the other.
+/// Largest RMS difference of the forces, relative to their RMS. Each side is within 2·10⁻⁵ of the exact forces, the
+/// project's bar for interactions in `f32` (`tests/forces.rs`), so both differ by at most twice that.
 const FORCE: f64 = 4e-5;
-/// On a perfect lattice forces cancel, and roundings stay: then the RMS difference itself, kJ/mol/nm. That of one side is
-/// 10⁻³ at most in the tests, where forces are right to 2·10⁻⁵ of the ones that cancel.
+/// Largest RMS difference of the forces in kJ/mol/nm on a perfect lattice, where forces cancel and rounding errors
+/// stay. In the tests, whose forces are right to 2·10⁻⁵ of the terms that cancel, one side's error is at most 10⁻³.
 const LATTICE_FORCE: f64 = 2e-3;
-/// Difference of any energy over the sum of the absolute terms: twice the bar of 10⁻⁶, as for the forces.
+/// Largest difference of any energy, relative to the sum of the absolute terms: twice the bar of 10⁻⁶, as for the
+/// forces.
 const ENERGY: f64 = 2e-6;
 
 /// Time step of the compared step, ps.
 const TIMESTEP: f64 = 0.002;
-/// RMS difference of the positions after a step from rest, over the RMS displacement. Usual forces move an atom by 10⁻⁴ nm;
-/// constraints to 10⁻⁶ on either side are a thousandth of that. The step uses kernels without energies, and a wrong one is
-/// off by more than this.
+/// Largest RMS difference of the positions after a step from rest, relative to the RMS displacement. Usual forces
+/// move an atom by 10⁻⁴ nm; the constraint tolerance of 10⁻⁶ on either side is a thousandth of that. The step uses
+/// kernels without energies, and a wrong kernel causes a larger difference.
 const MOVE: f64 = 1e-2;
-/// The same difference itself where hardly anything moves, nm: constraints of 0.1 nm to 10⁻⁶ on either side.
+/// Largest RMS difference of the positions in nm if atoms hardly move: the tolerance of 10⁻⁶ on either side for
+/// constraints of 0.1 nm.
 const LEAST_MOVE: f64 = 2e-7;
 
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// both agree, with the differences
+    /// GPU and CPU agree; the text gives the differences
     Agrees(String),
-    /// they differ, and by how much
+    /// GPU and CPU differ; the text gives the differences
     Differs(String),
-    /// atoms overlap: forces cannot be compared
+    /// atoms overlap, so forces cannot be compared
     Undecided,
 }
 
@@ -50,20 +53,20 @@ pub(super) fn compare(
     let verdict = judge(found, evaluate(cpu, &still)?);
     let Verdict::Agrees(how) = verdict else { return Ok(verdict) };
     let expected = match step(cpu) {
-        // the run will fail the same way, and say more
+        // the run will fail in the same way, with a better message
         Err(Error::Unstable { .. }) => return Ok(Verdict::Agrees(how)),
         outcome => outcome?,
     };
     Ok(judge_move(&step(gpu)?, &expected, &still.positions, &how))
 }
 
-/// Forces and energies.
+/// Evaluates forces and energies of a state.
 fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) -> Result<&'a Evaluation> {
     context.set_state(state)?;
     context.forces(Workload { energy: true, virial: false, ..Workload::FORCES })
 }
 
-/// Positions after an ordinary step, without energies or virial.
+/// Does an ordinary step, without energies or virial, and returns the positions after it.
 fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
     context.forces(Workload::default())?;
     context.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() })?;
@@ -76,7 +79,7 @@ fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
 fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> Verdict {
     let (off, moved) = (rms_difference(found, expected), rms_difference(expected, start));
     let relative = off / moved.max(f64::MIN_POSITIVE);
-    // what is not a number is within no bar
+    // false for NaN
     let agrees = off <= MOVE * moved || off <= LEAST_MOVE;
     if !agrees {
         return Verdict::Differs(format!(
@@ -86,11 +89,11 @@ fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> V
     Verdict::Agrees(format!("{how}, and a step within {relative:.1e}"))
 }
 
-/// The forces first: energies are their sums.
+/// Compares the forces first, then the energies, which are sums over many terms.
 fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     let (error, scale) = (rms_difference(&found.forces, &expected.forces), rms(expected.forces.iter().copied()));
     let relative = error / scale.max(f64::MIN_POSITIVE);
-    // what is not a number is within no bar
+    // false for NaN
     let forces_agree = error <= FORCE * scale || error <= LATTICE_FORCE;
     if !forces_agree {
         return Verdict::Differs(format!(
@@ -105,8 +108,9 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// The largest difference of any energy over the sum of the absolute terms; fails with the first that exceeds the `bar` by
-/// more than `slack` (kJ/mol) explains. `whose` names the expected energies.
+/// Returns the largest difference of any energy, relative to the sum of the absolute terms. Fails with the first
+/// energy whose difference exceeds the `bar` by more than `slack` (kJ/mol) explains. `whose` names the expected
+/// energies in the message.
 pub(super) fn compare_energies(
     found: &Energies,
     e: &Energies,
@@ -171,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_device_that_forgets_a_kernel_is_found_out() {
-        // parts of the force from less than a thousandth of all to nearly everything
+        // the kernels listed contribute from less than a thousandth of the force to nearly all of it
         for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };

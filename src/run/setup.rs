@@ -1,4 +1,4 @@
-//! What a stage of dynamics needs to know beside its forces.
+//! Settings of a stage of dynamics in addition to its forces.
 
 use super::plan::Dynamics;
 use crate::constraint::degrees_of_freedom;
@@ -16,14 +16,15 @@ pub struct Setup<'a> {
     pub dynamics: &'a Dynamics,
     /// seed of all random numbers
     pub seed: u64,
-    /// without those removed by constraints and by the removal of centre-of-mass motion
+    /// number of degrees of freedom that remain after constraints and the removal of centre-of-mass motion
     pub degrees_of_freedom: usize,
-    /// atoms that share a heat bath
+    /// temperature groups: atoms that share a heat bath
     pub temperature_groups: Arc<TemperatureGroups>,
 }
 
 impl<'a> Setup<'a> {
-    /// For a system, with or without a periodic cell. Fails where a selection of the thermostat does not fit the system.
+    /// Creates the setup for a system, with or without a periodic cell. Fails if a selection of the thermostat does
+    /// not fit the system.
     pub fn new(system: &System, dynamics: &'a Dynamics, seed: u64, periodic: bool) -> Result<Self, Problem> {
         let removed = dynamics.removed_motion(periodic);
         let selections = dynamics.thermostat.iter().flat_map(Thermostat::selections);

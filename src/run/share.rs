@@ -1,4 +1,4 @@
-//! Processors of ranks: those that the launcher gave to each, or a part of those that it gave to several together.
+//! Processors of ranks: those that the launcher bound to each rank, or equal parts of those that several ranks share.
 
 use crate::observe::lock::host_name;
 use core_affinity::CoreId;
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Where a rank runs.
+/// Computer and processors on which a rank runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Seat {
     host: String,
-    /// that it may use, by their numbers there
+    /// numbers of the processors that the rank may use
     processors: Vec<usize>,
-    /// threads that run at once: a quota may allow fewer than there are processors
+    /// number of threads that can run at once: a quota may allow fewer than there are processors
     available: usize,
 }
 
-/// How processors are shared.
+/// Division of processors among ranks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Share {
-    /// threads of each rank
+    /// number of threads of each rank
     pub(super) threads: usize,
-    /// of each rank, how many before it may use the same processors
+    /// number of ranks before each rank that may use the same processors
     pub(super) places: Vec<usize>,
-    /// what slows ranks down
+    /// warnings about what slows ranks down
     pub(super) warnings: Vec<String>,
 }
 
 impl Seat {
-    /// Of this process.
+    /// Returns the seat of this process.
     pub(super) fn here() -> Self {
         let processors =
             core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|CoreId { id }| id).collect();
@@ -38,8 +38,9 @@ impl Seat {
 }
 
 impl Share {
-    /// Of ranks with these seats: `threads` for each, or as many for all as the least of them has processors. Ranks of a
-    /// computer with the same processors (a launcher that binds no process) have equal parts of them.
+    /// Divides the processors of these seats. Each rank gets `threads` threads, by default as many as the rank with
+    /// the fewest processors has. Ranks on the same processors of a computer (a launcher that binds no process) get
+    /// equal parts of them.
     pub(super) fn new(seats: &[Seat], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&Seat, Vec<usize>> = BTreeMap::new();
         for (rank, seat) in seats.iter().enumerate() {
@@ -89,7 +90,7 @@ fn overlap(ranks_at: &BTreeMap<&Seat, Vec<usize>>) -> Option<String> {
     ))
 }
 
-/// Of the processors that ranks have.
+/// Warns of ranks that have different numbers of processors.
 fn unequal(limits: &Range<usize>) -> Option<String> {
     let Range { start: least, end: most } = limits;
     (least < most).then(|| {

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals that stop a run: from a terminal that closes, a user, or a scheduler near its time limit (`SIGUSR2` before the
-/// end of the job, `SIGXCPU` at the soft limit of CPU time).
+/// Signals that stop a run. They come from a terminal that closes, from a user, or from a scheduler near its time
+/// limit (`SIGUSR2` before the end of the job, `SIGXCPU` at the soft limit of CPU time).
 const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
-/// Signals closer together than this are one request: schedulers and process groups may deliver a signal twice.
+/// Shortest time between two requests. Signals closer together are one request, because schedulers and process groups
+/// may deliver a signal twice.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// What signals ask for, polled once per step. Each clone, one for each run of the process, sees every request.
+/// Requests by signals, polled once per step. Each run of the process has a clone, and every clone sees every
+/// request.
 #[derive(Debug, Default)]
 pub struct Requests {
     stop: Arc<AtomicBool>,
-    /// how many were asked for
+    /// number of checkpoints requested so far
     checkpoints: Arc<AtomicU64>,
-    /// how many this clone has seen
+    /// number of checkpoint requests that this clone has seen
     seen: AtomicU64,
 }
 
@@ -31,8 +33,9 @@ impl Clone for Requests {
 }
 
 impl Requests {
-    /// Signals that ask to stop finish the step and write a checkpoint; another one, more than a second later, ends the
-    /// process at once. SIGUSR1 asks for a checkpoint. A SIGHUP that is ignored (`nohup`) stays ignored.
+    /// Installs the signal handlers. A signal that asks to stop finishes the step and writes a checkpoint; another
+    /// one, more than a second later, ends the process at once. SIGUSR1 asks for a checkpoint. If SIGHUP is ignored
+    /// (`nohup`), it stays ignored.
     pub fn from_signals() -> std::io::Result<Self> {
         let requests = Self::default();
         let stops = STOP.into_iter().filter(|&signal| signal != SIGHUP || !hangup_is_ignored());
@@ -44,7 +47,7 @@ impl Requests {
                 if signal == SIGUSR1 {
                     set.checkpoints.fetch_add(1, Ordering::Relaxed);
                 } else if is_insistence(*first.get_or_insert_with(Instant::now), Instant::now()) {
-                    // as a shell reports a process that a signal has ended
+                    // exit code of a shell for a process that a signal has ended
                     signal_hook::low_level::exit(128 + signal);
                 } else {
                     set.stop.store(true, Ordering::Relaxed);
@@ -54,24 +57,24 @@ impl Requests {
         Ok(requests)
     }
 
-    /// Stops all runs as a signal does.
+    /// Asks all runs to stop, as a signal does.
     pub(super) fn ask_to_stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// True if the run is to stop.
+    /// Whether the run is to stop.
     pub fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// True if a checkpoint was requested since this was asked last.
+    /// Whether a checkpoint was requested since the last call.
     pub fn take_checkpoint(&self) -> bool {
         let asked = self.checkpoints.load(Ordering::Relaxed);
         self.seen.swap(asked, Ordering::Relaxed) != asked
     }
 }
 
-/// True if a signal `now`, after one at `first`, is a second request, which ends the process at once.
+/// Whether a signal at `now`, after one at `first`, is a second request, which ends the process at once.
 fn is_insistence(first: Instant, now: Instant) -> bool {
     now.duration_since(first) > REPEAT
 }

@@ -1,4 +1,4 @@
-//! A stage of dynamics: the order of operations in a step.
+//! A stage of dynamics. [`Simulation::step`] defines the order of operations in a step.
 
 use super::plan::Dynamics;
 use super::setup::Setup;
@@ -34,7 +34,7 @@ mod refreshment;
 #[cfg(test)]
 mod tests;
 
-/// What to compute in a step in addition to the integration.
+/// Quantities to compute in a step in addition to the integration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// energies, temperature, pressure; without them a GPU runs steps asynchronously
@@ -44,27 +44,28 @@ pub struct Wanted {
 /// Energies, temperature and pressure of a step, at the time of its positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// kJ/mol
+    /// potential energies, kJ/mol
     pub energies: Energies,
-    /// kJ/mol, mean of both half steps
+    /// kinetic energy, mean of both half steps, kJ/mol
     pub kinetic: f64,
     /// work of the moving centres of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
-    /// kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
+    /// conserved energy: kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,
-    /// K
+    /// temperature, K
     pub temperature: f64,
-    /// kJ/mol/nm³, zero without a cell
+    /// pressure, kJ/mol/nm³; zero without a cell
     pub pressure: f64,
-    /// along x, y, z, as [`Kinetic::along`] is known
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if [`Kinetic::along`] is
+    /// computed
     pub pressure_along: Vec3,
     /// lattice vectors
     pub cell: Option<PeriodicCell>,
-    /// of each temperature group, K, NaN for one without degrees of freedom; empty without groups
+    /// temperature of each temperature group, K; NaN for a group without degrees of freedom, empty without groups
     pub group_temperatures: PerGroup<f64>,
 }
 
-/// Which couplings have work that is not yet counted in the conserved energy.
+/// Couplings whose work is not yet counted in the conserved energy.
 #[derive(Clone, Copy, Debug)]
 struct PendingWork {
     barostat: bool,
@@ -72,7 +73,7 @@ struct PendingWork {
 }
 
 impl PendingWork {
-    /// Of the couplings of a state.
+    /// Returns the pending work of the couplings in a state.
     fn of(State { coupling, .. }: &State) -> Self {
         PendingWork {
             barostat: coupling.pending_scaling != Vec3::ZERO,
@@ -84,17 +85,18 @@ impl PendingWork {
 /// Progress of a stage of dynamics.
 #[derive(Clone, Debug, Default)]
 pub struct StageProgress {
-    /// steps of the stage done
+    /// number of steps of the stage done
     pub steps: u64,
-    /// ps at the start of the stage
+    /// time at the start of the stage, ps
     pub first_time: f64,
-    /// where the pair lists of a checkpoint were built
+    /// positions from which the pair lists of a checkpoint were built; `None` without a checkpoint
     pub lists: Option<ListOrigins>,
 }
 
 /// A stage of dynamics. Steps count from the start of the stage. [`super::Engine::simulation`] creates one.
 ///
-/// Two argon atoms vibrate: over a hundred steps of 2 fs the conserved energy stays within a thousandth of ε.
+/// In this example two argon atoms vibrate. Over a hundred steps of 2 fs the conserved energy stays within a
+/// thousandth of ε.
 ///
 /// ```
 /// use md::run::{Dynamics, Engine, Plan, Velocities, Wanted};
@@ -120,19 +122,20 @@ pub struct StageProgress {
 /// ```
 pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     setup: Setup<'a>,
-    /// steps of this stage done
+    /// number of steps of this stage done
     pub local_step: u64,
-    /// steps of the run at the start of this stage
+    /// number of steps of the run at the start of this stage
     first_step: u64,
-    /// ps at the start of this stage
+    /// time at the start of this stage, ps
     first_time: f64,
-    /// at a step before which the state was set: the first, or that of an exchange
+    /// step before which the state was set from outside (the first step, or that of an exchange), and the work
+    /// pending then
     set_pending: (u64, PendingWork),
     context: Context<B>,
 }
 
 impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
-    /// Start or continue from `state`.
+    /// Creates the simulation that starts at, or continues from, `state`.
     pub fn new(mut context: Context<B>, setup: Setup<'a>, state: &State, progress: StageProgress) -> Result<Self> {
         let StageProgress { steps, first_time, lists } = progress;
         if let Some(origins) = &lists {
@@ -147,38 +150,39 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             local_step: steps,
             first_step: state.step - steps,
             first_time,
-            // of the previous stage
+            // pending work at step 0 comes from the previous stage
             set_pending: (0, PendingWork::of(state)),
             context,
         })
     }
 
-    /// Steps since the start of the run.
+    /// Returns the number of steps since the start of the run.
     pub fn step_number(&self) -> u64 {
         self.first_step + self.local_step
     }
 
-    /// ps.
+    /// Returns the time of the next step, ps.
     pub fn time(&self) -> f64 {
         self.first_time + self.local_step as f64 * self.setup.dynamics.timestep
     }
 
-    /// Time step, ps.
+    /// Returns the time step, ps.
     pub fn timestep(&self) -> f64 {
         self.setup.dynamics.timestep
     }
 
-    /// Number of pair searches so far.
+    /// Returns the number of pair searches so far.
     pub fn searches(&self) -> u64 {
         self.context.backend().searches()
     }
 
-    /// The backend, for its description and timings.
+    /// Returns the backend, for its description and timings.
     pub fn backend(&self) -> &B {
         self.context.backend()
     }
 
-    /// Copy the state at the start of the next step; all steps before must be done ([`Simulation::flush`]).
+    /// Copies the state at the start of the next step into `state`. All steps before must be done
+    /// ([`Simulation::flush`]).
     pub fn download(&self, state: &mut State) -> Result<()> {
         self.backend().download(state)?;
         state.step = self.step_number();
@@ -186,7 +190,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok(())
     }
 
-    /// Potential energy (kJ/mol) and volume (nm³, zero without a cell) at the start of the next step.
+    /// Returns potential energy (kJ/mol) and volume (nm³, zero without a cell) at the start of the next step.
     pub fn potential(&mut self) -> Result<(f64, f64)> {
         let time = self.local_step as f64 * self.setup.dynamics.timestep;
         self.context.backend_mut().set_restraint_time(time);
@@ -194,8 +198,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok((energies.potential(), self.backend().cell()?.map_or(0.0, |cell| cell.volume())))
     }
 
-    /// Goes on from `state`, whose velocities and works alone have changed, with couplings that differ in temperatures and
-    /// pressures alone.
+    /// Continues from `state` after an exchange. Only velocities and works may have changed in `state`, and only
+    /// temperatures and pressures in `dynamics`.
     pub fn exchange(&mut self, state: &State, dynamics: &'a Dynamics) -> Result<()> {
         self.context.set_state(state)?;
         self.set_pending = (self.local_step, PendingWork::of(state));
@@ -203,35 +207,36 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok(())
     }
 
-    /// The positions before the last step, which failed: the last good ones.
+    /// Returns the positions before the last step, which failed: the last good positions.
     pub fn before_failure(&self) -> State {
         let (cell, positions) = self.backend().previous_positions();
         State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
     }
 
-    /// As [`Context::add_external_force`].
+    /// Adds an external force, see [`Context::add_external_force`].
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
         self.context.add_external_force(force)
     }
 
-    /// As [`Context::list_origins`].
+    /// Returns the positions from which the lists were built, see [`Context::list_origins`].
     pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
         self.context.list_origins()
     }
 
-    /// What a checkpoint must hold of restraints; all steps before must be done ([`Simulation::flush`]).
+    /// Returns the progress of the restraints, for a checkpoint. All steps before must be done
+    /// ([`Simulation::flush`]).
     pub fn restraints(&self) -> Result<Vec<RestraintProgress>> {
         self.backend().restraint_progress()
     }
 
-    /// As [`Context::flush`]; before [`Simulation::download`].
+    /// Completes all steps, see [`Context::flush`]. Required before [`Simulation::download`].
     pub fn flush(&mut self) -> Result<()> {
         self.context.flush()
     }
 
-    /// One step: pair lists, forces, `observe` (which sees positions, and velocities half a step before them), leapfrog,
-    /// couplings. Only this function defines the order. A device may run steps asynchronously: a step is done when
-    /// something of it is wanted, or after [`Simulation::flush`].
+    /// Does one step: pair lists, forces, `observe`, leapfrog, couplings. `observe` sees positions, and velocities
+    /// half a step before them. Only this function defines the order. A device may run steps asynchronously: a step
+    /// is done after one of its quantities is wanted, or after [`Simulation::flush`].
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
         let random = (self.setup.seed, self.step_number());
@@ -260,7 +265,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             && !energies
             && barostat.is_none()
         {
-            // nothing looks at what is between
+            // no result between integration and refreshment is wanted, so both can be done in one pass
             self.context.integrate_and_refresh(leapfrog, refreshment)?;
             return self.end_step(Observed::default());
         }
@@ -276,7 +281,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.end_step(observed)
     }
 
-    /// What ends a step.
+    /// Ends a step: removes centre-of-mass motion if it is due, and counts the step.
     fn end_step(&mut self, observed: Observed) -> Result<Observed> {
         if self.setup.dynamics.com_removal.is_some_and(|every| is_due(every, self.local_step)) {
             self.context.backend_mut().remove_com_motion()?;
@@ -285,7 +290,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok(observed)
     }
 
-    /// Of the thermostat at the present time, K.
+    /// Returns the mean temperature of the thermostat at the present time, K; zero without a thermostat.
     fn bath_temperature(&self) -> f64 {
         let Setup { dynamics, temperature_groups, .. } = &self.setup;
         let time = self.local_step as f64 * dynamics.timestep;
@@ -293,7 +298,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         dynamics.thermostat.as_ref().map_or(0.0, of)
     }
 
-    /// The trial move of the volume that the next step begins with.
+    /// Returns the Monte Carlo volume move with which the next step begins, if one is due.
     fn trial(&self) -> Option<VolumeTrial> {
         let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
         let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
@@ -301,32 +306,36 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
     }
 
-    /// Whether the next step begins with a trial move, so that its positions are known after its forces only.
+    /// Whether the next step begins with a Monte Carlo volume move. Its positions are then known only after its
+    /// forces.
     pub fn begins_with_trial(&self) -> bool {
         self.trial().is_some()
     }
 
-    /// Whether most trials that shrink the cell were refused in this stage because it would be too small for the cutoff.
+    /// Whether most volume moves that shrink the cell were refused in this stage because the cell would be too small
+    /// for the cutoff.
     pub(in crate::run) fn is_hindered(&self) -> Result<bool> {
         Ok(self.backend().coupling()?.trials.iter().any(VolumeTrial::is_hindered))
     }
 
-    /// What becomes of reciprocal space at a step, of which something may be `measured`.
+    /// Returns how reciprocal space is treated at a step; `measured` says whether energies or virial of the step are
+    /// needed.
     fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
         self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))
     }
 
-    /// The barostat, if it acts at a step.
+    /// Returns the barostat if it acts at a step.
     fn barostat_at(&self, step: u64) -> Option<&'a Barostat> {
         self.setup.dynamics.barostat.as_ref().filter(|barostat| barostat.acts_at(step))
     }
 
-    /// The thermostat, if it acts at a step.
+    /// Returns the thermostat if it acts at a step.
     fn thermostat_at(&self, step: u64) -> Option<&'a Thermostat> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Whether the couplings acted at the previous step: half of their work is still to be counted, with the new forces.
+    /// Returns the couplings that acted at the previous step: half of their work is still to be counted, with the new
+    /// forces.
     fn pending_at(&self, step: u64) -> PendingWork {
         let (set, pending) = self.set_pending;
         match step.checked_sub(1) {

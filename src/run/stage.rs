@@ -1,4 +1,4 @@
-//! Single stages without files, for programs that use the library: minimisation and dynamics.
+//! Single stages of minimisation or dynamics that write no files, for programs that use the library.
 
 use super::engine::Engine;
 use super::minimize::{MinimizeSettings, Minimizer, Status};
@@ -12,18 +12,18 @@ use crate::error::{Problem, Result};
 use crate::pair::ListSchedule;
 use crate::system::{State, System};
 
-/// Buffer (nm) of the pair lists of a minimisation: atoms move little, lists last long.
+/// Buffer (nm) of the pair lists of a minimisation: atoms move little, so lists last long.
 const MINIMIZE_BUFFER: f64 = 0.1;
-/// Relative rounding of an energy summed from f32 terms, and from f64 terms.
+/// Relative rounding error of an energy summed from f32 terms (mixed) and from f64 terms (double).
 const MIXED_ENERGY_PRECISION: f64 = 1e-7;
 const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
 
-/// The pair lists of a minimisation.
+/// Returns the list schedule of a minimisation.
 pub(super) fn minimize_lists(system: &System) -> ListSchedule {
     ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER)
 }
 
-/// Settings of the minimiser.
+/// Returns the settings of the minimiser.
 pub(super) fn minimize_settings(options: &Minimize, precision: Precision) -> MinimizeSettings {
     MinimizeSettings {
         force_tolerance: options.force_tolerance,
@@ -36,8 +36,9 @@ pub(super) fn minimize_settings(options: &Minimize, precision: Precision) -> Min
 }
 
 impl Engine {
-    /// Minimises the energy of `state`, whose positions become those of the lowest energy found; the returned minimiser has
-    /// energy, largest force and status. Uses device and precision of the plan, and ignores its stages.
+    /// Minimises the energy of `state`, whose positions become the positions of the lowest energy found. The returned
+    /// minimiser has energy, largest force and status. Device and precision are those of the plan; its stages are
+    /// ignored.
     pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
         let minimizer = self.pool.install(|| {
             let context = self.context(plan, system, minimize_lists(system))?;
@@ -53,9 +54,9 @@ impl Engine {
         Ok(minimizer)
     }
 
-    /// Starts dynamics at `state`: applies constraints to its positions, and generates velocities if `dynamics` asks for it;
-    /// then call [`Simulation::step`]. Uses device, precision, seed and tuning of the plan, and ignores its stages. Fails if
-    /// `dynamics` starts with velocities of the state and it has none.
+    /// Starts dynamics at `state`: applies constraints to its positions, and generates velocities if `dynamics` asks
+    /// for it. [`Simulation::step`] then does the steps. Device, precision, seed and tuning are those of the plan;
+    /// its stages are ignored. Fails if `dynamics` starts with the velocities of the state and the state has none.
     pub fn simulation<'a>(
         &self,
         plan: &Plan,

@@ -1,4 +1,4 @@
-//! How often each stage writes each output of a run: as `[output]` says, or as the stage itself does.
+//! Intervals of each output in each stage: the interval of `[output]`, or the stage's own.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,29 @@ use serde::{Deserialize, Serialize};
 use super::plan::{CheckpointOptions, ENERGIES, Interval, OutputOptions, Plan, RESTRAINTS};
 use super::reporter::StepInfo;
 
-/// What a stage writes otherwise than the run. An output that is not named here keeps the interval of the run.
+/// Output settings of a stage that replace those of the run. An output that is not named here keeps the interval of
+/// the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageOutput {
-    /// intervals of trajectories and tables by the names of their files; `None` = nothing is written
+    /// intervals of trajectories and tables by file name; `None` = nothing is written
     pub every: BTreeMap<String, Option<Interval>>,
-    /// restart points
+    /// checkpoint settings; `None` = those of the run
     pub checkpoint: Option<CheckpointOptions>,
 }
 
 impl StageOutput {
-    /// Interval of the trajectory or table of this name in the stage; `None` = nothing is written.
+    /// Returns the interval of the trajectory or table of this name in the stage; `None` = nothing is written.
     pub fn interval(&self, run: &OutputOptions, name: &str) -> Option<Interval> {
         self.every.get(name).copied().unwrap_or_else(|| run.every(name))
     }
 }
 
-/// The interval of one output in each stage of a run; `None` where nothing is written.
+/// Intervals of one output, one for each stage of a run; `None` = nothing is written in the stage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intervals(Vec<Option<Interval>>);
 
 impl Intervals {
-    /// In the stage of this index.
+    /// Returns the interval in the stage of this index.
     pub fn of_stage(&self, index: usize) -> Option<Interval> {
         self.0.get(index).copied().flatten()
     }
@@ -38,7 +39,7 @@ impl Intervals {
         self.of_stage(step.stage as usize - 1).is_some_and(|every| every.is_due(step))
     }
 
-    /// The same, but nothing in stages of which `writes` is false.
+    /// Returns the intervals without those of stages for which `writes` is false.
     pub fn only_where(mut self, mut writes: impl FnMut(usize) -> bool) -> Self {
         self.0.iter_mut().enumerate().filter(|(index, _)| !writes(*index)).for_each(|(_, every)| *every = None);
         self
@@ -46,7 +47,8 @@ impl Intervals {
 }
 
 impl OutputOptions {
-    /// Interval of the trajectory or table of this name, where no stage says otherwise; `None` = nothing is written.
+    /// Returns the interval of the trajectory or table of this name in stages that set none of their own; `None` =
+    /// nothing is written.
     pub fn every(&self, name: &str) -> Option<Interval> {
         match name {
             ENERGIES => self.energies.map(|options| options.every),
@@ -57,12 +59,12 @@ impl OutputOptions {
 }
 
 impl Plan {
-    /// Intervals of the trajectory or table of this name.
+    /// Returns the intervals of the trajectory or table of this name.
     pub fn intervals(&self, name: &str) -> Intervals {
         Intervals(self.stages.iter().map(|stage| stage.output.interval(&self.output, name)).collect())
     }
 
-    /// Restart points of the stage of this index.
+    /// Returns the checkpoint settings of the stage of this index.
     pub fn checkpoints(&self, index: usize) -> CheckpointOptions {
         self.stages.get(index).and_then(|stage| stage.output.checkpoint).unwrap_or(self.output.checkpoint)
     }

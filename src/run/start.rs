@@ -1,10 +1,12 @@
 //! The state at the start of a stage of dynamics.
 //!
-//! Leapfrog velocities belong to the half step before the positions: v(−½) = (x(0) − x(−dt))/dt, where x(−dt) satisfies
-//! the constraints too. So generated velocities, or those of a file, are taken as v(−½) and predict x(−dt); this is
-//! constrained along the bonds at x(0), and v(−½) follows from it. Velocities that are consistent already stay. A
-//! projection on the constraints of x(0) would instead give v(0), without the half of the centripetal forces that turn
-//! v(−½) to v(0), and so without half of their virial.
+//! Leapfrog velocities belong to the half step before the positions: v(−½) = (x(0) − x(−dt))/dt, where x(−dt)
+//! satisfies the constraints too. Velocities that are generated or read from a file are therefore taken as v(−½),
+//! from which x(−dt) is predicted. Constraints are applied to x(−dt) along the bonds at x(0), and v(−½) follows from
+//! the result. Velocities that are consistent already stay.
+//!
+//! A projection on the constraints of x(0) would give v(0) instead. It would lack the half of the centripetal forces
+//! that turn v(−½) to v(0), and so half of their virial.
 
 use super::plan::{Dynamics, Velocities};
 use crate::constraint::{ConstraintPlan, RemovedMotion, degrees_of_freedom};
@@ -15,18 +17,20 @@ use crate::system::{ImpulseCycle, State, System};
 use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 
-/// Relative error of the kinetic energy of generated velocities: that of a sum in `f64` over a million atoms.
+/// Allowed relative error of the kinetic energy of generated velocities: the rounding error of a sum in `f64` over a
+/// million atoms.
 const KINETIC: f64 = 1e-12;
-/// Most rescalings: each reduces the error by the square of the angle by which bonds turn in a step, 10⁻³ at ordinary
-/// temperatures.
+/// Largest number of rescalings. Each reduces the error by the square of the angle by which bonds turn in a step,
+/// 10⁻³ at ordinary temperatures.
 const SCALINGS: usize = 20;
 
-/// Applies constraints at the first stage and generates velocities if asked for. On failure the positions are unchanged.
+/// Applies constraints if this is the first stage, and generates velocities if asked for. If that fails, positions
+/// are unchanged.
 pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
     let first = state.step == 0;
-    // counted by stage
+    // volume moves are counted for each stage
     state.coupling.trials.iter_mut().for_each(|moves| (moves.tried, moves.accepted, moves.too_small) = (0, 0, 0));
     if first {
         let reference = state.positions.clone();
@@ -63,7 +67,8 @@ pub(super) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mu
     Ok(())
 }
 
-/// Makes velocities satisfy constraints over a step of `timestep` (ps) and have exactly the kinetic energy `wanted` (kJ/mol).
+/// Makes velocities satisfy constraints over a step of `timestep` (ps) and have exactly the kinetic energy `wanted`
+/// (kJ/mol).
 fn heat(
     constraints: &ConstraintPlan,
     masses: &[f64],
@@ -82,7 +87,8 @@ fn heat(
     Ok(())
 }
 
-/// v(−½) with constraints at both ends of the step of `timestep` (ps): see the module head.
+/// Returns velocities v(−½) that satisfy the constraints at both ends of the step of `timestep` (ps), by the method
+/// in the module documentation.
 fn constrained(
     constraints: &ConstraintPlan,
     timestep: f64,
@@ -92,7 +98,8 @@ fn constrained(
     let mut before: Vec<Vec3> = positions.iter().zip(velocities).map(|(r, v)| *r - *v * timestep).collect();
     let free = before.clone();
     constraints.satisfy(positions, &mut before)?;
-    // the change, which is zero where nothing is constrained: a difference of positions would round
+    // only the change of positions is divided, so that unconstrained velocities stay exact: a difference of positions
+    // would round
     let change = free.iter().zip(&before).map(|(free, before)| (*free - *before) / timestep);
     Ok(velocities.iter().zip(change).map(|(v, change)| *v + change).collect())
 }
@@ -104,7 +111,8 @@ mod tests {
 
     const TIMESTEP: f64 = 0.002;
     const TEMPERATURE: f64 = 300.0;
-    /// The default tolerance of constraints of 0.1 nm over a time step, times two for both atoms, nm/ps.
+    /// Tolerance of velocities, nm/ps: that of constraints of 0.1 nm by default, over a time step, times two for both
+    /// atoms.
     const SAME: f64 = 2.0 * 1e-6 * 0.1 / TIMESTEP;
 
     fn start(sample: &Sample, velocities: Velocities, state: &State) -> State {
@@ -130,11 +138,11 @@ mod tests {
                 });
                 for (atoms, length) in waters.chain(constraints.bonds.iter().map(|c| (c.atoms, c.length))) {
                     let [i, j] = atoms.map(|atom| before[atom as usize]);
-                    // half of a relative squared length
+                    // the tolerance of relative squared lengths is twice that of lengths
                     assert!(((i - j).norm() / length - 1.0).abs() < 2e-6, "{} nm for {length}", (i - j).norm());
                 }
             }
-            // a file that the program has written
+            // velocities as in a file that md has written
             let again = start(&sample, Velocities::File, &drawn);
             let changes = again.velocities.iter().zip(&drawn.velocities).map(|(a, b)| (*a - *b).norm());
             assert!(changes.fold(0.0, f64::max) < SAME);
@@ -146,7 +154,7 @@ mod tests {
         let sample = Sample::load("water").rigid();
         let state = start(&sample, Velocities::Generate { temperature: TEMPERATURE }, &sample.state);
         let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
-        // rigid waters have six each
+        // a rigid water has six degrees of freedom
         let wanted = 0.5 * (2.0 * masses.len() as f64 - 3.0) * BOLTZMANN * TEMPERATURE;
         assert!((kinetic_energy(&masses, &state.velocities) / wanted - 1.0).abs() < KINETIC);
         let momentum: Vec3 = masses.iter().zip(&state.velocities).map(|(m, v)| *v * *m).sum();

@@ -1,4 +1,4 @@
-//! The energy surface of a system for the minimiser: a context whose lists expire by displacement, and constraints.
+//! Energy surface of a system for the minimiser: a context whose lists expire by displacement, and constraints.
 
 use super::minimize::Surface;
 use crate::backend::{Backend, Workload};
@@ -12,21 +12,21 @@ use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use std::sync::Arc;
 
-/// A context for the minimiser. Constraints use unit masses, so that projections are Euclidean.
+/// Context and constraints for the minimiser. Constraints use unit masses, so that projections are Euclidean.
 pub(super) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
     sites: SitePlan,
     team: Arc<Team>,
-    /// passed to the context; velocities are zero
+    /// state that is passed to the context; velocities are zero
     state: State,
-    /// without mass: virtual sites, which follow, and frozen atoms
+    /// atoms without mass: virtual sites, which follow other atoms, and frozen atoms
     massless: Vec<usize>,
     context: Context<B>,
 }
 
 impl<B: Backend + ?Sized> ForceSurface<B> {
-    /// From a context whose lists expire by displacement, for the cell of `state`; `origin` are the positions from which a
-    /// stored minimisation last built its lists.
+    /// Creates the surface from a context whose lists expire by displacement, for the cell of `state`. `origin` are
+    /// the positions from which a stored minimisation last built its lists.
     pub(super) fn new(
         system: &System,
         mut context: Context<B>,
@@ -46,17 +46,17 @@ impl<B: Backend + ?Sized> ForceSurface<B> {
         Ok(ForceSurface { constraints, sites, team, state: still, massless, context })
     }
 
-    /// Device, threads and instruction set, for the log.
+    /// Describes device, threads and instruction set, for the log.
     pub(super) fn description(&self) -> String {
         self.context.backend().description()
     }
 
-    /// What a checkpoint must hold of collective restraints.
+    /// Returns the progress of collective restraints, for a checkpoint.
     pub(super) fn restraints(&self) -> Vec<RestraintProgress> {
         self.context.backend().restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec())
     }
 
-    /// The positions from which the lists were built.
+    /// Returns the positions from which the lists were built.
     pub(super) fn origin(&self) -> Result<Vec<Vec3>> {
         Ok(self.context.list_origins()?.map_or_else(Vec::new, |origins| origins.rebuilt.positions))
     }
@@ -74,7 +74,7 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
                 self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
                 Ok(found.energies.potential())
             }
-            // overlapping atoms, whose forces a GPU cannot sum
+            // the forces of overlapping atoms are beyond what a GPU can sum
             Err(Error::Unstable { .. }) => {
                 forces.fill(Vec3::splat(f64::NAN));
                 self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
@@ -89,7 +89,7 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
     }
 
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
-        // fails only where a constraint has lost its direction; `satisfy` then refuses the displacement
+        // projection fails only if a constraint has lost its direction; `satisfy` then refuses the displacement
         let _ = self.constraints.project(positions, vectors);
     }
 }
@@ -106,12 +106,13 @@ mod tests {
     use crate::testing::Sample;
     use crate::vec3::vec3;
 
-    /// What lists reach beyond the cutoff, nm.
+    /// Buffer of the lists, nm.
     const BUFFER: f64 = 0.05;
     const STEPS: u64 = 12;
     /// The project's bar for energies of interactions in `f32`, relative to the sum of the absolute terms.
     const ENERGY: f64 = 1e-6;
-    /// Of the fall of the energy: paths that begin alike part as roundings grow, so that one of them is lower.
+    /// Allowed relative difference of the decrease of the energy: paths that begin alike separate as rounding errors
+    /// grow, so that one of them ends lower.
     const FALL: f64 = 0.2;
 
     fn surface<B: Backend>(sample: &Sample, backend: B, origin: Option<&[Vec3]>) -> ForceSurface<B> {

@@ -1,4 +1,4 @@
-//! Threads of runs, and the processors that they are bound to.
+//! Threads of runs, and the processors to which they are bound.
 
 use super::engine::REPRODUCIBLE_PARTS;
 use crate::error::{Error, Problem, Result};
@@ -6,12 +6,12 @@ use crate::team::Team;
 use core_affinity::CoreId;
 use std::sync::Arc;
 
-/// Threads per processor beyond which a number of threads is taken for a mistake: threads spin while they wait, and each
-/// has its own buffers.
+/// Largest sensible number of threads per processor. More are taken for a mistake: threads spin while they wait, and
+/// each has its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
-/// Refuses many more threads than this machine has processors; as many as `run.reproducible` cuts work into are always
-/// allowed.
+/// Fails if there are many more threads than this machine has processors. As many threads as `run.reproducible` has
+/// chunks of work are always allowed.
 pub(super) fn check_threads(threads: usize) -> Result<()> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let most = (THREADS_PER_PROCESSOR * available).max(REPRODUCIBLE_PARTS);
@@ -24,13 +24,13 @@ pub(super) fn check_threads(threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// A processor for each thread of one of several runs, of those that this process may use, after those of `others` with as
-/// many threads.
+/// Returns a processor for each thread of one of several runs, out of those that this process may use. The first
+/// processors are left to `others` other runs with as many threads each. Fails if there are not enough.
 pub(super) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId>> {
     share(&core_affinity::get_core_ids().unwrap_or_default(), threads, others)
 }
 
-/// The same of these processors.
+/// Selects the processors of a run out of `processors`, as [`pinned`] does.
 fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
@@ -40,12 +40,12 @@ fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<Cor
     Ok(processors[others * threads..all].to_vec())
 }
 
-/// The threads of an engine, each bound to its processor if `processors` are given.
+/// Starts the threads of an engine, each bound to its processor if `processors` are given.
 pub(super) fn start(threads: usize, processors: Vec<CoreId>) -> Result<(Arc<rayon::ThreadPool>, Arc<Team>)> {
     let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
     let place = move |number: usize| {
         if let Some(&processor) = processors.get(number) {
-            // if the system refuses, the thread stays unbound: slower at worst
+            // if the system refuses, the thread stays unbound, which is at worst slower
             let _ = core_affinity::set_for_current(processor);
         }
     };
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn runs_side_by_side_are_pinned_to_different_processors() {
-        // what an affinity mask may leave
+        // processors that an affinity mask may leave
         let processors = [2, 3, 5, 8, 9].map(|id| CoreId { id });
         let ids = |threads, others| {
             share(&processors, threads, others).map(|share| share.iter().map(|core| core.id).collect::<Vec<_>>())

@@ -5,51 +5,52 @@ use crate::backend::{PairCounts, Phases};
 use crate::pair::ListSchedule;
 use std::time::Instant;
 
-/// Wall time of dynamics.
+/// Wall time of stages of dynamics.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timing {
-    /// seconds per phase, all stages
+    /// seconds per phase in all stages of dynamics
     pub(super) phases: Phases,
     /// seconds spent on checkpoints
     pub(super) output: f64,
-    /// seconds spent on measuring before the first stage
+    /// seconds of measurements for tuning, before the first stage
     pub(super) tuning: f64,
-    /// seconds in dynamics stages, tuning included
+    /// seconds in stages of dynamics, tuning included
     pub(super) seconds: f64,
-    /// steps and ps done in them
+    /// number of steps of dynamics done
     pub(super) steps: u64,
-    /// evaluations of reciprocal space in them
+    /// number of evaluations of reciprocal space, and simulated time in ps
     pub(super) meshes: f64,
     pub(super) picoseconds: f64,
-    /// pair lists of the last stage, and how often they were searched
+    /// list schedule of the last stage, and number of pair searches in all stages
     pub(super) lists: Option<ListSchedule>,
     pub(super) searches: u64,
-    /// sizes of those lists at its end
+    /// list sizes at the end of the last stage
     pub(super) pairs: PairCounts,
-    /// (steps, ps, s) since the start, noted at powers of two of the steps: the second half is found among them
+    /// (steps, ps, s) since the start, recorded at powers of two of the steps and between them, to find the second
+    /// half of the run
     marks: Vec<(u64, f64, f64)>,
     stage_start: Option<Instant>,
 }
 
 impl Timing {
-    /// A stage of dynamics begins.
+    /// Begins a stage of dynamics.
     pub(super) fn start_stage(&mut self) {
         self.stage_start = Some(Instant::now());
     }
 
-    /// One step is done.
+    /// Counts a step.
     pub(super) fn step(&mut self, dynamics: &Dynamics) {
         self.steps += 1;
         self.meshes += dynamics.meshes();
         self.picoseconds += dynamics.timestep;
-        // every power of two, and three marks between, are close enough to any half
+        // marks at multiples of 1/16 of the next power of two are close enough to the half of any number of steps
         if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
             let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
             self.marks.push((self.steps, self.picoseconds, seconds));
         }
     }
 
-    /// The stage ends; its backend counted from `before` to `after`, and its lists have these sizes.
+    /// Ends a stage. Its backend's times went from `before` to `after`, and `pairs` are the sizes of its lists.
     pub(super) fn end_stage(&mut self, before: &Phases, after: &Phases, pairs: PairCounts) {
         self.pairs = pairs;
         self.seconds += self.stage_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());
@@ -57,7 +58,7 @@ impl Timing {
         self.marks.push((self.steps, self.picoseconds, self.seconds));
     }
 
-    /// (steps, ps, s) of about the second half of the steps.
+    /// Returns (steps, ps, s) of about the second half of the steps.
     pub(super) fn second_half(&self) -> Option<(u64, f64, f64)> {
         let last = *self.marks.last()?;
         let middle = *self.marks.iter().min_by_key(|mark| mark.0.abs_diff(last.0 / 2))?;

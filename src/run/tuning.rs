@@ -1,11 +1,11 @@
-//! Tuning of a run: lifetimes of the pair lists, and how the Coulomb sum is split between pairs and mesh.
+//! Tuning of a run: lifetimes of the pair lists, and the split of the Coulomb sum between pairs and mesh.
 //!
-//! Candidates are plain data ([`Setting`]). A cost model ranks them, the same on every run. With `tuning = "measure"` the
-//! best of them are timed, each by a few searches, prunings and force evaluations at the start of the first stage of
-//! dynamics, in turn; the state is unchanged. A candidate never has a larger estimated error than the input asks for: lists
-//! have the radii that their drift tolerance needs, cutoff and mesh come from [`crate::pme::ErrorModel::splittings`].
-//! The choice holds for the rest of the run; a checkpoint keeps it. On a GPU nothing is measured, and the model knows
-//! only lists: the mesh is that of the CPU's model.
+//! Candidates are plain data ([`Setting`]). A cost model ranks them in the same way on every run. With `tuning =
+//! "measure"` the best candidates are timed at the start of the first stage of dynamics, in turn, each by a few
+//! searches, prunings and force evaluations; the state is unchanged. A candidate never has a larger estimated error
+//! than the input allows: lists have the radii that their drift tolerance needs, and cutoff and mesh come from
+//! [`crate::pme::ErrorModel::splittings`]. The choice holds for the rest of the run, and a checkpoint keeps it. On a
+//! GPU nothing is measured. The GPU's model covers lists only; the mesh is the one that the CPU's model chooses.
 
 use super::engine::Engine;
 use super::lists::ListChoices;
@@ -23,22 +23,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Schedules of the cost model that are reported.
+/// Number of schedules of the cost model that are reported.
 const SHOWN: usize = 4;
-/// One Coulomb cutoff is timed in each range of this width, as a part of the longer cutoff.
+/// Width of the ranges of Coulomb cutoffs, as a fraction of the longer cutoff. One cutoff is timed in each range.
 const RANGE: f64 = 0.08;
-/// Splittings that the model predicts to be slower than its choice by more than this are not timed.
+/// Largest predicted slowdown relative to the model's choice. Slower splittings are not timed.
 const SLOWER: f64 = 0.08;
-/// Schedules that are timed in addition to the best so far.
+/// Number of schedules that are timed in addition to the best so far.
 const SCHEDULES: usize = 3;
-/// Times that each setting is timed, in turn with the others.
+/// Number of rounds. Each round times every setting once, in turn.
 const ROUNDS: usize = 7;
-/// Force evaluations of a round, of which the shortest counts, after one that brings the data back into the caches.
+/// Force evaluations of a round, after one that brings the data back into the caches. The shortest counts.
 const EVALUATIONS: usize = 5;
-/// Standard deviations of a normal distribution per median absolute deviation.
+/// Ratio of the standard deviation of a normal distribution to its median absolute deviation.
 const DEVIATION: f64 = 1.4826;
 
-/// Settings with another Coulomb cutoff and mesh.
+/// Returns the settings with another Coulomb cutoff and mesh.
 fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {
     pme.map_or(settings, |Splitting { cutoff, parameters }| ForceSettings {
         cutoff: Some(cutoff),
@@ -55,22 +55,22 @@ pub(super) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
     }
 }
 
-/// What is tuned.
+/// A tuning of one system, with everything that it depends on.
 pub(super) struct Tuner<'a> {
     engine: &'a Engine,
     plan: &'a Plan,
     system: &'a System,
     state: &'a State,
     alternatives: &'a Alternatives,
-    /// lists with the system's own settings
+    /// list schedules for the system's own settings
     choices: ListChoices<'a>,
     on_gpu: bool,
-    /// steps from one computation of reciprocal space to the next
+    /// steps from one evaluation of reciprocal space to the next
     every: u32,
 }
 
 impl<'a> Tuner<'a> {
-    /// For the state at the start of the first stage of dynamics.
+    /// Creates a tuner for the state at the start of the first stage of dynamics.
     pub(super) fn new(
         (engine, plan): (&'a Engine, &'a Plan),
         system: &'a System,
@@ -81,7 +81,8 @@ impl<'a> Tuner<'a> {
         Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu, every: interval_of_meshes(plan) })
     }
 
-    /// Chooses; `None` where there is nothing to choose, without a cutoff. A request to stop ends measuring early.
+    /// Chooses a setting; `None` without a cutoff, where there is nothing to choose. A request to stop ends measuring
+    /// early.
     pub(super) fn tune(&self, requests: &Requests) -> Result<Option<Tuning>> {
         if self.system.settings.cutoff.is_none() {
             return Ok(None);
@@ -105,7 +106,7 @@ impl<'a> Tuner<'a> {
             measured_gain: None,
             seconds: 0.0,
         };
-        // the reference has one speed
+        // the reference backend runs at the same speed with all settings, so it is not timed
         let timed = self.plan.run.precision == Precision::Mixed && !self.on_gpu;
         if method == TuningMethod::Measure && timed {
             self.measure(model, requests, &mut tuning)?;
@@ -116,7 +117,7 @@ impl<'a> Tuner<'a> {
         Ok(Some(tuning))
     }
 
-    /// The system's own cutoff and mesh.
+    /// Returns the system's own cutoff and mesh; `None` without PME.
     fn own_splitting(&self) -> Option<Splitting> {
         let ForceSettings { cutoff, electrostatics, .. } = self.system.settings;
         match electrostatics {
@@ -129,7 +130,7 @@ impl<'a> Tuner<'a> {
         self.choices.with_settings(split(self.system.settings, pme))
     }
 
-    /// A setting with its cost by the model.
+    /// Returns a setting with its cost according to the model.
     fn trial(&self, pme: Option<Splitting>, lists: ListSchedule) -> Trial {
         let atoms = self.system.topology.atoms.len() as f64;
         let meshes = pme.map(|splitting| splitting.parameters).into_iter().chain(self.system.settings.lj_pme());
@@ -138,7 +139,7 @@ impl<'a> Tuner<'a> {
         Trial { setting: Setting { pme, lists }, megacycles, measured: None }
     }
 
-    /// What the cost model chose from: schedules, and meshes of the same cutoff.
+    /// Returns the candidates of the cost model: schedules, and meshes of the same cutoff.
     fn considered(&self) -> Vec<Trial> {
         let (own, schedules) = (self.own_splitting(), self.choices.all());
         let trials = schedules.iter().take(SHOWN).map(|&lists| self.trial(own, lists));
@@ -147,7 +148,7 @@ impl<'a> Tuner<'a> {
         trials.chain(meshes.map(|&mesh| self.trial(Some(mesh), schedules[0]))).collect()
     }
 
-    /// Times splittings, then schedules around the better one.
+    /// Times splittings, then schedules of the fastest splitting.
     fn measure(&self, model: Trial, requests: &Requests, tuning: &mut Tuning) -> Result<()> {
         let (mut best, mut time) = (model, 1.0);
         for propose in [Self::splittings, Self::schedules] {
@@ -168,12 +169,13 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// Other cutoffs and meshes that may be faster than `best`, each with its best lists: the cheapest of every range of
-    /// cutoffs, because the model's errors grow with the distance from its reference.
+    /// Returns other cutoffs and meshes that may be faster than `best`, each with its best lists: the cheapest in
+    /// every range of cutoffs, because the model's errors grow with the distance from its reference.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
         let ListSchedule { outer, inner, .. } = best.setting.lists;
         let usual = self.reach(best.setting.pme);
-        // buffers are alike where errors are alike: enough for a ranking
+        // the buffer of `best` is used for all: similar errors need similar buffers, which is accurate enough for a
+        // ranking
         let roughly = |&other: &Splitting| {
             let longer = self.reach(Some(other)) - usual;
             let lists = ListSchedule { outer: outer + longer, inner: inner + longer, ..best.setting.lists };
@@ -190,20 +192,20 @@ impl<'a> Tuner<'a> {
         cheapest.into_values().map(|other| self.trial(Some(other), self.lists(Some(other)).all()[0])).collect()
     }
 
-    /// The longer of both cutoffs, nm.
+    /// Returns the longer of both cutoffs, nm.
     fn reach(&self, pme: Option<Splitting>) -> f64 {
         let ForceSettings { cutoff, cutoff_lj, .. } = split(self.system.settings, pme);
         cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Other lifetimes of the lists, the cheapest by the model.
+    /// Returns other lifetimes of the lists, the cheapest according to the model.
     fn schedules(&self, best: &Trial) -> Vec<Trial> {
         let Setting { pme, lists } = best.setting;
         let others = self.lists(pme).all().into_iter().filter(|other| *other != lists);
         others.take(SCHEDULES).map(|other| self.trial(pme, other)).collect()
     }
 
-    /// Seconds per step of each setting, round by round; `None` if the run is to stop.
+    /// Measures the seconds per step of each setting, round by round; `None` if the run is to stop.
     fn times(&self, trials: &[Trial], requests: &Requests) -> Result<Option<Vec<[f64; ROUNDS]>>> {
         let mut system = self.system.clone();
         let mut fields = vec![];
@@ -224,13 +226,14 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// Steps from one computation of reciprocal space to the next in the longest stage of dynamics.
+/// Returns the steps from one evaluation of reciprocal space to the next in the longest stage of dynamics.
 fn interval_of_meshes(plan: &Plan) -> u32 {
     let longest = plan.dynamics().max_by_key(|(_, stage)| stage.steps);
     longest.and_then(|(_, stage)| stage.multiple_time_steps).map_or(1, |steps| steps.every)
 }
 
-/// Time for forces, with reciprocal space `every` few steps, and the share of a search and of a pruning that falls to a step.
+/// Measures the seconds per step: force evaluations, with reciprocal space every `every` steps, and the share of a
+/// search and of a pruning that falls to one step.
 fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
     cpu.upload(state)?;
     let start = Instant::now();
@@ -245,7 +248,7 @@ fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, sta
     Ok(forces + search / f64::from(lists.rebuild) + pruning / f64::from(lists.prune))
 }
 
-/// Time of a force evaluation. Interference by other programs makes it longer, never shorter.
+/// Measures the shortest time of a force evaluation. Interference by other programs makes it longer, never shorter.
 fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     let workload = Workload { long_range, ..Workload::FORCES };
     cpu.forces(workload)?;
@@ -258,10 +261,10 @@ fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     Ok(least)
 }
 
-/// Each setting's time and its gain over the first.
+/// Returns the time of each setting and its gain over the first setting.
 fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     let against_first = |own: &[f64; ROUNDS]| {
-        // settings of one round meet the same interference by other programs
+        // settings of one round meet the same interference by other programs, so gains are computed per round
         let gains: [f64; ROUNDS] = std::array::from_fn(|round| 1.0 - own[round] / times[0][round]);
         let gain = median(gains);
         let spread = DEVIATION * median(gains.map(|other| (other - gain).abs()));
@@ -270,13 +273,13 @@ fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     times.iter().map(against_first).collect()
 }
 
-/// The setting that gains most; the first unless another's gain exceeds its spread.
+/// Returns the setting that gains most; the first setting if no gain exceeds its spread.
 fn choose(timed: &[Timed]) -> usize {
     let clear = timed.iter().enumerate().filter(|(_, timed)| timed.gain > timed.spread);
     clear.fold(0, |best, (index, timed_here)| if timed_here.gain > timed[best].gain { index } else { best })
 }
 
-/// The middle one of an odd number.
+/// Returns the median of an odd number of values.
 fn median<const N: usize>(mut values: [f64; N]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[N / 2]
@@ -309,7 +312,8 @@ mod tests {
         assert_eq!(interval(vec![stage(900, None), stage(200, Some(2))]), 1);
     }
 
-    /// Rounds of a machine that slows down and is disturbed now and then, the same for all settings.
+    /// Times of a setting on a machine that slows down and is disturbed now and then, in the same way for all
+    /// settings.
     fn rounds(time: f64, own: [f64; ROUNDS]) -> [f64; ROUNDS] {
         let machine = [1.0, 1.02, 1.5, 1.04, 1.05, 1.3, 1.07];
         std::array::from_fn(|round| time * machine[round] * (1.0 + own[round]))

@@ -1,27 +1,32 @@
 //! The fastest vibration of a system, which limits the time step.
 //!
-//! Each term is taken by itself, and as harmonic with its curvature at equilibrium: a bond between masses m₁ and m₂ has the period 2π √(μ/k) with the reduced mass
-//! μ; an angle θ at j between bonds of lengths a and b has 2π/√(k G) with Wilson's
+//! Each term is treated separately, as harmonic with its curvature k at equilibrium. A bond between masses m₁ and m₂
+//! has the period 2π √(μ/k) with the reduced mass μ. An angle θ at j between bonds of lengths a and b has the period
+//! 2π/√(k G) with Wilson's
+//!
+//! ```text
 //! G = 1/(m_i a²) + 1/(m_k b²) + (1/a² + 1/b² − 2 cos θ/(a b))/m_j
-//! (Wilson, Decius & Cross, Molecular Vibrations, 1955, §4-1). Coupled terms, as in a flexible water with an H–H spring,
-//! are a little faster.
+//! ```
+//!
+//! (Wilson, Decius & Cross, Molecular Vibrations, 1955, §4-1). Coupled terms, as in a flexible water with an H–H
+//! spring, are a little faster.
 
 use std::f64::consts::TAU;
 
 use super::instability::name;
 use crate::system::{System, Topology};
 
-/// One vibration.
+/// A vibration of one bonded term.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Vibration {
-    /// ps
+    /// period, ps
     pub(super) period: f64,
-    /// of the term
+    /// indices of the atoms of the term
     pub(super) atoms: Vec<u32>,
 }
 
 impl Vibration {
-    /// `the bond of atoms 1 (N of ALA 1) and 2 (H1 of ALA 1)`
+    /// Describes the vibration, as `the bond of atoms 1 (N of ALA 1), 2 (H1 of ALA 1)`.
     pub(super) fn describe(&self, topology: &Topology) -> String {
         let what = if self.atoms.len() == 2 { "bond" } else { "angle" };
         let atom = |&i: &u32| format!("{} ({})", i + 1, name(topology, i));
@@ -30,7 +35,8 @@ impl Vibration {
     }
 }
 
-/// The vibration with the shortest period. Bonded terms that constraints hold fixed must have been dropped from the system.
+/// Returns the vibration with the shortest period; `None` if no term vibrates. Bonded terms between constrained atoms
+/// must have been dropped from the system.
 pub(super) fn fastest(system: &System) -> Option<Vibration> {
     let terms = &system.topology.bonded;
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
@@ -52,12 +58,12 @@ pub(super) fn fastest(system: &System) -> Option<Vibration> {
         let inverse = 1.0 / (mass(i) * a * a) + 1.0 / (mass(k) * b * b) + vertex / mass(j);
         Some((stiffness * inverse, &atoms[..]))
     });
-    // of ω², 1/ps²; massless sites follow others
+    // the largest ω², 1/ps²; terms of massless sites, which follow other atoms, have an infinite one
     let fastest = stretch.chain(bend).filter(|(square, _)| square.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (fastest.0 > 0.0).then(|| Vibration { period: TAU / fastest.0.sqrt(), atoms: fastest.1.to_vec() })
 }
 
-/// Lengths of bonds, free or fixed (nm).
+/// Lengths (nm) of all bonds, constrained or not.
 struct Lengths(Vec<([u32; 2], f64)>);
 
 impl Lengths {
@@ -92,7 +98,7 @@ mod tests {
         G96Bond, ListPolicy, LjModifier, Modifier, Name, Nonbonded, Residue,
     };
 
-    /// C, O, O in a line, without terms.
+    /// Returns C, O, O in a line, without terms.
     fn carbon_dioxide() -> System {
         let name = Name::new("CO2");
         let atom = |mass: f64| Atom { name, type_name: name, element: 6, mass, charge: 0.0, lj_type: 0, residue: 0 };
@@ -128,7 +134,7 @@ mod tests {
         // Landau & Lifshitz, Mechanics §24: a linear molecule bends with ω² = 2 k (1/m_O + 2/m_C)/l²
         let angle = Angle { atoms: [1, 0, 2], angle: std::f64::consts::PI, force_constant: 4e5 };
         system.topology.bonded.angles = vec![angle];
-        // only where both lengths are known, free or fixed
+        // the angle counts only if both bond lengths are known, from a bond or a constraint
         assert_eq!(fastest(&system).expect("a bond").atoms.len(), 2);
         system.constraints.bonds = vec![Constraint { atoms: [0, 2], length }];
         let found = fastest(&system).expect("an angle");

@@ -1,4 +1,4 @@
-//! Warnings about a plan, for `md check` and the log: each with its reason and advice.
+//! Warnings about a plan, for `md check` and the log. Each gives its reason and advice.
 
 use super::freeze::frozen_system;
 use super::lj_end::describe_lj_end;
@@ -20,31 +20,33 @@ mod tests;
 
 pub use exchange::estimated_acceptances;
 
-/// Steps per period of the fastest vibration below which a run is refused, and below which it is warned of: the limits of
-/// GROMACS' `grompp`. Leapfrog is stable down to π steps, but with five the vibration is already 7 % too fast: its
-/// frequency is off by (ω dt)²/24.
+/// Steps per period of the fastest vibration: fewer than the first number are refused, fewer than the second give a
+/// warning. These are the limits of GROMACS' `grompp`. Leapfrog is stable down to π steps, but with five the
+/// vibration is already 7 % too fast: the relative error of its frequency is (ω dt)²/24.
 const FEWEST_STEPS: f64 = 5.0;
 const FEW_STEPS: f64 = 10.0;
-/// Force fields give charges to four decimals; the roundings (e) of N atoms add up at random to this times √N.
+/// Rounding error (e) of one charge: force fields have four decimals. The net charge of N atoms has this error times
+/// √N.
 const CHARGE_ROUNDING: f64 = 5e-5;
-/// The shortest Lennard-Jones cutoff (nm) with which AMBER's force fields are used and were made: 8 Å (Maier et al. 2015,
-/// doi:10.1021/acs.jctc.5b00255).
+/// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were made and with which they are used: 8 Å
+/// (Maier et al. 2015, doi:10.1021/acs.jctc.5b00255).
 const AMBER_CUTOFF: f64 = 0.8;
-/// Lennard-Jones forces of CHARMM36 are switched off between these distances (nm; Huang et al. 2017,
-/// doi:10.1038/nmeth.4067).
+/// Range of the force switch of CHARMM36's Lennard-Jones forces (nm; Huang et al. 2017, doi:10.1038/nmeth.4067).
 const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
-/// Cutoffs that differ by less are equal, nm.
+/// Largest difference between cutoffs that count as equal, nm.
 const SAME_LENGTH: f64 = 1e-6;
-/// Part of its width by which a cell at constant pressure may shrink: that of a solvated system during equilibration.
+/// Fraction of its width by which a cell at constant pressure may shrink: a solvated system shrinks this much during
+/// equilibration.
 const SHRINKING: f64 = 0.05;
-/// Positions per nm in a file of three decimals, and how near to whole a number of them is, in units of the last decimal:
-/// rounding and the move of atoms into whole molecules leave less than a millionth.
+/// Multiple of 1 nm that makes positions with three decimals whole numbers, and the tolerance for a whole number, in
+/// units of the last decimal. Rounding, and shifts of atoms that make molecules whole, leave less than a millionth.
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step or an interval of impulses that is
-/// too long for the fastest vibration. Bonded terms that constraints hold fixed must have been dropped from the system.
+/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step or an interval of
+/// impulses that is too long for the fastest vibration. Bonded terms between constrained atoms must have been dropped
+/// from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
@@ -60,8 +62,8 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
 }
 
-/// All warnings. Bonded terms that constraints hold fixed must have been dropped from the system; `left_out` is what the file
-/// of the coordinates holds beyond the state.
+/// Returns all warnings. Bonded terms between constrained atoms must have been dropped from the system. `left_out` is
+/// what the coordinate file holds beyond the state.
 pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) -> Vec<String> {
     let mut found = vec![];
     found.extend(timestep(plan, system));
@@ -85,7 +87,7 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found
 }
 
-/// Parameters of the topology that hold in place of earlier ones.
+/// Warns of parameters of the topology that replace earlier ones; `places` are their lines.
 fn replaced_parameters(places: &[String]) -> Option<String> {
     let first = places.first()?;
     let others = match places.len() - 1 {
@@ -115,7 +117,7 @@ fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System
     )
 }
 
-/// What to do about it.
+/// Advises how to make the time step suit the vibration.
 fn shorter(vibration: &Vibration, system: &System) -> String {
     let topology = &system.topology;
     let atom = |i: &u32| &topology.atoms[*i as usize];
@@ -144,7 +146,7 @@ fn net_charge(system: &System) -> Option<String> {
     })
 }
 
-/// Lennard-Jones cutoff and its treatment beyond, against the force field's convention.
+/// Warns if the Lennard-Jones cutoff and its modifier or correction do not follow the force field's convention.
 fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
     let settings = &system.settings;
     let cutoff = settings.cutoff_lj?;
@@ -187,7 +189,7 @@ fn truncated_charges(system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Couplings of the last stage that sample no known ensemble.
+/// Warns of couplings of the last stage that sample no known ensemble.
 fn weak_coupling(plan: &Plan) -> Option<String> {
     let (name, stage) = plan.dynamics().next_back()?;
     let thermostat = stage.thermostat.as_ref().filter(|t| t.kind == ThermostatKind::Berendsen);
@@ -204,7 +206,7 @@ fn weak_coupling(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// A cell that must not shrink much.
+/// Warns of a cell at constant pressure that is hardly large enough for the cutoff.
 fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let (name, _) = plan.dynamics().find(|(_, stage)| stage.barostat.is_some())?;
     let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());
@@ -217,8 +219,9 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Dynamics from positions of three decimals, as `.gro` files of GROMACS have: their bonds are off by up to 0.001 nm. Molecules
-/// that the edges of the cell cut have been made whole, and moved by edges of more decimals: half of all atoms are enough.
+/// Warns of dynamics that start from positions with three decimals, as in `.gro` files of GROMACS: bond lengths are
+/// wrong by up to 0.001 nm. Half of all atoms suffice as evidence, because molecules cut by the edges of the cell
+/// have been made whole with edges that have more decimals.
 fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;

@@ -12,7 +12,7 @@ use crate::run::stage_output::Intervals;
 /// Writes the rows of `energies.csv`.
 pub(super) struct EnergyReporter {
     every: Intervals,
-    /// with its columns, while it is open
+    /// the table with its columns; `None` while it is closed
     table: Option<(Table, Columns)>,
 }
 

@@ -16,7 +16,7 @@ use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
 
-/// Numbers recorded with every frame, before the temperatures of groups.
+/// Observables recorded with every frame, followed by the temperatures of groups.
 const OBSERVABLES: [(&str, &str); 6] = [
     ("potential_energy", "kJ mol-1"),
     ("kinetic_energy", "kJ mol-1"),
@@ -33,22 +33,23 @@ pub(super) struct TrajectoryReporter {
     fields: Fields,
     precision: Precision,
     selection: Option<Selection>,
-    /// `None` where the file is not asked for
+    /// intervals between frames; `None` if the plan does not ask for this file
     every: Option<Intervals>,
-    /// recorded with a frame
+    /// values of the observables of a frame
     numbers: Vec<f64>,
     sink: Option<Box<dyn FrameSink>>,
 }
 
-/// Some atoms of a system.
+/// Selected atoms of a system.
 struct Selection {
-    /// 0-based, ascending
+    /// 0-based indices, ascending
     atoms: Vec<u32>,
     topology: Topology,
 }
 
 impl TrajectoryReporter {
-    /// What `options` ask for; refused where the format cannot hold it, or no atom of the system is selected.
+    /// Creates the reporter that `options` ask for. Fails if the format cannot hold what is asked for, or if no atom
+    /// of the system is selected.
     pub(super) fn new(options: &TrajectoryOptions, every: Intervals, system: &Topology) -> Result<Self> {
         let format = Format::of_name(&options.file)?;
         let precision = options.check(format)?;
@@ -64,7 +65,8 @@ impl TrajectoryReporter {
         })
     }
 
-    /// For a file that is there and not asked for; nothing where its name is none of a trajectory.
+    /// Creates a reporter for an existing file that the plan does not ask for; `None` if the name has no ending of a
+    /// trajectory.
     pub(super) fn inactive(name: &str) -> Option<Self> {
         let format = Format::of_name(name).ok()?;
         let (fields, precision) = (Fields::default(), Precision::default());
@@ -72,7 +74,7 @@ impl TrajectoryReporter {
         Some(Self { name, format, fields, precision, selection: None, every: None, numbers, sink: None })
     }
 
-    /// Calls `act` with what the file holds.
+    /// Calls `act` with a description of the file's contents.
     fn with_contents<R>(&self, run: &RunInfo<'_>, act: impl FnOnce(&Contents<'_>) -> R) -> R {
         let temperatures = run.energy_columns().temperatures;
         let all = OBSERVABLES.into_iter().chain(temperatures.iter().map(|name| (name.as_str(), "K")));
@@ -87,7 +89,7 @@ impl TrajectoryReporter {
             input: run.input.to_owned(),
             seed: run.plan.run.seed,
         };
-        // formats without times date all frames by the first stage that writes some
+        // formats without times date all frames by the first stage that writes frames
         let spacing = run.plan.stages.iter().enumerate().find_map(|(index, stage)| {
             let every = self.every.as_ref()?.of_stage(index)?;
             let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { return None };
@@ -111,7 +113,8 @@ impl TrajectoryReporter {
 }
 
 impl TrajectoryOptions {
-    /// Keys of the fields in addition to positions, whether they are asked for, and whether the format holds them.
+    /// Returns the keys of the fields in addition to positions, whether they are asked for, and whether the format
+    /// holds them.
     pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
         [
             ("velocities", self.velocities, holds.velocities),
@@ -120,13 +123,13 @@ impl TrajectoryOptions {
         ]
     }
 
-    /// The atoms of a system that are written; `None` for all.
+    /// Returns the atoms of a system that are written; `None` for all atoms.
     pub fn selected(&self, system: &Topology) -> std::result::Result<Option<Vec<u32>>, Problem> {
         let found = self.select.as_ref().map(|text| select(system, text)).transpose();
         found.map_err(|problem| Problem { message: format!("{}: select: {}", self.file, problem.message), ..problem })
     }
 
-    /// How `format` stores positions; refused where it cannot hold what is asked for.
+    /// Returns the precision with which `format` stores positions. Fails if the format cannot hold what is asked for.
     pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
         if let Some((name, ..)) = self.fields(&format.holds).into_iter().find(|(_, asked, held)| *asked && !held) {
             return Err(cannot(format, &self.file, name));
@@ -138,7 +141,8 @@ impl TrajectoryOptions {
     }
 }
 
-/// What stands for the selection of a file that no frames are asked for: none is written, and only the number counts.
+/// Returns a placeholder for the selection of a file that the plan does not ask for. No frames are written to it, so
+/// only the number of atoms counts. `None` for all atoms.
 fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
     (1..system.atoms.len()).contains(&atoms).then(|| {
         let atoms: Vec<u32> = (0..atoms as u32).collect();

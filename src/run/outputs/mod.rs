@@ -26,7 +26,7 @@ use std::path::Path;
 /// The reporters of a run.
 pub(super) struct Outputs {
     reporters: Vec<Box<dyn Reporter>>,
-    /// extents of the outputs, open or not
+    /// extents of all outputs, including outputs of earlier runs that are not open now
     written: Written,
     warnings: Vec<String>,
     /// total mass, amu
@@ -34,14 +34,14 @@ pub(super) struct Outputs {
     columns: Option<Columns>,
     groups: GroupColumns,
     temperatures: Vec<f64>,
-    /// at the start of a step that is reported
+    /// state at the start of a step that is reported
     state: State,
     forces: Vec<Vec3>,
     holds_state: bool,
 }
 
 impl Outputs {
-    /// The reporters of the plan and those added by a program, before they are opened.
+    /// Creates the reporters of the plan and adds those of a program; none is opened yet.
     pub(super) fn new(plan: &Plan, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
         let (mut reporters, output): (Vec<Box<dyn Reporter>>, _) = (vec![], &plan.output);
         for options in &output.trajectories {
@@ -77,9 +77,9 @@ impl Outputs {
         })
     }
 
-    /// Creates the files, or continues them after what was `written` before the checkpoint. A file that is missing, belongs
-    /// to another run, was changed, or cannot hold what is asked for now is refused. One that is no longer asked for is cut
-    /// back to the checkpoint, to be continued when it is asked for again.
+    /// Creates the files, or continues them after the extents in `written`, which a checkpoint stores. Fails if a
+    /// file is missing, belongs to another run, was changed, or cannot hold what the plan asks for now. A file that
+    /// the plan no longer asks for is cut back to the checkpoint, and continued if a later plan asks for it again.
     pub(super) fn open(&mut self, run: &RunInfo<'_>, mut written: Written) -> Result<()> {
         let mut inactive: Vec<Box<dyn Reporter>> = vec![];
         for reporter in written.keys().filter(|name| !self.reporters.iter().any(|other| other.name() == *name)) {
@@ -94,7 +94,7 @@ impl Outputs {
             }
         }
         inactive.retain(|reporter| written.contains_key(reporter.name()));
-        // before anything is changed; tables, which cannot be repaired, first
+        // all checks come before any change; tables, which cannot be repaired, are checked first
         for reporter in self.reporters.iter_mut().rev().chain(&mut inactive) {
             if let Some(&checkpointed) = written.get(reporter.name()) {
                 reporter.check(run, checkpointed)?;
@@ -113,8 +113,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Cuts the files back to the checkpoint, closes and renames them. A file that was changed or cannot be read is renamed
-    /// as it is.
+    /// Cuts the files back to the checkpoint, closes and renames them. A file that was changed or cannot be read is
+    /// renamed as it is.
     pub(super) fn set_aside(&mut self, directory: &Directory, run: &RunInfo<'_>, written: &Written) -> Result<()> {
         let mut names: Vec<String> = written.keys().chain(&run.plan.output.names()).cloned().collect();
         names.sort();
@@ -133,7 +133,7 @@ impl Outputs {
         directory.rename_as_part(&names)
     }
 
-    /// Whether the outputs of a finished run are unchanged, as far as their format is known.
+    /// Whether the outputs of a finished run are unchanged. Outputs of unknown format count as unchanged.
     pub(super) fn are_complete(&self, run: &RunInfo<'_>, files: &BTreeMap<String, Extent>) -> bool {
         files.iter().all(|(name, &extent)| {
             let own = self.reporters.iter().find(|reporter| reporter.name() == name);
@@ -144,26 +144,26 @@ impl Outputs {
         })
     }
 
-    /// What all reporters want of a step.
+    /// Returns the quantities that any reporter wants of a step.
     pub(super) fn wants(&self, step: &StepInfo) -> Quantities {
         let wanted = self.reporters.iter().map(|reporter| reporter.wants(step));
         wanted.fold(Quantities::default(), Quantities::or)
     }
 
-    /// Store the state at the start of a step that is reported.
+    /// Stores the state at the start of a step that is reported.
     pub(super) fn hold_state(&mut self, fill: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         self.holds_state = true;
         fill(&mut self.state)
     }
 
-    /// Store the forces at the start of a step that is reported.
+    /// Stores the forces at the start of a step that is reported.
     pub(super) fn hold_forces(&mut self, forces: &[Vec3]) {
         self.forces.clear();
         self.forces.extend_from_slice(forces);
     }
 
-    /// Passes the stored state and forces and the energies of the step to the reporters that want them; returns the row of
-    /// the energy table, if energies were wanted.
+    /// Passes the stored state and forces and the energies of the step to the reporters that want them. Returns the
+    /// row of the energy table if energies were wanted.
     pub(super) fn report(
         &mut self,
         step: StepInfo,
@@ -184,23 +184,23 @@ impl Outputs {
             reporter.report(&report)?;
         }
         let row = report.energy_row().zip(self.columns.as_ref()).map(|(row, columns)| row.values(columns).collect());
-        // the buffer is reused, empty: no other step may report these forces
+        // the buffer is kept but emptied, so that no other step reports these forces
         self.forces = forces;
         self.forces.clear();
         Ok(row)
     }
 
-    /// Warnings for the user about the files.
+    /// Returns warnings for the user about the files.
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Forces everything to disk; returns the extents.
+    /// Forces all outputs to disk and returns their extents.
     pub(super) fn sync(&mut self) -> Result<Written> {
         self.each(|reporter| reporter.sync())
     }
 
-    /// Closes the files; returns their extents.
+    /// Closes the files and returns their extents.
     pub(super) fn close(&mut self) -> Result<Written> {
         self.sync()?;
         self.each(|reporter| reporter.close())
@@ -216,7 +216,8 @@ impl Outputs {
     }
 }
 
-/// A reporter for an output of a checkpoint or summary that the plan does not ask for now.
+/// Creates a reporter for an output of a checkpoint or summary that the plan does not ask for now; `None` if the name
+/// is of no known output.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(EnergyReporter::new(Intervals::default()))),
@@ -225,7 +226,7 @@ fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     }
 }
 
-/// Refuses a missing file of which a checkpoint stores an extent.
+/// Fails if a file is missing although a checkpoint stores its extent.
 fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
     if path.exists() {
         return Ok(());

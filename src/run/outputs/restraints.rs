@@ -11,7 +11,7 @@ use crate::run::stage_output::Intervals;
 
 /// Writes the rows of `restraints.csv`.
 pub(super) struct RestraintReporter {
-    /// none in stages without restraints
+    /// intervals between rows; `None` in stages without restraints
     every: Intervals,
     table: Option<Table>,
 }

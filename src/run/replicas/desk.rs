@@ -1,8 +1,9 @@
-//! Rank 0 deals out replicas to the slots of all ranks, and hears what happens to them. Other ranks pass on what their slots
-//! ask and say.
+//! Scheduler of replicas. Rank 0 assigns replicas to the slots of all ranks and receives their events. Other ranks
+//! pass on the requests and events of their slots.
 //!
-//! Replicas that swap states stay on a rank, which deals them out itself. They send what they offer to rank 0, which writes down
-//! what comes of it and tells all ranks. They stop together: where one ends early, the others have nobody to wait for.
+//! Replicas that swap states stay on one rank, which assigns them itself. They send their offers to rank 0, which
+//! records the outcome and sends it to all ranks. They stop together: if one ends early, the others would wait for it
+//! forever.
 
 use super::exchange::Hub;
 use super::record::{Proposal, Record};
@@ -19,26 +20,27 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at replicas of which nothing is heard.
+/// Interval between checks of replicas that send no messages.
 const LOOK: Duration = Duration::from_millis(500);
-/// Time between two looks for messages of other ranks. A wait inside the MPI library would take a processor from the slots.
+/// Interval between checks for messages of other ranks. A wait inside the MPI library would take a processor from the
+/// slots.
 const POLL: Duration = Duration::from_millis(10);
-/// The same, while all slots of this rank wait for an attempt.
+/// Interval between checks for messages of other ranks while all slots of this rank wait for an attempt.
 const SHORT_POLL: Duration = Duration::from_micros(200);
 
-/// What a slot says on its own rank.
+/// Message of a slot to the scheduler of its rank.
 pub(super) enum Note {
-    /// it has nothing to do; the answer is the index of its next replica, or none
+    /// the slot is free; the answer is the index of its next replica, or `None` if there is none
     Free(Sender<Option<usize>>),
-    /// something has happened to the replica of this index
+    /// event of the replica of this index
     Happened(usize, Event),
-    /// a replica has come to an attempt
+    /// a replica makes its offer at an attempt
     Offered(Proposal),
     /// a replica waits until all attempts so far are on disk
     Sync(Sender<Result<()>>),
 }
 
-/// What happens to a replica.
+/// Event of a replica.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Event {
     Begun,
@@ -46,72 +48,73 @@ pub(super) enum Event {
     Ended(Result<Outcome>),
 }
 
-/// What ranks say to each other.
+/// Message between ranks.
 #[derive(Serialize, Deserialize)]
 enum Message {
-    /// to rank 0: a slot is free
+    /// sent to rank 0: a slot is free
     Free,
-    /// to rank 0: something has happened to the replica of this index
+    /// sent to rank 0: event of the replica of this index
     Happened(usize, Event),
-    /// to rank 0: a replica has come to an attempt
+    /// sent to rank 0: a replica makes its offer at an attempt
     Offered(Proposal),
-    /// from rank 0: the attempt that all have come to has led to these states
+    /// sent by rank 0: states of all replicas after the attempt at which all have made their offers
     Decided(Vec<usize>),
-    /// to rank 0: a replica waits until all attempts so far are on disk
+    /// sent to rank 0: a replica waits until all attempts so far are on disk
     Sync,
-    /// from rank 0: for the replica that has waited longest, they are
+    /// sent by rank 0: answer to the oldest `Sync`; all attempts so far are on disk, or an error
     Synced(Result<()>),
-    /// to rank 0: no slot is at work any more
+    /// sent to rank 0: all slots of this rank have ended
     Left,
-    /// to rank 0 and from there to all: no further replica begins, and those that run stop
+    /// sent to rank 0, which passes it on to all ranks: no further replica begins, and running replicas stop
     Stop,
-    /// from rank 0: the next replica of the slot that has waited longest, or none
+    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if there is none
     Next(Option<usize>),
-    /// from rank 0: every rank has left
+    /// sent by rank 0: all ranks have left
     Over,
 }
 
-/// The replicas that a desk deals out.
+/// Indices of the replicas that a scheduler assigns.
 pub(super) type Deal = StepBy<Range<usize>>;
 
-/// What a desk has to do with an exchange.
+/// Parts of an exchange that a scheduler uses.
 pub(super) struct Swapping<'a> {
-    /// where the replicas of this rank meet
+    /// meeting point of the replicas of this rank
     pub(super) hub: &'a Hub,
-    /// on rank 0
+    /// record of the exchange; `None` except on rank 0
     pub(super) record: Option<&'a RefCell<Record>>,
 }
 
-/// The desk of a rank.
+/// Scheduler of a rank.
 pub(super) struct Desk<'a, W> {
     ranks: &'a Ranks,
     requests: &'a Requests,
-    /// on rank 0 is told what happens, and now and then called with nothing
+    /// callback on rank 0, called with each event, and at intervals with `None`
     watch: W,
-    /// replicas that nobody has taken; `None` where rank 0 deals them out to another
+    /// replicas that are not assigned yet; `None` on ranks whose replicas are assigned by rank 0
     deal: Option<Deal>,
-    /// of replicas that swap states
+    /// exchange of states; `None` without one
     swapping: Option<Swapping<'a>>,
-    /// replicas of this rank that have come to the next attempt
+    /// number of replicas of this rank that have made their offer at the next attempt
     offered: usize,
-    /// of all that this rank has
+    /// number of replicas that this scheduler assigns
     members: usize,
-    /// no further replica begins
+    /// whether no further replica may begin
     stopped: bool,
-    /// and other ranks know
+    /// whether the other ranks know of the stop
     stop_is_known: bool,
-    /// ranks that have not left
+    /// number of ranks that have not left
     at_work: usize,
-    /// slots of this rank for which rank 0 was asked
+    /// slots of this rank that wait for a replica from rank 0
     waiting: VecDeque<Sender<Option<usize>>>,
-    /// and replicas
+    /// replicas of this rank that wait for `Synced` from rank 0
     syncing: VecDeque<Sender<Result<()>>>,
-    /// what kept an attempt from being made
+    /// error that kept an attempt from being made
     failure: Option<Error>,
 }
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
-    /// Requests to stop go to all ranks. `deal` has the replicas of this rank where they swap states, else on rank 0 all.
+    /// Creates the scheduler of a rank. Requests to stop go to all ranks. `deal` has the replicas of this rank if
+    /// they swap states, otherwise all replicas, for rank 0 to assign.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,
@@ -137,13 +140,13 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         }
     }
 
-    /// No further replica begins on any rank.
+    /// Stops the assignment of replicas on all ranks.
     pub(super) fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Serves the slots of this rank, whose `notes` end with the last of them, and on rank 0 the other ranks, until all have
-    /// ended.
+    /// Serves the slots of this rank until all have ended; rank 0 serves the other ranks too. The channel `notes` is
+    /// closed when the last slot has ended.
     pub(super) fn serve(mut self, notes: &Receiver<Note>) -> Result<()> {
         let (mut looked, mut is_here) = (Instant::now(), true);
         while self.at_work > 0 {
@@ -163,7 +166,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
             if self.stopped && self.swapping.is_some() {
                 self.requests.ask_to_stop();
             }
-            // other ranks say nothing after they have left
+            // a rank other than rank 0 sends nothing after it has left
             if self.stopped && !self.stop_is_known && (is_here || self.ranks.is_first()) {
                 self.stop_is_known = true;
                 self.tell_others(&Message::Stop);
@@ -179,7 +182,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// Until the next look for messages.
+    /// Returns the time until the next check for messages.
     fn pause(&self) -> Duration {
         match self.ranks.count() {
             1 => LOOK,
@@ -197,7 +200,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
                 self.offer(proposal);
             }
             Note::Sync(answer) if self.ranks.is_first() => {
-                // a replica that has panicked does not listen
+                // sending fails if the replica has panicked
                 let _ = answer.send(self.sync());
             }
             Note::Sync(answer) => {
@@ -207,7 +210,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         }
     }
 
-    /// From rank 0 to all others, from these to rank 0.
+    /// Sends a message from rank 0 to all other ranks, or from another rank to rank 0.
     fn tell_others(&self, message: &Message) {
         let to = if self.ranks.is_first() { 1..self.ranks.count() } else { 0..1 };
         to.for_each(|rank| self.ranks.send(rank, message));
@@ -215,7 +218,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
 
     fn free(&mut self, answer: Sender<Option<usize>>) {
         if self.deal.is_some() {
-            // a slot that has panicked does not listen
+            // sending fails if the slot has panicked
             let _ = answer.send(self.take());
         } else {
             self.waiting.push_back(answer);
@@ -223,7 +226,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         }
     }
 
-    /// The next replica.
+    /// Takes the next replica that is not assigned yet; `None` after a stop.
     fn take(&mut self) -> Option<usize> {
         self.stopped |= self.requests.stop();
         self.deal.as_mut().filter(|_| !self.stopped)?.next()
@@ -242,7 +245,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         }
     }
 
-    /// On its way to rank 0, which decides the attempt if it is the last.
+    /// Passes an offer on to rank 0. There the last offer decides the attempt.
     fn offer(&mut self, proposal: Proposal) {
         let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
             return self.ranks.send(0, &Message::Offered(proposal));
@@ -289,7 +292,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
             Message::Decided(states) => self.learn(states),
             Message::Sync => self.ranks.send(from, &Message::Synced(self.sync())),
             Message::Synced(done) => {
-                // a replica that has panicked does not listen
+                // sending fails if the replica has panicked
                 let _ = self.syncing.pop_front().map(|answer| answer.send(done));
             }
             Message::Left => self.at_work -= 1,
@@ -299,7 +302,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
                 self.requests.ask_to_stop();
             }
             Message::Next(index) => {
-                // a slot that has panicked does not listen
+                // sending fails if the slot has panicked
                 let _ = self.waiting.pop_front().map(|answer| answer.send(index));
             }
             Message::Over => self.at_work = 0,
@@ -328,7 +331,7 @@ mod tests {
         let work = |replica: usize, slot: usize, tell: &Tell| {
             let member = Member { hub: &hub, replica, slot, states: &[], tell };
             for attempt in 1..4 {
-                // the third is missed by one of both
+                // replica 1 misses the third attempt
                 let mine = if (attempt, replica) == (3, 1) { 4 } else { attempt };
                 let state = member.meet((mine, 0, 0.0), Offer::default(), &mut || Ok(requests.stop()))?;
                 // equal states always swap at odd attempts

@@ -1,13 +1,19 @@
-//! Where the replicas of an exchange meet, and how they take turns.
+//! Replica exchange: how the replicas meet at an attempt, and how they take turns.
 //!
-//! Each replica has a thread, a device and files of its own for the whole run, and belongs to one slot of one rank; those of a
-//! slot take turns between attempts, so that any number of them can wait for each other. What is exchanged is the state: a replica
-//! keeps its atoms, its pair lists and its trajectory, and gets the temperature, pressure or Hamiltonian of its neighbour.
+//! Each replica has its own thread, device and files for the whole run, and belongs to one slot of one rank. The
+//! replicas of a slot take turns between attempts, so that any number of them can wait for each other. States are
+//! exchanged, not atoms: a replica keeps its atoms, its pair lists and its trajectory, and gets the temperature,
+//! pressure or Hamiltonian of its neighbour.
 //!
-//! Offers go to rank 0, states come back ([`super::desk`]). Every outcome is written to `exchange.csv` before anyone goes on with
-//! it ([`super::record`]), and is a pure function of the offers. So checkpoints need not be of the same moment: a replica whose
-//! checkpoint is older repeats its steps and takes the outcomes that stand there. A checkpoint is only written when the rows
-//! before it are on disk ([`Member::sync`]).
+//! ```text
+//! replica --offer--> scheduler of its rank ------------> scheduler of rank 0: decides, writes exchange.csv
+//! replica <--state-- hub of its rank <-- scheduler of its rank <-- scheduler of rank 0
+//! ```
+//!
+//! The scheduler is in [`super::desk`], the file in [`super::record`]. Every outcome is written to `exchange.csv`
+//! before any replica continues with it, and is a pure function of the offers. Checkpoints of different replicas
+//! therefore need not be of the same moment: a replica whose checkpoint is older repeats its steps and takes the
+//! recorded outcomes. A checkpoint is only written when the rows before it are on disk ([`Member::sync`]).
 
 use super::EnsembleJob;
 use super::desk::Note;
@@ -22,12 +28,12 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Time between two looks of a replica that waits at what else may end it.
+/// Time after which a waiting replica checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A thermodynamic state, for the stage in which replicas swap them.
+/// A thermodynamic state, for the stage in which replicas swap states.
 pub struct ThermodynamicState<'a> {
-    /// couplings
+    /// settings of dynamics, with temperature and pressure of the couplings
     pub dynamics: &'a Dynamics,
     /// Hamiltonian, before tuning
     pub system: Arc<System>,
@@ -36,35 +42,36 @@ pub struct ThermodynamicState<'a> {
 /// A replica in an exchange.
 #[derive(Clone, Copy)]
 pub struct Member<'a> {
-    /// where it meets the others
+    /// meeting point with the other replicas of the rank
     pub(super) hub: &'a Hub,
-    /// which one it is
+    /// index of the replica
     pub(super) replica: usize,
-    /// in which it takes turns
+    /// slot in which the replica takes turns
     pub(super) slot: usize,
-    /// all states
+    /// all thermodynamic states
     pub(super) states: &'a [ThermodynamicState<'a>],
-    /// to the desk of its rank
+    /// channel to the scheduler of the rank
     pub(super) tell: &'a Tell,
 }
 
-/// Where the replicas of a rank meet, and learn what has come of attempts.
+/// Meeting point of the replicas of a rank, where they wait for the outcomes of attempts.
 pub struct Hub {
     meeting: Mutex<Meeting>,
     changed: Condvar,
 }
 
 struct Meeting {
-    /// so far
+    /// number of attempts so far
     attempts: u64,
-    /// states after each attempt that somebody may still have to learn of, up to the last
+    /// states of all replicas after each attempt up to the last; older attempts are dropped when every replica
+    /// knows them
     known: Vec<Vec<usize>>,
-    /// slots in use
+    /// whether each slot is in use
     busy: Vec<bool>,
 }
 
 impl Meeting {
-    /// The outcome of an attempt, if it is known.
+    /// Returns the states after an attempt; `None` if they are not known.
     fn outcome(&self, attempt: u64) -> Option<&[usize]> {
         let back = usize::try_from(self.attempts.checked_sub(attempt)?).ok()?;
         let index = self.known.len().checked_sub(back + 1)?;
@@ -73,7 +80,7 @@ impl Meeting {
 }
 
 impl Hub {
-    /// After attempts with these states, for a rank with so many slots.
+    /// Creates a hub that knows the states after each attempt so far, for a rank with `slots` slots.
     pub(super) fn new(known: Vec<Vec<usize>>, slots: usize) -> Self {
         let meeting = Meeting { attempts: known.len() as u64, known, busy: vec![false; slots] };
         Hub { meeting: Mutex::new(meeting), changed: Condvar::new() }
@@ -83,7 +90,7 @@ impl Hub {
         self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is something to find; nothing if `stop` says so, which is asked now and then.
+    /// Waits until `find` returns a value; `None` if `stop` returns true, which is asked at intervals.
     fn wait<T>(
         &self,
         find: impl Fn(&mut Meeting) -> Option<T>,
@@ -118,7 +125,8 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// The next attempt has led to these states. It needed all replicas, which know of all before.
+    /// Records that the next attempt has led to these states. All replicas took part in it, so they know of all
+    /// earlier attempts, which are dropped.
     pub(super) fn learn(&self, states: Vec<usize>) {
         let mut meeting = self.lock();
         meeting.attempts += 1;
@@ -129,7 +137,7 @@ impl Hub {
 }
 
 impl<'a> Member<'a> {
-    /// A state.
+    /// Returns the thermodynamic state of this index.
     pub(in crate::run) fn state(&self, index: usize) -> &'a ThermodynamicState<'a> {
         &self.states[index]
     }
@@ -139,17 +147,17 @@ impl<'a> Member<'a> {
         self.states.windows(2).any(|pair| !Arc::ptr_eq(&pair[0].system, &pair[1].system))
     }
 
-    /// Its state before the first attempt.
+    /// Returns the state of this replica before the first attempt.
     pub(in crate::run) fn first_state(&self) -> usize {
         self.replica
     }
 
-    /// The state of this replica after an attempt, if that is known.
+    /// Returns the state of this replica after an attempt; `None` if it is not known.
     pub(in crate::run) fn known(&self, attempt: u64) -> Option<usize> {
         self.hub.lock().outcome(attempt).map(|states| states[self.replica])
     }
 
-    /// Refuses a replica that goes on after so many attempts in a state, where the record says otherwise.
+    /// Fails if the replica continues after `attempts` attempts in a state that contradicts the record.
     pub(in crate::run) fn check(&self, attempts: u64, state: usize) -> Result<()> {
         let recorded = self.hub.lock().attempts;
         let known = if attempts == 0 { Some(self.first_state()) } else { self.known(attempts) };
@@ -166,8 +174,8 @@ impl<'a> Member<'a> {
         Err(Problem::new(message).help(help).into())
     }
 
-    /// Offers, and waits until all replicas have, out of turn. Gives the new state; nothing if `stop` says that the run is to
-    /// stop instead.
+    /// Makes an offer, gives up the turn, and waits until all replicas have made theirs. Returns the new state;
+    /// `None` if `stop` says that the run is to stop instead.
     pub(in crate::run) fn meet(
         &self,
         (attempt, step, time): (u64, u64, f64),
@@ -178,7 +186,7 @@ impl<'a> Member<'a> {
         self.say(Note::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
         let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
-        // its last files are written in turn, too: whatever has happened, it comes soon
+        // the last files are written in turn, too; slots are released even after an error, so this wait is short
         hub.take_turn(slot, &mut || Ok(false))?;
         outcome
     }
@@ -194,9 +202,10 @@ impl<'a> Member<'a> {
         self.tell.send(note).map_err(|_| no_desk())
     }
 
-    /// Does the work of this replica in its turn; nothing if `stop` says that it is to stop before that comes.
+    /// Does the work of this replica in its turn; `None` if `stop` says that the replica is to stop before its turn
+    /// comes.
     pub(super) fn in_turn<T>(&self, stop: impl Fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-        /// Lets the others go on, however the work ends.
+        /// Ends the turn when dropped, however the work ends.
         struct Turn<'a>(Member<'a>);
         impl Drop for Turn<'_> {
             fn drop(&mut self) {
@@ -211,12 +220,12 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Where the thread that serves replicas has panicked.
+/// Returns the error for a scheduler whose thread has panicked.
 fn no_desk() -> Error {
     Error::Internal("the desk of this rank does not listen".into())
 }
 
-/// The states of an ensemble: that of replica k is the state k.
+/// Returns the states of an ensemble. State k is that of the plan of replica k.
 pub(super) fn states<'a>(job: &'a EnsembleJob<'_>) -> Vec<ThermodynamicState<'a>> {
     let state = |replica: &'a super::ReplicaJob<'_>| {
         let stage = replica.plan.stages.last()?;
@@ -226,7 +235,7 @@ pub(super) fn states<'a>(job: &'a EnsembleJob<'_>) -> Vec<ThermodynamicState<'a>
     job.replicas.iter().filter_map(state).collect()
 }
 
-/// The states of an ensemble in words: what its replicas set.
+/// Describes the states of an ensemble by the settings of its replicas, without seeds.
 pub(super) fn state_names(job: &EnsembleJob<'_>) -> Vec<String> {
     let name = |replica: &super::ReplicaJob<'_>| {
         let parts = replica.status.description.split(", ").filter(|part| !part.starts_with("seed "));

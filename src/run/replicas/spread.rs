@@ -1,4 +1,4 @@
-//! Which replica runs where: the one place that decides it.
+//! Distribution of replicas over ranks and slots. It is decided only here.
 
 use super::desk::{Deal, Desk, Event, Note};
 use crate::error::{Error, Problem, Result};
@@ -13,36 +13,37 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Replicas side by side, on this machine or on the ranks of a launcher. Each runs in a slot, which takes the next one that
-/// waits when it has finished; replicas that swap states are dealt to ranks and slots for the whole run.
+/// Replicas side by side, on this machine or on the ranks of a launcher. Each runs in a slot. A slot that has
+/// finished takes the next waiting replica. Replicas that swap states are assigned to ranks and slots for the whole
+/// run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// ranks
+    /// number of ranks
     pub ranks: usize,
-    /// slots of each rank
+    /// number of slots of each rank
     pub at_once: usize,
-    /// threads of each slot: the same for all, so that results do not depend on the slot
+    /// number of threads of a slot, the same for all, so that results do not depend on the slot
     pub threads: usize,
-    /// which of them this is
+    /// index of this rank
     rank: usize,
-    /// slots of other ranks on the processors of this one, before its own
+    /// number of slots of other ranks that precede this rank's slots on the same processors
     others: usize,
-    /// what makes ranks slow
+    /// warnings about what makes ranks slow
     pub warnings: Vec<String>,
 }
 
-/// Tells what happens to the replicas of this rank.
+/// Channel on which slots and replicas of this rank send messages to the scheduler.
 pub(super) type Tell = Sender<Note>;
 
 impl Spread {
-    /// Of so many replicas with this plan, whose threads are those of a rank; on each rank as many side by side as `at_once`
-    /// says, or else as there are threads. Every rank must call it.
+    /// Distributes `replicas` replicas with this plan, whose threads are the threads of a rank. Each rank runs
+    /// `at_once` replicas side by side, by default as many as it has threads. Every rank must call it.
     pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize, ranks: &Ranks) -> Result<Self> {
         let share = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
         ranks.agree(Self::on(ranks.rank(), share, plan, at_once, replicas))
     }
 
-    /// Of the rank with this number.
+    /// Distributes the replicas; `rank` is the index of this rank.
     fn on(rank: usize, share: Share, plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
         let (all, ranks, mut warnings) = (share.threads, share.places.len(), share.warnings);
         check_threads(all)?;
@@ -67,27 +68,28 @@ impl Spread {
         Ok(spread)
     }
 
-    /// The rank that keeps a replica, where replicas swap states.
+    /// Returns the rank to which a replica is assigned, if replicas swap states.
     pub fn rank_of(&self, replica: usize) -> usize {
         replica % self.ranks
     }
 
-    /// Those of so many that this rank keeps. Each needs a thread, since they wait for each other.
+    /// Returns the indices of the replicas that are assigned to this rank, out of `replicas`. Each needs a thread,
+    /// since they wait for each other.
     pub(super) fn own(&self, replicas: usize) -> Deal {
         (self.rank.min(replicas)..replicas).step_by(self.ranks)
     }
 
-    /// The slot that a replica of this rank keeps.
+    /// Returns the slot to which a replica of this rank is assigned.
     pub(super) fn slot_of(&self, replica: usize) -> usize {
         replica / self.ranks % self.at_once
     }
 
-    /// How many slots come before this one of this rank on the same processors.
+    /// Returns the number of slots that precede this slot on the same processors.
     pub(super) fn before(&self, slot: usize) -> usize {
         self.others + slot
     }
 
-    /// In words.
+    /// Describes the distribution for the log.
     pub fn describe(&self) -> String {
         let Spread { ranks, at_once, threads, .. } = self;
         let plural = if *threads == 1 { "" } else { "s" };
@@ -97,14 +99,14 @@ impl Spread {
         }
     }
 
-    /// Does `work` on the replica of each index that the desk gives to a slot of this rank; a panic is an error of that
-    /// replica. So many threads of this rank take them. Every rank must call it; it returns when all replicas have ended.
+    /// Does `work` on each replica that the scheduler gives to a slot of this rank, with `threads` threads. A panic
+    /// becomes an error of its replica. Every rank must call it; it returns when all replicas have ended.
     pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
         threads: usize,
         mut desk: Desk<'_, W>,
         work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
     ) -> Result<()> {
-        // the desk does not listen only where it has panicked
+        // messages fail only if the scheduler has panicked
         let serve = |slot: usize, tell: Tell| -> Option<()> {
             loop {
                 let (answer, next) = channel();
@@ -126,7 +128,7 @@ impl Spread {
             let started = (0..threads).try_for_each(start);
             drop(tell);
             if started.is_err() {
-                // those that did start end as if asked to
+                // threads that did start end as after a request to stop
                 desk.stop();
             }
             let served = desk.serve(&notes);
@@ -136,7 +138,7 @@ impl Spread {
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without words")
@@ -154,7 +156,8 @@ mod tests {
         Plan { run, ..Plan::default() }
     }
 
-    /// Of a rank with so many before it on its processors.
+    /// Distributes replicas for the last of these ranks; `places` are the numbers of ranks before each on its
+    /// processors.
     fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<Spread> {
         let share = Share { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
         Spread::on(places.len() - 1, share, &plan(run), at_once, replicas)
@@ -172,7 +175,7 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
         assert!(refusal.contains("3 replicas side by side need a thread each, and there are 2"), "{refusal}");
-        // more than run.reproducible can use
+        // `run.reproducible` limits a slot to 16 threads, which 8 do not exceed
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
     }
@@ -184,7 +187,7 @@ mod tests {
         assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
         assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
         assert_eq!(three.warnings, [""; 0]);
-        // for the whole run, where they swap states: this is the last of three ranks with two slots
+        // assignment for the whole run, if replicas swap states: this is the last of three ranks with two slots
         assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
         assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
         assert_eq!(three.own(1).len(), 0);
@@ -193,7 +196,7 @@ mod tests {
         assert_eq!(idle.warnings, ["2 of 3 ranks have nothing to do: there are fewer replicas (1)"]);
     }
 
-    /// The ends that the watching thread hears of, by replica, with so many slots of one rank.
+    /// Returns how each replica ended, as the watching thread learns it, with `at_once` slots of one rank.
     fn ends(
         at_once: usize,
         replicas: usize,

@@ -1,4 +1,4 @@
-//! What is said of an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
+//! Reports on an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
 
 use super::desk::Event;
 use super::exchange::state_names;
@@ -15,29 +15,29 @@ use crate::run::plan::{Plan, Stage, StageKind};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// Wall time between updates of `ensemble.json` while no replica begins or ends; each waits for the disk.
+/// Wall time between updates of `ensemble.json` while no replica begins or ends. Each update waits for the disk.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Watches over the replicas.
+/// Status of all replicas of an ensemble, and its reports.
 pub(super) struct Watch<'a> {
     job: &'a EnsembleJob<'a>,
-    /// of replicas that swap states
+    /// record of the exchange; `None` if replicas do not swap states
     record: Option<&'a RefCell<Record>>,
     status: EnsembleStatus,
     log: RunLog,
     progress: Progress,
     speed: SpeedMeter,
-    /// of each replica
+    /// outcome of each replica; `None` until it has ended
     ends: Vec<Option<Result<Outcome>>>,
-    /// the first that has failed
+    /// index of the first replica that has failed
     failed: Option<usize>,
-    /// by replicas that have ended, ps
+    /// time simulated by replicas that have ended, ps
     simulated: f64,
-    /// something was said
+    /// whether anything was logged
     news: bool,
-    /// last update of `ensemble.json`
+    /// time of the last update of `ensemble.json`
     written: Instant,
-    /// what kept something from being written
+    /// first error of writing a report
     failure: Option<Error>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Watch<'a> {
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
             if replica.state == ReplicaState::Running {
-                // killed: while this process holds the folder nobody else runs them
+                // the replica was killed: while this process holds the folder, no other process runs it
                 replica.state = ReplicaState::Waiting;
             }
         }
@@ -76,7 +76,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Something happened to a replica, or nothing for some time.
+    /// Processes an event of a replica; `None` means that nothing has happened for some time.
     pub(super) fn see(&mut self, event: Option<(usize, Event)>) {
         let seen = match event {
             Some((index, event)) => self.happened(index, event),
@@ -90,7 +90,7 @@ impl<'a> Watch<'a> {
     fn happened(&mut self, index: usize, event: Event) -> Result<()> {
         let name = self.status.replicas[index].name.clone();
         match event {
-            // it is only compared with its checkpoint, or goes on if it is to be longer
+            // a finished replica is only compared with its checkpoint, or continued if it is to be longer
             Event::Begun if self.status.replicas[index].state == ReplicaState::Finished => Ok(()),
             Event::Begun => {
                 let replica = &mut self.status.replicas[index];
@@ -114,13 +114,13 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The status of a replica that has ended, and how, in words.
+    /// Updates the status of a replica that has ended. Returns level and text for the log.
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
-        // until there is a status of its own
+        // the state `Waiting` remains if the replica has no status file yet
         replica.state = ReplicaState::Waiting;
         replica.refresh(self.job.directory);
-        // what another rank has written may not be seen here at once
+        // the outcome decides, because a file that another rank has written may become visible here only later
         let (state, how) = match end {
             Err(error) => {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
@@ -144,7 +144,7 @@ impl<'a> Watch<'a> {
         (Level::Note, format!("{how}, {:.1} ps{speed}", replica.time_ps))
     }
 
-    /// A line for the log, below that which says what runs.
+    /// Writes a line to the log. The first line is preceded by a description of the ensemble.
     fn say(&mut self, level: Level, text: &str) -> Result<()> {
         let Watch { log, progress, job, news, .. } = self;
         progress.suspend(|| {
@@ -159,16 +159,16 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Shows progress, and updates the file now and then.
+    /// Shows progress, and updates `ensemble.json` if its interval is over.
     fn look(&mut self) -> Result<()> {
         let replicas = self.status.replicas.iter_mut().zip(&self.ends).filter(|(_, end)| end.is_none());
         for (replica, _) in replicas {
             let state = replica.state;
-            // one that has finished may go on to a longer duration
+            // a finished replica may continue to a longer duration
             if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
                 replica.refresh(self.job.directory);
             }
-            // until its own status is there the folder has that of an earlier process
+            // until the replica writes its own status, the folder holds that of an earlier process
             if state == ReplicaState::Running {
                 replica.state = state;
             }
@@ -181,7 +181,7 @@ impl<'a> Watch<'a> {
         if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
     }
 
-    /// Progress of all as if they were one run.
+    /// Returns the progress of all replicas as if they were one run.
     fn overall(&mut self, elapsed: Duration) -> Status {
         let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
         let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
@@ -202,7 +202,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The speeds of all replicas that run.
+    /// Returns the total speed of all running replicas, ns/day; `None` if none is running.
     fn running_speed(&self) -> Option<f64> {
         let running = self.status.replicas.iter().filter(|replica| replica.state == ReplicaState::Running);
         let speeds: Vec<f64> = running.filter_map(|replica| replica.ns_per_day).collect();
@@ -221,14 +221,14 @@ impl<'a> Watch<'a> {
         self.status.write(self.job.directory)
     }
 
-    /// The table of all replicas, if anything was done, and how they ended.
+    /// Ends the reports: writes the table of all replicas if anything was done. Returns the overall outcome.
     pub(super) fn finish(mut self) -> Result<Outcome> {
         self.progress.finish();
         let shown = self.show();
         let mut outcomes = vec![];
         for (end, replica) in self.ends.into_iter().zip(&self.status.replicas) {
             let outcome = end.transpose().map_err(|error| error.of(&title(&replica.folder, &replica.name)))?;
-            // those whose turn did not come are as if stopped at their start
+            // replicas whose turn did not come count as stopped at their start
             outcomes.push(outcome.unwrap_or(Outcome::Stopped));
         }
         self.failure.map_or(shown, Err)?;
@@ -255,10 +255,10 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Steps that a replica has done in all its stages.
+/// Returns the number of steps that a replica has done in all its stages.
 fn done(status: &ReplicaStatus, plan: &Plan) -> u64 {
     let before = plan.stages.iter().take_while(|stage| stage.name != status.stage);
-    // the name is empty before the first stage begins
+    // the stage name is empty before the first stage begins
     if status.stage.is_empty() { 0 } else { before.map(|stage| target(plan, stage)).sum::<u64>() + status.step }
 }
 

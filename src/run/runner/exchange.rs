@@ -1,7 +1,8 @@
-//! What a replica does at the attempts of an exchange.
+//! Attempts of a replica to exchange its thermodynamic state.
 //!
-//! A state may have another Hamiltonian. Its energy is evaluated in a context of its own, with fresh lists; a replica that gets
-//! it goes on in this context as if from a checkpoint: with the lists of its old one, made anew from where they were made.
+//! States may differ in their Hamiltonians. The energy in another state is then evaluated in a separate context with
+//! fresh lists. A replica that gets such a state continues in that context as if from a checkpoint: its pair lists
+//! are rebuilt from the positions from which the old ones were built.
 
 use super::Session;
 use crate::backend::{Phases, Workload};
@@ -22,20 +23,20 @@ use std::sync::Arc;
 pub(super) struct Swaps<'a> {
     member: Member<'a>,
     exchange: &'a Exchange,
-    /// its own now
+    /// index of the present state of the replica
     state: usize,
-    /// of all atoms, amu
+    /// masses of all atoms, amu
     masses: Vec<f64>,
-    /// temperature groups
+    /// number of temperature groups
     groups: usize,
-    /// of the stage
+    /// list schedule of the stage
     lists: ListSchedule,
     index: usize,
     first_time: f64,
 }
 
 impl<'a> Swaps<'a> {
-    /// For a position in the stage of this index; `None` where nothing is swapped.
+    /// Creates the membership for a position in the stage of this index; `None` if no states are swapped in it.
     pub(super) fn new(job: &Job<'a>, index: usize, place: &RunPosition) -> Result<Option<Self>> {
         let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, place.schedule) else {
             return Ok(None);
@@ -44,7 +45,7 @@ impl<'a> Swaps<'a> {
             return Ok(None);
         }
         let state = place.exchanged.unwrap_or(member.first_state());
-        // an attempt before the next step is still to be made
+        // the attempt before the next step is still to be made
         member.check(place.done.saturating_sub(1) / exchange.every, state)?;
         let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let thermostat = member.state(state).dynamics.thermostat.as_ref();
@@ -52,12 +53,12 @@ impl<'a> Swaps<'a> {
         Ok(Some(Swaps { member, exchange, state, masses, groups, lists, index, first_time: place.first_time }))
     }
 
-    /// From 0.
+    /// Returns the index of the present state, from 0.
     pub(super) fn state(&self) -> usize {
         self.state
     }
 
-    /// The couplings of its state.
+    /// Returns the settings of dynamics of the present state, with its couplings.
     pub(super) fn dynamics(&self) -> &'a Dynamics {
         self.member.state(self.state).dynamics
     }
@@ -66,14 +67,14 @@ impl<'a> Swaps<'a> {
         &self.member.state(state).system
     }
 
-    /// Whether a state has the Hamiltonian of the present one.
+    /// Whether a state has the same Hamiltonian as the present one.
     fn is_same_system(&self, state: usize) -> bool {
         Arc::ptr_eq(self.system(state), self.system(self.state))
     }
 }
 
 impl<'a> Session<'a> {
-    /// Says that states are swapped, and what that means for this log.
+    /// Logs that states are swapped, and what that means for this log.
     pub(super) fn log_swaps(&mut self, swaps: Option<&Swaps<'a>>) -> Result<()> {
         let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
         let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
@@ -83,8 +84,8 @@ impl<'a> Session<'a> {
         ))
     }
 
-    /// Makes the attempt that is due before the next step, if one is; true if the run is to stop instead. `state` is that of
-    /// the simulation if the replica gets another thermodynamic state.
+    /// Makes the attempt that is due before the next step, if there is one. Returns true if the run is to stop
+    /// instead. If the replica gets another thermodynamic state, `state` becomes the state of the simulation.
     pub(super) fn exchange(
         &mut self,
         (simulation, target): (&mut Simulation<'a>, u64),
@@ -123,7 +124,8 @@ impl<'a> Session<'a> {
         Ok(false)
     }
 
-    /// What the replica offers at an attempt; `state` becomes that of the simulation where another Hamiltonian is tried.
+    /// Returns the energies that the replica offers at an attempt. If the attempt involves another Hamiltonian,
+    /// `state` becomes the state of the simulation.
     fn offer(
         &self,
         simulation: &mut Simulation<'a>,
@@ -145,7 +147,7 @@ impl<'a> Session<'a> {
         Ok(Offer { own, other: energies.potential(), volume })
     }
 
-    /// A context of another state.
+    /// Creates a context for another thermodynamic state.
     fn context_of(&self, other: usize, simulation: &Simulation<'a>, swaps: &Swaps<'a>) -> Result<Context> {
         let system = self.in_stage(swaps.index, swaps.system(other))?;
         let mut context = self.engine.context(self.job.plan, &system, swaps.lists)?;
@@ -153,7 +155,7 @@ impl<'a> Session<'a> {
         Ok(context)
     }
 
-    /// Goes on with the Hamiltonian of another state.
+    /// Continues the simulation with the Hamiltonian of another state.
     fn go_on_with(
         &mut self,
         simulation: &mut Simulation<'a>,
@@ -175,8 +177,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The Hamiltonian is that of a state from now on, in the stage in which states are swapped. Where states differ in it, no
-    /// tuning has changed it.
+    /// Switches the job to the Hamiltonian of a state, in the stage in which states are swapped. If states differ in
+    /// their Hamiltonians, tuning has not changed them.
     pub(super) fn take_state(&mut self, index: usize, exchanged: Option<usize>) {
         let is_last = index + 1 == self.job.plan.stages.len();
         let member = self.job.exchange.filter(|member| is_last && member.has_hamiltonians());

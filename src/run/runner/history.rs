@@ -1,4 +1,4 @@
-//! What a checkpoint holds in addition to state and position in the run, and when the last one was written.
+//! History of a run: what a checkpoint stores in addition to state and position, and the time of the last checkpoint.
 
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
@@ -9,29 +9,29 @@ use crate::run::plan::Plan;
 use crate::system::State;
 use std::time::{Duration, Instant};
 
-/// Longest interval of the first two checkpoints of a process: until there are two, one damaged file takes the run back
-/// to its start.
+/// Longest interval of the first two checkpoints of a process. Until there are two, one damaged file would take the
+/// run back to its start.
 const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 
-/// What a run has done so far.
+/// Results of a run so far.
 pub(super) struct History {
     pub(super) run_id: String,
-    /// of the system before tuning
+    /// fingerprint of the system before tuning
     fingerprint: Fingerprint,
-    /// averages of this stage
+    /// averages of the present stage
     pub(super) statistics: Statistics,
-    /// what the summary says of the stages before
+    /// summaries of the previous stages
     pub(super) stages: Vec<StageSummary>,
     pub(super) tuning: Option<Tuning>,
-    /// as in [`Checkpoint`]
+    /// whether pair lists were chosen for a GPU, as in [`Checkpoint`]
     pub(super) lists_on_gpu: Option<bool>,
     last_checkpoint: Instant,
-    /// written by this process
+    /// number of checkpoints written by this process
     checkpoints: u64,
 }
 
 impl History {
-    /// Of a new run, or of one that continues from `checkpoint`.
+    /// Creates the history of a new run, or of a run that continues from `checkpoint`.
     pub(super) fn new(run_id: String, fingerprint: Fingerprint, checkpoint: Option<&Checkpoint>) -> Self {
         History {
             run_id,
@@ -45,13 +45,13 @@ impl History {
         }
     }
 
-    /// Whether a checkpoint is due, with one after each `every`.
+    /// Whether a checkpoint is due at an interval of `every`.
     pub(super) fn is_due(&self, every: Duration) -> bool {
         let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
         self.last_checkpoint.elapsed() > every
     }
 
-    /// A checkpoint. The state is moved into it: a copy may take longer than a step.
+    /// Creates a checkpoint. The state is moved into it, because a copy may take longer than a step.
     pub(super) fn checkpoint(
         &self,
         plan: &Plan,
@@ -75,7 +75,7 @@ impl History {
         }
     }
 
-    /// A checkpoint was written.
+    /// Records that a checkpoint was written.
     pub(super) fn written(&mut self) {
         self.last_checkpoint = Instant::now();
         self.checkpoints += 1;

@@ -24,20 +24,20 @@ impl Monitor {
         Monitor { status, progress, speed: SpeedMeter::default(), started, last: Instant::now() }
     }
 
-    /// A stage begins.
+    /// Begins a stage.
     pub(super) fn begin_stage(&mut self, name: &str, number: usize) {
         self.speed.reset();
         name.clone_into(&mut self.status.stage);
         self.status.stage_number = number;
     }
 
-    /// (steps done, steps of the stage, ps)
+    /// Sets the progress: (steps done, steps of the stage, ps).
     pub(super) fn set_progress(&mut self, place: (u64, u64, f64)) {
         (self.status.step, self.status.steps, self.status.time_ps) = place;
         self.status.wall_seconds = self.started.elapsed().as_secs_f64();
     }
 
-    /// Updates the status file once per [`INTERVAL`]; returns a line for the log where no terminal shows progress.
+    /// Updates the status file once per [`INTERVAL`]. Returns a line for the log if no terminal shows progress.
     pub(super) fn update(&mut self, directory: &Directory) -> Result<Option<String>> {
         if self.last.elapsed() < INTERVAL {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Monitor {
         self.status.write(&directory.file("status.json"))
     }
 
-    /// The run has ended.
+    /// Ends the progress line.
     pub(super) fn finish(&mut self) {
         self.progress.finish();
     }

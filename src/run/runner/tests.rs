@@ -9,7 +9,7 @@ use crate::run::signals::Requests;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The cell is 2 nm wide.
+/// Settings of a periodic system whose cell is 2 nm wide.
 const PERIODIC: &str = r#"
 [forces]
 cutoff = "0.8 nm"
@@ -36,15 +36,15 @@ thermostat = { temperature = "300 K", coupling_time = "0.1 ps" }
 barostat = { pressure = "1 bar", coupling_time = "2 ps" }
 "#;
 
-/// Restraints of the stage before it, which are released.
+/// Position restraints, released in 30 fs, for the stage that precedes this text.
 const RELEASED: &str = r#"
 position_restraints = { select = "protein", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["30 fs", "0 kJ/mol/nm^2"]] }
 "#;
 
-/// In the place of its barostat, frozen atoms.
+/// Frozen atoms, in place of the barostat of a stage.
 const FROZEN: &str = r#"frozen = "resid 1""#;
 
-/// Energy is conserved.
+/// Run in vacuum at constant energy.
 const VACUUM: &str = r#"
 [forces]
 cutoff = "none"
@@ -62,7 +62,7 @@ velocities = "generate"
 temperature = "300 K"
 "#;
 
-/// A folder for output, and what to run.
+/// A run: its folder for output, and its input file.
 struct Case {
     folder: TempDir,
     text: String,
@@ -76,7 +76,7 @@ impl Case {
         Case { folder: tempfile::tempdir().unwrap(), text }
     }
 
-    /// Up to `steps` of each stage, or to its end.
+    /// Runs each stage to its end, or up to `steps` steps of it.
     fn run(&self, engine: Engine, steps: Option<u64>) -> Result<Outcome> {
         let out = Override::text_option("--output-dir", "output.directory", &self.path("").to_string_lossy());
         let most = steps.map(|steps| Override::option("--steps", "", "run.max_steps", steps.to_string()));
@@ -114,7 +114,7 @@ impl Case {
         Summary::read(&self.path("summary.json")).unwrap()
     }
 
-    /// A column of the energies, kJ/mol.
+    /// Returns a column of the energy table.
     fn column(&self, name: &str) -> Vec<f64> {
         let text = self.text("energies.csv");
         let mut lines = text.lines();
@@ -140,7 +140,7 @@ fn the_log_tells_how_well_constraints_hold() {
         let line = log.lines().find(|line| line.contains("deviate by")).expect("a line for the stage");
         let number = line.split_once("deviate by ").unwrap().1.split(' ').next().unwrap();
         let deviation: f64 = number.parse().unwrap();
-        // half of a squared length is within 1e-6 of its square
+        // the relative error of a length is within 1e-6 of half the relative error of its square
         assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");
     }
 }
@@ -158,7 +158,7 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     }
 }
 
-/// A run on a GPU as a whole and in pieces; returns the whole.
+/// Compares a run on a GPU as a whole with the same run in pieces. Returns the whole run.
 fn compare_pieces(system: &str, rest: &str) -> Case {
     let [whole, pieces] = [(); 2].map(|()| Case::new(system, rest));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);
@@ -203,7 +203,8 @@ fn stages_follow_each_other_on_a_gpu() {
     assert_eq!(case.column("step").last(), Some(&20.0));
 }
 
-/// The bar for energies of interactions in `f32`, relative to the sum of the absolute terms, on either side.
+/// Allowed error of energies, relative to the sum of the absolute terms: the bar for interactions in `f32` on both
+/// sides.
 const ENERGY: f64 = 2e-6;
 
 #[test]

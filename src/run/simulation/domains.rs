@@ -1,4 +1,4 @@
-//! Whole steps on several ranks against one.
+//! Tests of whole steps on several ranks against the same steps on one rank.
 
 use super::tests::{barostat, dynamics, go};
 use super::*;
@@ -11,11 +11,13 @@ use crate::team::Team;
 use crate::testing::{Sample, divisible, on_ranks};
 
 const RANKS: usize = 4;
-/// Four lives of a list.
+/// Number of steps: four list lifetimes.
 const STEPS: u64 = 40;
-/// nm; forces differ by 2·10⁻⁵, of some 1000 kJ/mol/nm on a hydrogen atom, for so long
+/// Allowed difference of positions, nm: forces of some 1000 kJ/mol/nm on a hydrogen atom differ by 2·10⁻⁵ during all
+/// steps.
 const POSITIONS: f64 = 1e-4;
-/// Of the kinetic energy: the conserved energies of both runs, each with the rounding of mixed precision.
+/// Allowed difference of the conserved energies of both runs, relative to the kinetic energy; each has the rounding
+/// errors of mixed precision.
 const CONSERVED: f64 = 1e-3;
 
 fn schedule(sample: &Sample) -> ListSchedule {
@@ -42,7 +44,7 @@ fn alone(sample: &Sample) -> Host<Cpu> {
     Host::new(&sample.system, cpu, Level::Portable, Team::single()).unwrap()
 }
 
-/// The state after some steps, and what is observed in the last one.
+/// Returns the state after `steps` steps, and the observed quantities of the next step.
 fn run<B: Backend>(mut simulation: Simulation<'_, B>, steps: u64) -> (State, Observed) {
     let state = go(&mut simulation, steps);
     (state, simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap())
@@ -77,7 +79,7 @@ fn nose_hoover_chains() {
     compare(&dynamics(ThermostatKind::NoseHoover, None));
 }
 
-/// With the work of the constraint forces between refreshments in what is conserved.
+/// The conserved energy includes the work of the constraint forces between refreshments.
 #[test]
 fn random_velocities_are_those_of_one_rank() {
     for kind in [ThermostatKind::Langevin, ThermostatKind::Andersen] {

@@ -1,4 +1,4 @@
-//! A replica that gets another temperature between two steps, on an emulated device and on the host.
+//! Tests of a replica that gets another temperature between two steps, on an emulated device and on the host.
 
 use super::*;
 use crate::backend::{Host, Reference};
@@ -12,13 +12,15 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// After the couplings of step 2, whose work is not all booked then.
+/// Number of steps before the exchange. The couplings have acted at step 2, and their work is not completely counted
+/// yet.
 const BEFORE: u64 = 3;
-/// Of 300 K to 363 K.
+/// Factor of the velocities for a change from 300 K to 363 K.
 const FACTOR: f64 = 1.1;
-/// As for other runs on a device: the bar for the sum of all terms, which cancel to a third.
+/// Allowed relative difference of energies on both devices: three times the bar for the sum of all terms, which
+/// cancel to a third.
 const ENERGY: f64 = 3e-6;
-/// Leapfrog's own fluctuation of the conserved energy over so few steps, as a part of the kinetic energy.
+/// Leapfrog's own fluctuation of the conserved energy over so few steps, relative to the kinetic energy.
 const FLUCTUATION: f64 = 2e-3;
 
 fn dynamics(kind: ThermostatKind, temperature: f64) -> Dynamics {
@@ -41,7 +43,8 @@ fn dynamics(kind: ThermostatKind, temperature: f64) -> Dynamics {
     }
 }
 
-/// The conserved energy and the kinetic one (kJ/mol) of a step before and of two after, kJ/mol.
+/// Returns the conserved energy and the kinetic energy (kJ/mol) of the last step before the exchange and of two steps
+/// after it.
 fn run<B: Backend>(sample: &Sample, backend: B, of: [&Dynamics; 2]) -> [[f64; 2]; 3] {
     let context = Context::new(Box::new(backend), sample.schedule());
     let setup = Setup::new(&sample.system, of[0], 7, true).unwrap();

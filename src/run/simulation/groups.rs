@@ -1,4 +1,4 @@
-//! Temperature groups, annealing and Nosé–Hoover chains, on systems whose distributions are known.
+//! Tests of temperature groups, annealing and Nosé–Hoover chains, on systems with known distributions.
 
 use super::refreshment::{MASS, TEMPERATURE, TIMESTEP, Wells, atoms, mean_and_error, start};
 use super::*;
@@ -10,7 +10,7 @@ use crate::run::plan::{Dynamics, Velocities};
 use crate::vec3::{Vec3, vec3};
 use std::cell::Cell;
 
-/// Standard errors allowed; the seed is fixed.
+/// Allowed number of standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 fn dynamics(thermostat: Thermostat) -> Dynamics {
@@ -18,10 +18,10 @@ fn dynamics(thermostat: Thermostat) -> Dynamics {
     Dynamics { timestep: TIMESTEP, velocities, thermostat: Some(thermostat), com_removal: None, ..Dynamics::default() }
 }
 
-/// An atom in a well that has another frequency in each direction, of no simple ratio.
+/// Harmonic well whose frequencies in the three directions have no simple ratio.
 struct Well;
 
-/// Angular frequencies, 1/ps: with 2 fs at most 0.1 rad in a step.
+/// Angular frequencies of the well, 1/ps: at most 0.1 rad in a step of 2 fs.
 const FREQUENCIES: [f64; 3] = [17.0, 31.3, 47.9];
 
 impl ForceField for Well {
@@ -45,7 +45,7 @@ impl ForceField for Well {
 
 #[test]
 fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
-    // without a chain, the thermostat of Nosé and Hoover alone would not: the classic test of Martyna et al. (1992)
+    // a Nosé–Hoover thermostat without a chain would fail: the classic test of Martyna et al. (1992)
     let (system, state) = atoms(1, vec3(1.0, -0.5, 0.7));
     let dynamics = dynamics(Thermostat::new(ThermostatKind::NoseHoover, TEMPERATURE, 0.3, 1));
     let mut simulation = start(&system, Well, &dynamics, &state);
@@ -64,7 +64,7 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
         }
         means.iter_mut().zip(sums).for_each(|(means, sum)| means.push(sum / f64::from(length)));
     }
-    // ⟨K⟩ = ⟨U⟩ = 3/2 kT, ⟨K²⟩ = 15/4 (kT)²; the mean of both half steps has ω² dt²/4 of K less, 10⁻³
+    // ⟨K⟩ = ⟨U⟩ = 3/2 kT, ⟨K²⟩ = 15/4 (kT)²; the mean K of both half steps is lower by ω² dt²/4, 10⁻³
     for (values, expected) in means.iter().zip([1.5, 1.5, 3.75]) {
         let (mean, error) = mean_and_error(values);
         assert!(error < 0.03 * expected, "{error} for {expected}");
@@ -73,7 +73,7 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
             "{mean} +- {error} for {expected}"
         );
     }
-    // of 2.6 kJ/mol: leapfrog's energy oscillates by (ω dt)²/4 of it
+    // leapfrog's energy of 2.6 kJ/mol oscillates by (ω dt)²/4 of itself
     assert!(furthest < 0.2 * kt, "{furthest}");
 }
 
@@ -83,7 +83,7 @@ fn groups_have_their_own_temperatures() {
     for kind in [ThermostatKind::VRescale, ThermostatKind::Langevin, ThermostatKind::Andersen] {
         let (mut system, mut state) = atoms(ATOMS, Vec3::ZERO);
         (0..).zip(&mut state.velocities).for_each(|(atom, v)| *v = maxwell_boltzmann(3, 0, atom, MASS, TEMPERATURE));
-        // 300 of another element
+        // the last 300 atoms are another element
         system.topology.atoms[700..].iter_mut().for_each(|atom| atom.element = 7);
         let group =
             ThermostatGroup { select: "element N".into(), temperature: Schedule::from(450.0), coupling_time: 0.02 };
@@ -118,7 +118,7 @@ fn the_temperature_of_each_group_is_that_of_its_velocities() {
     const ATOMS: usize = 3000;
     let (mut system, mut state) = atoms(ATOMS, vec3(0.1, 0.0, 0.0));
     (0..).zip(&mut state.velocities).for_each(|(atom, v)| *v = maxwell_boltzmann(3, 0, atom, MASS, TEMPERATURE));
-    // scattered over sections and chunks
+    // the atoms of the hot group are scattered over sections and chunks
     let is_hot = |atom: usize| atom % 7 == 3;
     system
         .topology
@@ -142,7 +142,8 @@ fn the_temperature_of_each_group_is_that_of_its_velocities() {
                     Ok(())
                 })
                 .unwrap();
-            // 2K of both half steps; what the thermostat does to the later velocity comes after it
+            // sum of the kinetic energies of both half steps; the thermostat changes the later velocities only
+            // afterwards
             let mut twice = [0.0; 2];
             for (atom, (v, f)) in before.iter().zip(force.take()).enumerate() {
                 let after = *v + f * (TIMESTEP / MASS);
@@ -176,7 +177,8 @@ fn the_temperature_follows_its_schedule_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && time > 0.5 {
-                // the bath runs ahead by the coupling time (v-rescale) or half of it, at 50 K/ps; K has a width of √(2/f)
+                // the temperature lags by the coupling time (v-rescale) or half of it while the bath is heated at 50
+                // K/ps; K has a width of √(2/f)
                 let expected = temperature.at(time - 0.015);
                 let width = expected * (2.0 / (3.0 * ATOMS as f64)).sqrt();
                 assert!((now.temperature - expected).abs() < STANDARD_ERRORS * width + 1.0, "{kind:?} at {time} ps");

@@ -1,4 +1,4 @@
-//! An ideal gas of rigid dimers at constant pressure, where the kinetic energy and the volume must not know of each other.
+//! Tests with an ideal gas of rigid dimers at constant pressure, where kinetic energy and volume must be independent.
 
 use super::refreshment::{MASS, Wells, atoms};
 use super::*;
@@ -20,13 +20,13 @@ use crate::vec3::{Vec3, vec3};
 
 pub(super) const DIMERS: u32 = 32;
 const TEMPERATURE: f64 = 300.0;
-/// kJ/mol/nm³; the compressibility of an ideal gas is its inverse
+/// Pressure, kJ/mol/nm³; the compressibility of an ideal gas is its inverse.
 const PRESSURE: f64 = 1.0;
 const TIMESTEP: f64 = 0.002;
-/// Steps between collisions, and one in how many dimers has one.
+/// Number of steps between collisions, and the inverse of the fraction of dimers that collide each time.
 const COLLISIONS: (u64, u32) = (5, 8);
 const STEPS: u64 = 200_000;
-/// Standard errors allowed; the seed is fixed.
+/// Allowed number of standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 pub(super) fn gas() -> System {
@@ -53,7 +53,8 @@ pub(super) fn gas() -> System {
     }
 }
 
-/// New velocities for some dimers: without these, each would keep its share of the kinetic energy.
+/// Draws new velocities for some dimers. Without these collisions each dimer would keep its share of the kinetic
+/// energy.
 fn collide(state: &mut State, step: u64) {
     let mut random = Stream::new(5, Purpose::Test, step, 0);
     for first in (0..2 * DIMERS).step_by(2) {
@@ -63,13 +64,13 @@ fn collide(state: &mut State, step: u64) {
         let [i, j] = [first as usize, first as usize + 1];
         let [a, b] = [first, first + 1].map(|atom| maxwell_boltzmann(3, step, atom, 16.0, TEMPERATURE));
         let bond = state.positions[j] - state.positions[i];
-        // across the bond; the turn of it within a step is 10⁻² rad
+        // velocities across the bond are kept; the bond turns by 10⁻² rad within a step
         let along = bond * (0.5 * (b - a).dot(bond) / bond.norm_squared());
         (state.velocities[i], state.velocities[j]) = (a + along, b - along);
     }
 }
 
-/// A barostat with so many couplings in a relaxation time, or as many trials.
+/// Creates a barostat with a coupling time of `couplings` steps; it acts at every step.
 fn barostat(kind: BarostatKind, couplings: f64) -> Barostat {
     Barostat {
         kind,
@@ -82,13 +83,13 @@ fn barostat(kind: BarostatKind, couplings: f64) -> Barostat {
     }
 }
 
-/// nm, of the cube that holds the gas at the mean
+/// Returns the edge in nm of a cube with the mean volume of the gas.
 fn edge() -> f64 {
     (f64::from(DIMERS) * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt()
 }
 
-/// Kinetic energy and volume at each step, under a thermostat that is ten times slower: what is to be seen is not to be
-/// covered.
+/// Returns kinetic energy and volume at each step. The thermostat is ten times slower than the barostat, so that it
+/// does not hide a correlation.
 fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     let system = gas();
     let thermostat = Thermostat::new(ThermostatKind::VRescale, TEMPERATURE, 10.0 * couplings * TIMESTEP, 1);
@@ -110,7 +111,7 @@ fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     (0..100).for_each(|step| collide(&mut state, step));
     let host = Host::new(&system, Wells::NONE, Level::Portable, Team::single()).unwrap();
     let lists = ListSchedule { rebuild: 1000, prune: 1000, outer: 0.5, inner: 0.5, lookahead: 0.0 };
-    // collisions keep no momentum: five degrees of freedom of each
+    // collisions do not conserve momentum, so each dimer has five degrees of freedom
     let setup = Setup::new(&system, &dynamics, 7, true).unwrap();
     let context = Context::new(Box::new(host), lists);
     let mut simulation = Simulation::new(context, setup, &state, StageProgress::default()).unwrap();
@@ -127,7 +128,7 @@ fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     values
 }
 
-/// Correlation coefficient.
+/// Returns the correlation coefficient of both values.
 fn correlation(values: &[[f64; 2]]) -> f64 {
     let n = values.len() as f64;
     let mean = [0, 1].map(|k| values.iter().map(|v| v[k]).sum::<f64>() / n);
@@ -135,7 +136,7 @@ fn correlation(values: &[[f64; 2]]) -> f64 {
     moment(0, 1) / (moment(0, 0) * moment(1, 1)).sqrt()
 }
 
-/// Mean over blocks of steps, and its standard error.
+/// Returns the mean over blocks of steps, and its standard error.
 fn mean_of_blocks(values: &[[f64; 2]], of: impl Fn(&[[f64; 2]]) -> f64) -> [f64; 2] {
     let blocks: Vec<f64> = values.chunks(values.len() / 20).map(of).collect();
     let mean = blocks.iter().sum::<f64>() / 20.0;
@@ -144,7 +145,7 @@ fn mean_of_blocks(values: &[[f64; 2]], of: impl Fn(&[[f64; 2]]) -> f64) -> [f64;
 
 #[test]
 fn kinetic_energy_and_volume_are_independent() {
-    // where rotations are scaled too, with a pressure that does not answer to them, this is −0.2
+    // the correlation is −0.2 if rotations are scaled too although the pressure does not depend on them
     let couplings = barostat::LEAST_INTERVALS;
     let values = sample(barostat(BarostatKind::CRescale, couplings), couplings);
     let [mean, error] = mean_of_blocks(&values, correlation);
@@ -181,7 +182,7 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && step > 0 {
-                // V lags by 0.05 ps at 1/8 P₀ per ps, and has a width of 1/√N
+                // the volume lags by 0.05 ps while the pressure rises by 1/8 P₀ per ps, and has a width of 1/√N
                 let ratio = now.cell.unwrap().volume() * pressure.at(time) / ideal;
                 let width = (ATOMS as f64).sqrt().recip();
                 assert!((ratio - 1.0).abs() < STANDARD_ERRORS * width + 0.01, "{kind:?} at {time} ps: {ratio}");
@@ -192,7 +193,7 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
 
 #[test]
 fn area_of_dimers_follows_the_ensemble() {
-    // p(A) ∝ A^N exp(−(P₀L − γ₀)A/kT) at fixed height L, a Γ(N+1) distribution; K knows nothing of it
+    // p(A) ∝ A^N exp(−(P₀L − γ₀)A/kT) at fixed height L is a Γ(N+1) distribution; K is independent of A
     let (shape, couplings) = (f64::from(DIMERS) + 1.0, 40.0);
     let surface_tension = 0.2 * PRESSURE * edge();
     let scale = (PRESSURE * edge() - surface_tension) / (BOLTZMANN * TEMPERATURE * edge());
@@ -203,10 +204,10 @@ fn area_of_dimers_follows_the_ensemble() {
             sample(Barostat { coupling, compressibility, surface_tension, ..barostat(kind, couplings) }, couplings);
         let [mean, error] = mean_of_blocks(&values, |part| mean_of(part, |v| v[1] * scale));
         assert!((mean - shape).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} for {shape}");
-        // an atom or the tension too much would be seen
+        // the error is small enough to detect one atom too many, or a missing surface tension
         assert!(error < 0.015 * shape, "{kind:?}: {error}");
         let [variance, error] = mean_of_blocks(&values, |part| mean_of(part, |v| (v[1] * scale - shape).powi(2)));
-        // Euler's step adds half a coupling in a relaxation time
+        // Euler's method increases the variance by half a step per relaxation time
         assert!(
             (variance - shape).abs() < STANDARD_ERRORS * error + shape / couplings,
             "{kind:?}: {variance} +- {error}"

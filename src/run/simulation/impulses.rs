@@ -1,4 +1,5 @@
-//! Multiple time steps against a leapfrog written out, and what they must keep: energy, pressure, bits after a restart.
+//! Tests of multiple time steps: comparison with a leapfrog written out, and conservation of energy, pressure and
+//! bits after a restart.
 
 use super::ideal_gas::gas;
 use super::refreshment::{MASS, atoms, start};
@@ -23,7 +24,7 @@ fn nve(every: Option<u32>) -> Dynamics {
     Dynamics { timestep: TIMESTEP, velocities, com_removal: None, multiple_time_steps, ..Dynamics::default() }
 }
 
-/// On either backend, from the state of a sample after some steps.
+/// Creates a simulation with the force field `field`, from a state of a sample.
 fn simulation<'a, F: ForceField>(
     sample: &Sample,
     field: F,
@@ -50,7 +51,8 @@ fn state_of<F: ForceField>(simulation: &Simulation<'_, Host<F>>) -> State {
     state
 }
 
-/// Steps of both backends with an impulse every third against leapfrog written out, with the meshes that the sample has.
+/// Compares steps of both backends, with an impulse at every third step, with a leapfrog written out. Impulses
+/// include all meshes of the sample.
 fn compare_steps(sample: &Sample) {
     const EVERY: u64 = 3;
     let (system, cell) = (&sample.system, sample.state.cell.unwrap());
@@ -76,7 +78,8 @@ fn compare_steps(sample: &Sample) {
         }
     }
     let dynamics = nve(Some(EVERY as u32));
-    // in single precision the bar is that of its forces, 2·10⁻⁵, for the change of the velocities
+    // relative error of the change of the velocities; in single precision the bar of the forces, 2·10⁻⁵, sets the
+    // scale
     let far = |found: &State| {
         let pairs = found.velocities.iter().zip(&velocities).zip(&sample.state.velocities);
         let [off, change] = pairs.fold([0.0, 0.0], |[off, change], ((found, expected), before)| {
@@ -108,14 +111,14 @@ fn the_mesh_of_lj_pme_belongs_to_the_impulses() {
     compare_steps(&sample);
 }
 
-/// Two springs from each atom to the origin, the softer of which takes the place of reciprocal space.
+/// Two springs from each atom to the origin. The softer spring takes the place of reciprocal space.
 struct Springs {
-    /// angular frequency of the softer alone, 1/ps
+    /// angular frequency of the softer spring alone, 1/ps
     slow: f64,
 }
 
 impl Springs {
-    /// That of the stiffer alone, 1/ps.
+    /// Angular frequency of the stiffer spring alone, 1/ps.
     const FAST: f64 = 40.0;
 }
 
@@ -142,8 +145,8 @@ impl ForceField for Springs {
     }
 }
 
-/// RMS fluctuation of the conserved energy over its mean at impulses, and its change from the first to the second half, of two
-/// springs.
+/// Returns the RMS fluctuation of the conserved energy at impulses of an atom on two springs, and its change from the
+/// first to the second half of the run; both relative to its mean.
 fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
     let (system, state) = atoms(1, vec3(1.0, -0.5, 0.7));
     let dynamics = Dynamics { timestep, ..nve(Some(every)) };
@@ -165,15 +168,15 @@ fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
 fn the_energy_fluctuates_by_the_square_of_the_time_step_and_does_not_drift() {
     for every in [2, 3, 4] {
         let [[coarse, drift], [fine, _]] = [fluctuation(every, 0.002), fluctuation(every, 0.001)];
-        // the next term of the shadow energy is (n ω dt)² of this, a percent; the bar is the design's
+        // the next term of the shadow energy is smaller by (n ω dt)², a percent; the bar is that of the design
         assert!((coarse / fine - 4.0).abs() < 0.2, "{every}: {coarse:e} and {fine:e}");
-        // halves hold whole numbers of no period
+        // a half of the run is not a whole number of periods, so the halves differ a little
         assert!(drift.abs() < 0.1 * coarse, "{every}: {drift:e} of {coarse:e}");
     }
 }
 
-/// Slope of the energy of water (kJ/mol/ps for each atom), its standard error if rows are independent, and the RMS fluctuation
-/// (kJ/mol for each atom).
+/// Returns the slope of the conserved energy of water (kJ/mol/ps per atom), its standard error if rows are
+/// independent, and the RMS fluctuation (kJ/mol per atom).
 fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
     const STEPS: u64 = 500;
     let dynamics = nve(every);
@@ -197,7 +200,8 @@ fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
 fn water_keeps_its_energy_with_impulses() {
     let sample = Sample::load("water").rigid();
     let [[plain, error, noise], [slope, other, fluctuation]] = [drift(&sample, None), drift(&sample, Some(2))];
-    // four standard errors; the fluctuation, by (n dt)² of the mesh besides dt² of all, grew by a quarter
+    // the tolerance is four standard errors; the fluctuation is larger by a quarter, since the mesh adds (n dt)² to
+    // the dt² of all forces
     assert!((slope - plain).abs() < 4.0 * error.hypot(other), "{slope:e} against {plain:e} kJ/mol/ps");
     assert!(fluctuation < 1.5 * noise, "{fluctuation:e} against {noise:e} kJ/mol");
 }
@@ -209,7 +213,7 @@ fn the_pressure_of_rigid_water_is_that_of_its_centres() {
     let mut simulation = simulation(&sample, reference(&sample), &dynamics, (&sample.state, StageProgress::default()));
     let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let groups = sample.system.constrained_groups();
-    // an impulse, and a step between impulses
+    // step 4 is an impulse, and step 6 is between impulses
     for step in 0..7 {
         let measured = step == 4 || step == 6;
         let before = state_of(&simulation);
@@ -239,26 +243,28 @@ fn the_pressure_of_rigid_water_is_that_of_its_centres() {
         };
         let kinetic = 0.5 * (of_centres(&before.velocities) + of_centres(&after.velocities));
         let expected = barostat::pressure(kinetic, centres, before.cell.unwrap().volume());
-        // SETTLE is exact; the answer to an impulse is linear in it to (dt² F/m/r)², 10⁻⁵ of 10⁴ bar = 600 kJ/mol/nm³
+        // SETTLE is exact; the response to an impulse is linear up to (dt² F/m/r)², which is 10⁻⁵ of 10⁴ bar = 600
+        // kJ/mol/nm³
         assert!((observed.pressure - expected).abs() < 1e-2, "{step}: {} against {expected}", observed.pressure);
     }
 }
 
-/// Coupling time of thermostats that renew velocities and of those that rescale them (whose period must be long for a chain), and
-/// length of the run, ps.
+/// Coupling times in ps of thermostats that renew velocities and of thermostats that rescale them (a chain needs a
+/// long period), and length of the run in ps.
 const RENEWING: f64 = 0.02;
 const RESCALING: f64 = 0.5;
 const LENGTH: f64 = 4.0;
-/// Angular frequency of the slow spring alone, 1/ps.
+/// Angular frequency of the softer spring alone, 1/ps.
 const SLOW: f64 = 40.0;
 
-/// Change of the conserved energy in a run of many dimers, rigid or of free atoms, on [`Springs`] with a thermostat, in units of kT for
-/// each atom: the mean of the last tenth less that of the first. The start has the distribution of equilibrium.
+/// Returns the change of the conserved energy in a run with a thermostat, in units of kT per atom: the mean of the
+/// last tenth minus the mean of the first tenth. The system is many atoms on [`Springs`], free or joined to rigid
+/// dimers. The start has the equilibrium distribution.
 fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigid: bool) -> f64 {
     let system = if rigid { gas() } else { System { constraints: Constraints::default(), ..gas() } };
     let count = system.topology.atoms.len();
     let velocity = |atom: usize, purpose: u64| maxwell_boltzmann(5, purpose, atom as u32, MASS, 300.0);
-    // dimers are displaced as a whole, and turn freely about their centre
+    // a rigid dimer is displaced as a whole, and turns freely about its centre
     let half = if rigid { 0.06 } else { 0.0 };
     let end = |atom: usize| vec3(if atom.is_multiple_of(2) { -half } else { half }, 0.0, 0.0);
     let place = |atom: usize| {
@@ -286,8 +292,8 @@ fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigi
 fn thermostats_do_the_work_that_is_booked_between_impulses() {
     use ThermostatKind::{Andersen, Berendsen, Langevin, NoseHoover, VRescale};
     for every in [2, 4, 8] {
-        // what friction 1/τ takes from the lead ℓ = c dt S/m of velocities, m⟨ℓ²⟩/τ, with c² averaged over a cycle, three directions and
-        // ⟨S²⟩/m = kT ω_S⁴/(ω_F² + ω_S²)
+        // friction 1/τ takes m⟨ℓ²⟩/τ from the lead ℓ = c dt S/m of the velocities, with c² averaged over a cycle,
+        // three directions and ⟨S²⟩/m = kT ω_S⁴/(ω_F² + ω_S²)
         let n = f64::from(every);
         let squares: f64 = (0..every).map(|move_number| (0.5 * (n - 1.0) - f64::from(move_number)).powi(2)).sum();
         let force = SLOW.powi(4) / (SLOW.powi(2) + Springs::FAST.powi(2));
@@ -297,8 +303,8 @@ fn thermostats_do_the_work_that_is_booked_between_impulses() {
         for thermostat in renewing.into_iter().chain(rescaling) {
             for rigid in [false, true] {
                 let change = change_of_conserved(thermostat, every, rigid);
-                // energies fluctuate by about ½ (n dt ω)²/√192 of kT for 192 directions, ω = 57/ps, which does not grow with
-                // time: 0.0005, 0.002 and 0.008; the bar is 0.006, 0.03 and 0.13
+                // energies of 192 directions fluctuate by about ½ (n dt ω)²/√192 of kT with ω = 57/ps, which does not
+                // grow with time: 0.0005, 0.002 and 0.008; the bars are 0.006, 0.03 and 0.13
                 assert!(change.abs() < 0.05 * of_lead, "{thermostat:?}, every {every}, rigid {rigid}: {change} kT");
             }
         }

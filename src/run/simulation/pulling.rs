@@ -1,4 +1,4 @@
-//! Particles dragged through a bath, whose works are known.
+//! Tests with particles that are dragged through a heat bath, for which the work is known.
 
 use super::ideal_gas::gas;
 use super::refreshment::Wells;
@@ -21,17 +21,18 @@ use std::sync::Arc;
 const TEMPERATURE: f64 = 300.0;
 const TIMESTEP: f64 = 0.002;
 const MASS: f64 = 16.0;
-/// kJ/mol/nm²: 20 steps for each radian
+/// Force constant, kJ/mol/nm², with 20 steps per radian.
 const FORCE_CONSTANT: f64 = MASS * 625.0;
-/// nm/ps, 1/ps, and steps
+/// Speed in nm/ps of the dragged centres; friction in 1/ps, number of steps and number of pairs of particles follow.
 const SPEED: f64 = 1.5;
 const FRICTION: f64 = 20.0;
 const STEPS: u64 = 400;
 const PAIRS: usize = 4000;
-/// Standard errors allowed; the seed is fixed.
+/// Allowed number of standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// Works of dragging particles, each in equilibrium at first, away from a partner that is frozen.
+/// Returns the work of each restraint. Each drags a particle, which starts in equilibrium, away from a frozen
+/// partner.
 fn works() -> Vec<f64> {
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
@@ -90,13 +91,14 @@ fn works() -> Vec<f64> {
     works
 }
 
-/// Mean work of Langevin's equation for the mean position, m x″ = −m γ x′ − k (x − v t), by small steps.
+/// Integrates Langevin's equation for the mean position, m x″ = −m γ x′ − k (x − v t), with small steps. Returns the
+/// mean work.
 fn mean_work() -> f64 {
     const FINE: u64 = 100;
     let dt = TIMESTEP / FINE as f64;
     let (mut x, mut v, mut work) = (0.0, 0.0, 0.0);
     for step in 0..STEPS * FINE {
-        // the force on the variable in the middle of the step
+        // force on the variable in the middle of the step
         let force = -FORCE_CONSTANT * (x + 0.5 * v * dt - SPEED * (step as f64 + 0.5) * dt);
         work += SPEED * force * dt;
         v += (force / MASS - FRICTION * v) * dt;
@@ -115,8 +117,9 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
     let expected = mean_work();
     assert!(error < 0.03 * expected, "{error} of {expected}");
     assert!((mean - expected).abs() < STANDARD_ERRORS * error, "{mean} +- {error}, expected {expected}");
-    // works in a harmonic well are normal and the free energy does not change: ⟨exp(−W/kT)⟩ = 1 makes the mean half of the
-    // variance over kT (Jarzynski, Phys. Rev. Lett. 78, 2690 (1997), doi:10.1103/PhysRevLett.78.2690)
+    // work in a harmonic well has a normal distribution and the free energy does not change, so ⟨exp(−W/kT)⟩ = 1
+    // makes the mean work half of the variance over kT (Jarzynski, Phys. Rev. Lett. 78, 2690 (1997),
+    // doi:10.1103/PhysRevLett.78.2690)
     let dissipated = 0.5 * variance / (BOLTZMANN * TEMPERATURE);
     let spread = dissipated * (2.0 / n).sqrt();
     assert!((mean - dissipated).abs() < STANDARD_ERRORS * (error + spread), "{mean} {dissipated} +- {spread}");
@@ -124,7 +127,7 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
 
 #[test]
 fn a_force_constant_that_changes_does_its_work() {
-    // a few atoms, swinging about references whose wells become a hundred times as stiff
+    // a few atoms oscillate about references whose wells become a hundred times as stiff
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     system.topology.atoms = vec![system.topology.atoms[0]; 3];
     system.topology.connectivity.clear();
@@ -153,9 +156,10 @@ fn a_force_constant_that_changes_does_its_work() {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());
     }
-    // the work is of the size of the energy. That of the mean of both half steps oscillates by (ω dt)²/4 of itself, and what
-    // leapfrog conserves differs from it by another (ω dt)²/12 in a well as stiff as the last: ω = 25/ps, and next to none in
-    // the first; together a third, and some of the next order
+    // The work is of the size of the energy. The energy with the mean K of both half steps oscillates by (ω dt)²/4 of
+    // itself. The energy that leapfrog conserves differs from it by another (ω dt)²/12 in the stiff well at the end,
+    // ω = 25/ps, and hardly at all in the soft well at the start. Together this is a third of (ω dt)², plus higher
+    // orders.
     assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
     let energy = last.kinetic + last.energies.position_restraint;
     assert!(furthest < 0.35 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");

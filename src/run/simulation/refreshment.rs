@@ -1,4 +1,4 @@
-//! Thermostats that renew velocities, on systems whose distributions are known.
+//! Tests of thermostats that renew velocities, on systems with known distributions.
 
 use super::ideal_gas::{DIMERS, gas};
 use super::*;
@@ -13,22 +13,22 @@ use crate::vec3::{Vec3, vec3};
 
 pub(super) const TEMPERATURE: f64 = 300.0;
 pub(super) const TIMESTEP: f64 = 0.002;
-/// Standard errors allowed; the seed is fixed.
+/// Allowed number of standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// Each atom in a harmonic well of its own at the origin.
+/// Harmonic wells at the origin, one for each atom.
 pub(super) struct Wells {
-    /// kJ/mol/nm², of even and odd atoms
+    /// force constants of even and odd atoms, kJ/mol/nm²
     constants: [f64; 2],
 }
 
-/// ω dt of even and odd atoms: a step is nearly a radian of the stiff ones. No few steps are half of a period, over which
-/// Andersen's thermostat would see nothing of the positions.
+/// ω dt of even and odd atoms. A step is nearly a radian of the stiff wells. No small number of steps is half a
+/// period: with such a number Andersen's thermostat would not depend on the positions.
 const STIFFNESS: [f64; 2] = [0.9, 0.1];
 pub(super) const MASS: f64 = 16.0;
 
 impl Wells {
-    /// No forces.
+    /// Wells without forces.
     pub(super) const NONE: Self = Wells { constants: [0.0; 2] };
 
     fn new() -> Self {
@@ -79,7 +79,7 @@ pub(super) fn start<'a, F: ForceField>(
     Simulation::new(Context::new(Box::new(host), lists), setup, state, StageProgress::default()).unwrap()
 }
 
-/// A number of single atoms at the origin, without a cell.
+/// Creates `count` single atoms at the origin, without a cell.
 pub(super) fn atoms(count: usize, velocity: Vec3) -> (System, State) {
     let mut system = System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
@@ -88,7 +88,7 @@ pub(super) fn atoms(count: usize, velocity: Vec3) -> (System, State) {
     (system, State { positions: vec![Vec3::ZERO; count], velocities: vec![velocity; count], ..State::default() })
 }
 
-/// Means over blocks of equal size, and the standard error of their mean.
+/// Returns the mean over blocks of equal size, and its standard error.
 pub(super) fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
     let n = blocks.len() as f64;
     let mean = blocks.iter().sum::<f64>() / n;
@@ -97,7 +97,8 @@ pub(super) fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
 
 #[test]
 fn positions_and_velocities_in_wells_are_canonical() {
-    // with velocities that are renewed at the end of a step instead of in its middle, ½k⟨x²⟩ is off by 20 % where ω dt = 0.9
+    // if velocities were renewed at the end of a step instead of its middle, ½k⟨x²⟩ would be wrong by 20 % at ω dt =
+    // 0.9
     const ATOMS: usize = 2000;
     for (kind, time, every) in [
         (ThermostatKind::Langevin, 0.05, 1),
@@ -152,9 +153,9 @@ fn work_is_the_energy_that_heats() {
         let last = simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap();
         let energy = last.kinetic + last.energies.potential();
         let work = energy - last.conserved;
-        // leapfrog conserves H = (1 − s) K + U at the middle of a move, s = ¼ (ω dt)², K of v and U of the middle: the work is
-        // H/(1 − s), kT on average, of each direction of each atom. The energy is H + 2 s U, U at a step, again kT on average.
-        // For s = 0.2 the difference has a variance below 0.13 (kT)²
+        // Leapfrog conserves H = (1 − s) K + U at the middle of a step, with s = ¼ (ω dt)², K of v, and U of the
+        // middle. The work is H/(1 − s) for each direction of each atom, kT on average. The energy is H + 2 s U with
+        // U at a step, again kT on average. For s = 0.2 the difference has a variance below 0.13 (kT)².
         let wanted = 6000.0 * BOLTZMANN * TEMPERATURE;
         let width = (3000.0f64 * 0.13).sqrt() * BOLTZMANN * TEMPERATURE;
         assert!((energy / wanted - 1.0).abs() < STANDARD_ERRORS / 6000f64.sqrt(), "{energy} for {wanted}");
@@ -169,7 +170,7 @@ fn velocities_of_free_atoms_decay_at_the_rate_of_friction_or_collisions() {
         let (system, state) = atoms(ATOMS, vec3(2.0, -1.0, 0.0));
         let dynamics = thermostat(kind, 0.1, every);
         let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
-        // not at step 0
+        // the thermostat does not act at step 0
         for _ in 0..=50 {
             simulation.step(Wanted::default(), |_| Ok(())).unwrap();
         }
@@ -208,7 +209,7 @@ fn rigid_dimers_have_the_temperature_in_every_motion() {
                 }
             }
         }
-        // three directions of the centre, two of the rotation
+        // a dimer has three directions of its centre and two of rotation
         for (motion, freedom) in [3.0, 2.0].into_iter().enumerate() {
             let expected = 0.5 * freedom * BOLTZMANN * TEMPERATURE * f64::from(samples);
             let (mean, error) = mean_and_error(&sums.iter().map(|sum| sum[motion] / expected).collect::<Vec<_>>());
@@ -236,11 +237,11 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
         let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
         let mut heat = 0.0f64;
         for step in 0..4000 {
-            // in the pass of the move, and by itself
+            // without energies, the refreshment is part of the integration pass; with energies it is a separate pass
             let energies = step % 5 == 0;
             let now = simulation.step(Wanted { energies }, |_| Ok(())).unwrap();
             heat = heat.max(now.kinetic);
-            // constraints are exact to 1e-6 of a bond at most; what they do is booked whatever it is
+            // constraints are exact to at most 1e-6 of a bond length; their work is counted, however large it is
             assert!(!energies || now.conserved.abs() < 1e-9 * heat.max(1.0), "{kind:?} {every}: {}", now.conserved);
         }
         assert!(heat > 0.5 * 2.5 * f64::from(DIMERS) * BOLTZMANN * TEMPERATURE);
@@ -249,7 +250,7 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
 
 #[test]
 fn a_refreshment_in_the_pass_of_the_move_has_the_same_bits() {
-    // energies are asked for at every step, or never: then move and refreshment are one pass over the atoms
+    // energies are requested at every step, or never: then integration and refreshment are one pass over the atoms
     let system = gas();
     let state = State {
         positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),

@@ -1,4 +1,4 @@
-//! Runs on an emulated device against runs on the host with reference forces.
+//! Tests of runs on an emulated device against runs on the host with reference forces.
 
 use super::*;
 use crate::backend::cuda::{Cuda, Emulated};
@@ -14,13 +14,16 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// One lifetime of the sample's lists and a little.
+/// Number of steps: a little more than one list lifetime of the sample.
 const STEPS: u64 = 12;
-/// Forces are right to 2·10⁻⁵ and change velocities by a tenth in so many steps; squares of them, by thousands.
+/// Allowed relative difference of the kinetic energy. Forces are right to 2·10⁻⁵ and change velocities by a tenth in
+/// all steps; errors of squared velocities average over thousands of them.
 const KINETIC: f64 = 1e-6;
-/// The conserved energy: the project's bar of 10⁻⁶ for the sum of all terms, which cancel to a third.
+/// Allowed difference of the conserved energy: the project's bar is 10⁻⁶ of the sum of all terms, which cancel to a
+/// third.
 const ENERGY: f64 = 3e-6;
-/// Kernels of a quiet step of a system with all there is; the bar of the design is 14. One more where positions are to be packed.
+/// Number of kernels of a step without output, for a system with every kind of interaction; the bar of the design is
+/// 14. A step that packs positions needs one more.
 const KERNELS: u32 = 7;
 
 pub(super) fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
@@ -38,7 +41,7 @@ fn simulation<'a, B: Backend>(sample: &Sample, backend: B, dynamics: &'a Dynamic
     Simulation::new(context, setup(sample, dynamics), &sample.state, StageProgress::default()).unwrap()
 }
 
-/// Energies of every third step on both.
+/// Compares the energies of every third step on device and host.
 fn compare(dynamics: &Dynamics) {
     let sample = Sample::load("peptide-charged").rigid();
     let host =
@@ -68,7 +71,7 @@ fn compare(dynamics: &Dynamics) {
     assert!(work.abs() > 10.0, "a work of {work} kJ/mol tells nothing");
 }
 
-/// At 1 bar, with the compressibility of water, in nm, kJ/mol, ps.
+/// Creates a barostat at 1 bar with the compressibility of water, in units of nm, kJ/mol, ps.
 pub(super) fn barostat(every: u32) -> Barostat {
     Barostat {
         kind: BarostatKind::CRescale,
@@ -101,7 +104,8 @@ pub(super) fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) ->
     state
 }
 
-/// How often the host waits in each of some numbers of steps, and the kernels of the longest record.
+/// Returns how often the host waits during each of these numbers of steps, and the number of kernels of the longest
+/// captured graph.
 fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32) {
     let mut simulation = simulation(sample, sample.emulated(0), dynamics);
     let mut waits = |&number: &u64| {
@@ -118,21 +122,22 @@ fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32)
 #[test]
 fn the_host_waits_only_at_the_end_of_a_list() {
     let sample = Sample::load("peptide-charged").rigid();
-    // the search tells how long the list is; then pruning, couplings and removal of motion, but nothing to wait for
+    // the host waits for the search, which returns the list length; pruning, couplings and removal of motion need no
+    // wait
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, None), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 1]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
-    // and the cell is to be known, where it has changed
+    // a barostat makes the host wait for the changed cell, too
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, Some(barostat(3))), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 2]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
-    // nor does the removal of rotation wait; without a cell, the search asks where all atoms are
+    // the removal of rotation needs no wait either; without a cell, the search also needs the extent of all atoms
     let sample = Sample::load("peptide-vacuum").rigid();
     let dynamics = Dynamics { com_removal: Some(2), ..dynamics(ThermostatKind::VRescale, None) };
     assert_eq!(waits(&sample, &dynamics, &[1, 9, 1]).0, [2, 0, 2]);
 }
 
-/// Kernels of twenty steps with the usual couplings, on lists that live as long.
+/// Counts the kernels of twenty steps with the usual couplings, during the lifetime of one list.
 fn kernels(barostat: Option<Barostat>) -> u32 {
     let sample = Sample::load("peptide-charged").rigid();
     let mut dynamics = Dynamics { com_removal: None, ..dynamics(ThermostatKind::VRescale, barostat) };
@@ -152,7 +157,8 @@ fn kernels(barostat: Option<Barostat>) -> u32 {
 
 #[test]
 fn couplings_add_few_kernels() {
-    // a thermostat one each time; a barostat two; and one to settle their work; positions are packed in both steps, which need sums
+    // each time a thermostat adds one kernel, a barostat two, and finishing their work one; both steps need sums, for
+    // which positions are packed
     assert_eq!(kernels(None), 20 * KERNELS + 2 * (1 + 1 + 2));
     assert_eq!(kernels(Some(barostat(10))), 20 * KERNELS + 2 * (1 + 2 + 1 + 2));
 }
@@ -160,7 +166,7 @@ fn couplings_add_few_kernels() {
 #[test]
 fn a_run_on_a_device_goes_on_from_its_state() {
     let sample = Sample::load("peptide-charged").rigid();
-    // in between, parts of the works of both are still to be booked
+    // parts of the works of both couplings are still to be counted at the step of the restart
     let dynamics = dynamics(ThermostatKind::VRescale, Some(barostat(3)));
     let mut whole = simulation(&sample, sample.emulated(0), &dynamics);
     let half = go(&mut whole, 7);
@@ -174,7 +180,7 @@ fn a_run_on_a_device_goes_on_from_its_state() {
     assert!([thermostat_work, barostat_work].iter().chain(&pending).all(|part| *part != 0.0));
 }
 
-/// What lists by displacement reach beyond the cutoff (nm), which lets them live for some three steps.
+/// Buffer (nm) of lists that expire by displacement; their lifetime is about three steps.
 const EXACT: f64 = 0.06;
 const LIVES: u64 = 16;
 
@@ -182,7 +188,7 @@ fn on_device(sample: &Sample, lists: &ListSchedule) -> Cuda<Emulated> {
     Cuda::new(&sample.system, Emulated::new(0), lists).unwrap()
 }
 
-/// A run with lists by displacement, on any backend.
+/// Creates a simulation with lists that expire by displacement, on any backend.
 fn with_exact_lists<'a, B: Backend>(
     sample: &Sample,
     dynamics: &'a Dynamics,
@@ -218,7 +224,7 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
     assert_eq!(quiet.searches(), host.searches());
     let lives = quiet.searches();
     assert!((3..=LIVES / 2).contains(&lives), "{lives} lists");
-    // to look at least once, to read the cell, and the length of the list
+    // each list needs a wait for at least one check of displacements, for the cell, and for the list length
     assert!(waits < 6 * lives as u32, "{waits} waits for {lives} lists");
 }
 
@@ -238,7 +244,8 @@ fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
     assert!(again.searches() > 1);
 }
 
-/// A field of gravity: the centre of mass falls freely whatever else acts, and the energy of the field is counted.
+/// A gravitational field makes the centre of mass fall freely whatever other forces act, and the energy of the field
+/// is counted.
 #[test]
 fn external_force() {
     const FALL: f64 = 500.0; // nm/ps²
@@ -271,7 +278,7 @@ fn external_force() {
     falling.download(&mut state).unwrap();
     let gained = (momentum(&state) - momentum(&sample.state)) / mass;
     let expected = FALL * TIMESTEP * STEPS as f64;
-    // forces by interpolation on a mesh do not quite cancel: 10⁻⁴ of them, which on all atoms together are 10⁻³ of the field
+    // mesh forces do not quite cancel: 10⁻⁴ of them remain, which summed over all atoms is 10⁻³ of the field
     assert!((gained / expected - 1.0).abs() < 1e-7, "{gained} against {expected}");
     let fallen = last.energies.external - first.energies.external;
     assert!(fallen < -100.0 * (last.conserved - first.conserved).abs(), "{fallen} {first:?} {last:?}");

@@ -12,18 +12,21 @@ use crate::run::setup::Setup;
 use crate::system::{State, System};
 use crate::units::BAR;
 
-/// Degrees of freedom of a temperature group whose kinetic energy fluctuates by a fifth, √(2/f).
+/// Degrees of freedom of a temperature group below which there is a warning: its kinetic energy fluctuates by √(2/f),
+/// a fifth.
 const FEW_FREEDOMS: f64 = 50.0;
-/// Slabs of the cell in which water is counted along a direction, and the part of its mean that is in each of them where it
-/// is all through: proteins leave more, membranes, walls and vacuum next to nothing.
+/// Number of slabs of the cell in which water is counted along a direction, and the fraction of the mean count that
+/// each slab has at least if water fills the cell. Proteins leave more; membranes, walls and vacuum leave next to
+/// nothing.
 const SLABS: usize = 8;
 const ALL_THROUGH: f64 = 0.2;
-/// Molecules of water with which such a count means something: a dozen in each slab.
+/// Fewest water molecules with which such a count is meaningful: a dozen in each slab.
 const FEWEST_WATERS: usize = 12 * SLABS;
 
-/// Lengths of a liquid that are coupled by themselves: it resists a change of volume, but not of shape, so that their ratio
-/// diffuses freely. Known of cells that water fills along each of two free extents: whatever is dissolved is then surrounded
-/// by a liquid. Told where a length is likely to change by more than [`SHRINKING`] in the stage.
+/// Warns of cell lengths of a liquid that are coupled separately. A liquid resists a change of volume but not of
+/// shape, so the ratio of the lengths diffuses freely. The test is that water fills the cell along each of two free
+/// extents: any solute is then surrounded by liquid. The warning is given if a length is likely to change by more
+/// than [`SHRINKING`] in the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let cell = state.cell?;
     let filled = filled(system, state)?;
@@ -49,7 +52,8 @@ pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<S
     })
 }
 
-/// Along which of x, y, z water is all through the cell; `None` where there is too little of it to tell.
+/// Returns for x, y and z whether water fills the cell along that direction; `None` if there is too little water to
+/// tell.
 fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
     let (topology, cell) = (&system.topology, state.cell?);
     let mut counts = [[0usize; SLABS]; 3];
@@ -67,8 +71,8 @@ fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
     (waters >= FEWEST_WATERS).then(|| counts.map(|counts| counts.iter().all(|count| *count as f64 > least)))
 }
 
-/// Temperature groups so small that a factor for all of their velocities, which follows their kinetic energy, is a large
-/// random force.
+/// Warns of small temperature groups. The thermostat multiplies all velocities of a group by one factor that follows
+/// its kinetic energy. In a small group this factor is a large random force.
 pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.refreshes())?;
@@ -77,7 +81,7 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
         let setup = Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
         let freedoms = setup.temperature_groups.degrees_of_freedom();
         let names = std::iter::once("all other atoms").chain(thermostat.selections());
-        // nothing is in a group of no degrees of freedom
+        // a group without degrees of freedom has no atoms that move
         let small = |(_, free): &(&str, &f64)| **free > 0.5 && **free < FEW_FREEDOMS;
         let (group, free) = names.zip(freedoms).filter(|_| !thermostat.groups.is_empty()).find(small)?;
         Some(format!(
@@ -88,8 +92,9 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
     })
 }
 
-/// Nosé–Hoover chains without solvent, which would mix what hardly couples: in ten nanoseconds of alanine dipeptide in vacuum
-/// residues differ by 5 and 13 K, 2 and 3 errors, and for one nanosecond by 30 K (`validation/coupling`).
+/// Warns of Nosé–Hoover chains without solvent, which would mix motions that hardly couple. In ten nanoseconds of
+/// alanine dipeptide in vacuum, temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and for one
+/// nanosecond by 30 K (`validation/coupling`).
 pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     let chained =
         |stage: &&Stage| stage.thermostat().is_some_and(|thermostat| thermostat.kind == ThermostatKind::NoseHoover);
@@ -101,7 +106,7 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     ))
 }
 
-/// Values of a schedule that the stage ends before.
+/// Warns of schedules whose last point is after the end of the stage.
 pub(super) fn unreached(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
@@ -120,7 +125,8 @@ pub(super) fn unreached(plan: &Plan) -> Option<String> {
     })
 }
 
-/// What changes with time in a stage: its key, its values, and their unit.
+/// Returns the schedules of a stage: key in the input file, values over time, unit, and value of the unit in internal
+/// units.
 fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str, &'a Schedule, &'static str, f64)> {
     let temperatures = dynamics.thermostat.iter().flat_map(|thermostat| {
         let groups = thermostat.groups.iter().map(|group| ("thermostat.groups.temperature", &group.temperature));
@@ -134,7 +140,7 @@ fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str,
     found
 }
 
-/// References of position restraints that stay while a barostat scales the cell.
+/// Warns of position restraints whose references stay while a barostat scales the cell.
 pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else { return None };
@@ -152,7 +158,7 @@ pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Restrained groups of several molecules whose periodic images are not certain.
+/// Warns of restrained groups of several molecules whose periodic images are ambiguous.
 pub(super) fn wide_restrained_groups(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     let describe = |(stage, group): (String, String)| {
         format!(

@@ -1,4 +1,4 @@
-//! Neighbouring states of a replica exchange that are too far apart.
+//! Warning about neighbouring states of a replica exchange that are too far apart.
 
 use crate::constraint::degrees_of_freedom;
 use crate::ensemble::exchange::harmonic_acceptance;
@@ -6,11 +6,12 @@ use crate::run::freeze::frozen_system;
 use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
 
-/// An acceptance below which replicas hardly move: 0.2 is what most aim at.
+/// Acceptance below which replicas hardly move between states; 0.2 is the usual aim.
 const LOW_ACCEPTANCE: f64 = 0.05;
 
-/// Of each pair of neighbours whose temperatures differ, by the lower state from 0: the part of attempts that would be accepted
-/// if potential energies fluctuated as harmonic ones. Those of liquids fluctuate more: it is less there.
+/// Estimates the acceptance for each pair of neighbouring states with different temperatures: index of the lower
+/// state, from 0, and the fraction of accepted attempts if potential energies fluctuated like harmonic ones. The true
+/// value is lower in liquids, whose energies fluctuate more.
 pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec<(usize, f64)> {
     let (Some(exchange), Some(stage)) = (&plan.exchange, plan.stages.last()) else { return vec![] };
     let StageKind::Dynamics(dynamics) = &stage.kind else { return vec![] };
@@ -22,7 +23,7 @@ pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec
     pairs.filter(|(_, [a, b])| a != b).map(|(low, pair)| (low, harmonic_acceptance(free, pair))).collect()
 }
 
-/// Temperatures between which next to nothing is exchanged.
+/// Warns of neighbouring temperatures between which hardly any attempt is accepted.
 pub(super) fn distant_states(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let states = &plan.exchange.as_ref()?.states;
     let estimates = estimated_acceptances(plan, system, state);

@@ -1,10 +1,11 @@
-//! Warnings about frames: those that a trajectory cannot date, and those of a start that are left out.
+//! Warnings about frames: frames that a trajectory format cannot date, and models or atoms of the coordinate file
+//! that are ignored.
 
 use crate::format::LeftOut;
 use crate::observe::trajectory::Format;
 use crate::run::plan::{Dynamics, Plan, StageKind};
 
-/// Models and atoms that a start leaves out of its file.
+/// Warns of models and atoms of the coordinate file that the start of the run ignores.
 pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<String> {
     let path = &plan.system.coordinates;
     let several = (models > 0).then(|| {
@@ -24,7 +25,7 @@ pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<S
     several.into_iter().chain(alternatives).collect()
 }
 
-/// Frames of stages with other time steps or intervals than the first of a file that stores one interval for all frames.
+/// Warns of trajectory formats that store one interval for all frames, if stages differ in time step or interval.
 pub(super) fn undated(plan: &Plan) -> Vec<String> {
     plan.output.trajectories.iter().filter_map(|options| undated_file(plan, &options.file)).collect()
 }

@@ -1,24 +1,27 @@
-//! Intervals of impulses that resonate with vibrations.
+//! Warnings about impulses of multiple time steps whose interval resonates with a vibration.
 //!
-//! Impulses every Δt excite a vibration of period T where Δt is T/2, a linear resonance, and T/3, a nonlinear one: Q. Ma, J. A.
-//! Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24, 1951 (2003), doi:10.1137/S1064827501399833. A third of the shortest period of
-//! a flexible system is refused, half of that warned of. Where water is rigid and bonds to hydrogen are constrained, librations
-//! of water and angles with hydrogen are the fastest motions on which reciprocal space acts strongly: water and a solvated
-//! peptide heat up by 35 kJ/mol/ps with impulses every 12 fs, by 0.2 with impulses every 8 fs.
+//! Impulses every Δt excite a vibration of period T if Δt = T/2, a linear resonance, and if Δt = T/3, a nonlinear
+//! one: Q. Ma, J. A. Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24, 1951 (2003), doi:10.1137/S1064827501399833. In
+//! a flexible system, an interval of a third of the shortest period is refused, and half of that gives a warning. In
+//! a system with rigid water and constrained bonds to hydrogen, librations of water and angles with hydrogen are the
+//! fastest motions on which reciprocal space acts strongly. Water and a solvated peptide then heat up by 35 kJ/mol/ps
+//! with impulses every 12 fs, and by 0.2 kJ/mol/ps with impulses every 8 fs.
 
 use crate::error::Problem;
 use crate::run::plan::Plan;
 use crate::run::vibration::{Vibration, fastest};
 use crate::system::System;
 
-/// Interval of impulses from which a run is warned of and refused, ps: water is rigid and bonds to hydrogen are constrained.
+/// Shortest intervals of impulses that give a warning and that are refused, ps, if water is rigid and bonds to
+/// hydrogen are constrained.
 const RIGID: [f64; 2] = [0.008, 0.012];
-/// The same in periods of the fastest vibration of a flexible system.
+/// Shortest intervals of impulses that give a warning and that are refused in a flexible system, in periods of its
+/// fastest vibration.
 const FLEXIBLE: [f64; 2] = [1.0 / 6.0, 1.0 / 3.0];
-/// Relative rounding of a product of time step and number of steps.
+/// Relative rounding error of a product of time step and number of steps.
 const ROUNDING: f64 = 1e-9;
 
-/// What limits the interval of impulses, and the limits of warning and refusal, ps.
+/// Limits of the interval of impulses in ps, and the vibration that sets them in a flexible system.
 struct Limits {
     vibration: Option<Vibration>,
     warned: f64,
@@ -33,7 +36,7 @@ impl Limits {
         Limits { vibration, warned, refused }
     }
 
-    /// What is wrong with an interval that is too long, and what to do about it.
+    /// Returns the message about an interval that is too long, and the advice.
     fn describe(&self, (stage, interval, timestep): (&str, f64, f64), system: &System) -> [String; 2] {
         let reason = match &self.vibration {
             Some(vibration) => {
@@ -65,7 +68,8 @@ fn reaches(interval: f64, limit: f64) -> bool {
     interval >= limit * (1.0 - ROUNDING)
 }
 
-/// Whether a bond to hydrogen or a term within a water is free, or nothing is constrained.
+/// Whether the system counts as flexible: a bond to hydrogen or an angle within a water is not constrained, or there
+/// are no constraints.
 fn is_flexible(system: &System) -> bool {
     let (topology, terms) = (&system.topology, &system.topology.bonded);
     let is_hydrogen = |i: &u32| topology.atoms[*i as usize].element == 1;
@@ -77,7 +81,7 @@ fn is_flexible(system: &System) -> bool {
         || angles.into_iter().any(|[_, vertex, _]| in_water(vertex))
 }
 
-/// Stages of dynamics with impulses: name, interval of the impulses and time step, ps.
+/// Returns the stages of dynamics with impulses: name, interval of the impulses and time step, ps.
 fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
     plan.dynamics().filter_map(|(name, stage)| {
         let every = stage.multiple_time_steps.filter(|steps| steps.every > 1)?.every;
@@ -85,7 +89,7 @@ fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
     })
 }
 
-/// Stages whose impulses heat a vibration.
+/// Returns a problem for each stage whose impulses heat a vibration.
 pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     let limits = Limits::of(system);
     let refused = stages(plan).filter(|(_, interval, _)| reaches(*interval, limits.refused));
@@ -96,7 +100,7 @@ pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     refused.map(problem).collect()
 }
 
-/// The longest interval of impulses that is near a resonance.
+/// Warns of the longest interval of impulses if it is near a resonance.
 pub(super) fn resonance(plan: &Plan, system: &System) -> Option<String> {
     let longest = stages(plan).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let limits = Limits::of(system);

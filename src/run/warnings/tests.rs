@@ -1,4 +1,4 @@
-//! Each warning where it is due, and where it is not.
+//! Tests that each warning is given where it is due, and only there.
 
 use super::*;
 use crate::config::Config;
@@ -28,13 +28,13 @@ fn found(system: &str, forces: &str, stage: &str) -> Vec<String> {
     warnings(&plan, &system, &state, LeftOut::default())
 }
 
-/// Exactly one warning, with all these parts.
+/// Asserts that there is exactly one warning, and that it contains all these parts.
 #[track_caller]
 fn one(found: &[String], parts: &[&str]) {
     assert!(found.len() == 1 && parts.iter().all(|part| found[0].contains(part)), "{parts:?} in {found:?}");
 }
 
-/// Warnings of impulses every so many steps of `timestep`, and the refusal of that stage.
+/// Returns the warnings about impulses every `every` steps of `timestep`, and the refusal of that stage.
 fn impulses(system: &str, forces: &str, timestep: &str, every: u32) -> (Vec<String>, Option<String>) {
     let (mut plan, system, state) = loaded(system, forces, &format!("timestep = \"{timestep}\""));
     for stage in &mut plan.stages {
@@ -86,7 +86,7 @@ fn a_timestep_below_five_steps_per_period_is_refused_and_below_ten_warned_of() {
     let warned = found("peptide-vacuum", &flexible(""), "timestep = \"1 fs\"");
     one(&warned, &["the timestep of 1 fs", "9.0 fs: 9.0 steps", "fewer than 10", "0.8 fs or less"]);
     assert_eq!(found("peptide-vacuum", &flexible(""), "timestep = \"0.8 fs\""), Vec::<String>::new());
-    // what constraints leave: C-O of a carboxylate, 656 kcal/mol/Å² and 22.2 fs
+    // with constraints the fastest vibration is C-O of a carboxylate, 656 kcal/mol/Å² and 22.2 fs
     let heavy = found("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", "timestep = \"3 fs\"");
     one(&heavy, &["7.4 steps", "constraints = \"all-bonds\""]);
     let water = refusal("water", "constraints = \"none\"\nrigid_water = false", NVE).expect("an H-H spring");
@@ -130,7 +130,7 @@ fn charmm_files_are_told_of_other_conventions() {
     let parts = ["CHARMM's", "the cutoff is 0.9 nm, potential shift, dispersion correction over", "leave out cutoff"];
     one(&found("peptide-charmm36", &format!("{PME}{others}"), NVE), &parts);
     assert!(found("peptide-ff19sb", PME, NVE).is_empty());
-    // the cell of that peptide is too small for the conventions
+    // the cell of this peptide is too small for CHARMM's conventions
     let (plan, mut system, _) = loaded("peptide-charmm36", &format!("{PME}{others}"), NVE);
     let mut with = |from, cutoff, correction| {
         let settings = &mut system.settings;
@@ -230,7 +230,7 @@ fn lengths_of_a_liquid_that_wander_are_told() {
         let (plan, system, state) = long(barostat, picoseconds);
         warnings(&plan, &system, &state, LeftOut::default())
     };
-    // 7.8 nm³ and τ = 5 ps: 4.8e-5 per ps in the mean square
+    // 7.8 nm³ and τ = 5 ps give 4.8e-5 per ps in the mean square
     one(&found("coupling = \"semi-isotropic\"", 200.0), &["x and y, and z are coupled", "by some 10 % in this stage"]);
     one(&found("coupling = \"anisotropic\"", 200.0), &["x, y and z are coupled"]);
     one(&found("coupling = \"semi-isotropic\", kind = \"monte-carlo\"", 200.0), &["wanders"]);
@@ -238,7 +238,8 @@ fn lengths_of_a_liquid_that_wander_are_told() {
     assert_eq!(found("coupling = \"isotropic\"", 1e5), Vec::<String>::new());
     let rigid = "coupling = \"semi-isotropic\", compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"]";
     assert_eq!(found(rigid, 1e5), Vec::<String>::new());
-    // something else in half of the height: the area answers to a tension, but a fluid layer has no shape
+    // water in half of the height only, as in a layered system: the area responds to a tension, but a fluid layer has
+    // no shape
     let layered = |barostat: &str| {
         let (plan, system, mut state) = long(barostat, 200.0);
         let cell = state.cell.expect("a cell");
