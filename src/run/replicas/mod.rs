@@ -2,20 +2,12 @@
 //!
 //! Each replica is an ordinary run in its own folder. Replicas may swap thermodynamic states ([`Hub`]).
 
-mod desk;
-mod exchange;
+mod placement;
 mod record;
-mod spread;
-mod watch;
+mod scheduler;
+mod status;
+mod swap;
 
-use super::engine::Engine;
-use super::fingerprint::Fingerprint;
-use super::job::{Job, Outcome};
-use super::load::{load, needs_the_same};
-use super::plan::Plan;
-use super::results::hash_text;
-use super::runner::run;
-use super::signals::Requests;
 use crate::error::{Error, Result};
 use crate::format::LeftOut;
 use crate::observe::lock::OutputLock;
@@ -24,17 +16,26 @@ use crate::observe::progress::Progress;
 use crate::observe::replicas::ReplicaStatus;
 use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
+use crate::run::checkpoint::fingerprint::Fingerprint;
+use crate::run::control::signals::Requests;
+use crate::run::engine::Engine;
+use crate::run::output::results::hash_text;
+use crate::run::plan::Plan;
+use crate::run::session::load::{load, needs_the_same};
+use crate::run::session::run;
+use crate::run::session::{ExchangeMember, Job, Outcome};
 use crate::system::{State, System};
-use desk::{Desk, Event, Note, Swapping};
-pub use exchange::{Hub, Member, ThermodynamicState};
+pub use placement::Spread;
+use placement::Tell;
 use record::Record;
-pub use spread::Spread;
-use spread::Tell;
+use scheduler::{Desk, Event, Note, Swapping};
+use status::Watch;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use watch::Watch;
+pub use swap::Hub;
+use swap::Member;
 
 /// Time between lines of progress in the log of a replica.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -130,7 +131,7 @@ pub fn run_replicas(
     let (record, known) = record.map(|(record, known)| (RefCell::new(record), known)).unzip();
     let known = ranks.gather(&known).into_iter().flatten().next();
     let hub = known.map(|known| Hub::new(known, job.spread.at_once));
-    let states = exchange::states(job);
+    let states = swap::states(job);
     let mut watch = log.map(|log| Watch::new(job, record.as_ref(), log, progress));
     let see = |event| {
         if let Some(watch) = &mut watch {
@@ -142,7 +143,7 @@ pub fn run_replicas(
         Some(hub) => {
             let slot = job.spread.slot_of(replica);
             let member = Member { hub, replica, slot, states: &states, tell };
-            let outcome = member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, Some(member), tell))?;
+            let outcome = member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, Some(&member), tell))?;
             Ok(outcome.unwrap_or(Outcome::Stopped))
         }
     };
@@ -161,7 +162,13 @@ pub fn run_replicas(
 
 impl EnsembleJob<'_> {
     /// Runs one replica beside others.
-    fn replica(&self, index: usize, slot: usize, exchange: Option<Member<'_>>, tell: &Tell) -> Result<Outcome> {
+    fn replica(
+        &self,
+        index: usize,
+        slot: usize,
+        exchange: Option<&dyn ExchangeMember>,
+        tell: &Tell,
+    ) -> Result<Outcome> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();

@@ -1,9 +1,9 @@
 //! Record of an exchange, kept by rank 0: the offers of all replicas become rows of `exchange.csv`.
 
-use super::EnsembleJob;
 use crate::ensemble::exchange::{Exchange, Offer};
 use crate::error::{Error, Problem, Result};
 use crate::observe::exchange::{EXCHANGE, ExchangeRow, ExchangeStatistics, ExchangeTable};
+use crate::run::replicas::EnsembleJob;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
