@@ -39,7 +39,7 @@ pub use position_restraints::{AtomRestraint, RestraintShape};
 pub(super) use topology::read as read_topology;
 pub(super) use writer::write as write_topology;
 
-use super::known::TopologyOptions;
+use super::options::TopologyOptions;
 use crate::error::Problem;
 
 /// Result of a reading step.

@@ -1,5 +1,7 @@
 //! Rules for the source text: layers of modules, lengths of files and functions, forbidden text.
 
+mod graph;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -233,6 +235,15 @@ fn assert_none(faults: Vec<String>) {
 #[test]
 fn lower_layers_do_not_use_higher_ones() {
     assert_none(program().iter().filter(|s| s.module() != "lib").flat_map(layer_faults).collect());
+}
+
+/// Packages, by the folder of their sources.
+const PACKAGES: [&str; 2] = ["src/engine", "src"];
+
+#[test]
+fn files_do_not_use_each_other_in_circles() {
+    let sources = program();
+    assert_none(PACKAGES.iter().flat_map(|root| graph::circle_faults(&sources, root)).collect());
 }
 
 #[test]
