@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::dynamics;
 use super::multiple_time_steps;
-use super::value::Table;
+use super::value::{Table, report};
 use super::words::{self, ElectrostaticsWord, LjModifierWord};
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
@@ -17,11 +17,6 @@ use crate::run::{
     is_plain_name,
 };
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, PmeParameters};
-
-/// Records a problem at a key of a table.
-pub(super) fn report(problems: &mut Vec<Problem>, table: &Table, key: &str, message: impl Into<String>, help: &str) {
-    problems.push(table.place(key).problem(Problem::new(message).help(help)));
-}
 
 /// Assembles the plan of a whole input file.
 pub(super) fn plan(root: &Table, problems: &mut Vec<Problem>) -> Option<Plan> {

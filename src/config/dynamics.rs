@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::build::report;
 use super::restraints::restraint;
 use super::stage_output::stage_output;
-use super::value::Table;
+use super::value::{Table, report};
 use super::words::{self, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::keys::ROOT;
-use super::value::{Entry, Place, Table, Value};
+use super::place::Place;
+use super::value::{Entry, Table, Value};
 
 /// Returns the whole configuration as text.
 pub(super) fn write(root: &Table) -> String {

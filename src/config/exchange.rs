@@ -1,9 +1,8 @@
 //! Settings of `ensemble.exchange`: checks its requirements, and collects the states that replicas swap.
 
-use super::build::report;
 use super::dynamics::WHOLE_STEPS;
 use super::replicas::constant;
-use super::value::Table;
+use super::value::{Table, report};
 use crate::ensemble::barostat::{Barostat, BarostatKind};
 use crate::ensemble::exchange::{Conditions, Exchange};
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};

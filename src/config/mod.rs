@@ -15,6 +15,7 @@ mod help;
 pub mod key;
 pub mod keys;
 mod multiple_time_steps;
+mod place;
 mod raw;
 mod replicas;
 mod resolve;
@@ -31,10 +32,11 @@ use std::path::Path;
 
 pub use diff::physics_diff;
 pub use help::{describe, overview};
+pub use place::Place;
 pub use raw::Override;
 pub use replicas::{Ensemble, Replica};
 pub use template::template;
-pub use value::{Entry, Place, Table, Value};
+pub use value::{Entry, Table, Value};
 pub use write::{Line, spell_restraint, write};
 
 use crate::error::{Error, Problem, Result};

@@ -6,8 +6,7 @@ use std::rc::Rc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::resolve::quote;
-use super::value::Place;
+use super::place::Place;
 use crate::error::Problem;
 
 /// Value as written.
@@ -261,4 +260,9 @@ pub(super) fn stage_name(stage: &Raw) -> String {
         })
     };
     text("name").or_else(|| text("kind")).unwrap_or_default()
+}
+
+/// Returns text as a TOML string.
+pub(super) fn quote(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
 }

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::build::report;
+use super::raw::quote;
 use super::raw::{Node, Override, Raw, parse_default};
-use super::resolve::quote;
-use super::value::Table;
+use super::value::{Table, report};
 use super::{Config, exchange};
 use crate::ensemble::barostat::{Barostat, BarostatKind};
 use crate::ensemble::schedule::Schedule;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::key::{Default, Key, Kind, nearest, quoted};
 use super::keys;
-use super::raw::{self, Member, Node, Override, Raw};
-use super::value::{Entry, Place, Table, Value};
+use super::place::Place;
+use super::raw::{self, Member, Node, Override, Raw, quote};
+use super::value::{Entry, Table, Value};
 use crate::ensemble::schedule::Schedule;
 use crate::error::Problem;
 use crate::format::coordinates::cell_of;
@@ -435,9 +436,4 @@ fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
         Some(path) => format!("there is a key {path}"),
         None => format!("known here: {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
     })
-}
-
-/// Returns text as a TOML string.
-pub(super) fn quote(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }

@@ -1,7 +1,6 @@
 //! Assembles the restraints of a stage from checked values.
 
-use super::build::report;
-use super::value::Table;
+use super::value::{Table, report};
 use super::words;
 use crate::error::Problem;
 use crate::restraint::{Potential, VariableKind, Well};

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::build::report;
-use super::value::Table;
+use super::value::{Table, report};
 use crate::error::Problem;
 use crate::run::{CheckpointOptions, ENERGIES, Interval, OutputOptions, RESTRAINTS, StageOutput};
 

@@ -2,7 +2,7 @@
 
 /// Returns a commented input file for a solvated biomolecule, with `topology` and `coordinates` filled in.
 pub fn template(topology: &str, coordinates: &str) -> String {
-    let quote = super::resolve::quote;
+    let quote = super::raw::quote;
     TEMPLATE.replace("TOPOLOGY", &quote(topology)).replace("COORDINATES", &quote(coordinates))
 }
 

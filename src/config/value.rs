@@ -1,36 +1,12 @@
 //! Checked values of keys: typed, in internal units, each with its origin.
 
-use std::ops::Range;
-use std::rc::Rc;
-
 use super::key::Key;
+use super::place::Place;
 use super::raw::Override;
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
 use crate::error::Problem;
 use crate::run::Interval;
-
-/// Place where a value was written.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Place {
-    /// byte range of the input file
-    File(Range<usize>),
-    /// an option of the command line, as typed
-    Option(Rc<str>),
-    /// not written: a default
-    Default,
-}
-
-impl Place {
-    /// Adds this place to a problem.
-    pub fn problem(&self, problem: Problem) -> Problem {
-        match self {
-            Place::File(span) => problem.at_span(span.clone()),
-            Place::Option(typed) => Problem { message: format!("{typed}: {}", problem.message), ..problem },
-            Place::Default => problem,
-        }
-    }
-}
 
 /// Checked value.
 #[derive(Clone, Debug, PartialEq)]
@@ -243,4 +219,9 @@ impl Table {
             _ => &[],
         }
     }
+}
+
+/// Records a problem at a key of a table.
+pub(super) fn report(problems: &mut Vec<Problem>, table: &Table, key: &str, message: impl Into<String>, help: &str) {
+    problems.push(table.place(key).problem(Problem::new(message).help(help)));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::key::Default;
 use super::keys;
-use super::resolve::quote;
+use super::raw::quote;
 use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;

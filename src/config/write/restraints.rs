@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Member, braces, list_of, relative, word};
-use crate::config::resolve::quote;
+use crate::config::raw::quote;
 use crate::config::words;
 use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::{PositionRestraint, Restraint, Stage};

@@ -1,19 +1,14 @@
 //! Positions, velocities and cell, as all coordinate readers return them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 
-use super::known::{COORDINATES, MODELS, recognise};
 use super::number;
 use crate::cell::PeriodicCell;
-use crate::error::{Problem, Result};
+use crate::error::Problem;
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
 pub use crate::units::{FARTHEST, FASTEST};
-
-/// Result of a parsing step.
-type Parsed<T> = std::result::Result<T, Problem>;
 
 /// Positions of all atoms and the other contents of a coordinate file, in topology order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,43 +69,6 @@ impl Label {
             place: hasher.finish(),
             ..self
         }
-    }
-}
-
-/// Reads a coordinate file of any known format, compressed or not. The contents decide the format.
-///
-/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) completes a box
-/// that is given only by its edges, as in old files; see [`crate::system::CellHint::angle_degrees`]. The error is a
-/// [`Problem`] that names file and line.
-pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
-    let bytes = super::read(path)?;
-    let coordinates = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| (format.read)(&bytes, box_angle));
-    let coordinates = coordinates.and_then(|coordinates| of_topology(coordinates, expected_atoms));
-    Ok(coordinates.map_err(|problem| problem.in_file(path))?)
-}
-
-/// Reads all models of a coordinate file, like [`read_coordinates`]. There is at least one model, and all have the
-/// same number of atoms.
-pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coordinates>> {
-    let bytes = super::read(path)?;
-    let models = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| {
-        match MODELS.into_iter().find(|(name, _)| *name == format.name) {
-            Some((_, read)) => read(&bytes),
-            None => (format.read)(&bytes, None).map(|only| vec![only]),
-        }
-    });
-    let models = models
-        .and_then(|models| models.into_iter().map(|model| of_topology(model, expected_atoms)).collect::<Parsed<_>>());
-    Ok(models.map_err(|problem| problem.in_file(path))?)
-}
-
-/// Returns the coordinates, or an error if the topology has another number of atoms.
-fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parsed<Coordinates> {
-    let found = coordinates.positions.len();
-    match expected_atoms.filter(|&expected| expected != found) {
-        Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
-            .help("topology and coordinates must belong together")),
-        None => Ok(coordinates),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tables of the known formats of topologies and coordinates, one row each. The contents of a file decide its format,
 //! not its name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::coordinates::Coordinates;
+use super::options::TopologyOptions;
 use super::{charmm, gromacs, mmcif, netcdf, openmm, pdb, prmtop, restart};
 use crate::cell::PeriodicCell;
 use crate::error::{Problem, Result};
@@ -20,37 +21,6 @@ pub struct Format<R> {
     pub recognises: fn(&[u8]) -> bool,
     /// reader of such files
     pub read: R,
-}
-
-/// Inputs for reading a topology in addition to its file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TopologyOptions {
-    /// folders of included files (GROMACS), searched after the folder of the topology
-    pub include: Vec<PathBuf>,
-    /// preprocessor macros (GROMACS), `NAME` or `NAME=text`
-    pub define: Vec<String>,
-    /// parameter files (CHARMM), in order
-    pub parameters: Vec<PathBuf>,
-    /// number of atoms in the coordinates, if known. A GROMACS topology states the number of copies of each molecule.
-    /// If the total differs from this number, the topology is refused before the copies are made
-    pub atoms: Option<usize>,
-}
-
-impl TopologyOptions {
-    /// Returns an error if macros or parameters are given for a format that does not use them. `used` are the keys
-    /// that the format uses.
-    fn are_used(&self, used: &[&str], path: &Path) -> Parsed<()> {
-        let given = [("define", !self.define.is_empty()), ("parameters", !self.parameters.is_empty())];
-        match given.into_iter().find(|(key, is_given)| *is_given && !used.contains(key)) {
-            Some((key, _)) => {
-                let problem = Problem::new(format!("system.{key} has no effect on this topology"));
-                Err(problem
-                    .in_file(path)
-                    .help("remove it: macros are for GROMACS, files of parameters for CHARMM topologies"))
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 /// Reads the unpacked bytes of the topology at a path. Messages name the path, and paths of included files are
@@ -197,4 +167,41 @@ pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Desc
     let bytes = super::read(path)?;
     let format = recognise(TOPOLOGIES, "topology", &bytes).map_err(|problem| problem.in_file(path))?;
     Ok((format.read)(path, &bytes, options)?)
+}
+
+/// Reads a coordinate file of any known format, compressed or not. The contents decide the format.
+///
+/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) completes a box
+/// that is given only by its edges, as in old files; see [`crate::system::CellHint::angle_degrees`]. The error is a
+/// [`Problem`] that names file and line.
+pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
+    let bytes = super::read(path)?;
+    let coordinates = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| (format.read)(&bytes, box_angle));
+    let coordinates = coordinates.and_then(|coordinates| of_topology(coordinates, expected_atoms));
+    Ok(coordinates.map_err(|problem| problem.in_file(path))?)
+}
+
+/// Reads all models of a coordinate file, like [`read_coordinates`]. There is at least one model, and all have the
+/// same number of atoms.
+pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coordinates>> {
+    let bytes = super::read(path)?;
+    let models = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| {
+        match MODELS.into_iter().find(|(name, _)| *name == format.name) {
+            Some((_, read)) => read(&bytes),
+            None => (format.read)(&bytes, None).map(|only| vec![only]),
+        }
+    });
+    let models = models
+        .and_then(|models| models.into_iter().map(|model| of_topology(model, expected_atoms)).collect::<Parsed<_>>());
+    Ok(models.map_err(|problem| problem.in_file(path))?)
+}
+
+/// Returns the coordinates, or an error if the topology has another number of atoms.
+fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parsed<Coordinates> {
+    let found = coordinates.positions.len();
+    match expected_atoms.filter(|&expected| expected != found) {
+        Some(expected) => Err(Problem::new(format!("holds {found} atoms, but the topology has {expected}"))
+            .help("topology and coordinates must belong together")),
+        None => Ok(coordinates),
+    }
 }

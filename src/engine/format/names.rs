@@ -9,7 +9,8 @@
 use std::path::Path;
 
 use super::coordinates::Label;
-use super::known::{COORDINATES, TOPOLOGIES, TopologyOptions, recognise};
+use super::known::{COORDINATES, TOPOLOGIES, recognise};
+use super::options::TopologyOptions;
 use super::{charmm, element, pdb};
 use crate::error::{Problem, Result};
 use crate::system::{Atom, Exclusions, Molecules, Residue, Topology};

@@ -179,6 +179,13 @@ impl Topology {
         self.residues[index].first as usize..end
     }
 
+    /// Returns the name of an atom, as `HB2 of ALA 7`.
+    pub fn atom_name(&self, atom: u32) -> String {
+        let atom = &self.atoms[atom as usize];
+        let residue = &self.residues[atom.residue as usize];
+        format!("{} of {} {}", atom.name, residue.name, residue.number)
+    }
+
     /// Each virtual site with the first of the atoms that it is constructed from.
     pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))

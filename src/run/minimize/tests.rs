@@ -2,7 +2,7 @@ use super::*;
 use crate::constraint::ConstraintPlan;
 use crate::system::{Constraint, Constraints};
 
-/// A surface from a function of positions, forces set to zero beforehand.
+/// A surface given by a function of positions. Forces are set to zero before each call.
 struct Analytic<F>(F);
 
 impl<F: FnMut(&[Vec3], &mut [Vec3]) -> f64> Surface for Analytic<F> {
@@ -14,7 +14,7 @@ impl<F: FnMut(&[Vec3], &mut [Vec3]) -> f64> Surface for Analytic<F> {
 
 const SIGMA: f64 = 0.34;
 
-/// Lennard-Jones atoms with ε = 1 kJ/mol and σ = 0.34 nm, all pairs.
+/// Returns energy and forces of Lennard-Jones atoms with ε = 1 kJ/mol and σ = 0.34 nm, over all pairs.
 fn lennard_jones(positions: &[Vec3], forces: &mut [Vec3]) -> f64 {
     let mut energy = 0.0;
     for i in 0..positions.len() {
@@ -47,19 +47,20 @@ fn minimize(settings: MinimizeSettings, start: Vec<Vec3>, surface: &mut impl Sur
 
 #[test]
 fn lennard_jones_clusters_reach_their_minima() {
-    // closed forms: all pairs at the minimum distance, −1 each
+    // exact minima: all pairs are at the minimum distance, with −1 kJ/mol each
     for (count, energy) in [(2, -1.0), (3, -3.0), (4, -6.0)] {
         let settings = MinimizeSettings { force_tolerance: 1e-6, ..MinimizeSettings::default() };
         let done = minimize(settings, scattered(count, 0.6, 1), &mut Analytic(lennard_jones), 2000);
         assert_eq!(done.status(), Status::Converged);
-        // curvature k ≈ 57 ε/σ²: F²/2k = 1e-15
+        // the curvature is k ≈ 57 ε/σ², so F²/2k = 1e-15
         assert!((done.energy() - energy).abs() < 1e-13, "{} after {}", done.energy(), done.steps());
     }
 }
 
 #[test]
 fn icosahedron_of_thirteen() {
-    // −44.326801 ε: the Cambridge Cluster Database (D. J. Wales, J. P. K. Doye, J. Phys. Chem. A 101, 5111 (1997))
+    // the minimum is −44.326801 ε: the Cambridge Cluster Database (D. J. Wales, J. P. K. Doye, J. Phys. Chem. A 101,
+    // 5111 (1997))
     let golden = 0.5 * (1.0 + 5.0f64.sqrt());
     let mut start = vec![Vec3::ZERO];
     for (a, b) in [(1.0, golden), (-1.0, golden), (1.0, -golden), (-1.0, -golden)] {
@@ -78,7 +79,7 @@ fn icosahedron_of_thirteen() {
 
 #[test]
 fn curved_valley_is_followed_to_its_end() {
-    // Rosenbrock's function in (x, y) of each atom, its minimum 0 at (1, 1)
+    // Rosenbrock's function in (x, y) of each atom, with its minimum 0 at (1, 1)
     let mut valley = Analytic(|positions: &[Vec3], forces: &mut [Vec3]| {
         let mut energy = 0.0;
         for (r, f) in positions.iter().zip(forces) {
@@ -93,7 +94,7 @@ fn curved_valley_is_followed_to_its_end() {
     let done = minimize(settings, start, &mut valley, 500);
     assert_eq!(done.status(), Status::Converged, "{:?}", done.max_force());
     for r in done.positions() {
-        // the softest curvature is 0.4: |δ| = F/0.4
+        // the softest curvature is 0.4, so |δ| = F/0.4
         assert!((*r - vec3(1.0, 1.0, 0.0)).norm() < 1e-6);
     }
 }
@@ -113,7 +114,7 @@ fn impossible_starts_are_survived() {
         while minimizer.status() == Status::Running && minimizer.steps() < 5000 {
             minimizer.step(&mut surface).unwrap();
             for (a, b) in minimizer.positions().iter().zip(&before) {
-                // rounding of the sum
+                // 1e-9 allows for the rounding error of the sum
                 assert!((*a - *b).norm() <= settings.max_displacement * (1.0 + 1e-9));
             }
             before.clone_from_slice(minimizer.positions());
@@ -159,7 +160,7 @@ fn constraints_hold_at_the_minimum() {
     let done = minimize(settings, start, &mut pendulum, 500);
     assert_eq!(done.status(), Status::Converged);
     let hanging = vec3(0.0, 0.0, -WEIGHT / SPRING);
-    // softest curvature: the pendulum's, WEIGHT/ROD = 133
+    // the softest curvature is that of the pendulum, WEIGHT/ROD = 133
     assert!((done.positions()[0] - hanging).norm() < 1e-6);
     assert!((done.positions()[1] - hanging + vec3(0.0, 0.0, ROD)).norm() < 1e-6);
     assert!(((done.positions()[1] - done.positions()[0]).norm() - ROD).abs() < 1e-12);
@@ -184,7 +185,7 @@ fn stopping_and_resuming_changes_no_bit() {
 
 #[test]
 fn rounded_energies_do_not_stop_the_descent() {
-    // energies in f32 with a large constant, as sums over a big system have; forces in f32
+    // energies in f32 with a large constant, like sums over a big system; forces in f32
     let mut rounded = Analytic(|positions: &[Vec3], forces: &mut [Vec3]| {
         let energy = lennard_jones(positions, forces) - 1000.0;
         forces.iter_mut().for_each(|f| *f = f.map(|c| f64::from(c as f32)));
@@ -197,7 +198,8 @@ fn rounded_energies_do_not_stop_the_descent() {
 
 #[test]
 fn the_limit_of_the_arithmetic_ends_the_descent() {
-    // forces wrong by up to 5e-4 and never zero, energies by 1e-7: a tolerance of 1e-6 cannot be reached
+    // forces are wrong by up to 5e-4 and never zero, and energies are wrong by 1e-7: a tolerance of 1e-6 cannot be
+    // reached
     let mut noisy = Analytic(|positions: &[Vec3], forces: &mut [Vec3]| {
         let energy = lennard_jones(positions, forces) - 1000.0;
         forces.iter_mut().for_each(|f| *f = f.map(|c| ((c * 1e3).floor() + 0.5) * 1e-3));
@@ -208,7 +210,7 @@ fn the_limit_of_the_arithmetic_ends_the_descent() {
         let done = minimize(settings, scattered(20, 0.8, 2), &mut noisy, 5000);
         println!("noisy: {:?} after {}", done.max_force(), done.steps());
         assert_eq!(done.status(), Status::Stalled, "{:?} after {}", done.max_force(), done.steps());
-        // the true force is within the noise and what it hides
+        // the true force is no larger than the noise and the changes that the noise hides
         let mut forces = vec![Vec3::ZERO; 20];
         lennard_jones(done.positions(), &mut forces);
         assert!(largest(&forces) < 0.5, "{}", largest(&forces));

@@ -1,20 +1,13 @@
-//! Ensembles: the replicas of an input file side by side on this machine or on the ranks of a launcher, each an ordinary run in
-//! a folder of its own; they may swap thermodynamic states ([`Hub`]).
+//! Ensembles: the replicas of an input file, run side by side on this machine or on the ranks of a launcher.
+//!
+//! Each replica is an ordinary run in its own folder. Replicas may swap thermodynamic states ([`Hub`]).
 
-mod desk;
-mod exchange;
+mod placement;
 mod record;
-mod spread;
-mod watch;
+mod scheduler;
+mod status;
+mod swap;
 
-use super::engine::Engine;
-use super::fingerprint::Fingerprint;
-use super::job::{Job, Outcome};
-use super::load::{load, needs_the_same};
-use super::plan::Plan;
-use super::results::hash_text;
-use super::runner::run;
-use super::signals::Requests;
 use crate::error::{Error, Result};
 use crate::format::LeftOut;
 use crate::observe::lock::OutputLock;
@@ -23,35 +16,44 @@ use crate::observe::progress::Progress;
 use crate::observe::replicas::ReplicaStatus;
 use crate::prepare::{Alternatives, ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
+use crate::run::checkpoint::fingerprint::Fingerprint;
+use crate::run::control::signals::Requests;
+use crate::run::engine::Engine;
+use crate::run::output::results::hash_text;
+use crate::run::plan::Plan;
+use crate::run::session::load::{load, needs_the_same};
+use crate::run::session::run;
+use crate::run::session::{ExchangeMember, Job, Outcome};
 use crate::system::{State, System};
-use desk::{Desk, Event, Note, Swapping};
-pub use exchange::{Hub, Member, ThermodynamicState};
+pub use placement::Spread;
+use placement::Tell;
 use record::Record;
-pub use spread::Spread;
-use spread::Tell;
+use scheduler::{Desk, Event, Note, Swapping};
+use status::Watch;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use watch::Watch;
+pub use swap::Hub;
+use swap::Member;
 
-/// Between lines of progress in the log of a replica.
+/// Time between lines of progress in the log of a replica.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What replicas of the same files and forces share.
+/// Data that replicas with the same files and forces share.
 pub struct Start {
-    /// without bonded terms that constraints hold fixed
+    /// the system, without bonded terms between constrained atoms
     pub system: Arc<System>,
-    /// initial state
+    /// initial state of the system
     pub state: State,
-    /// other PME parameters of the same accuracy, for tuning
+    /// alternative PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
-    /// what the file of the coordinates holds beyond the initial state
+    /// data of the coordinate file that the initial state does not contain
     pub left_out: LeftOut,
 }
 
 impl Start {
-    /// Of each plan; the files of plans that need the same of them are read once.
+    /// Loads the start of each plan. If plans need the same of their files, the files are read once.
     pub fn of(plans: &[&Plan]) -> impl Iterator<Item = Result<Arc<Self>>> {
         let mut known: Vec<(&Plan, Arc<Self>)> = vec![];
         plans.iter().map(move |plan| {
@@ -65,52 +67,52 @@ impl Start {
         })
     }
 
-    /// Equal where the files say the same.
+    /// Returns a value that is equal for starts with equal system and state.
     pub fn identity(&self) -> (Fingerprint, String) {
         (Fingerprint::new(&self.system), hash_text(&self.state))
     }
 }
 
-/// One replica.
+/// Input of one replica of an ensemble.
 pub struct ReplicaJob<'a> {
-    /// its name, its folder, and what it sets
+    /// name and folder of the replica, and the settings in which it differs
     pub status: ReplicaStatus,
-    /// the plan, with the threads of a slot
+    /// the plan, with the number of threads of a slot
     pub plan: &'a Plan,
     /// the configuration with all defaults, for `effective.toml`
     pub effective: &'a str,
-    /// its system and initial state
+    /// system and initial state of the replica
     pub start: Arc<Start>,
 }
 
 /// Input of an ensemble.
 pub struct EnsembleJob<'a> {
-    /// in their order
+    /// replicas, in the order of the input file
     pub replicas: Vec<ReplicaJob<'a>>,
-    /// which runs where
+    /// distribution of replicas over ranks and slots
     pub spread: Spread,
-    /// the folder of their folders
+    /// parent folder of the replicas' folders
     pub directory: &'a Path,
-    /// for the log
+    /// notes for the log
     pub notes: &'a [String],
     /// text of the input file, stored in trajectories
     pub input: &'a str,
     /// differences in physics between an old plan and a new one
     pub compare: fn(&Plan, &Plan) -> Vec<String>,
-    /// move old output of each replica aside
+    /// whether old output of each replica is moved aside
     pub force: bool,
-    /// replicas that continue begin new trajectories and new energy tables
+    /// whether continued replicas begin new trajectories and new energy tables
     pub no_append: bool,
-    /// stop and checkpoint requests, to all
+    /// stop and checkpoint requests, for all replicas
     pub requests: Requests,
     /// when the program started
     pub started: Instant,
-    /// of compiled kernels
+    /// folder in which compiled kernels are cached
     pub cache: Option<&'a Path>,
 }
 
-/// Runs every replica that has not finished, or continues it. Fails with the error of the first that failed, after all have
-/// ended. Every rank must call it, with the same job; log and progress are those of rank 0.
+/// Runs every replica that has not finished, or continues it. Fails with the error of the first replica that failed,
+/// after all have ended. Every rank must call it, with the same job; log and progress are used on rank 0.
 pub fn run_replicas(
     job: &EnsembleJob<'_>,
     ranks: &Ranks,
@@ -129,7 +131,7 @@ pub fn run_replicas(
     let (record, known) = record.map(|(record, known)| (RefCell::new(record), known)).unzip();
     let known = ranks.gather(&known).into_iter().flatten().next();
     let hub = known.map(|known| Hub::new(known, job.spread.at_once));
-    let states = exchange::states(job);
+    let states = swap::states(job);
     let mut watch = log.map(|log| Watch::new(job, record.as_ref(), log, progress));
     let see = |event| {
         if let Some(watch) = &mut watch {
@@ -141,7 +143,7 @@ pub fn run_replicas(
         Some(hub) => {
             let slot = job.spread.slot_of(replica);
             let member = Member { hub, replica, slot, states: &states, tell };
-            let outcome = member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, Some(member), tell))?;
+            let outcome = member.in_turn(|| job.requests.stop(), || job.replica(replica, slot, Some(&member), tell))?;
             Ok(outcome.unwrap_or(Outcome::Stopped))
         }
     };
@@ -159,12 +161,18 @@ pub fn run_replicas(
 }
 
 impl EnsembleJob<'_> {
-    /// The run of one replica beside others.
-    fn replica(&self, index: usize, slot: usize, exchange: Option<Member<'_>>, tell: &Tell) -> Result<Outcome> {
+    /// Runs one replica beside others.
+    fn replica(
+        &self,
+        index: usize,
+        slot: usize,
+        exchange: Option<&dyn ExchangeMember>,
+        tell: &Tell,
+    ) -> Result<Outcome> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();
-        // of the process, in which others ran before
+        // the limit is for the whole process, in which other replicas ran before
         let left = |most: Duration| most.saturating_sub(started - self.started);
         plan.run.max_time = plan.run.max_time.map(left);
         let engine = Engine::beside(&plan, self.spread.before(slot))?.with_cache(self.cache);
@@ -187,7 +195,7 @@ impl EnsembleJob<'_> {
         let tell = tell.clone();
         let echo: Echo = Box::new(move |level, text| {
             if level == Level::Warning {
-                // the desk does not listen only where it has panicked
+                // sending fails only if the scheduler's thread has panicked
                 let _ = tell.send(Note::Happened(index, Event::Warning(text.to_owned())));
             }
         });

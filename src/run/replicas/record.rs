@@ -1,39 +1,39 @@
-//! The record of an exchange, which rank 0 keeps: the offers of all replicas become rows of `exchange.csv`.
+//! Record of an exchange, kept by rank 0: the offers of all replicas become rows of `exchange.csv`.
 
-use super::EnsembleJob;
 use crate::ensemble::exchange::{Exchange, Offer};
 use crate::error::{Error, Problem, Result};
 use crate::observe::exchange::{EXCHANGE, ExchangeRow, ExchangeStatistics, ExchangeTable};
+use crate::run::replicas::EnsembleJob;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a replica brings to an attempt.
+/// Offer of a replica at an attempt.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Proposal {
-    /// which replica
+    /// index of the replica
     pub(super) replica: usize,
-    /// from 1
+    /// number of the attempt, from 1
     pub(super) attempt: u64,
     /// steps since the start of the run
     pub(super) step: u64,
-    /// ps
+    /// time, ps
     pub(super) time: f64,
-    /// its energies
+    /// energies and volume of the replica
     pub(super) offer: Offer,
 }
 
-/// The attempts of an exchange.
+/// Record of the attempts of an exchange.
 pub(super) struct Record {
     exchange: Exchange,
     table: ExchangeTable,
     statistics: ExchangeStatistics,
-    /// of each replica, for the next attempt
+    /// offer of each replica for the next attempt; `None` until it is made
     offers: Vec<Option<Offer>>,
 }
 
 impl Record {
-    /// That of an ensemble, continued where it is, and the states of all replicas after each of its attempts; `None` if there is
-    /// no exchange.
+    /// Opens the record of an ensemble, continuing an existing file. Returns it with the states of all replicas after
+    /// each attempt; `None` without exchange.
     pub(super) fn open(job: &EnsembleJob<'_>) -> Result<Option<(Self, Vec<Vec<usize>>)>> {
         let replicas = &job.replicas;
         let Some(exchange) = replicas.first().and_then(|replica| replica.plan.exchange.clone()) else {
@@ -54,7 +54,7 @@ impl Record {
         Ok(Some((record, known)))
     }
 
-    /// In this file, and the states after each attempt that stands there.
+    /// Opens the record in this file. Returns it with the states after each attempt in the file.
     pub(super) fn at(path: &Path, exchange: Exchange) -> Result<(Self, Vec<Vec<usize>>)> {
         let replicas = exchange.states.len();
         let (mut statistics, mut known) = (ExchangeStatistics::new(replicas), vec![]);
@@ -65,13 +65,13 @@ impl Record {
         Ok((Record { exchange, table, statistics, offers: vec![None; replicas] }, known))
     }
 
-    /// What has come of all attempts.
+    /// Returns the statistics of all attempts.
     pub(super) fn statistics(&self) -> &ExchangeStatistics {
         &self.statistics
     }
 
-    /// The one place where the offers of all replicas come together. The last one decides the attempt: gives the states of all
-    /// replicas from then on, when they are written.
+    /// Adds the offer of a replica. Only here the offers of all replicas come together. The last offer decides the
+    /// attempt: after the row is written, it returns the new states of all replicas.
     pub(super) fn add(&mut self, proposal: &Proposal) -> Result<Option<Vec<usize>>> {
         let Proposal { replica, attempt, step, time, offer } = *proposal;
         if attempt != self.statistics.attempts + 1 {

@@ -11,10 +11,11 @@
 //! with additional tables, so that computing them does not change the forces.
 
 use super::pair_dispersion::DispersionTerms;
-use super::pair_input::{LJ_PME, PairInput, PairOutput, TYPE_TABLE, UNLIMITED, is_switched};
+use super::pair_input::{PairInput, PairOutput};
 use super::pair_lj::{BlockLj, LjTerms};
 use super::pair_radial::{Inverse, Radial};
 use super::pair_rows::{Fixed, Near, Rows, apply, positions};
+use super::pair_rules::{LJ_PME, TYPE_TABLE, UNLIMITED, is_switched};
 use crate::cell::PeriodicCell;
 use crate::pair::{Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, shift_image};
 use crate::simd::{Arithmetic, Float, Kernel, Simd};

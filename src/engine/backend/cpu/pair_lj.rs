@@ -1,12 +1,12 @@
 //! Lennard-Jones terms of the pair kernel, by combination rule.
 
 use super::pair_dispersion::DispersionTerms;
-use super::pair_input::{
-    FORCE_SWITCH, GEOMETRIC, LORENTZ_BERTHELOT, PairInput, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, eight,
-    is_switched,
-};
+use super::pair_input::{PairInput, eight};
 use super::pair_radial::Inverse;
 use super::pair_rows::Fixed;
+use super::pair_rules::{
+    FORCE_SWITCH, GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, is_switched,
+};
 use crate::simd::{Aligned16, Arithmetic, Float, Simd};
 
 /// Lennard-Jones input of a block's atoms: two parameters per atom, or a type per atom.

@@ -2,7 +2,7 @@
 //! forces from 1/r and a polynomial. Energies use tables on every level: they are seldom computed, and in a crystal,
 //! with few distinct distances, errors of a polynomial would add up.
 
-use super::pair_input::{UNLIMITED, is_switched};
+use super::pair_rules::{UNLIMITED, is_switched};
 use crate::arrays::map;
 use crate::pair::{FIRST_TERMS, RadialTable};
 use crate::simd::{Arithmetic, Float, Simd};

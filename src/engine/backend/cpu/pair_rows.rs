@@ -1,7 +1,8 @@
 //! Register contents of the pair kernel: the atoms of an i-cluster, and their distances to the atoms of a j-block.
 
-use super::pair_input::{LJ_PME, PairInput, PairOutput, eight};
+use super::pair_input::{PairInput, PairOutput, eight};
 use super::pair_radial::Radial;
+use super::pair_rules::LJ_PME;
 use crate::pair::{BLOCK, CENTRE_QUANTUM, CLUSTER, Entry, SHIFTS, shift_image};
 use crate::simd::{Arithmetic, Float, Simd};
 use crate::term::{ForceSwitch, LjSwitch, PotentialSwitch};

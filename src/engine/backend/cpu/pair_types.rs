@@ -8,7 +8,7 @@
 //! (12-6-4 ions) are marked in the same way, for every rule. The choice depends on the counts of types and on
 //! constant cost estimates only, so it is the same on every machine.
 
-use super::pair_input::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
+use super::pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use super::pair_variants::{end_of, rules};
 use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;

@@ -1,10 +1,11 @@
 //! Choice of the instantiation of the pair kernel.
 
-use super::pair_input::{
-    FORCE_SWITCH, GEOMETRIC, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, PairInput, PairOutput, ROWS_OF_16,
-    ROWS_OF_32, ROWS_OF_64, TRUNCATED, TYPE_TABLE, UNLIMITED,
-};
+use super::pair_input::{PairInput, PairOutput};
 use super::pair_kernel::PairKernel;
+use super::pair_rules::{
+    FORCE_SWITCH, GEOMETRIC, LJ_PME, LORENTZ_BERTHELOT, POTENTIAL_SWITCH, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64,
+    TRUNCATED, TYPE_TABLE, UNLIMITED,
+};
 use crate::pair::PairList;
 use crate::simd::{Level, dispatch};
 use crate::system::ForceSettings;

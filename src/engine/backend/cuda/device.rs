@@ -30,6 +30,14 @@ pub struct Launch {
     pub parameter: f64,
 }
 
+/// Default number of threads per block.
+pub(super) const BLOCK: u32 = 128;
+
+/// A launch of `threads` threads in blocks of [`BLOCK`].
+pub(super) fn over(kernel: Kernel, threads: u32) -> Launch {
+    Launch { kernel, threads, block: BLOCK, shared: 0, parameter: 0.0 }
+}
+
 /// Kind of work that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {

@@ -1,6 +1,6 @@
 //! Spatial sorting, pair search and pruning on the device.
 
-use super::device::{Device, Launch, allocate, clear, read, read_one};
+use super::device::{Device, Launch, allocate, clear, over, read, read_one};
 use super::kernel::Kernel;
 use super::layout::{Arguments, CHUNK_GROUPS, HALF, SCAN_THREADS, SEARCH_WARPS, Status, WARP};
 use super::shared::Pointer;
@@ -12,8 +12,6 @@ use crate::error::Result;
 use crate::vec3::Vec3;
 use std::mem::offset_of;
 
-/// Default number of threads per block.
-pub(super) const BLOCK: u32 = 128;
 /// Mean number of atoms in a slice. It is small because an insertion sort orders the atoms of a slice.
 const SLICE_ATOMS: f64 = 2.0;
 /// Initial list capacity in chunks per block: twice the number for a liquid at a cutoff of 1 nm. Lists grow when
@@ -21,11 +19,6 @@ const SLICE_ATOMS: f64 = 2.0;
 const FIRST_CHUNKS: u32 = 6;
 /// Capacity of a list that had to grow, relative to the size found.
 const GROWTH: f64 = 1.25;
-
-/// A launch of `threads` threads in blocks of [`BLOCK`].
-pub(super) fn over(kernel: Kernel, threads: u32) -> Launch {
-    Launch { kernel, threads, block: BLOCK, shared: 0, parameter: 0.0 }
-}
 
 /// Chooses columns and slices for the current cell, or the bounding box of the atoms.
 fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {

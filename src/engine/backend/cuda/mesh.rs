@@ -9,12 +9,11 @@
 //! with factors other than two radices. All sizes that the program chooses fit our kernels up to 128 points along an
 //! edge, and up to 112 on Turing.
 
-use super::device::{Device, Direction, Launch, allocate, store, zeros};
+use super::device::{Device, Direction, Launch, allocate, over, store, zeros};
 use super::kernel::Kernel;
 use super::layout::{
     Arguments, Axis, Divisor, FIRST_RADICES, LINE_THREADS, LINES, PLANE_THREADS, SECOND_RADICES, Transforms, WARP,
 };
-use super::lists::over;
 use crate::error::Result;
 use crate::pme::{Influence, MeshPotential};
 use crate::system::PmeParameters;

@@ -1,13 +1,12 @@
 //! Kernels of a step, in order.
 
-use super::device::{Device, Launch, clear};
+use super::device::{BLOCK, Device, Launch, clear, over};
 use super::kernel::Kernel;
 use super::layout::{
     ALL_ATOMS_THREADS, Arguments, BONDED_KINDS, COUPLED_THREADS, RULE_FORCE_SWITCH, RULE_GEOMETRIC,
     RULE_LORENTZ_BERTHELOT, RULE_POTENTIAL_SWITCH, SEARCH_WARPS, SPREAD_ATOMS, SPREAD_PLANES, SUM_MOMENTUM,
     UPDATE_GROUP_KINDS, WARP,
 };
-use super::lists::{BLOCK, over};
 use super::mesh;
 use super::shared::Pointer;
 use super::virtual_sites;

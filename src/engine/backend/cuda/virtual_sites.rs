@@ -3,10 +3,9 @@
 //! Sites are placed after every change of positions, and their forces are spread after all others. One thread handles
 //! a cluster of sites that depend on each other, in order; most clusters are a single site.
 
-use super::device::{Device, Launch, copy, read, store};
+use super::device::{Device, Launch, copy, over, read, store};
 use super::kernel::Kernel;
 use super::layout::{Arguments, VirtualSite, site_parameters};
-use super::lists::over;
 use crate::error::Result;
 use crate::system::{Molecules, System};
 use crate::vec3::Vec3;

@@ -24,7 +24,7 @@ mod terms;
 use std::path::Path;
 
 use super::element;
-use super::known::TopologyOptions;
+use super::options::TopologyOptions;
 use crate::error::Problem;
 use crate::system::{Atom, Description, Exclusions, Name, Residue, Topology};
 

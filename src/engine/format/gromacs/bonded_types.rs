@@ -1,4 +1,4 @@
-//! Parameters by the types of atoms: `[ bondtypes ]`, `[ angletypes ]`, `[ dihedraltypes ]`, `[ constrainttypes ]`.
+//! Bonded parameters by atom types: `[ bondtypes ]`, `[ angletypes ]`, `[ dihedraltypes ]`, `[ constrainttypes ]`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -7,30 +7,30 @@ use super::Parsed;
 use super::function::Parameters;
 use crate::error::Problem;
 
-/// The type that stands for any other: `X` in a file.
+/// Wildcard for any type: `X` in a file.
 pub(super) const ANY: u32 = u32::MAX;
 
-/// The tables of a directive by function type.
+/// Tables of a directive, by function type.
 pub(super) type Tables<const N: usize> = BTreeMap<u8, TypeTable<N>>;
 
-/// Parameters of one function type. The order of the atoms of a row may be reversed.
+/// Parameters of one function type. A row matches atoms in both directions.
 #[derive(Default)]
 pub(super) struct TypeTable<const N: usize> {
     parameters: Vec<Parameters>,
-    /// rows of the same types, one block after the other
+    /// blocks of consecutive rows with the same types, as ranges of `parameters`
     blocks: Vec<([u32; N], Range<usize>)>,
-    /// blocks by their types
+    /// index of each block by its types
     by_types: HashMap<[u32; N], usize>,
-    /// blocks that hold [`ANY`]
+    /// blocks with wildcards ([`ANY`])
     general: Vec<usize>,
-    /// results of searches among those
+    /// cached results of searches among the blocks with wildcards
     found: HashMap<[u32; N], Option<usize>>,
 }
 
 impl<const N: usize> TypeTable<N> {
-    /// Adds a row. A later row of the same types replaces an earlier one; returns whether that had other parameters. With
-    /// `multiple`, rows that follow each other are terms of one interaction, and a second such block is refused, unless it
-    /// repeats a single row.
+    /// Adds a row. A later row of the same types replaces an earlier one; the result says whether their parameters
+    /// differ. With `multiple`, consecutive rows of the same types are terms of one interaction. A second such block
+    /// is refused, unless it repeats a single row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
         let key = canonical(types);
@@ -60,8 +60,8 @@ impl<const N: usize> TypeTable<N> {
         Ok(false)
     }
 
-    /// The rows for these types: those with the fewest wildcards, the earliest of them. With the types that the rows name, in
-    /// the order of `types`.
+    /// Finds the rows for these types: the earliest block among those with the fewest wildcards. Returns them with
+    /// the types of the rows, in the order of `types`.
     pub(super) fn find(&mut self, types: [u32; N]) -> Option<(&[Parameters], [u32; N])> {
         let key = canonical(types);
         let index = match self.by_types.get(&key) {
@@ -69,7 +69,8 @@ impl<const N: usize> TypeTable<N> {
             None => {
                 (*self.found.entry(key).or_insert_with(|| {
                     let exact = |&&index: &&usize| matches(self.blocks[index].0, types).map(|(number, _)| number);
-                    // the last of equals is taken: search from the end for the earliest
+                    // `max_by_key` returns the last of equal elements, so the search runs backwards to find the
+                    // earliest block
                     let candidates = self.general.iter().rev().filter(|index| exact(index).is_some());
                     candidates.max_by_key(|index| exact(index)).copied()
                 }))?
@@ -80,14 +81,14 @@ impl<const N: usize> TypeTable<N> {
     }
 }
 
-/// One order for both directions.
+/// Returns the types in an order that is the same for both directions.
 fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
     let mut reversed = types;
     reversed.reverse();
     types.min(reversed)
 }
 
-/// How many types agree, and the row in the direction in which they do; `None` where some contradict.
+/// Returns the number of equal types, and the row in the direction that matches; `None` if neither direction matches.
 fn matches<const N: usize>(row: [u32; N], types: [u32; N]) -> Option<(usize, [u32; N])> {
     let agree = |row: [u32; N]| {
         let fits = row.iter().zip(&types).all(|(row, own)| row == own || *row == ANY);

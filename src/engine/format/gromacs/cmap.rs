@@ -1,7 +1,8 @@
-//! Correction maps: `[ cmaptypes ]` and the terms of `[ cmap ]` that look them up.
+//! Correction maps: `[ cmaptypes ]`, and the terms of `[ cmap ]` that use them.
 //!
-//! A row of `[ cmaptypes ]` has five types of atoms, each perhaps with the name of its residue as in `CA-ALA` (`*` for any),
-//! function type 1, the points along φ and ψ, and energies in kJ/mol from −180° on, φ slow: the order of [`CmapGrid`].
+//! A row of `[ cmaptypes ]` has five atom types, each optionally with the name of its residue as in `CA-ALA` (`*` for
+//! any), function type 1, the numbers of points along φ and ψ, and energies in kJ/mol from −180° on. φ is the slow
+//! index, as in [`CmapGrid`].
 
 use super::Parsed;
 use super::directive::unknown_function;
@@ -10,10 +11,10 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::CmapGrid;
 
-/// Fewest points of a bicubic map, and more than any map has.
+/// Allowed number of points along an angle: at least those of a bicubic map, at most more than any map has.
 const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
 
-/// All rows.
+/// All rows of `[ cmaptypes ]`.
 #[derive(Default)]
 pub(super) struct CmapTypes {
     rows: Vec<Row>,
@@ -22,7 +23,7 @@ pub(super) struct CmapTypes {
 
 struct Row {
     types: [u32; 5],
-    /// empty where any will do
+    /// residue names; empty for any residue
     residues: [String; 5],
 }
 
@@ -32,7 +33,7 @@ impl CmapTypes {
         let (mut types, mut residues) = ([0; 5], [const { String::new() }; 5]);
         for (kind, residue) in types.iter_mut().zip(&mut residues) {
             let word = fields.word("a type")?;
-            // a name of a type may hold a dash, as that of an ion
+            // a type name may contain a dash, such as that of an ion
             let (name, residue_name) = match (bonded(word), word.split_once('-')) {
                 (None, Some((name, residue))) => (name, residue),
                 _ => (word, ""),
@@ -58,7 +59,8 @@ impl CmapTypes {
         Ok(())
     }
 
-    /// The grid of five atoms of these types, in residues of these names; the line may also give its number.
+    /// Returns the grid of five atoms of these types, in residues with these names. The line has the function type, and
+    /// optionally the number of a row of `[ cmaptypes ]`, which then decides.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
         check_function(&mut fields)?;
         if !fields.is_empty() {

@@ -1,10 +1,10 @@
-//! Directives: the headings `[ name ]` between which a topology is divided, and the order they stand in.
+//! Directives: the headings `[ name ]` that divide a topology, and their order.
 
 use super::Parsed;
 use crate::error::Problem;
 use crate::format::number;
 
-/// What the lines below a heading say.
+/// Meaning of the lines below a heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Directive {
     Defaults,
@@ -16,10 +16,10 @@ pub(super) enum Directive {
     PairTypes,
     NonbondParameters,
     CmapTypes,
-    /// of implicit solvent, which GROMACS no longer has and reads over
+    /// implicit solvent, which GROMACS no longer supports and skips
     ImplicitSolvent,
     MoleculeType,
-    /// behind the line of a molecule type, where nothing may stand
+    /// state after the line of a molecule type; no further line may follow it
     MoleculeTypeRead,
     Atoms,
     Bonds,
@@ -30,19 +30,19 @@ pub(super) enum Directive {
     Exclusions,
     Constraints,
     Settles,
-    /// by the number of atoms that a site follows from, 0 where any number may be
+    /// virtual sites, with the number of atoms that define a site; 0 = any number
     VirtualSites(u8),
-    /// not part of the system: stages have position restraints
+    /// position restraints, which are set in stages and are not part of the system
     PositionRestraints,
-    /// energies that are not computed here
+    /// interactions that md does not support, with advice
     Unsupported(&'static str),
     System,
     Molecules,
-    /// terms between molecules, under headings of molecule types
+    /// terms between molecules; headings of molecule types follow
     Intermolecular,
 }
 
-/// The parts of a topology, in this order.
+/// Parts of a topology, in the order of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     #[default]
@@ -60,7 +60,7 @@ pub(super) const POSITION_RESTRAINTS: &str = "position restraints are set in the
     switches these on";
 const POLARIZATION: &str = "polarisable force fields are not supported";
 
-/// Every heading of GROMACS, its directive and its part.
+/// All headings of GROMACS, with directive and part.
 const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("defaults", Directive::Defaults, Part::ForceField),
     ("atomtypes", Directive::AtomTypes, Part::ForceField),
@@ -107,22 +107,23 @@ const DIRECTIVES: &[(&str, Directive, Part)] = &[
 const BETWEEN_MOLECULES: [Directive; 5] =
     [Directive::Bonds, Directive::Angles, Directive::Dihedrals, Directive::Pairs, Directive::Cmaps];
 
-/// The name in a heading; `None` where the line is none.
+/// Returns the name in a heading; `None` if the line is not a heading.
 pub(super) fn heading(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('[')?;
     Some(rest.split_once(']').map_or(rest, |(name, _)| name).trim())
 }
 
-/// The directive of a name, and the part it belongs to.
+/// Returns the directive of a name, and its part.
 fn find(name: &str) -> Option<(Directive, Part)> {
-    // as GROMACS compares them; virtual sites were dummies once
+    // GROMACS ignores case, dashes and underscores; virtual sites were called dummies
     let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
     let name = plain(name).replace("dummies", "virtualsites");
     let known = DIRECTIVES.iter().find(|(known, ..)| plain(known) == name)?;
     Some((known.1, known.2))
 }
 
-/// The directive of a heading in a topology that has come to `part`.
+/// Returns the directive of a heading, and its part; `None` if the line is not a heading. Fails if the heading is not
+/// allowed after `part`, the present part of the topology.
 pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Part)>> {
     let Some(name) = heading(line) else { return Ok(None) };
     if !line.ends_with(']') {
@@ -160,12 +161,12 @@ pub(super) fn is_heading(line: &str) -> bool {
     heading(line).is_some_and(|name| find(name).is_some())
 }
 
-/// The problem of a line whose energy is not computed here.
+/// Returns the problem of a line with an interaction that md does not support.
 pub(super) fn unsupported(what: impl std::fmt::Display, help: &str) -> Problem {
     Problem::new(format!("{what}: md does not support this")).help(help.to_owned())
 }
 
-/// The problem of a function type that the directive does not have here.
+/// Returns the problem of a function type that md does not support in a directive.
 pub(super) fn unknown_function(name: &str, number: &str, known: &str) -> Problem {
     let message = format!("function type {} of {name} is not supported", number::quoted(number.as_bytes()));
     Problem::new(message).help(format!("md knows {known}"))

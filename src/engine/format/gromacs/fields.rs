@@ -1,10 +1,10 @@
-//! The fields of a line: words, numbers and atoms, separated by blanks.
+//! Fields of a line: words, numbers and atoms, separated by blanks.
 
 use super::Parsed;
 use crate::error::Problem;
 use crate::format::number;
 
-/// The words of a line that have not been taken yet.
+/// Words of a line that have not been read yet.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'w, 't> {
     words: &'w [&'t str],
@@ -15,7 +15,7 @@ impl<'w, 't> Fields<'w, 't> {
         Fields { words }
     }
 
-    /// The words that are left.
+    /// Returns the words that are left.
     pub(super) fn rest(&self) -> &'w [&'t str] {
         self.words
     }
@@ -24,25 +24,25 @@ impl<'w, 't> Fields<'w, 't> {
         self.words.is_empty()
     }
 
-    /// The next word.
+    /// Reads the next word.
     pub(super) fn word(&mut self, what: &str) -> Parsed<&'t str> {
         let (first, rest) = self.words.split_first().ok_or_else(|| missing(what))?;
         self.words = rest;
         Ok(first)
     }
 
-    /// The next word as a number.
+    /// Reads the next word as a number.
     pub(super) fn real(&mut self, what: &str) -> Parsed<f64> {
         real(self.word(what)?, what)
     }
 
-    /// The next word as a whole number.
+    /// Reads the next word as a whole number.
     pub(super) fn integer(&mut self, what: &str) -> Parsed<i32> {
         let word = self.word(what)?;
         number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number of up to nine digits", word))
     }
 
-    /// The next word as an atom that counts from 1 to `count`; the result counts from 0.
+    /// Reads the next word as an atom number from 1 to `count`; returns it counted from 0.
     pub(super) fn atom(&mut self, count: usize) -> Parsed<u32> {
         let atom = self.integer("an atom")?;
         match u32::try_from(atom) {
@@ -55,7 +55,7 @@ impl<'w, 't> Fields<'w, 't> {
         }
     }
 
-    /// The next `N` words as different atoms.
+    /// Reads the next `N` words as different atoms.
     pub(super) fn atoms<const N: usize>(&mut self, count: usize) -> Parsed<[u32; N]> {
         let mut atoms = [0; N];
         for k in 0..N {
@@ -67,7 +67,7 @@ impl<'w, 't> Fields<'w, 't> {
         Ok(atoms)
     }
 
-    /// Nothing more may follow.
+    /// Fails if words are left.
     pub(super) fn end(&self) -> Parsed<()> {
         match self.words.first() {
             Some(word) => Err(Problem::new(format!("{} is too much in this line", number::quoted(word.as_bytes())))),
@@ -76,7 +76,7 @@ impl<'w, 't> Fields<'w, 't> {
     }
 }
 
-/// A word as a number.
+/// Reads a word as a number.
 pub(super) fn real(word: &str, what: &str) -> Parsed<f64> {
     number::real(word.as_bytes()).ok_or_else(|| not(what, "a number", word))
 }

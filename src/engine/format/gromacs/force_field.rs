@@ -1,4 +1,5 @@
-//! The force field: `[ defaults ]`, types of atoms, Lennard-Jones parameters of pairs, and the tables of bonded parameters.
+//! The force field: `[ defaults ]`, atom types, Lennard-Jones parameters of pairs, and the tables of bonded
+//! parameters.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,19 +14,19 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::LennardJones;
 
-/// Pairs of parameters in a file, and how those of two types combine.
+/// Combination rule, which also decides the form of Lennard-Jones parameters in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CombinationRule {
-    /// 1: C6 and C12, geometric means
+    /// rule 1: C6 and C12, geometric means
     Coefficients,
-    /// 2: σ and ε; σ arithmetic, ε geometric
+    /// rule 2: σ and ε, arithmetic mean of σ and geometric mean of ε
     LorentzBerthelot,
-    /// 3: σ and ε, geometric means
+    /// rule 3: σ and ε, geometric means
     Geometric,
 }
 
 impl CombinationRule {
-    /// Parameters of a pair of types by those of each. A σ below zero says that there is no attraction.
+    /// Combines the parameters of two types. A negative σ means that there is no attraction.
     fn combine(self, [a, b]: [[f64; 2]; 2]) -> [f64; 2] {
         let sign = if a[0] < 0.0 || b[0] < 0.0 { -1.0 } else { 1.0 };
         let second = (a[1] * b[1]).sqrt();
@@ -36,7 +37,7 @@ impl CombinationRule {
         }
     }
 
-    /// Coefficients of the parameters of a pair.
+    /// Converts the parameters of a pair to coefficients C6 and C12.
     fn coefficients(self, [first, second]: [f64; 2]) -> LennardJones {
         match self {
             CombinationRule::Coefficients => LennardJones { c6: first, c12: second },
@@ -48,7 +49,7 @@ impl CombinationRule {
     }
 }
 
-/// `[ defaults ]`.
+/// Contents of `[ defaults ]`.
 #[derive(Clone, Copy, Debug)]
 struct Defaults {
     rule: CombinationRule,
@@ -57,29 +58,29 @@ struct Defaults {
     fudge_coulomb: f64,
 }
 
-/// A row of `[ atomtypes ]`.
+/// Row of `[ atomtypes ]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AtomType {
     pub(super) name: String,
-    /// the type by which bonded parameters are looked up
+    /// type for the look-up of bonded parameters
     pub(super) bonded: u32,
     pub(super) element: Option<u8>,
-    /// amu
+    /// mass, amu
     pub(super) mass: f64,
-    /// e
+    /// charge, e
     pub(super) charge: f64,
-    /// C6 and C12, or σ and ε
+    /// C6 and C12, or σ and ε, depending on the combination rule
     parameters: [f64; 2],
 }
 
-/// Everything that stands before the first molecule type.
+/// Contents of a topology before its first molecule type.
 #[derive(Default)]
 pub(super) struct ForceField {
     defaults: Option<Defaults>,
     pub(super) types: Vec<AtomType>,
     by_name: HashMap<String, u32>,
     bonded_names: HashMap<String, u32>,
-    /// of pairs of types, the smaller first
+    /// parameters of pairs of types, the smaller type first
     nonbonded: HashMap<[u32; 2], LennardJones>,
     pairs: HashMap<[u32; 2], LennardJones>,
     pub(super) bonds: Tables<2>,
@@ -87,9 +88,9 @@ pub(super) struct ForceField {
     pub(super) angles: Tables<3>,
     pub(super) dihedrals: Tables<4>,
     pub(super) cmaps: CmapTypes,
-    /// impropers that are looked up take the order of LEaP
+    /// whether impropers that are looked up take the order of LEaP
     pub(super) leap_order: bool,
-    /// by function type
+    /// impropers that have been seen, by function type
     leap_orders: BTreeMap<u8, LeapOrder>,
 }
 
@@ -153,7 +154,8 @@ impl ForceField {
         self.defaults.ok_or_else(|| Problem::new("there is no [ defaults ] before this").help(help))
     }
 
-    /// The particle type, a letter, tells whether bonded type and atomic number stand before the mass.
+    /// Reads an atom type. The position of the particle type, a letter, tells whether bonded type and atomic number
+    /// precede the mass.
     fn read_atom_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let rule = self.defaults()?.rule;
         let words = fields.rest();
@@ -197,7 +199,7 @@ impl ForceField {
         Ok(false)
     }
 
-    /// The index of a type of atoms.
+    /// Returns the index of an atom type.
     pub(super) fn atom_type(&self, name: &str) -> Parsed<u32> {
         self.by_name.get(name).copied().ok_or_else(|| {
             let problem = Problem::new(format!("there is no atom type {}", number::quoted(name.as_bytes())));
@@ -205,7 +207,7 @@ impl ForceField {
         })
     }
 
-    /// `[ nonbond_params ]` and `[ pairtypes ]`: two types, function type 1, C6 and C12 or σ and ε.
+    /// Reads a row of `[ nonbond_params ]` or `[ pairtypes ]`: two types, function type 1, C6 and C12 or σ and ε.
     fn read_pair(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let rule = self.defaults()?.rule;
         let types = [self.atom_type(fields.word("a type")?)?, self.atom_type(fields.word("a type")?)?];
@@ -218,7 +220,7 @@ impl ForceField {
         Ok(table.insert(ascending(types), coefficients).is_some_and(|before| before != coefficients))
     }
 
-    /// The two parameters at the end of a line, perhaps with the same again for a perturbed state.
+    /// Reads the two parameters at the end of a line, optionally repeated for a perturbed state.
     fn pair_parameters(&self, rule: CombinationRule, fields: &mut Fields<'_, '_>) -> Parsed<LennardJones> {
         let first = [fields.real("C6 or sigma")?, fields.real("C12 or epsilon")?];
         if !fields.is_empty() {
@@ -228,7 +230,7 @@ impl ForceField {
         Ok(rule.coefficients(first))
     }
 
-    /// `N` words as types by which bonded parameters are looked up.
+    /// Reads `N` words as types for the look-up of bonded parameters.
     fn bonded_types<const N: usize>(&self, fields: &mut Fields<'_, '_>) -> Parsed<[u32; N]> {
         let mut types = [ANY; N];
         for kind in &mut types {
@@ -248,7 +250,8 @@ impl ForceField {
         }
     }
 
-    /// Four types, or two: the inner ones of a torsion, the outer ones of an improper (function type 2).
+    /// Reads a row with four types, or with two: the inner types of a torsion, or the outer types of an improper
+    /// (function type 2).
     fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let words = fields.rest();
         let is_function = |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());
@@ -261,7 +264,8 @@ impl ForceField {
         add(&mut self.dihedrals, Directive::DihedralTypes, types, fields)
     }
 
-    /// Lennard-Jones parameters of two types: those of `[ nonbond_params ]`, or by the combination rule.
+    /// Returns the Lennard-Jones parameters of two types: those of `[ nonbond_params ]`, or those of the combination
+    /// rule.
     pub(super) fn lennard_jones(&self, a: u32, b: u32) -> Parsed<LennardJones> {
         if let Some(&own) = self.nonbonded.get(&ascending([a, b])) {
             return Ok(own);
@@ -270,21 +274,22 @@ impl ForceField {
         Ok(rule.coefficients(rule.combine([a, b].map(|t| self.types[t as usize].parameters))))
     }
 
-    /// The types that rows of `[ nonbond_params ]` name.
+    /// Returns the types that occur in `[ nonbond_params ]`.
     pub(super) fn special_types(&self) -> HashSet<u32> {
         self.nonbonded.keys().flatten().copied().collect()
     }
 
-    /// Types with the same key, none of them special, have the same parameters with any type.
+    /// Returns a key of a type. Types with equal keys have equal parameters with every other type, unless one of them
+    /// occurs in `[ nonbond_params ]`.
     pub(super) fn lennard_jones_key(&self, kind: u32) -> [u64; 2] {
         let [first, second] = self.types[kind as usize].parameters;
         let of_sigma = self.defaults.is_some_and(|defaults| defaults.rule != CombinationRule::Coefficients);
-        // no σ matters where ε is zero
+        // σ has no effect if ε is zero
         if of_sigma && second == 0.0 { [0; 2] } else { [first.to_bits(), second.to_bits()] }
     }
 
-    /// Scaled 1-4 parameters of two types, and the factor of their charges: `[ pairtypes ]`, or made of
-    /// [`Self::lennard_jones`] where `gen-pairs` is set.
+    /// Returns the 1-4 parameters of two types, scaled, and the factor of their charges. The parameters come from `[
+    /// pairtypes ]`, or from [`Self::lennard_jones`] if `gen-pairs` is set.
     pub(super) fn pair14(&self, a: u32, b: u32) -> Parsed<(LennardJones, f64)> {
         let Defaults { generate_pairs, fudge_lj, fudge_coulomb, .. } = self.defaults()?;
         if let Some(&own) = self.pairs.get(&ascending([a, b])) {
@@ -299,13 +304,14 @@ impl ForceField {
         Ok((LennardJones { c6: fudge_lj * c6, c12: fudge_lj * c12 }, fudge_coulomb))
     }
 
-    /// The parameters of a 1-4 pair that stand in its own line, not scaled, and the factor of charges.
+    /// Reads the parameters of a 1-4 pair from its own line, not scaled. Returns them and the factor of charges.
     pub(super) fn own_pair14(&self, fields: &mut Fields<'_, '_>) -> Parsed<(LennardJones, f64)> {
         let defaults = self.defaults()?;
         Ok((self.pair_parameters(defaults.rule, fields)?, defaults.fudge_coulomb))
     }
 
-    /// The atoms of an improper in the order that the force field asks for, by the types of the row of its parameters.
+    /// Returns the atoms of an improper in the order that the force field requests, by the types in the row of its
+    /// parameters.
     pub(super) fn improper_order(
         &mut self,
         table: u8,
@@ -321,13 +327,13 @@ impl ForceField {
         self.leap_orders.entry(table).or_default().arrange(atoms, row.map(name), force_constant)
     }
 
-    /// The types of atoms by which bonded parameters are looked up.
+    /// Returns the types for the look-up of bonded parameters.
     pub(super) fn bonded_of<const N: usize>(&self, types: [u32; N]) -> [u32; N] {
         types.map(|kind| self.types[kind as usize].bonded)
     }
 }
 
-/// The function type and parameters of a line into the tables of its directive.
+/// Adds function type and parameters of a line to the tables of its directive.
 fn add<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,

@@ -1,7 +1,8 @@
-//! Function types of bonded interactions: how many parameters each has, and the term that they make.
+//! Function types of bonded interactions: the number of parameters of each, and the term that it creates.
 //!
-//! Lengths are nm, angles degrees, force constants kJ/mol/nm² and kJ/mol/rad² with the ½ (of GROMOS-96 kJ/mol/nm⁴ with ¼, and
-//! kJ/mol), as in the GROMACS manual, chapter "Topologies".
+//! Lengths are in nm and angles in degrees. Force constants are in kJ/mol/nm² and kJ/mol/rad² with a factor ½; those
+//! of GROMOS-96 are in kJ/mol/nm⁴ with a factor ¼, and in kJ/mol. They follow the GROMACS manual, chapter
+//! "Topologies".
 
 use super::Parsed;
 use super::directive::{Directive, unknown_function, unsupported};
@@ -9,21 +10,21 @@ use super::fields::real;
 use crate::error::Problem;
 use crate::system::{Angle, Bond, BondedTerms, G96Angle, G96Bond, HarmonicImproper, RyckaertBellemans, Torsion};
 
-/// As many parameters as any function has.
+/// Largest number of parameters of a function.
 const MOST: usize = 6;
 
-/// The parameters of a term; those beyond the number of its function are zero.
+/// Parameters of a term. Those that its function does not have are zero.
 pub(super) type Parameters = [f64; MOST];
 
-/// What a term is.
+/// Kind of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// harmonic, and a chemical bond
+    /// harmonic bond, which is a chemical bond
     Bond,
     G96Bond,
-    /// harmonic, no chemical bond
+    /// harmonic bond that is no chemical bond
     Distance,
-    /// a chemical bond without energy
+    /// chemical bond without energy
     Connection,
     Angle,
     G96Angle,
@@ -33,27 +34,28 @@ pub(super) enum Kind {
     HarmonicImproper,
     RyckaertBellemans,
     Fourier,
-    /// a constraint, and a chemical bond
+    /// constraint that is a chemical bond
     BondConstraint,
-    /// a constraint
+    /// constraint that is no chemical bond
     Constraint,
 }
 
-/// A function type of a directive.
+/// Function type of a directive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub(super) kind: Kind,
-    /// the function type whose parameter types it takes
+    /// function type of the parameter table in which it is looked up
     pub(super) table: u8,
-    /// may stand for several terms on the same atoms
+    /// whether a line may stand for several terms on the same atoms
     pub(super) multiple: bool,
     /// number of parameters
     pub(super) parameters: usize,
-    /// how many may follow for a perturbed state
+    /// number of further parameters that may follow for a perturbed state
     pub(super) perturbed: usize,
 }
 
-/// Numbers of a directive: function type, kind, table, parameters, perturbed parameters.
+/// Row of the table of a directive: function type, kind, parameter table, number of parameters, number of perturbed
+/// parameters.
 type Row = (&'static str, Kind, u8, usize, usize);
 
 const BONDS: &[Row] = &[
@@ -64,7 +66,7 @@ const BONDS: &[Row] = &[
 ];
 const ANGLES: &[Row] =
     &[("1", Kind::Angle, 1, 2, 2), ("2", Kind::G96Angle, 2, 2, 2), ("5", Kind::UreyBradley, 5, 4, 4)];
-/// Types 1 and 9 share their parameter types; 9 takes all lines of a block, 1 the first.
+/// Function types of dihedrals. Types 1 and 9 share a parameter table; 9 uses all lines of a block, 1 the first.
 const DIHEDRALS: &[Row] = &[
     ("1", Kind::Proper, 1, 3, 3),
     ("2", Kind::HarmonicImproper, 2, 2, 2),
@@ -75,7 +77,7 @@ const DIHEDRALS: &[Row] = &[
 ];
 const CONSTRAINTS: &[Row] = &[("1", Kind::BondConstraint, 1, 1, 1), ("2", Kind::Constraint, 2, 1, 1)];
 
-/// The function of a word of a directive or of its parameter types.
+/// Returns the function for the function type in a line of a directive or of its parameter table.
 pub(super) fn function(directive: Directive, word: &str) -> Parsed<Function> {
     let (name, rows) = match directive {
         Directive::Bonds | Directive::BondTypes => ("bonds", BONDS),
@@ -91,7 +93,7 @@ pub(super) fn function(directive: Directive, word: &str) -> Parsed<Function> {
 }
 
 impl Function {
-    /// The parameters of a line; `None` where it gives none.
+    /// Reads the parameters of a line; `None` if it has none.
     pub(super) fn read(&self, words: &[&str]) -> Parsed<Option<Parameters>> {
         let Function { parameters, perturbed, .. } = *self;
         if words.is_empty() && parameters > 0 {
@@ -133,7 +135,7 @@ impl Function {
             }
             (Kind::UreyBradley, &[i, j, k]) => {
                 bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
-                // most angles of CHARMM have no 1-3 term, and say so by a zero
+                // most angles of CHARMM have no 1-3 term, which is expressed by a force constant of zero
                 if p[3] != 0.0 {
                     bonded.urey_bradleys.push(Bond { atoms: [i, k], length: p[2], force_constant: p[3] });
                 }
@@ -159,14 +161,14 @@ impl Function {
                 let coefficients = [p[0], p[1], p[2], p[3]];
                 bonded.ryckaert_bellemans.push(RyckaertBellemans::fourier([i, j, k, l], coefficients));
             }
-            // no energy
+            // connections have no energy, and constraints are no bonded terms
             _ => {}
         }
         Ok(())
     }
 }
 
-/// Refuses parameters of a second state that differ from those of the first.
+/// Fails if parameters of a second state differ from those of the first.
 pub(super) fn same_state(first: &[f64], second: &[f64]) -> Parsed<()> {
     if first == second {
         return Ok(());

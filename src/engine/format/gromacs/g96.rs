@@ -1,7 +1,14 @@
 //! GROMOS-96 coordinates as GROMACS writes them, `.g96`: blocks that begin with their name and end with `END`.
 //!
-//! `TITLE`; `TIMESTEP` (step and ps); `POSITION` and `VELOCITY`, three numbers of 15 columns behind 24 columns of names, or
-//! `POSITIONRED` and `VELOCITYRED` without these; `BOX`, as in `.gro`. Lines that begin with `#` are comments. nm, nm/ps.
+//! | block | content |
+//! |---|---|
+//! | `TITLE` | title |
+//! | `TIMESTEP` | step, and time in ps |
+//! | `POSITION`, `VELOCITY` | for each atom 24 columns of names, then three numbers of 15 columns in nm or nm/ps |
+//! | `POSITIONRED`, `VELOCITYRED` | the same without names |
+//! | `BOX` | box as in `.gro` |
+//!
+//! Lines that begin with `#` are comments.
 
 use super::Parsed;
 use super::gro::cell_of_box;
@@ -10,17 +17,17 @@ use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, scaled, too_lon
 use crate::format::number;
 use crate::vec3::Vec3;
 
-/// Columns of names, and of a number.
+/// Number of columns of names, and of a number.
 const LABELS: usize = 24;
 const WIDTH: usize = 15;
 
-/// Whether the bytes are of such a file.
+/// Whether the bytes are a `.g96` file.
 pub(in crate::format) fn is_g96(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     lines.next() == Some(b"TITLE") && lines.any(|line| line == b"POSITION" || line == b"POSITIONRED")
 }
 
-/// Reads the file.
+/// Reads a `.g96` file.
 pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     let mut coordinates = Coordinates::default();
     let lines = bytes.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -83,7 +90,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
 
 type Block<'a> = [(&'a [u8], usize)];
 
-/// Step and time.
+/// Reads step and time; returns the time.
 fn time(block: &Block<'_>, number: usize) -> Parsed<f64> {
     let values = numbers(block, number)?;
     match values[..] {
@@ -92,14 +99,14 @@ fn time(block: &Block<'_>, number: usize) -> Parsed<f64> {
     }
 }
 
-/// All numbers of a block.
+/// Reads all numbers of a block.
 fn numbers(block: &Block<'_>, number: usize) -> Parsed<Vec<f64>> {
     let words = block.iter().flat_map(|(line, _)| line.split(u8::is_ascii_whitespace)).filter(|word| !word.is_empty());
     let values: Option<Vec<f64>> = words.map(number::real).collect();
     values.ok_or_else(|| Problem::new("expected numbers in this block").at_line(number))
 }
 
-/// Three numbers of each line behind `labels` columns.
+/// Reads three numbers from each line, after `labels` columns.
 fn vectors(block: &Block<'_>, labels: usize, most: f64) -> Parsed<Vec<Vec3>> {
     let mut vectors = Vec::with_capacity(block.len());
     for &(line, number) in block {

@@ -1,9 +1,10 @@
 //! GROMACS coordinates as text, `.gro`: a title, the number of atoms, a line for each atom, the box.
 //!
-//! The line of an atom has residue number, residue, name and atom number in 5 columns each, then positions in nm and perhaps
-//! velocities in nm/ps. How wide these are follows from the distance of their decimal points. Numbers begin again at 0 after
-//! 99 999, and are not looked at: the order of the atoms is that of the topology. The box is `v1x v2y v3z`, for cells that are
-//! not rectangular with `v1y v1z v2x v2z v3x v3y` behind it; zeros stand for none. A title may hold the time, as in `t= 10.0`.
+//! The line of an atom has residue number, residue name, atom name and atom number in 5 columns each, then positions
+//! in nm and optionally velocities in nm/ps. The width of these numbers follows from the distance between their
+//! decimal points. Atom and residue numbers start again at 0 after 99 999 and are ignored: the order of the atoms is
+//! that of the topology. The box is `v1x v2y v3z`, followed by `v1y v1z v2x v2z v3x v3y` if the cell is not
+//! rectangular. A box of zeros means that there is no cell. The title may contain the time, as in `t= 10.0`.
 
 use rayon::prelude::*;
 
@@ -15,15 +16,15 @@ use crate::format::number;
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Columns of the number of a residue, of its name, and of the name of an atom.
+/// Columns of the residue number, the residue name and the atom name.
 const NUMBER: std::ops::Range<usize> = 0..5;
 const RESIDUE: std::ops::Range<usize> = 5..10;
 const NAME: std::ops::Range<usize> = 10..15;
-/// Columns before the numbers.
+/// Number of columns before positions and velocities.
 const LABELS: usize = 20;
 
-/// Whether the bytes are of such a file: the third line has names and whole numbers in its first columns, which are a
-/// real number in an AMBER file, whose two first lines look the same.
+/// Whether the bytes are a `.gro` file: the first columns of the third line hold names and whole numbers. AMBER files
+/// have the same two first lines, but a real number in these columns.
 pub(in crate::format) fn is_gro(bytes: &[u8]) -> bool {
     let mut lines = bytes.splitn(4, |&byte| byte == b'\n');
     let (Some(_), Some(count), Some(atom)) = (lines.next(), lines.next(), lines.next()) else { return false };
@@ -32,7 +33,7 @@ pub(in crate::format) fn is_gro(bytes: &[u8]) -> bool {
     whole(count) && whole(&labels[..5]) && whole(&labels[15..]) && numbers.contains(&b'.')
 }
 
-/// Reads the file.
+/// Reads a `.gro` file.
 pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
     while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
@@ -81,14 +82,14 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
     })
 }
 
-/// Where the numbers of an atom stand.
+/// Layout of positions and velocities in the line of an atom.
 struct Columns {
     width: usize,
     velocities: bool,
 }
 
 impl Columns {
-    /// By the line of the first atom.
+    /// Determines the layout from the line of the first atom.
     fn of(line: &[u8]) -> Parsed<Self> {
         let numbers = line.get(LABELS..).unwrap_or_default();
         let points: Vec<usize> = (0..numbers.len()).filter(|&at| numbers[at] == b'.').collect();
@@ -123,7 +124,7 @@ impl Columns {
         Ok((positions, self.velocities.then(velocities)))
     }
 
-    /// Position and velocity of a line; without velocities zero.
+    /// Reads position and velocity from a line; the velocity is zero if the file has none.
     fn vectors(&self, line: &[u8]) -> Parsed<[Vec3; 2]> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let count = if self.velocities { 6 } else { 3 };
@@ -131,7 +132,7 @@ impl Columns {
         for (k, value) in values[..count].iter_mut().enumerate() {
             let start = LABELS + k * self.width;
             let field = line.get(start..line.len().min(start + self.width)).unwrap_or_default();
-            // a field that is cut off is still a number
+            // a truncated field could still be read as a number, so its width is checked
             let whole = field.len() == self.width && !field.ends_with(b" ");
             *value = number::real(field).filter(|_| whole).ok_or_else(|| {
                 let what = if field.trim_ascii().is_empty() { "nothing".into() } else { number::quoted(field) };
@@ -150,7 +151,7 @@ impl Columns {
     }
 }
 
-/// The cell of three or nine numbers; `None` where all are zero.
+/// Reads the cell from three or nine numbers; `None` if all are zero.
 fn read_box(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let values: Option<Vec<f64>> = words.map(number::real).collect();
@@ -158,8 +159,8 @@ fn read_box(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     cell_of_box(&values.ok_or_else(problem)?).ok_or_else(problem)?
 }
 
-/// The cell of `v1x v2y v3z` and perhaps `v1y v1z v2x v2z v3x v3y`, which `.g96` has as well. The outer `None` is for other
-/// numbers of values.
+/// Returns the cell of `v1x v2y v3z`, optionally with `v1y v1z v2x v2z v3x v3y`; `.g96` has the same order. The outer
+/// `None` means that there are neither three nor nine values.
 pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>> {
     let rows = match *values {
         [a, b, c] => [vec3(a, 0.0, 0.0), vec3(0.0, b, 0.0), vec3(0.0, 0.0, c)],

@@ -1,4 +1,4 @@
-//! Writes GROMACS structures (`.gro`): positions to 0.001 nm, velocities to 0.0001 nm/ps.
+//! Writer of GROMACS structures (`.gro`): positions to 0.001 nm, velocities to 0.0001 nm/ps.
 
 use std::fmt::Write as _;
 use std::io::{Result, Write};
@@ -8,11 +8,11 @@ use crate::format::text::{push_fixed, write_in_pieces};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Numbers of atoms and residues have five columns and go on with 0.
+/// Number at which atom and residue numbers, which have five columns, start again at 0.
 const NUMBERS: usize = 100_000;
 
-/// Writes some atoms, in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) are those of all atoms. Without
-/// a cell the box is zero.
+/// Writes the given atoms, which are in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) are
+/// those of all atoms. Without a cell the box is zero.
 pub fn write_gro(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -44,7 +44,7 @@ pub fn write_gro(
         }
     })?;
     let [a, b, c] = cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(Vec3::to_array));
-    // the diagonal, then the rest row by row where the cell is not rectangular
+    // the diagonal, followed by the other elements row by row if the cell is not rectangular
     let rest = [a[1], a[2], b[0], b[2], c[0], c[1]];
     let numbers = [a[0], b[1], c[2]].into_iter().chain(rest).take(if rest == [0.0; 6] { 3 } else { 9 });
     writeln!(out, "{}", numbers.map(|value| format!("{value:10.5}")).collect::<String>())

@@ -1,8 +1,9 @@
-//! `[ intermolecular_interactions ]`: bonded terms between molecules, with atoms numbered through the whole system.
+//! Reader of `[ intermolecular_interactions ]`: bonded terms between molecules, with atoms numbered through the whole
+//! system.
 //!
-//! GROMACS treats the section as a molecule type of the size of the system, and allows in it neither constraints nor
-//! interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular interactions"). The reader does
-//! the same: types and charges of the atoms are known, so parameters may also come from the force field.
+//! GROMACS treats the section as a molecule type of the size of the system. It allows neither constraints nor
+//! interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular interactions"). The
+//! reader does the same. Types and charges of the atoms are known, so parameters may also come from the force field.
 
 use super::Parsed;
 use super::directive::Directive;
@@ -13,13 +14,14 @@ use super::whole::{Copies, count};
 use crate::error::Problem;
 use crate::system::{BondedTerms, Residue};
 
-/// The terms that have been read, on all atoms of the system.
+/// Terms between molecules that have been read, on all atoms of the system.
 pub(super) struct Intermolecular {
     system: MoleculeType,
 }
 
 impl Intermolecular {
-    /// No terms yet, on the atoms of all molecules, of which there are `held` if their number is known.
+    /// Creates the section without terms, on the atoms of all molecules. `held` is the number of atoms of the
+    /// coordinates, if known.
     pub(super) fn new(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<Self> {
         let mut system = MoleculeType::default();
         let whole = &mut system.topology;
@@ -39,7 +41,7 @@ impl Intermolecular {
         Ok(Intermolecular { system })
     }
 
-    /// A line below a heading of the section.
+    /// Reads a line below a heading of the section.
     pub(super) fn line(
         &mut self,
         force_field: &mut ForceField,

@@ -1,17 +1,20 @@
-//! The order of atoms in impropers of AMBER force fields, as LEaP writes it and newer force fields of GROMACS ask for by
+//! Order of atoms in impropers of AMBER force fields, as LEaP writes it. Newer force fields of GROMACS request it by
 //! defining `_FF_AMBER_LEAP_ATOM_REORDERING`.
 //!
-//! It concerns impropers whose parameters are looked up. Names are those of the row that was found, a blank for any type. An
-//! improper is turned round if its last name comes before its first, or with these equal its third before its second. Then the
-//! first of its names, on atoms not seen yet, stays; all others have the three atoms around the third in the order of their
-//! names, and of the atoms where names are equal.
+//! The order applies to impropers whose parameters are looked up. The names are those of the row of parameters, blank
+//! for any type. The rules are:
+//!
+//! 1. An improper is reversed if its last name comes before its first, or if these are equal and its third name comes
+//!    before its second.
+//! 2. The first improper with its names, on atoms not seen before, keeps its order.
+//! 3. In all others the three atoms around the third are sorted by name, and by atom number if names are equal.
 
 use std::collections::HashSet;
 
-/// The macro that asks for it.
+/// Macro that requests the order.
 pub(super) const MACRO: &str = "_FF_AMBER_LEAP_ATOM_REORDERING";
 
-/// What impropers of one function type have been seen.
+/// Impropers of one function type that have been seen.
 #[derive(Default)]
 pub(super) struct LeapOrder {
     names: HashSet<[String; 4]>,
@@ -19,7 +22,7 @@ pub(super) struct LeapOrder {
 }
 
 impl LeapOrder {
-    /// The atoms of an improper in LEaP's order; `names` are those of the row of its parameters.
+    /// Returns the atoms of an improper in LEaP's order; `names` are those of the row of its parameters.
     pub(super) fn arrange(&mut self, atoms: [u32; 4], names: [&str; 4], force_constant: f64) -> [u32; 4] {
         let mut named: [(&str, u32); 4] = std::array::from_fn(|k| (names[k], atoms[k]));
         let [a, b, c, d] = names;

@@ -1,7 +1,7 @@
 //! Macros of the preprocessor: `#define NAME text` replaces the whole word NAME in later lines.
 //!
-//! Words are runs of letters, digits and `_`. Replacements are searched again, so that a macro may use others. A macro
-//! without text stands for nothing and is only asked for by `#ifdef`.
+//! Words are runs of letters, digits and `_`. Replaced text is searched again, so that a macro may use others. A
+//! macro without text is never replaced and only serves `#ifdef`.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,27 +12,28 @@ use crate::error::Problem;
 
 /// Longest line after replacement, in bytes: a correction map of 24 by 24 numbers has some 10 000.
 const LONGEST_LINE: usize = 1 << 20;
-/// Macros that stand for each other.
+/// Largest depth of macros that use other macros.
 const DEEPEST: usize = 64;
-/// Replacements in one line; macros that double at each of a few levels exceed it long before their line is too long.
+/// Largest number of replacements in one line. Macros that double at each of a few levels exceed it long before their
+/// line is too long.
 const MOST_IN_LINE: usize = 1 << 16;
-/// Replacements in all lines: one or two in each of a few million lines. Takes some seconds.
+/// Largest number of replacements in all lines: one or two in each of a few million lines, which take some seconds.
 const MOST_IN_ALL: usize = 1 << 23;
 
-/// All macros that are defined at a place.
+/// All macros that are defined at a line.
 #[derive(Default)]
 pub(super) struct Macros {
     texts: HashMap<String, Rc<str>>,
-    /// how many of them have a text
+    /// number of macros that have a text
     replacing: usize,
-    /// names from outside the files that no file has asked for yet
+    /// macros defined by the user that no file has used yet
     unused: HashSet<String>,
-    /// replacements so far
+    /// number of replacements so far
     replacements: usize,
 }
 
 impl Macros {
-    /// The macros that the user defines, each `NAME` or `NAME=text`.
+    /// Defines the macros of the user, each `NAME` or `NAME=text`.
     pub(super) fn from_options(defines: &[String]) -> Parsed<Self> {
         let mut macros = Macros::default();
         for define in defines {
@@ -48,14 +49,14 @@ impl Macros {
         Ok(macros)
     }
 
-    /// Defines a macro, again if need be.
+    /// Defines a macro, or redefines it.
     pub(super) fn define(&mut self, name: &str, text: &str) {
         self.undefine(name);
         self.replacing += usize::from(!text.is_empty());
         self.texts.insert(name.to_owned(), text.into());
     }
 
-    /// Forgets a macro.
+    /// Removes a macro.
     pub(super) fn undefine(&mut self, name: &str) {
         let text = self.texts.remove(name);
         self.replacing -= usize::from(text.is_some_and(|text| !text.is_empty()));
@@ -66,20 +67,20 @@ impl Macros {
         self.texts.contains_key(name)
     }
 
-    /// [`Self::contains`], by which the macro is in use.
+    /// Whether the macro is defined; marks it as used.
     pub(super) fn ask(&mut self, name: &str) -> bool {
         self.unused.remove(name);
         self.contains(name)
     }
 
-    /// Refuses macros from outside that no file has asked for.
+    /// Fails if the user has defined a macro that no file has used.
     pub(super) fn check_used(&self) -> Parsed<()> {
         let Some(name) = self.unused.iter().min() else { return Ok(()) };
         let message = format!("system.define names {name}, but no file of this topology asks for it");
         Err(Problem::new(message).help("mend the spelling, or remove it"))
     }
 
-    /// The text with all macros replaced.
+    /// Returns the text with all macros replaced.
     pub(super) fn replace<'t>(&mut self, text: &'t str) -> Parsed<Cow<'t, str>> {
         if self.replacing == 0 || !words(text).any(|(_, word)| self.text_of(word).is_some()) {
             return Ok(Cow::Borrowed(text));
@@ -94,7 +95,8 @@ impl Macros {
         self.texts.get(word).filter(|text| !text.is_empty())
     }
 
-    /// Appends the text with its macros replaced, until there have been `most` replacements. `within` are the macros around it.
+    /// Appends the text with its macros replaced, up to `most` replacements. `within` are the macros whose text is
+    /// being replaced.
     fn replace_into(&mut self, text: &str, within: &mut Vec<Rc<str>>, most: usize, out: &mut String) -> Parsed<()> {
         let mut copied = 0;
         for (start, word) in words(text) {
@@ -128,7 +130,7 @@ impl Macros {
     }
 }
 
-/// The problem of a line with too many replacements, or of the line that exceeds the sum of all lines.
+/// Returns the problem of a line with too many replacements, or of the line that exceeds the limit for all lines.
 fn too_many(word: &str, most: usize) -> Problem {
     let message = match most {
         MOST_IN_ALL => format!("the macros of this topology are replaced more than {MOST_IN_ALL} times"),
@@ -137,12 +139,12 @@ fn too_many(word: &str, most: usize) -> Problem {
     Problem::new(message).help("mend the #define lines: does each level name the next one twice?")
 }
 
-/// Characters of a word.
+/// Whether a character belongs to a word.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The words of a text and where they begin.
+/// Iterates over the words of a text, with their start positions.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;

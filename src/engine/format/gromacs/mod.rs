@@ -1,10 +1,15 @@
 //! GROMACS topologies (`.top`, `.itp`) and coordinates (`.gro`, `.g96`).
 //!
-//! A topology goes through the preprocessor (`preprocessor`, `macros`), whose lines stand under headings (`directive`) in three
-//! parts: the force field (`force_field`, `bonded_types`, `cmap`), molecule types (`molecule`, `function`, `virtual_sites`), and
-//! the system (`whole`, `intermolecular`). Position restraints are read by themselves (`position_restraints`). Units are the
-//! engine's but for angles, which are degrees. What is not understood is refused with its file and line; nothing that carries
-//! energy is passed over. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File formats".
+//! ```text
+//! file -> preprocessor (preprocessor, macros) -> lines below headings (directive), in three parts:
+//!         force field      force_field, bonded_types, cmap
+//!         molecule types   molecule, function, virtual_sites
+//!         system           whole, intermolecular
+//! ```
+//!
+//! Position restraints are read separately (`position_restraints`). Units are those of the engine, except for angles,
+//! which are in degrees. Anything that is not understood is refused with its file and line; no interaction is
+//! skipped. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File formats".
 
 mod bonded_types;
 mod cmap;
@@ -34,14 +39,14 @@ pub use position_restraints::{AtomRestraint, RestraintShape};
 pub(super) use topology::read as read_topology;
 pub(super) use writer::write as write_topology;
 
-use super::known::TopologyOptions;
+use super::options::TopologyOptions;
 use crate::error::Problem;
 
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Whether the bytes are of a topology: a known heading or a command of the preprocessor behind
-/// comments, which in force fields may also begin with `*`.
+/// Whether the bytes are a topology: after comments, which in force fields may also begin with `*`, there is a known
+/// heading or a preprocessor command.
 pub(super) fn is_topology(bytes: &[u8]) -> bool {
     const COMMANDS: [&str; 6] = ["#include", "#define", "#undef", "#ifdef", "#ifndef", "#endif"];
     let lines = bytes.split(|&byte| byte == b'\n').map(|line| line.trim_ascii());

@@ -1,4 +1,4 @@
-//! Molecule types: what stands between one `[ moleculetype ]` and the next.
+//! Molecule types: the sections between one `[ moleculetype ]` and the next.
 
 use super::Parsed;
 use super::directive::{Directive, unknown_function};
@@ -12,25 +12,26 @@ use crate::format::number;
 use crate::system::{Atom, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
 use std::collections::HashSet;
 
-/// A molecule type; atoms count from 0 within it, and their Lennard-Jones types are those of the force field.
+/// Molecule type. Atoms are numbered from 0 within it, and Lennard-Jones types are those of the force field.
 #[derive(Default)]
 pub(super) struct MoleculeType {
     pub(super) name: String,
-    /// atoms that so many bonds separate, or fewer, do not interact
+    /// largest number of bonds between two atoms that do not interact (`nrexcl`)
     excluded_bonds: usize,
     pub(super) topology: Topology,
     /// bonds that count for exclusions
     chemical: Vec<[u32; 2]>,
-    /// oxygens of `[ settles ]`, each before its hydrogens; of their bonds GROMACS counts only the first for exclusions
+    /// oxygens of `[ settles ]`, each followed by its hydrogens; GROMACS counts only the first O–H bond for
+    /// exclusions
     waters: Vec<u32>,
     /// pairs of `[ exclusions ]`
     excluded: Vec<[u32; 2]>,
-    /// the residue number of the last atom, as it stands in the file
+    /// residue number of the last atom, as in the file
     last_residue: String,
 }
 
 impl MoleculeType {
-    /// The line below `[ moleculetype ]`.
+    /// Reads the line below `[ moleculetype ]`.
     pub(super) fn new(mut fields: Fields<'_, '_>) -> Parsed<Self> {
         let name = fields.word("a name")?.to_owned();
         let bonds = fields.integer("nrexcl, a number of bonds")?;
@@ -39,7 +40,7 @@ impl MoleculeType {
         Ok(MoleculeType { name, excluded_bonds: usize::try_from(bonds).map_err(negative)?, ..Self::default() })
     }
 
-    /// A line below a heading of a molecule type.
+    /// Reads a line below a heading of a molecule type.
     pub(super) fn line(
         &mut self,
         force_field: &mut ForceField,
@@ -93,7 +94,8 @@ impl MoleculeType {
         atoms.map(|atom| self.topology.atoms[atom as usize].lj_type)
     }
 
-    /// Number, type, residue number, residue, name, charge group, and perhaps charge and mass.
+    /// Reads an atom: number, type, residue number, residue name, atom name, charge group, and optionally charge and
+    /// mass.
     fn read_atom(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let Topology { atoms, residues, .. } = &mut self.topology;
         let number = fields.integer("the number of the atom")?;
@@ -173,7 +175,7 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// The oxygen of a water, before its hydrogens, and the distances O–H and H–H.
+    /// Reads a rigid water: its oxygen, which precedes its hydrogens, and the distances O–H and H–H.
     fn read_settle(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let count = self.topology.atoms.len();
         let oxygen = fields.atom(count)?;
@@ -196,7 +198,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Function type 1, perhaps with parameters; or 2, perhaps with its own factor of charges, charges and parameters.
+    /// Reads a 1-4 pair: function type 1, optionally with parameters; or 2, optionally with a factor of charges,
+    /// charges and parameters.
     fn read_pair(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let pair = fields.atoms(self.topology.atoms.len())?;
         let number = if fields.is_empty() { "1" } else { fields.word("the function type")? };
@@ -229,8 +232,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Chemical bonds, each once: without the H–H bond of a flexible water, and with one from each virtual site to the first
-    /// atom that it follows from, so that it belongs to the molecule.
+    /// Returns the chemical bonds, each once. They do not include the H–H bond of a flexible water. They include a
+    /// bond from each virtual site to its first atom, so that the site belongs to the molecule.
     pub(super) fn connectivity(&self) -> Vec<[u32; 2]> {
         let of_waters = self.waters.iter().map(|&oxygen| [oxygen, oxygen + 2]);
         let bonds = self.chemical.iter().copied().chain(of_waters).filter(|&pair| !self.topology.is_water_brace(pair));
@@ -241,8 +244,8 @@ impl MoleculeType {
         pairs
     }
 
-    /// Pairs that do not interact: those of `[ exclusions ]`, and those that few bonds separate. Refuses a rigid water whose
-    /// atoms would interact.
+    /// Returns the pairs that do not interact: those of `[ exclusions ]`, and those separated by few bonds. Fails if
+    /// the atoms of a rigid water would interact.
     pub(super) fn exclusions(&self) -> Parsed<Vec<[u32; 2]>> {
         let atoms = self.topology.atoms.len();
         let mut neighbours = Neighbours::new(atoms, &self.chemical);
@@ -271,7 +274,8 @@ impl MoleculeType {
         }
     }
 
-    /// Refuses a molecule type without atoms, and particles without mass that are no virtual sites, or sites with one.
+    /// Fails if the molecule type has no atoms, a particle without mass that is no virtual site, or a virtual site
+    /// with mass.
     pub(super) fn check(&self) -> Parsed<()> {
         let Topology { atoms, virtual_sites, .. } = &self.topology;
         let mut is_site = vec![false; atoms.len()];
@@ -296,16 +300,16 @@ impl MoleculeType {
     }
 }
 
-/// What a line or the tables say of a term.
+/// Function and parameters of a term, from its line or from the tables.
 struct Resolved<const N: usize> {
     function: Function,
-    /// one for each term
+    /// parameters of each term
     rows: Vec<Parameters>,
-    /// those that the rows of a table name
+    /// types in the row of the table; `None` if the line has the parameters
     types: Option<[u32; N]>,
 }
 
-/// The function of a line and its parameters, those of the tables where it gives none.
+/// Returns the function of a line and its parameters. Parameters come from the tables if the line has none.
 fn resolve<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,

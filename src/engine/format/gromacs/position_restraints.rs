@@ -1,8 +1,9 @@
-//! The position restraints of a topology, which the system itself does not have: `[ position_restraints ]` of all molecule types,
-//! for the atoms of the whole system.
+//! Reader of the position restraints of a topology, which are not part of the system: `[ position_restraints ]` of
+//! all molecule types, for the atoms of the whole system.
 //!
-//! Functions are those of the reference manual, "Topology file", table of interactions: 1, harmonic, ½ Σ kᵢ dᵢ²; 2, flat-bottomed,
-//! which has a geometry, a radius and k. Macros decide which sections count, and may stand for force constants.
+//! Function types are those of the reference manual, "Topology file", table of interactions. Type 1 is harmonic, ½ Σ
+//! kᵢ dᵢ². Type 2 is flat-bottomed, with a geometry, a radius and k. Macros decide which sections count, and may
+//! stand for force constants.
 
 use std::path::Path;
 
@@ -12,37 +13,37 @@ use super::function::same_state;
 use super::{Parsed, TopologyOptions, preprocessor};
 use crate::error::Problem;
 
-/// Restraints of all copies of molecules: some for each atom of the largest systems.
+/// Largest number of restraints of all copies of molecules: a few for each atom of the largest systems.
 const MOST: usize = 1 << 26;
-/// The flat-bottomed geometry that counts the distance in all directions.
+/// Flat-bottomed geometry in which the distance counts in all directions.
 const SPHERE: i32 = 1;
 
-/// A restraint of an atom to its reference.
+/// Position restraint of an atom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtomRestraint {
-    /// 0-based, in the whole system
+    /// 0-based index in the whole system
     pub atom: u32,
-    /// energy
+    /// form of the energy
     pub shape: RestraintShape,
 }
 
-/// The energy of a restraint.
+/// Form of the energy of a restraint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RestraintShape {
-    /// force constants along x, y and z, kJ/mol/nm²
+    /// harmonic, with force constants along x, y and z in kJ/mol/nm²
     Harmonic([f64; 3]),
-    /// no force within a sphere
+    /// flat-bottomed with a sphere
     Sphere {
-        /// nm; beyond it, or if negative within it, the atom is pulled back
+        /// radius in nm; a force acts beyond it, or within its magnitude if it is negative
         radius: f64,
-        /// kJ/mol/nm²
+        /// force constant, kJ/mol/nm²
         force_constant: f64,
     },
-    /// no force within a cylinder or a layer
+    /// flat-bottomed with a cylinder or a layer
     OtherFlatBottom,
 }
 
-/// Position restraints of the topology at a path, in the order of its atoms.
+/// Reads the position restraints of the topology at a path, in the order of its atoms.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Vec<AtomRestraint>> {
     let mut reader = Reader::default();
     preprocessor::read(path, bytes, options, &mut |line| reader.line(line.text))?;
@@ -61,7 +62,7 @@ struct Reader {
     part: Part,
     directive: Option<Directive>,
     types: Vec<Molecule>,
-    /// atoms of the molecules so far
+    /// number of atoms of the molecules so far
     atoms: usize,
     restraints: Vec<AtomRestraint>,
 }
@@ -90,7 +91,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Name and number of molecules.
+    /// Reads name and number of molecules.
     fn molecules(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let name = fields.word("the name of a molecule type")?;
         let copies = fields.integer("a number of molecules")?;
@@ -113,7 +114,7 @@ impl Reader {
     }
 }
 
-/// Atom, function type and parameters.
+/// Reads a restraint: atom, function type and parameters.
 fn restraint(mut fields: Fields<'_, '_>, atoms: usize) -> Parsed<AtomRestraint> {
     let atom = fields.atom(atoms)?;
     let shape = match fields.word("the function type")? {

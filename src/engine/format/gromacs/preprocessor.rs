@@ -1,9 +1,10 @@
-//! The preprocessor of GROMACS topologies: `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`, `#else`, `#endif`, lines
-//! continued by `\`, comments after `;`.
+//! The preprocessor of GROMACS topologies: `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`, `#else`, `#endif`,
+//! lines continued by `\`, comments after `;`.
 //!
-//! Included files are looked for in the folder of the file that includes them, in those of the files that include that one,
-//! and then along the search path. A problem names file and line, and the files through which these were included. An
-//! `#include` may name any file of the user: what stands in an included file before its first heading is not quoted.
+//! Included files are searched in the folder of the including file, then in the folders of the files that include
+//! that file, and then along the search path. A problem names file and line, and the chain of including files. An
+//! `#include` may name any file of the user, so text of an included file before its first heading is not quoted in
+//! messages.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,33 +15,35 @@ use super::macros::{Macros, is_word};
 use super::{Parsed, TopologyOptions};
 use crate::error::{Error, Problem};
 
-/// Files that include each other.
+/// Largest depth of files that include other files.
 const DEEPEST: usize = 64;
-/// Files that are read, each as often as it is included: CHARMM-GUI writes one for each lipid.
+/// Largest number of files, each counted as often as it is included: CHARMM-GUI writes one for each lipid.
 const MOST_FILES: usize = 10_000;
-/// Bytes of all files with their macros replaced; topologies hold kinds of molecules, not every molecule.
+/// Largest number of bytes of all files with their macros replaced; topologies hold kinds of molecules, not every
+/// molecule.
 const MOST_BYTES: usize = 1 << 30;
-/// Times that the bytes of a file count that is included again: its lines take time, but no room in memory.
+/// Factor by which the bytes of a file count if it is included again: its lines take time, although no memory.
 const REPEATED: usize = 8;
-/// Bytes that macros add to their lines: some ten in each of a few million.
+/// Largest number of bytes that macros add to lines: some ten in each of a few million lines.
 const MOST_REPLACED: usize = 1 << 26;
 
-/// A line that has anything to say.
+/// Line that is neither empty nor a command of the preprocessor.
 pub(super) struct Line<'l> {
-    /// without comment, macros replaced, blanks at the ends removed
+    /// text without comment, with macros replaced, without blanks at the ends
     pub(super) text: &'l str,
-    /// the macros that are defined there
+    /// macros that are defined at this line
     pub(super) macros: &'l Macros,
-    /// whether it may be quoted: it stands in the topology itself, or its file has headings of a topology
+    /// whether messages may quote the line: it belongs to the topology file itself, or its file has headings of a
+    /// topology
     pub(super) quotable: bool,
-    /// its file, and its number there
+    /// file and line number
     pub(super) place: (&'l Path, usize),
 }
 
-/// Receives each line.
+/// Callback that receives each line.
 pub(super) type Sink<'s> = dyn FnMut(&Line<'_>) -> Parsed<()> + 's;
 
-/// Reads a file with all that it includes; returns the macros that are defined in the end.
+/// Reads a file with all files that it includes. Returns the macros that are defined at its end.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &mut Sink<'_>) -> Parsed<Macros> {
     let macros = Macros::from_options(&options.define)?;
     let mut preprocessor = Preprocessor {
@@ -66,25 +69,25 @@ struct Preprocessor<'a> {
     /// real paths of the files that have been read
     seen: HashSet<PathBuf>,
     bytes: usize,
-    /// by which macros have made lines longer
+    /// number of bytes by which macros have made lines longer
     replaced: usize,
 }
 
 /// A file that is being read.
 struct Open {
     path: PathBuf,
-    /// the line that it has come to
+    /// number of the present line
     line: usize,
-    /// the topology itself, or a file that has had a heading
+    /// whether messages may quote the file: it is the topology itself, or it has had a heading
     quotable: bool,
 }
 
 /// An `#ifdef` or `#ifndef` that has not ended.
 struct Condition {
     line: usize,
-    /// lines around it are read
+    /// whether lines around the condition are read
     outside: bool,
-    /// lines here are read
+    /// whether lines in the present branch are read
     active: bool,
     is_else: bool,
 }
@@ -93,7 +96,7 @@ impl Preprocessor<'_> {
     fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
         let is_new = self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
         let weight = if is_new { 1 } else { REPEATED };
-        // the place is that of the line which includes this file
+        // the problem is reported at the line that includes this file
         self.count(weight * bytes.len()).map_err(|problem| match self.open.is_empty() {
             true => problem.in_file(path),
             false => self.located(problem),
@@ -143,12 +146,12 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// A line that begins with `#`.
+    /// Processes a line that begins with `#`.
     fn command(&mut self, command: &str, conditions: &mut Vec<Condition>, sink: &mut Sink<'_>) -> Parsed<()> {
         let command = without_comment(command);
         let (word, rest) = command.split_once(|c: char| c.is_whitespace() || "\"<".contains(c)).map_or(
             (command, ""),
-            // a quote belongs to the rest
+            // a quote that follows the command without a blank belongs to the rest
             |(word, _)| (word, command[word.len()..].trim()),
         );
         let active = conditions.last().is_none_or(|condition| condition.active);
@@ -212,7 +215,7 @@ impl Preprocessor<'_> {
         if self.files > MOST_FILES {
             return Err(Problem::new(format!("more than {MOST_FILES} files are included")));
         }
-        // said of the line that includes it
+        // the problem is reported at the line that includes the file
         let bytes = crate::format::read(&path).map_err(|error| match error {
             Error::Input(mut problems) if !problems.is_empty() => {
                 let problem = problems.swap_remove(0);
@@ -224,7 +227,7 @@ impl Preprocessor<'_> {
         self.file(&path, &bytes, sink)
     }
 
-    /// The file of this name, nearest first.
+    /// Finds the file of this name, searching the nearest folder first.
     fn find(&self, name: &str) -> Parsed<PathBuf> {
         let open = self.open.iter().rev().map(|open| open.path.parent().unwrap_or(Path::new("")));
         let mut folders: Vec<&Path> = vec![];
@@ -243,7 +246,7 @@ impl Preprocessor<'_> {
         Err(Problem::new(format!("#include {name:?}: no such file in {}", looked.join(", "))).help(help))
     }
 
-    /// Counts what has been read against the limit.
+    /// Counts bytes that have been read. Fails if the limit is exceeded.
     fn count(&mut self, bytes: usize) -> Parsed<()> {
         self.bytes += bytes;
         if self.bytes <= MOST_BYTES {
@@ -262,7 +265,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The problem with its place; without its words in a file that may be no topology.
+    /// Adds the place to a problem. If the file may be no topology, the text of the problem is replaced.
     fn located(&self, problem: Problem) -> Problem {
         if problem.line.is_some() || self.open.last().is_none_or(|open| open.quotable) {
             return self.placed(problem);
@@ -277,7 +280,7 @@ impl Preprocessor<'_> {
         })
     }
 
-    /// The problem with its place and the chain of includes that leads there.
+    /// Adds the place to a problem, and the chain of includes that leads to it.
     fn placed(&self, mut problem: Problem) -> Problem {
         if problem.line.is_some() {
             return problem;
@@ -289,19 +292,19 @@ impl Preprocessor<'_> {
             problem.message = format!("{}; included from {}", problem.message, chain.join(", from "));
         }
         match problem.file {
-            // of a file that could not be read
+            // the problem of a file that could not be read
             Some(_) => problem,
             None => problem.in_file(file).at_line(*line),
         }
     }
 }
 
-/// The line up to its comment.
+/// Returns the line up to its comment.
 fn without_comment(line: &str) -> &str {
     line.split_once(';').map_or(line, |(line, _)| line).trim()
 }
 
-/// The line with those that continue it.
+/// Returns the line joined with the lines that continue it.
 fn continued<'t>(line: &'t str, lines: &mut impl Iterator<Item = (&'t str, usize)>) -> Cow<'t, str> {
     let Some(start) = line.strip_suffix('\\') else { return Cow::Borrowed(line) };
     let mut whole = start.to_owned();

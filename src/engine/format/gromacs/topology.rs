@@ -1,4 +1,4 @@
-//! Reads a topology: passes each line to what its heading stands for.
+//! Reader of a topology: passes each line to the reader of its directive.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::Description;
 
-/// Defined by the CHARMM force fields of GROMACS.
+/// Macro that the CHARMM force fields of GROMACS define.
 const CHARMM: &str = "_FF_CHARMM";
 
 /// Reads the topology at a path, and the files that it includes.
@@ -37,15 +37,15 @@ struct Reader {
     directive: Option<Directive>,
     force_field: ForceField,
     types: Vec<MoleculeType>,
-    /// by name; the first of those that differ in case only
+    /// index of each molecule type by name
     by_name: HashMap<String, usize>,
     title: String,
     molecules: Vec<Copies>,
-    /// atoms of the coordinates, if known
+    /// number of atoms of the coordinates, if known
     held: Option<usize>,
     /// terms between molecules
     between: Option<Intermolecular>,
-    /// places of lines that replace parameters of earlier lines
+    /// file and line of rows that replace parameters of earlier rows
     replaced: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Reader {
             return Ok(());
         }
         let Some(directive) = self.directive else {
-            // how force fields of GROMACS begin
+            // a comment at the beginning of GROMACS' force fields
             if line.starts_with('*') {
                 return Ok(());
             }
@@ -107,12 +107,12 @@ impl Reader {
             return Err(Problem::new(message).help("is a file included twice?"));
         }
         self.types.push(molecule);
-        // its atoms have a heading of their own
+        // the atoms of the molecule type follow below their own heading
         self.directive = Some(Directive::MoleculeTypeRead);
         Ok(())
     }
 
-    /// Name and number of molecules.
+    /// Reads name and number of molecules.
     fn read_molecules(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let name = fields.word("the name of a molecule type")?;
         let number = fields.integer("a number of molecules")?;
@@ -122,7 +122,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The molecule type of this name; case matters only where two differ in nothing else.
+    /// Returns the molecule type of a name. Case matters only if two names differ in case alone.
     fn find(&self, name: &str) -> Parsed<usize> {
         if let Some(&index) = self.by_name.get(name) {
             return Ok(index);

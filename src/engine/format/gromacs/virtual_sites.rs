@@ -1,6 +1,7 @@
-//! `[ virtual_sites1 ]` to `[ virtual_sites4 ]` and `[ virtual_sitesn ]`: positions that follow from those of atoms.
+//! Reader of `[ virtual_sites1 ]` to `[ virtual_sites4 ]` and `[ virtual_sitesn ]`: sites whose positions follow from
+//! those of atoms.
 //!
-//! A line names the site, the atoms i, j, k, l that it follows from, the function type, and parameters in nm and degrees.
+//! A line has the site, the atoms i, j, k, l that define it, the function type, and parameters in nm and degrees.
 
 use std::collections::HashSet;
 
@@ -10,7 +11,7 @@ use super::fields::Fields;
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
-/// A line of the directive for `atoms` atoms, 0 where it may be any number.
+/// Reads a line of the directive for sites that `atoms` atoms define; 0 = any number.
 pub(super) fn read(atoms: u8, mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<VirtualSite> {
     let count = topology.atoms.len();
     let (site, construction) = match atoms {
@@ -86,7 +87,8 @@ fn of_four(atoms: [u32; 4], mut fields: Fields<'_, '_>) -> Parsed<Construction> 
     }
 }
 
-/// Any number of atoms: 1 their centre, 2 their centre of mass, 3 each with its weight.
+/// Reads a site that any number of atoms define. Function type 1 is their centre, 2 their centre of mass, 3 a
+/// weighted mean.
 fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Construction)> {
     let count = topology.atoms.len();
     let site = fields.atom(count)?;
@@ -115,7 +117,7 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
     Ok((site, Construction::Average { atoms, weights }))
 }
 
-/// The parameters at the end of a line; GROMACS can derive some from bonds, which is not done here.
+/// Reads the parameters at the end of a line. They are required here, although GROMACS can derive some from bonds.
 fn parameters<const N: usize>(fields: &mut Fields<'_, '_>) -> Parsed<[f64; N]> {
     if fields.is_empty() {
         let problem = Problem::new("the parameters of the virtual site are missing");

@@ -1,5 +1,5 @@
-//! From molecule types to the whole system: copies of each as `[ molecules ]` lists them, and the table of
-//! Lennard-Jones parameters of the types that they use.
+//! Assembly of the whole system from molecule types: copies of each as `[ molecules ]` lists them, and the table of
+//! Lennard-Jones parameters of the types in use.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -10,14 +10,14 @@ use super::molecule::MoleculeType;
 use crate::error::Problem;
 use crate::system::{BondedTerms, CmapGrid, Exclusions, Nonbonded, Residue, Topology, VirtualSite};
 
-/// Most atoms of a system: what the largest AMBER topology that is read has.
+/// Largest number of atoms of a system, equal to that of AMBER topologies.
 const MOST_ATOMS: usize = 1 << 25;
 
-/// Copies that follow each other: index of the molecule type, and how many.
+/// Consecutive copies of a molecule type: its index, and the number of copies.
 pub(super) type Copies = (usize, usize);
 
-/// The system with its terms between molecules, of `held` atoms if their number is known. The problem of a molecule type has no
-/// place.
+/// Creates the system with its terms between molecules. `held` is the number of atoms of the coordinates, if known. A
+/// problem of a molecule type is returned without a place.
 pub(super) fn expand(
     force_field: &ForceField,
     types: &[MoleculeType],
@@ -51,7 +51,8 @@ pub(super) fn expand(
     Ok((topology, reduced.table()?))
 }
 
-/// The atoms of all molecules: as many as coordinates hold, and no more than any system has.
+/// Returns the number of atoms of all molecules. Fails if it exceeds the limit or differs from the number in the
+/// coordinates.
 pub(super) fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<usize> {
     let atoms = molecules.iter().try_fold(0usize, |sum, &(index, copies)| {
         sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
@@ -69,10 +70,10 @@ pub(super) fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<u
     }
 }
 
-/// What is derived from a molecule type once.
+/// Molecule type with data that are derived from it once.
 struct Part<'a> {
     molecule: &'a MoleculeType,
-    /// of each atom
+    /// Lennard-Jones type of each atom
     lj_types: Vec<u32>,
     connectivity: Vec<[u32; 2]>,
     exclusions: Vec<[u32; 2]>,
@@ -90,7 +91,7 @@ impl<'a> Part<'a> {
 struct Whole {
     topology: Topology,
     exclusions: Vec<[u32; 2]>,
-    /// the number of the next residue that is a molecule by itself
+    /// number of the next residue that is a whole molecule
     next_number: i32,
 }
 
@@ -130,15 +131,15 @@ impl Whole {
     }
 }
 
-/// Residues that are a molecule by themselves, as waters and ions, are numbered on behind the largest number of the others, as
-/// GROMACS does.
+/// Returns the first number for residues that are whole molecules, such as waters and ions. As in GROMACS, their
+/// numbers follow the largest number of the other residues.
 fn first_free(types: &[MoleculeType], molecules: &[Copies]) -> i32 {
     let used = molecules.iter().filter(|(_, copies)| *copies > 0).map(|&(index, _)| &types[index].topology.residues);
     let numbers = used.filter(|residues| residues.len() > 1).flatten().map(|residue| residue.number);
     numbers.max().unwrap_or(0).saturating_add(1)
 }
 
-/// The grids that terms use, to which their numbers then refer.
+/// Returns the grids that terms use, and renumbers the grids of the terms accordingly.
 fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
     let mut places = vec![None; grids.len()];
     let mut used = vec![];
@@ -152,11 +153,11 @@ fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
     used
 }
 
-/// The types of Lennard-Jones parameters in use, equal ones once.
+/// Lennard-Jones types in use, with equal types merged.
 struct ReducedTypes<'a> {
     force_field: &'a ForceField,
     special: HashSet<u32>,
-    /// one type of the force field for each that is kept
+    /// type of the force field for each type that is kept
     kept: Vec<u32>,
     by_type: HashMap<u32, u32>,
     by_key: HashMap<[u64; 2], u32>,
@@ -168,7 +169,7 @@ impl<'a> ReducedTypes<'a> {
         ReducedTypes { force_field, special, kept: vec![], by_type: HashMap::new(), by_key: HashMap::new() }
     }
 
-    /// The number that a type of the force field has among those in use.
+    /// Returns the index of a force-field type among the types in use, and adds it if it is new.
     fn add(&mut self, kind: u32) -> u32 {
         let Self { force_field, special, kept, by_type, by_key } = self;
         *by_type.entry(kind).or_insert_with(|| {

@@ -1,15 +1,17 @@
-//! Bounds the attributes of an element before the file is parsed: the XML library compares each with all others.
+//! Check of the number of attributes of XML elements, before the file is parsed: the XML library compares each
+//! attribute with all others.
 
 use super::Parsed;
 use crate::error::Problem;
 
-/// Attributes of an element: a `LocalCoordinatesSite` has four for each of its few particles, others fewer than twenty.
+/// Largest number of attributes of an element. A `LocalCoordinatesSite` has four for each of its few particles,
+/// others have fewer than twenty.
 const MOST_ATTRIBUTES: usize = 256;
 
-/// Text that holds no elements, by its first and last bytes.
+/// Start and end of text without elements: comments, character data, processing instructions.
 const SKIPPED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
-/// Refuses the first element with too many attributes. Text that is no XML passes; the parser refuses it.
+/// Fails at the first element with too many attributes. Text that is no XML passes, since the parser refuses it.
 pub(super) fn check(text: &[u8]) -> Parsed<()> {
     let mut at = 0;
     while let Some(start) = find(text, at, b"<") {
@@ -43,7 +45,7 @@ pub(super) fn check(text: &[u8]) -> Parsed<()> {
     Ok(())
 }
 
-/// The next place of some bytes from `at` on.
+/// Returns the position of the next occurrence of `wanted` from `at` on.
 fn find(text: &[u8], at: usize, wanted: &[u8]) -> Option<usize> {
     text[at..].windows(wanted.len()).position(|window| window == wanted).map(|place| at + place)
 }

@@ -1,4 +1,4 @@
-//! Bonded forces.
+//! Reader of bonded forces.
 
 use std::f64::consts::PI;
 
@@ -8,22 +8,24 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, RyckaertBellemans, Topology, Torsion};
 
-/// Harmonic impropers as the readers of OpenMM write them, without blanks: those of CHARMM and AMBER files, and of GROMACS files.
+/// Energies of harmonic impropers as OpenMM's readers of CHARMM and AMBER files and of GROMACS files write them,
+/// without blanks.
 const CHARMM: &str = "k*min(dtheta,2*pi-dtheta)^2;dtheta=abs(theta-theta0)";
 const GROMACS: &str =
     "0.5*k*(thetap-theta0)^2;thetap=step(-(theta-theta0+pi))*2*pi+theta+step(theta-theta0-pi)*(-2*pi)";
-/// That of older force-field files.
+/// Energy of harmonic impropers in older force-field files.
 const UNWRAPPED: &str = "k*(theta-theta0)^2";
 
-/// Bicubic interpolation takes differences over two neighbours on each side.
+/// Fewest points along an angle of a map: bicubic interpolation takes differences over two neighbours on each side.
 const FEWEST_POINTS: usize = 4;
-/// No map in use is finer than 24 points; a larger one is a damaged file.
+/// Largest number of points along an angle of a map. No map in use is finer than 24 points, so a larger one is a
+/// damaged file.
 const MOST_POINTS: usize = 1000;
 
-/// How precisely a harmonic improper must state π.
+/// Allowed error of the value of π in the energy of harmonic impropers.
 const PI_TOLERANCE: f64 = 1e-6;
 
-/// Adds the terms of a force of `count` particles.
+/// Adds the terms of a force; the system has `count` particles.
 pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Topology) -> Parsed<()> {
     let bonded = &mut topology.bonded;
     match kind {
@@ -76,7 +78,8 @@ fn quadruple(node: &Node<'_>, count: usize) -> Parsed<[u32; 4]> {
     node.particles(["p1", "p2", "p3", "p4"], count)
 }
 
-/// OpenMM's maps begin at 0 and have φ fast, ours begin at −π and have φ slow.
+/// Reads correction maps. OpenMM's maps begin at 0 with φ as the fast index; those of the engine begin at −π with φ
+/// as the slow index.
 fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
     let bonded = &mut topology.bonded;
     let first = bonded.cmap_grids.len();
@@ -102,7 +105,7 @@ fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
     Ok(())
 }
 
-/// The factor of ½ k (θ − θ₀)² that the energy of a force amounts to; `None` where it is something else.
+/// Returns the factor of ½ k (θ − θ₀)² in the energy of a force; `None` if the energy is something else.
 fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
     let energy: String = force.text("energy")?.split_whitespace().collect();
     let energy = energy.trim_end_matches(';');
@@ -123,10 +126,11 @@ fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
     })
 }
 
-/// The factor of force fields of CHARMM, whose files have no ½.
+/// Factor for force fields of CHARMM, whose files have no ½.
 const WITHOUT_HALF: f64 = 2.0;
 
-/// Harmonic impropers, whose differences are wrapped to (−π, π]; without wrapping only θ₀ = 0 means the same.
+/// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy without wrapping is the
+/// same only if θ₀ = 0; others are refused.
 fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
     let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
     let names = names.collect::<Parsed<Vec<&str>>>()?;

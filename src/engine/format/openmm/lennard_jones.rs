@@ -1,6 +1,6 @@
-//! Lennard-Jones interactions of a table over pairs of types, as OpenMM writes those of CHARMM's force fields: a
-//! `CustomNonbondedForce` with the tables `acoef` and `bcoef`, beside a `NonbondedForce` without Lennard-Jones parameters, and a
-//! `CustomBondForce` of 1-4 pairs.
+//! Reader of Lennard-Jones interactions from a table over pairs of types, as OpenMM writes those of CHARMM's force
+//! fields: a `CustomNonbondedForce` with the tables `acoef` and `bcoef`, next to a `NonbondedForce` without
+//! Lennard-Jones parameters, and a `CustomBondForce` of 1-4 pairs.
 
 use super::Parsed;
 use super::node::Node;
@@ -8,8 +8,8 @@ use super::nonbonded::Nonbonded;
 use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 
-/// Energies without blanks and last semicolon, and the power of `acoef` that is c12: of `ForceField`, and of the readers of
-/// CHARMM, AMBER and GROMACS files.
+/// Energies without blanks and last semicolon, and the power of `acoef` that gives C12. They are written by
+/// `ForceField`, and by the readers of CHARMM, AMBER and GROMACS files.
 const TABLES: [(&str, i32); 4] = [
     ("acoef(type1,type2)/r^12-bcoef(type1,type2)/r^6", 1),
     ("(a/r6)^2-b/r6;r6=r^6;a=acoef(type1,type2);b=bcoef(type1,type2)", 2),
@@ -18,10 +18,10 @@ const TABLES: [(&str, i32); 4] = [
 ];
 /// Energy of 1-4 pairs.
 const PAIRS14: &str = "4*epsilon*((sigma/r)^12-(sigma/r)^6)";
-/// Tables of pairs of types are symmetric to this, relative to their entry: some roundings.
+/// Allowed asymmetry of tables over pairs of types, relative to the entry: a few rounding errors.
 const SYMMETRY: f64 = 1e-12;
 
-/// Types of the particles and the table of their pairs.
+/// Lennard-Jones types of the particles, and the table over pairs of types.
 pub(super) struct Table {
     lj_types: Vec<u32>,
     table: system::Nonbonded,
@@ -29,13 +29,13 @@ pub(super) struct Table {
     excluded: Vec<[u32; 2]>,
 }
 
-/// The energy of a custom force without blanks and last semicolon; empty where it states none.
+/// Returns the energy of a custom force without blanks and last semicolon; empty if it has none.
 fn energy(force: &Node<'_>) -> String {
     let energy: String = force.text("energy").unwrap_or_default().split_whitespace().collect();
     energy.trim_end_matches(';').to_owned()
 }
 
-/// Reads a `CustomNonbondedForce` of `count` particles; `None` where its energy is another.
+/// Reads a `CustomNonbondedForce` of `count` particles; `None` if its energy is not one of [`TABLES`].
 pub(super) fn read_table(force: &Node<'_>, count: usize) -> Parsed<Option<Table>> {
     let energy = energy(force);
     let Some((_, power)) = TABLES.into_iter().find(|(known, _)| *known == energy) else { return Ok(None) };
@@ -69,7 +69,7 @@ pub(super) fn read_table(force: &Node<'_>, count: usize) -> Parsed<Option<Table>
     Ok(Some(Table { lj_types, table, excluded }))
 }
 
-/// Number of types and values of a table over their pairs, which must be symmetric.
+/// Returns number of types and values of a table over pairs of types. Fails if the table is not symmetric.
 fn coefficients(force: &Node<'_>, functions: &[Node<'_>], name: &str) -> Parsed<(usize, Vec<f64>)> {
     let function = functions.iter().find(|node| node.text("name").is_ok_and(|found| found == name));
     let function = function.ok_or_else(|| force.problem(format!("lacks the tabulated function {name}")))?;
@@ -93,7 +93,7 @@ fn coefficients(force: &Node<'_>, functions: &[Node<'_>], name: &str) -> Parsed<
     }
 }
 
-/// Reads a `CustomBondForce` of `count` particles; `None` where it is not of 1-4 pairs.
+/// Reads a `CustomBondForce` of `count` particles; `None` if it is not for 1-4 pairs.
 pub(super) fn read_pairs14(force: &Node<'_>, count: usize) -> Parsed<Option<Vec<Pair14>>> {
     if energy(force) != PAIRS14 {
         return Ok(None);
@@ -111,7 +111,8 @@ pub(super) fn read_pairs14(force: &Node<'_>, count: usize) -> Parsed<Option<Vec<
     force.list("Bonds")?.map(pair).collect::<Parsed<_>>().map(Some)
 }
 
-/// Puts table and 1-4 pairs in the place of the Lennard-Jones parameters that the `NonbondedForce` does not have.
+/// Inserts table and 1-4 pairs into the non-bonded parameters, in place of the Lennard-Jones parameters that the
+/// `NonbondedForce` lacks.
 pub(super) fn replace(
     force: &Node<'_>,
     nonbonded: &mut Nonbonded,

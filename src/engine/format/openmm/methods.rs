@@ -1,28 +1,29 @@
-//! How a `NonbondedForce` would have its interactions computed. The input file decides; the log names both.
+//! Non-bonded methods of a `NonbondedForce`. The input file decides the methods of a run; the log reports both.
 
 use super::node::Node;
 use crate::cell::PeriodicCell;
 use crate::format::number;
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters};
 
-/// OpenMM's defaults of attributes that old files lack: nm; relative permittivity; error tolerance of Ewald sums.
+/// OpenMM's defaults for attributes that old files lack: cutoff in nm, relative permittivity, error tolerance of
+/// Ewald sums.
 const CUTOFF: f64 = 1.0;
 const PERMITTIVITY: f64 = 78.3;
 const TOLERANCE: f64 = 5e-4;
-/// The method with LJ-PME.
+/// Number of the method LJ-PME.
 const LJPME: &str = "5";
-/// Numbers n of [`pme`].
+/// Factors n of the number of grid points in [`pme`], for Coulomb interactions and for dispersion.
 const POINTS: f64 = 2.0;
 const LJ_POINTS: f64 = 1.0;
-/// Splines of OpenMM's PME.
+/// B-spline order of OpenMM's PME.
 const ORDER: usize = 5;
-/// Fewest points of its grid along a cell vector.
+/// Fewest grid points of OpenMM's PME along a cell vector.
 const FEWEST_POINTS: usize = 6;
-/// No grid in use has more points along a cell vector; larger ones are damage.
+/// Largest number of grid points along a cell vector. No grid in use has more, so larger numbers are damage.
 const MOST_POINTS: f64 = 1e5;
 
-/// The methods that the attributes of the force name, and those of a force with a table of Lennard-Jones interactions where there
-/// is one; `None` for a method that is not known.
+/// Reads the methods from the attributes of the force. `table` is the force with a table of Lennard-Jones
+/// interactions, if there is one; it decides the methods of these. `None` for an unknown method.
 pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&PeriodicCell>) -> Option<Methods> {
     let of = |force: &Node<'_>, name: &str| force.text(name).ok().and_then(|text| number::real(text.as_bytes()));
     let real = |name: &str, default: f64| of(force, name).unwrap_or(default);
@@ -49,7 +50,7 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
         electrostatics,
         lj_modifier: match switched {
             true => LjModifier::PotentialSwitch { from: switch("switchingDistance") },
-            // LJ-PME shifts the potential, other methods do not
+            // LJ-PME shifts the potential; other methods do not
             false if method == LJPME => LjModifier::PotentialShift,
             false => LjModifier::None,
         },
@@ -61,9 +62,9 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
     })
 }
 
-/// Parameters as given, or for an error tolerance δ: α = √(−ln 2δ)/r_c, and nαd/3δ^⅕ points along a cell vector of length d
-/// with n = 2 for Coulomb interactions and 1 for dispersion (OpenMM's user guide, "Coulomb Interaction With Particle Mesh Ewald",
-/// "Lennard-Jones Interaction With Particle Mesh Ewald").
+/// Returns the PME parameters as given, or those for an error tolerance δ: α = √(−ln 2δ)/r_c, and nαd/3δ^⅕ grid
+/// points along a cell vector of length d, with n = 2 for Coulomb interactions and 1 for dispersion (OpenMM's user
+/// guide, "Coulomb Interaction With Particle Mesh Ewald", "Lennard-Jones Interaction With Particle Mesh Ewald").
 fn pme(
     [alpha, nx, ny, nz]: [f64; 4],
     ((tolerance, cutoff), number): ((f64, f64), f64),
@@ -78,7 +79,7 @@ fn pme(
     PmeParameters { alpha, grid, order: ORDER }
 }
 
-/// As a number of points; of what is none, the fewest.
+/// Converts to a number of grid points, clamped to the allowed range; NaN gives the fewest points.
 fn points(value: f64) -> usize {
     (value.min(MOST_POINTS) as usize).max(FEWEST_POINTS)
 }

@@ -1,10 +1,11 @@
-//! Systems of OpenMM as its `XmlSerializer` writes them.
+//! Reader of OpenMM systems as `XmlSerializer` writes them.
 //!
-//! Units and conventions are the engine's. Bonded forces may be there more than once; cutoffs and methods of the
-//! `NonbondedForce` ([`methods`]), thermostats and barostats are left to the input file. Lennard-Jones interactions may be a
-//! table of types in custom forces ([`lennard_jones`]). Every other force is refused by name. The file has no
-//! names: atoms are named by their elements, which follow from their masses, and residues are molecules ([`names`]), unless the
-//! coordinates have names ([`super::take_names`]).
+//! Units and conventions are those of the engine. A bonded force may occur more than once. Cutoffs and methods of the
+//! `NonbondedForce` ([`methods`]), thermostats and barostats are left to the input file. Lennard-Jones interactions
+//! may be a table over types in custom forces ([`lennard_jones`]). Every other force is refused by name.
+//!
+//! The file has no names. Atoms are named by their elements, which follow from their masses, and residues are
+//! molecules ([`names`]), unless the coordinates have names ([`super::take_names`]).
 
 mod attributes;
 mod forces;
@@ -28,10 +29,10 @@ use nonbonded::Nonbonded;
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// The version of the format; forces have their own.
+/// Version of the format; forces have their own versions.
 const VERSION: &str = "1";
 
-/// Forces that the input file decides in their place.
+/// Thermostats, barostats and removal of centre-of-mass motion, which are ignored because the input file sets them.
 const IGNORED: [&str; 7] = [
     "AndersenThermostat",
     "CMMotionRemover",
@@ -42,13 +43,13 @@ const IGNORED: [&str; 7] = [
     "MonteCarloMoleculeBarostat",
 ];
 
-/// XML that may be a system.
+/// Whether the bytes are XML that may be a system.
 pub(super) fn is_system(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii_start();
     text.starts_with(b"<?xml") || text.starts_with(b"<System")
 }
 
-/// Read the bytes of a system; `path` names it in messages.
+/// Reads the bytes of a system; `path` names it in messages.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let text = std::str::from_utf8(bytes).map_err(|error| Problem::new(error.to_string()).in_file(path).at_line(1))?;
     attributes::check(bytes).map_err(|problem| problem.in_file(path))?;
@@ -105,7 +106,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     Ok(Description { topology, nonbonded: table, cell_hint: CellHint { kind, angle_degrees: None }, nameless: true })
 }
 
-/// Masses of the particles, and the virtual sites among them.
+/// Reads the masses of the particles, and the virtual sites among them.
 fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
     let nodes: Vec<Node<'_>> = root.list("Particles")?.collect();
     let mut masses = Vec::with_capacity(nodes.len());
@@ -130,7 +131,7 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
     Ok(masses)
 }
 
-/// The periodic cell; that of the coordinates has precedence.
+/// Reads the periodic cell; the cell of the coordinates has precedence.
 fn cell(root: &Node<'_>) -> Parsed<PeriodicCell> {
     let mut rows = [vec3(0.0, 0.0, 0.0); 3];
     let names = root.list("PeriodicBoxVectors")?.map(|node| node.name()).collect::<Vec<&str>>();

@@ -1,20 +1,21 @@
-//! What the file does not say: elements, names, residues, and which springs are chemical bonds.
+//! Data that the file lacks: elements, names, residues, and the choice of springs that are chemical bonds.
 
 use std::collections::HashSet;
 
 use crate::format::element;
 use crate::system::{Atom, Molecules, Name, Residue, Topology};
 
-/// Residues of waters, and of other molecules of several atoms; single atoms have the name of their element.
+/// Residue names of waters, and of other molecules with several atoms. A single atom has the name of its element.
 const WATER: &str = "HOH";
 const OTHER: &str = "MOL";
 
-/// The heaviest hydrogen (amu) that mass repartitioning makes.
+/// Mass (amu) of the heaviest hydrogen after mass repartitioning.
 const HEAVIEST_HYDROGEN: f64 = 4.1;
 
 /// Adds atoms, residues and bonds, and moves Urey–Bradley terms into their own list.
 ///
-/// A residue is a molecule, or where atoms of others lie between its own, each run of them.
+/// A residue is a molecule. If atoms of other molecules lie between its atoms, each contiguous run of its atoms is a
+/// residue.
 pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &mut Topology) {
     let springs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
     let constraints = topology.constraints.iter().map(|constraint| constraint.atoms);
@@ -33,7 +34,7 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
             let number = topology.residues.len() as i32 + 1;
             topology.residues.push(Residue { name: Name::new(OTHER), number, first: index as u32 });
         }
-        // with its mass repartitioned hydrogen is as heavy as helium, which has no bonds
+        // hydrogen with repartitioned mass is as heavy as helium, which has no bonds
         let hydrogen = bonded.contains(&(index as u32)) && (0.9..HEAVIEST_HYDROGEN).contains(&mass);
         let number = if hydrogen { 1 } else { element::guess(Name::default(), mass) };
         let name = Name::new(if mass > 0.0 { element::symbol(number) } else { "EP" });
@@ -57,7 +58,8 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     (bonded.urey_bradleys, bonded.bonds) = bonded.bonds.drain(..).partition(|bond| is_distance(&bond.atoms));
 }
 
-/// Pairs of outer atoms of angles that are no side of any angle; the bonds of a ring of three are sides.
+/// Returns the pairs of outer atoms of angles that are not a side of any angle. The bonds of a three-membered ring
+/// are sides.
 fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
     let pair = |i: u32, j: u32| [i.min(j), i.max(j)];
     let angles = || topology.bonded.angles.iter().map(|angle| angle.atoms);

@@ -1,4 +1,4 @@
-//! Elements of the XML file with their attributes, checked.
+//! Elements of the XML file with checked access to their attributes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::Parsed;
 use crate::error::Problem;
 use crate::format::number;
 
-/// An element.
+/// Element of the XML file.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     node: roxmltree::Node<'a, 'a>,
@@ -23,23 +23,23 @@ impl<'a> Node<'a> {
         self.node.tag_name().name()
     }
 
-    /// A problem with this element.
+    /// Returns a problem with this element.
     pub(super) fn problem(&self, message: impl std::fmt::Display) -> Problem {
         Problem::new(format!("<{}>: {message}", self.name())).in_file(self.path).at_line(self.line())
     }
 
-    /// Its 1-based line; the text is searched from its beginning for it.
+    /// Returns the 1-based line of the element; this searches the text from its beginning.
     pub(super) fn line(&self) -> usize {
         self.node.document().text_pos_at(self.node.range().start).row as usize
     }
 
-    /// The elements in it.
+    /// Iterates over the child elements.
     pub(super) fn children(&self) -> impl Iterator<Item = Node<'a>> + use<'a> {
         let path = self.path;
         self.node.children().filter(roxmltree::Node::is_element).map(move |node| Node { node, path })
     }
 
-    /// The elements of its part of this name.
+    /// Iterates over the child elements of the part of this name. Fails if there is no such part, or more than one.
     pub(super) fn list(&self, name: &str) -> Parsed<impl Iterator<Item = Node<'a>> + use<'a>> {
         let mut parts = self.children().filter(|child| child.name() == name);
         let part = parts.next();
@@ -68,7 +68,7 @@ impl<'a> Node<'a> {
         Ok(values)
     }
 
-    /// A number from 0 to `count` − 1.
+    /// Reads a number from 0 to `count` − 1.
     pub(super) fn index(&self, attribute: &str, count: usize) -> Parsed<u32> {
         let text = self.text(attribute)?;
         let index = text.parse::<u32>().ok().filter(|&index| (index as usize) < count);
@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
         index.ok_or_else(message)
     }
 
-    /// Particles of which there are `count`, none of them twice.
+    /// Reads different particles, as numbers from 0 to `count` − 1.
     pub(super) fn particles<const N: usize>(&self, attributes: [&str; N], count: usize) -> Parsed<[u32; N]> {
         let mut particles = [0; N];
         for (k, attribute) in attributes.into_iter().enumerate() {
@@ -91,19 +91,19 @@ impl<'a> Node<'a> {
         Ok(particles)
     }
 
-    /// Values of the attributes `prefix1`, `prefix2`, … as far as there are.
+    /// Reads the attributes `prefix1`, `prefix2`, … until one is missing.
     pub(super) fn numbered<T>(&self, prefix: &str, value: impl Fn(&str) -> Parsed<T>) -> Parsed<Vec<T>> {
         let names = (1..).map(|k| format!("{prefix}{k}"));
         names.take_while(|name| self.node.has_attribute(name.as_str())).map(|name| value(&name)).collect()
     }
 }
 
-/// Pairs of particles that stand once in their list.
+/// Pairs of particles, each of which may occur once in a list.
 #[derive(Default)]
 pub(super) struct Pairs<'a>(HashMap<[u32; 2], Node<'a>>);
 
 impl<'a> Pairs<'a> {
-    /// Refuses a pair that has been added before.
+    /// Adds a pair. Fails if it was added before.
     pub(super) fn add(&mut self, [a, b]: [u32; 2], node: Node<'a>) -> Parsed<()> {
         match self.0.insert([a.min(b), a.max(b)], node) {
             Some(first) => {

@@ -1,4 +1,4 @@
-//! The `NonbondedForce`: charges, Lennard-Jones parameters, and exceptions.
+//! Reader of the `NonbondedForce`: charges, Lennard-Jones parameters, and exceptions.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use super::Parsed;
 use super::node::{Node, Pairs};
 use crate::system::{self, CombinationRule, LennardJones, Pair14};
 
-/// What it holds.
+/// Contents of a `NonbondedForce`.
 pub(super) struct Nonbonded {
-    /// e
+    /// charges, e
     pub(super) charges: Vec<f64>,
     pub(super) lj_types: Vec<u32>,
     pub(super) table: system::Nonbonded,
-    /// all exceptions
+    /// pairs of all exceptions
     pub(super) excluded: Vec<[u32; 2]>,
-    /// exceptions that are not zero
+    /// exceptions with an interaction, as 1-4 pairs
     pub(super) pairs14: Vec<Pair14>,
     pub(super) periodic: bool,
 }
 
-/// Methods of OpenMM without a periodic cell: `NoCutoff`, `CutoffNonPeriodic`.
+/// OpenMM's methods without a periodic cell: `NoCutoff`, `CutoffNonPeriodic`.
 const WITHOUT_CELL: [&str; 2] = ["0", "1"];
 
-/// Reads the force of `count` particles. Particles with the same parameters are of one type.
+/// Reads the force of `count` particles. Particles with the same parameters get the same Lennard-Jones type.
 pub(super) fn read(force: &Node<'_>, count: usize) -> Parsed<Nonbonded> {
     let parts = force.children().filter(|part| ["ParticleOffsets", "ExceptionOffsets"].contains(&part.name()));
     if let Some(offset) = parts.flat_map(|part| part.children()).next() {

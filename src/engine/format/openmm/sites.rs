@@ -1,10 +1,10 @@
-//! Virtual sites.
+//! Reader of virtual sites.
 
 use super::Parsed;
 use super::node::Node;
 use crate::system::{Construction, VirtualSite};
 
-/// The construction of particle `site`, of `count` in all.
+/// Reads the construction of particle `site`; the system has `count` particles.
 pub(super) fn read(node: &Node<'_>, site: u32, count: usize) -> Parsed<VirtualSite> {
     let three = || node.particles(["p1", "p2", "p3"], count);
     let construction = match node.name() {

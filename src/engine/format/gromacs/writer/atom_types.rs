@@ -1,4 +1,4 @@
-//! `[ defaults ]`, `[ atomtypes ]`, `[ nonbond_params ]`, `[ cmaptypes ]`.
+//! Writer of `[ defaults ]`, `[ atomtypes ]`, `[ nonbond_params ]`, `[ cmaptypes ]`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -7,27 +7,27 @@ use super::{Number, Parsed, line, unique, word};
 use crate::error::Problem;
 use crate::system::{Cmap, CombinationRule, Description, LennardJones, Name, Nonbonded, Pair14, Topology};
 
-/// Relative error below which the combination rule gives a pair, and a factor its charges: that of some roundings of `f64`,
-/// raised to the twelfth power.
+/// Largest relative error with which the combination rule may give the parameters of a pair, or the factor its
+/// charges: a few rounding errors of `f64`, raised to the twelfth power.
 const EXACT: f64 = 1e-12;
 
-/// How parameters of a type are written.
+/// Form of the Lennard-Jones parameters of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// C6 and C12, with geometric means (combination rule 1)
+    /// parameters C6 and C12, with geometric means (combination rule 1)
     Coefficients,
-    /// σ and ε, with the rule of Lorentz and Berthelot (2)
+    /// parameters σ and ε, with the Lorentz–Berthelot rule (combination rule 2)
     SigmaEpsilon,
 }
 
-/// What an atom type stands for.
+/// Properties that distinguish atom types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     type_name: Name,
     lj_type: u32,
     element: u8,
     is_site: bool,
-    /// the grid of the correction map in whose middle the atom is
+    /// grid of the correction map whose central atom is of this type
     map: Option<u32>,
 }
 
@@ -38,12 +38,12 @@ struct AtomType {
     charge: f64,
 }
 
-/// The atom types of a topology.
+/// Atom types of a topology.
 pub(super) struct AtomTypes {
     form: Form,
     types: Vec<AtomType>,
     of_atom: Vec<u32>,
-    /// of the charges of 1-4 pairs
+    /// factor of the charges of 1-4 pairs
     fudge: f64,
 }
 
@@ -68,12 +68,12 @@ impl AtomTypes {
         Ok(AtomTypes { form: Form::of(description), types, of_atom, fudge: fudge(topology) })
     }
 
-    /// The name of the type of an atom.
+    /// Returns the type name of an atom.
     pub(super) fn name(&self, atom: u32) -> &str {
         &self.types[self.of_atom[atom as usize] as usize].name
     }
 
-    /// The two parameters of a 1-4 pair.
+    /// Returns the two Lennard-Jones parameters of a 1-4 pair.
     pub(super) fn pair_parameters(&self, pair: &Pair14) -> [Number; 2] {
         self.form.parameters(pair.c6, pair.c12)
     }
@@ -84,7 +84,7 @@ impl AtomTypes {
         (expected - pair.charge_product).abs() <= EXACT * pair.charge_product.abs()
     }
 
-    /// Everything that stands before the first molecule type.
+    /// Writes all sections before the first molecule type.
     pub(super) fn write(&self, description: &Description, text: &mut String) {
         let number = if self.form == Form::Coefficients { 1 } else { 2 };
         line!(text, "\n[ defaults ]\n; nbfunc comb-rule gen-pairs fudgeLJ fudgeQQ");
@@ -98,7 +98,8 @@ impl AtomTypes {
             let bonded = if has_maps { format!("{:<4} ", self.bonded(index)) } else { String::new() };
             let [first, second] = self.form.of_type(&description.nonbonded, kind.key.lj_type);
             let particle = if kind.key.is_site { 'V' } else { 'A' };
-            // with a decimal point: a reader that tells columns by their width takes a single character for the particle type
+            // numbers have a decimal point, because a reader that distinguishes columns by their width takes a single
+            // character for the particle type
             line!(
                 text,
                 "{:<8} {bonded}{:>3} {:<8?} {:?} {particle} {first} {second}",
@@ -130,7 +131,8 @@ impl AtomTypes {
         }
     }
 
-    /// The type by which maps are looked up: one for all atoms that are in the middle of none.
+    /// Returns the bonded type, by which maps are looked up: the same for all atoms that are not in the centre of a
+    /// map.
     fn bonded(&self, index: usize) -> String {
         self.types[index].key.map.map_or_else(|| "B".to_owned(), |map| format!("M{}", map + 1))
     }
@@ -157,7 +159,7 @@ impl AtomTypes {
 }
 
 impl Form {
-    /// σ and ε where every interaction has both or none, and their rule fits at least as well.
+    /// Chooses σ and ε if every interaction has both or none, and if their combination rule fits at least as well.
     fn of(description: &Description) -> Self {
         let Description { topology, nonbonded, .. } = description;
         let used: BTreeSet<u32> = topology.atoms.iter().map(|atom| atom.lj_type).collect();
@@ -190,7 +192,8 @@ impl Form {
         self.values(c6, c12).map(Number)
     }
 
-    /// Those of a type: none where its own are not what a rule can combine, and stand among the exceptions.
+    /// Returns the parameters of a type; zero if a coefficient is negative, which no rule can combine. Such a type is
+    /// among the exceptions.
     fn type_values(self, nonbonded: &Nonbonded, kind: u32) -> [f64; 2] {
         let (c6, c12) = nonbonded.pair(kind, kind);
         if c6 < 0.0 || c12 < 0.0 { [0.0; 2] } else { self.values(c6, c12) }
@@ -200,7 +203,7 @@ impl Form {
         self.type_values(nonbonded, kind).map(Number)
     }
 
-    /// Whether the rule makes the parameters of two types of those of each.
+    /// Whether the combination rule gives the parameters of a pair of types.
     fn gives(self, nonbonded: &Nonbonded, a: u32, b: u32) -> bool {
         let [x, y] = [a, b].map(|kind| self.type_values(nonbonded, kind));
         let second = (x[1] * y[1]).sqrt();
@@ -214,13 +217,14 @@ impl Form {
     }
 }
 
-/// A name that GROMACS takes for a type: not a number.
+/// Returns a name that GROMACS accepts for a type: not a number.
 fn type_name(name: Name) -> String {
     let name = word(name.as_str());
     if name.bytes().all(|byte| byte.is_ascii_digit()) { format!("t{name}") } else { name }
 }
 
-/// The factor between the charges of a pair and their product, of the first pair that has charges.
+/// Returns the ratio of the charge product of a 1-4 pair to the product of the charges, for the first pair that has
+/// charges; 1 if there is none.
 fn fudge(topology: &Topology) -> f64 {
     let charge = |atom: u32| topology.atoms[atom as usize].charge;
     let factors = topology.bonded.pairs14.iter().map(|pair| {
@@ -230,13 +234,13 @@ fn fudge(topology: &Topology) -> f64 {
     { factors }.find(|factor| factor.is_finite() && *factor != 0.0).unwrap_or(1.0)
 }
 
-/// The atoms of a correction map as a chain.
+/// Returns the five atoms of a correction map, as a chain.
 pub(super) fn five(map: &Cmap) -> [u32; 5] {
     let [a, b, c, d, _, _, _, e] = map.atoms;
     [a, b, c, d, e]
 }
 
-/// The atoms in the middle of correction maps, with their grids.
+/// Returns the central atoms of correction maps, with their grids.
 fn middles(topology: &Topology) -> Parsed<BTreeMap<u32, u32>> {
     let mut grids = BTreeMap::new();
     let sizes: BTreeSet<usize> =

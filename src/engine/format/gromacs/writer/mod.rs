@@ -1,12 +1,14 @@
-//! Writes GROMACS topologies (`.top`): one file without includes, every parameter in the line of its term.
+//! Writer of GROMACS topologies (`.top`): one file without includes, with every parameter in the line of its term.
 //!
-//! Numbers are the shortest that read as the same `f64`. `[ defaults ]` has no generated pairs; `[ nonbond_params ]` lists
-//! every pair of types whose parameters the combination rule does not give to 10⁻¹². Each distinct molecule is a
-//! `[ moleculetype ]`; copies with other residue numbers are the same, as GROMACS sees them. What the format cannot say is
-//! refused: virtual sites in a local frame, correction maps on atoms that are no chain of five, 12-6-4 ions.
+//! Numbers are the shortest that are read as the same `f64`. `[ defaults ]` has no generated pairs. `[ nonbond_params
+//! ]` lists every pair of types whose parameters the combination rule does not give to 10⁻¹². Each distinct molecule
+//! is a `[ moleculetype ]`; copies that differ in residue numbers only are the same, as in GROMACS. Fails for what
+//! the format cannot express: virtual sites in a local frame, correction maps on atoms that are no chain of five,
+//! 12-6-4 ions.
 //!
-//! A rigid water is `[ settles ]`. One whose lengths are held by terms, as in AMBER topologies, where rigidity is chosen in a
-//! run, has these terms under `-DFLEXIBLE`, as the water models of GROMACS do.
+//! A rigid water is written as `[ settles ]`. The lengths of a water may come from bonded terms, as in AMBER
+//! topologies, where rigidity is chosen in a run. Such a water has these terms under `-DFLEXIBLE`, as in the water
+//! models of GROMACS.
 
 mod atom_types;
 mod molecule;
@@ -23,7 +25,7 @@ use crate::system::Description;
 use atom_types::AtomTypes;
 use parts::Parts;
 
-/// The text of a topology.
+/// Returns the text of a topology.
 pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     let topology = &description.topology;
     if !description.nonbonded.c4.is_empty() {
@@ -51,12 +53,12 @@ pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     Ok(text)
 }
 
-/// A number as the shortest text that reads as the same.
+/// Number that is written as the shortest text that is read as the same value.
 struct Number(f64);
 
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // beyond these the shortest text has an exponent
+        // outside this range the shortest text has an exponent
         match self.0.abs() {
             0.0 => write!(f, "0"),
             size if (1e-4..1e9).contains(&size) => write!(f, "{}", self.0),
@@ -65,7 +67,7 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// A word that no rule of the format gives a meaning: without blanks and comments, never empty.
+/// Returns a word without special meaning in the format: without blanks and comments, never empty.
 fn word(name: &str) -> String {
     let word: String = name.chars().map(|c| if c.is_whitespace() || c == ';' || c == '\\' { '_' } else { c }).collect();
     match word.chars().next() {
@@ -75,7 +77,7 @@ fn word(name: &str) -> String {
     }
 }
 
-/// Makes a name different from those that are taken, whatever their case.
+/// Makes a name unique among the names in `taken`, ignoring case.
 fn unique(name: String, taken: &mut std::collections::HashSet<String>) -> String {
     let mut candidate = name.clone();
     let mut number = 2;

@@ -1,4 +1,4 @@
-//! `[ moleculetype ]` and what belongs to it.
+//! Writer of `[ moleculetype ]` and its sections.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::{Display, Write as _};
@@ -8,18 +8,18 @@ use super::water::RigidWater;
 use super::{Number, Parsed, line, sites, word};
 use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion};
 
-/// Bonds between atoms that do not interact, at most.
+/// Largest number of bonds between atoms that do not interact.
 const MOST_EXCLUDED_BONDS: usize = 3;
-/// Partners of an atom in a line of exclusions.
+/// Number of partners of an atom in a line of exclusions.
 const PARTNERS: usize = 20;
 
-/// Writes a molecule type; its first atom is the one of that number in the system.
+/// Writes a molecule type. `first` is the index in the system of its first atom.
 pub(super) fn write(
     (molecule, name): (&Topology, &str),
     (types, first): (&AtomTypes, u32),
     text: &mut String,
 ) -> Parsed<()> {
-    // every list is written below; a new one must be, or be refused
+    // every list is written below; the compiler reports a new list here
     let BondedTerms {
         bonds: _,
         distances: _,
@@ -38,7 +38,7 @@ pub(super) fn write(
     let chemical = Chemical::new(molecule);
     let water = RigidWater::of(molecule);
     let (bonds, more) = match chemical.exclusions(molecule) {
-        // GROMACS takes a settle as the bond of the first hydrogen alone: its water models list all pairs
+        // GROMACS counts only the first O–H bond of a settle; its water models therefore list all pairs as exclusions
         (bonds, _) if water.is_some() => (if bonds < 2 { 0 } else { 2 }, molecule.exclusions.pairs().collect()),
         exclusions => exclusions,
     };
@@ -73,7 +73,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A heading and its lines, if there are any.
+/// Writes a heading and its lines, if there are any.
 fn section(name: &str, lines: impl Iterator<Item = String>, text: &mut String) {
     let mut lines = lines.peekable();
     if lines.peek().is_some() {
@@ -82,7 +82,7 @@ fn section(name: &str, lines: impl Iterator<Item = String>, text: &mut String) {
     }
 }
 
-/// Atoms, function type, parameters.
+/// Returns a line with atoms, function type and parameters.
 fn row(atoms: &[u32], function: impl Display, parameters: &[f64]) -> String {
     let mut text = String::new();
     atoms.iter().for_each(|atom| {
@@ -114,7 +114,8 @@ fn write_atoms(molecule: &Topology, (types, first): (&AtomTypes, u32), text: &mu
     }
 }
 
-/// The residue of a molecule by itself is numbered by GROMACS. An insertion code tells residues of one number apart.
+/// Returns the residue numbers as text. GROMACS itself numbers a residue that is a whole molecule. An insertion code
+/// distinguishes consecutive residues with the same name and number.
 fn residue_numbers(molecule: &Topology) -> Vec<String> {
     let residues = &molecule.residues;
     if residues.len() == 1 {
@@ -129,7 +130,7 @@ fn residue_numbers(molecule: &Topology) -> Vec<String> {
     numbers.collect()
 }
 
-/// The pairs of atoms that chemical bonds join, those of virtual sites left out.
+/// Pairs of atoms with chemical bonds, without those of virtual sites.
 struct Chemical(BTreeSet<[u32; 2]>);
 
 impl Chemical {
@@ -143,7 +144,8 @@ impl Chemical {
         self.0.contains(&ordered(pair))
     }
 
-    /// The largest number of bonds all of whose pairs are excluded, and the pairs that are so in addition.
+    /// Returns the largest number of bonds up to which all pairs are excluded, and the pairs that are excluded in
+    /// addition.
     fn exclusions(&self, molecule: &Topology) -> (usize, Vec<[u32; 2]>) {
         let bonds: Vec<[u32; 2]> = self.0.iter().copied().collect();
         let mut neighbours = Neighbours::new(molecule.atoms.len(), &bonds);
@@ -167,11 +169,11 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
     [i.min(j), i.max(j)]
 }
 
-/// Function 1 for chemical bonds and 2 for those of GROMOS-96, 6 for other distances, 5 for chemical bonds without energy and
-/// constraint.
+/// Writes bonds. Function type 1 is for chemical bonds, 2 for GROMOS-96 bonds, 6 for other distances, and 5 for
+/// chemical bonds that have neither energy nor constraint.
 fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
-    // what the reader takes as a distance again
+    // the reader turns such a bond into a distance again
     let is_brace = |[i, j]: [u32; 2]| molecule.is_water_brace([i, j]) && molecule.exclusions.contains(i, j);
     let bonds = molecule.bonded.bonds.iter().map(|bond| {
         let function = if open.remove(&ordered(bond.atoms)) || is_brace(bond.atoms) { 1 } else { 6 };
@@ -192,7 +194,7 @@ fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     section("bonds", lines.into_iter(), text);
 }
 
-/// Urey–Bradley terms by the index of the angle that each goes with, and those without one.
+/// Returns the Urey–Bradley terms that belong to an angle, by its index, and the other ones.
 fn split_urey_bradleys(bonded: &BondedTerms) -> (HashMap<usize, Bond>, Vec<Bond>) {
     let (mut paired, mut alone) = (HashMap::new(), vec![]);
     if bonded.urey_bradleys.is_empty() {
@@ -249,7 +251,8 @@ fn write_dihedrals(bonded: &BondedTerms, text: &mut String) {
     section("dihedrals", harmonic, text);
 }
 
-/// Function 1 where the factor of `[ defaults ]` gives the charges, else 2, with factor and charges of its own.
+/// Writes 1-4 pairs: with function type 1 if the factor of `[ defaults ]` gives the charges, otherwise with 2 and
+/// their own factor and charges.
 fn write_pairs(molecule: &Topology, types: &AtomTypes, text: &mut String) {
     let lines = molecule.bonded.pairs14.iter().map(|pair| {
         let [first, second] = types.pair_parameters(pair);

@@ -1,4 +1,4 @@
-//! The distinct molecules of a system, each with atoms that count from 0, and the sequence in which they follow.
+//! Distinct molecules of a system, each with atoms that count from 0, and their sequence in the system.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,11 +7,11 @@ use super::{unique, word};
 use crate::format::parts::{all_links, starts};
 use crate::system::{BondedTerms, Exclusions, Residue, Topology, VirtualSite};
 
-/// Molecule types, and how a system is made of them.
+/// Molecule types, and the sequence of their copies in the system.
 pub(super) struct Parts {
     pub(super) distinct: Vec<Topology>,
     pub(super) names: Vec<String>,
-    /// indices, and how many copies follow each other
+    /// index of a molecule type, and number of consecutive copies
     pub(super) sequence: Vec<(usize, usize)>,
     firsts: Vec<u32>,
 }
@@ -41,13 +41,13 @@ impl Parts {
         parts
     }
 
-    /// The atom of the system that is the first of a molecule type.
+    /// Returns the index in the system of the first atom of a molecule type.
     pub(super) fn first_atom(&self, index: usize) -> u32 {
         self.firsts[index]
     }
 }
 
-/// That of the residue of a molecule of one.
+/// Returns the name of a molecule; a molecule with one residue has the name of the residue.
 fn name(molecule: &Topology, number: usize) -> String {
     match &molecule.residues[..] {
         [residue] => word(residue.name.as_str()),
@@ -55,7 +55,7 @@ fn name(molecule: &Topology, number: usize) -> String {
     }
 }
 
-/// The molecules between `starts`, in order.
+/// Splits the topology into molecules that begin at `starts`, in order.
 fn split(topology: &Topology, starts: &[u32]) -> Vec<Topology> {
     let count = starts.len() - 1;
     let mut part_of = vec![0; topology.atoms.len()];
@@ -87,7 +87,7 @@ fn split(topology: &Topology, starts: &[u32]) -> Vec<Topology> {
     molecules
 }
 
-/// Atoms, residues, terms and exclusions of the atoms in a range.
+/// Returns a topology with the atoms, residues, terms and exclusions of a range of atoms.
 fn atoms_of(topology: &Topology, mut bonded: BondedTerms, range: &[u32]) -> Topology {
     let (first, end) = (range[0], range[1]);
     bonded.renumber(|atom| atom - first);
@@ -107,7 +107,7 @@ fn atoms_of(topology: &Topology, mut bonded: BondedTerms, range: &[u32]) -> Topo
     Topology { atoms, residues, bonded, exclusions, ..Topology::default() }
 }
 
-/// Equal for equal molecules.
+/// Returns a hash that is equal for equal molecules.
 fn hash(molecule: &Topology) -> u64 {
     let mut hasher = DefaultHasher::new();
     for atom in &molecule.atoms {
@@ -117,7 +117,7 @@ fn hash(molecule: &Topology) -> u64 {
     hasher.finish()
 }
 
-/// Whether two molecules differ in the numbers of their residues only.
+/// Whether two molecules differ at most in their residue numbers.
 fn is_same(a: &Topology, b: &Topology) -> bool {
     let names = |topology: &Topology| topology.residues.iter().map(|r| (r.name, r.first)).collect::<Vec<_>>();
     a.atoms == b.atoms

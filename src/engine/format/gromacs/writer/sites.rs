@@ -1,4 +1,4 @@
-//! `[ virtual_sites1 ]` to `[ virtual_sites4 ]` and `[ virtual_sitesn ]`.
+//! Writer of `[ virtual_sites1 ]` to `[ virtual_sites4 ]` and `[ virtual_sitesn ]`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use super::{Number, Parsed, line};
 use crate::error::Problem;
 use crate::system::{Construction, VirtualSite};
 
-/// The section of averages of any number of atoms.
+/// Section of sites that any number of atoms define.
 const MANY: &str = "virtual_sitesn";
 
-/// The sites of a molecule; `first` is the atom of the system that is its first, for messages.
+/// Writes the sites of a molecule. `first` is the index in the system of its first atom, for messages.
 pub(super) fn write(sites: &[VirtualSite], first: u32, text: &mut String) -> Parsed<()> {
     let mut sections = BTreeMap::<&str, String>::new();
     for VirtualSite { site, construction } in sites {
@@ -20,7 +20,7 @@ pub(super) fn write(sites: &[VirtualSite], first: u32, text: &mut String) -> Par
         })?;
         let section = sections.entry(name).or_default();
         let _ = write!(section, "{}", site + 1);
-        // the atoms of an average of many stand with their weights behind the function type
+        // atoms of a weighted mean follow the function type, each with its weight
         let own = if name == MANY { &[][..] } else { construction.atoms() };
         own.iter().for_each(|atom| {
             let _ = write!(section, " {}", atom + 1);
@@ -33,7 +33,7 @@ pub(super) fn write(sites: &[VirtualSite], first: u32, text: &mut String) -> Par
     Ok(())
 }
 
-/// Section, function type and parameters; or why there are none.
+/// Returns section, function type and parameters, or the reason why the format cannot express the site.
 fn described(construction: &Construction) -> Result<(&'static str, &'static str, String), &'static str> {
     let joined = |values: &[f64]| values.iter().map(|&value| format!(" {}", Number(value))).collect::<String>();
     Ok(match construction {

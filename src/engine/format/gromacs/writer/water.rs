@@ -1,23 +1,24 @@
-//! Rigid waters: `[ settles ]`.
+//! Rigid waters, for `[ settles ]`.
 
 use crate::system::Topology;
 
-/// Relative difference of lengths that are meant to be the same: files print eight digits.
+/// Relative difference below which lengths count as equal: files print eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
-/// What holds a water rigid.
+/// Distances of a rigid water.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RigidWater {
-    /// nm
+    /// O–H distance, nm
     pub(super) oh: f64,
-    /// nm
+    /// H–H distance, nm
     pub(super) hh: f64,
-    /// the lengths are those of its terms, and a run may take it as flexible
+    /// whether the distances come from bonded terms, so that a run may treat the water as flexible
     pub(super) by_terms: bool,
 }
 
 impl RigidWater {
-    /// Of a molecule that is one water, its oxygen before its hydrogens and all sites, where all of its sides are known.
+    /// Returns the distances of a molecule that is one water; `None` if the oxygen does not precede the hydrogens and
+    /// all sites, or if a distance is unknown.
     pub(super) fn of(molecule: &Topology) -> Option<Self> {
         let in_order = molecule.atoms.iter().map(|atom| atom.element).take(3).eq([8, 1, 1]);
         if molecule.residues.len() != 1 || !in_order || !molecule.is_water(0) {

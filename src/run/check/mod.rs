@@ -1,0 +1,13 @@
+//! Checks of a plan and its system before anything runs: what is refused, what is warned of, and how it is described.
+
+pub(super) mod coincidence;
+pub(super) mod lj_modifier;
+mod preflight;
+pub(super) mod topology_methods;
+mod vibration;
+pub(super) mod warnings;
+
+pub use lj_modifier::{describe_conventions, describe_lj_end};
+pub use preflight::preflight;
+pub use topology_methods::describe_methods;
+pub use warnings::{estimated_acceptances, refuse, warnings};

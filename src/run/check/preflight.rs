@@ -1,0 +1,22 @@
+//! Checks of a plan before it runs.
+
+use crate::error::Result;
+use crate::run::check::warnings::refuse;
+use crate::run::dynamics::frozen::frozen_system;
+use crate::run::dynamics::restraints::restraints;
+use crate::run::dynamics::setup::Setup;
+use crate::run::plan::{Plan, StageKind};
+use crate::system::{State, System};
+
+/// Fails if a plan cannot run with its system from this start, as far as that can be known in advance.
+pub fn preflight(plan: &Plan, system: &System, start: &State) -> Result<()> {
+    refuse(plan, system)?;
+    restraints(plan, system, start)?;
+    for stage in &plan.stages {
+        let frozen = frozen_system(stage, system)?;
+        if let StageKind::Dynamics(dynamics) = &stage.kind {
+            Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, start.cell.is_some())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Non-bonded methods that the topology file asks for, in the spelling of the input file. They are reported only: the
+//! input file decides.
+
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters, System};
+use crate::units::Dimension::{InverseLength, Length};
+
+/// Describes the methods of the topology file and how to choose them in the input file; `None` if the file has none.
+/// Only OpenMM's files have them.
+pub fn describe_methods(system: &System) -> Option<String> {
+    let settings = system.topology.methods.as_ref().map(spelled)?;
+    Some(format!(
+        "what the topology's file says of cutoffs and PME; to have the same, write in [forces]: {}",
+        settings.join("; ")
+    ))
+}
+
+/// Returns the lines of the input file that choose the same methods.
+fn spelled(methods: &Methods) -> Vec<String> {
+    let Methods { cutoff, electrostatics, lj_modifier, dispersion_correction } = *methods;
+    let cutoff = cutoff.map_or("none".to_owned(), |cutoff| Length.spell(cutoff));
+    let mut lines = vec![format!("cutoff = \"{cutoff}\"")];
+    match electrostatics {
+        Electrostatics::Off => lines.push("electrostatics = \"off\"".to_owned()),
+        Electrostatics::Plain => lines.push("electrostatics = \"plain\"".to_owned()),
+        Electrostatics::ReactionField { permittivity } => {
+            lines.push("electrostatics = \"reaction-field\"".to_owned());
+            lines.push(format!("permittivity = {permittivity:?}"));
+        }
+        Electrostatics::Pme(pme) => {
+            lines.push("electrostatics = \"pme\"".to_owned());
+            lines.push(mesh("pme", pme));
+        }
+    }
+    match lj_modifier {
+        LjModifier::None => lines.push("lj_modifier = \"none\"".to_owned()),
+        LjModifier::PotentialShift => lines.push("lj_modifier = \"potential-shift\"".to_owned()),
+        LjModifier::ForceSwitch { from } => {
+            lines.push(format!("lj_modifier = \"force-switch\"; lj_switch = \"{}\"", Length.spell(from)));
+        }
+        LjModifier::PotentialSwitch { from } => {
+            lines.push(format!("lj_modifier = \"potential-switch\"; lj_switch = \"{}\"", Length.spell(from)));
+        }
+    }
+    lines.push("coulomb_modifier = \"none\"".to_owned());
+    match dispersion_correction {
+        DispersionCorrection::Off => lines.push("dispersion_correction = false".to_owned()),
+        DispersionCorrection::AllPairs => lines.push("dispersion_correction = true".to_owned()),
+        DispersionCorrection::NonExcluded => lines.push("dispersion_correction = \"non-excluded\"".to_owned()),
+        DispersionCorrection::Pme(pme) => {
+            lines.extend(["dispersion_correction = \"pme\"".to_owned(), mesh("lj_pme", pme)]);
+        }
+    }
+    lines
+}
+
+fn mesh(key: &str, PmeParameters { alpha, grid, order }: PmeParameters) -> String {
+    // rounding removes the noise in the last digits of a quotient
+    let alpha = InverseLength.spell((alpha * 1e9).round() / 1e9);
+    format!("{key} = {{ alpha = \"{alpha}\", grid = {grid:?}, order = {order} }}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
+
+    #[test]
+    fn what_is_spelled_is_read_as_the_same() {
+        let pme = PmeParameters { alpha: 2.628_215_6, grid: [31, 32, 40], order: 5 };
+        let field = Electrostatics::ReactionField { permittivity: 78.3 };
+        for (cutoff, electrostatics, lj_modifier, dispersion_correction) in [
+            (
+                Some(1.0),
+                Electrostatics::Pme(pme),
+                LjModifier::PotentialSwitch { from: 0.8 },
+                DispersionCorrection::AllPairs,
+            ),
+            (Some(1.0), Electrostatics::Pme(pme), LjModifier::PotentialShift, DispersionCorrection::Pme(pme)),
+            (Some(0.9), field, LjModifier::None, DispersionCorrection::Off),
+            (None, Electrostatics::Plain, LjModifier::None, DispersionCorrection::Off),
+        ] {
+            let methods = Methods { cutoff, electrostatics, lj_modifier, dispersion_correction };
+            let forces = spelled(&methods).join("\n").replace("; ", "\n");
+            let text = format!("[system]\ntopology = \"t\"\ncoordinates = \"c\"\n[forces]\n{forces}\n");
+            let forces = Config::parse(&text, Path::new("input.toml"), &[]).expect(&text).plan.forces;
+            assert_eq!(forces.cutoff, Setting::Given(cutoff));
+            assert_eq!(forces.lj_modifier, Setting::Given(lj_modifier));
+            let correction = match dispersion_correction {
+                DispersionCorrection::Pme(pme) => DispersionCorrection::Pme(LjPmeSpec::Explicit(pme)),
+                DispersionCorrection::AllPairs => DispersionCorrection::AllPairs,
+                _ => DispersionCorrection::Off,
+            };
+            assert_eq!(forces.dispersion_correction, Setting::Given(correction));
+            assert_eq!(
+                forces.electrostatics,
+                match electrostatics {
+                    Electrostatics::Pme(PmeParameters { alpha, grid, order }) => {
+                        ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order })
+                    }
+                    Electrostatics::ReactionField { permittivity } =>
+                        ElectrostaticsSpec::ReactionField { permittivity },
+                    _ => ElectrostaticsSpec::Plain,
+                }
+            );
+        }
+    }
+}

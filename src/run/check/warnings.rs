@@ -1,0 +1,234 @@
+//! Warnings about a plan, for `md check` and the log. Each gives its reason and advice.
+
+use crate::backend::check_system;
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::error::{Error, Problem, Result};
+use crate::format::LeftOut;
+use crate::run::check::lj_modifier::describe_lj_end;
+use crate::run::check::vibration::{Vibration, fastest};
+use crate::run::dynamics::frozen::frozen_system;
+use crate::run::plan::{Dynamics, Plan, StageKind};
+use crate::system::{DispersionCorrection, Electrostatics, LjModifier, State, System};
+
+mod couplings;
+mod exchange;
+mod frames;
+mod resonance;
+#[cfg(test)]
+mod tests;
+
+pub use exchange::estimated_acceptances;
+
+/// Steps per period of the fastest vibration: fewer than the first number are refused, fewer than the second give a
+/// warning. These are the limits of GROMACS' `grompp`. Leapfrog is stable down to π steps, but with five the
+/// vibration is already 7 % too fast: the relative error of its frequency is (ω dt)²/24.
+const FEWEST_STEPS: f64 = 5.0;
+const FEW_STEPS: f64 = 10.0;
+/// Rounding error (e) of one charge: force fields have four decimals. The net charge of N atoms has this error times
+/// √N.
+const CHARGE_ROUNDING: f64 = 5e-5;
+/// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were made and with which they are used: 8 Å
+/// (Maier et al. 2015, doi:10.1021/acs.jctc.5b00255).
+const AMBER_CUTOFF: f64 = 0.8;
+/// Range of the force switch of CHARMM36's Lennard-Jones forces (nm; Huang et al. 2017, doi:10.1038/nmeth.4067).
+const CHARMM_SWITCH: f64 = 1.0;
+const CHARMM_CUTOFF: f64 = 1.2;
+/// Largest difference between cutoffs that count as equal, nm.
+const SAME_LENGTH: f64 = 1e-6;
+/// Fraction of its width by which a cell at constant pressure may shrink: a solvated system shrinks this much during
+/// equilibration.
+const SHRINKING: f64 = 0.05;
+/// Multiple of 1 nm that makes positions with three decimals whole numbers, and the tolerance for a whole number, in
+/// units of the last decimal. Rounding, and shifts of atoms that make molecules whole, leave less than a millionth.
+const POSITIONS_PER_NM: f64 = 1000.0;
+const WHOLE: f64 = 1e-6;
+
+/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step or an interval of
+/// impulses that is too long for the fastest vibration. Bonded terms between constrained atoms must have been dropped
+/// from the system.
+pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
+    check_system(system)?;
+    plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
+    let mut problems = resonance::refusals(plan, system);
+    if let Some(vibration) = fastest(system) {
+        let long = plan.dynamics().filter(|(_, stage)| vibration.period < FEWEST_STEPS * stage.timestep);
+        problems.extend(long.map(|(name, stage)| {
+            let message = too_long(name, stage, &vibration, system);
+            Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: such a run blows up or is meaningless"))
+                .help(shorter(&vibration, system))
+        }));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
+}
+
+/// Returns all warnings. Bonded terms between constrained atoms must have been dropped from the system. `left_out` is
+/// what the coordinate file holds beyond the state.
+pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) -> Vec<String> {
+    let mut found = vec![];
+    found.extend(timestep(plan, system));
+    found.extend(resonance::resonance(plan, system));
+    found.extend(net_charge(system));
+    found.extend(cutoffs(plan, system));
+    found.extend(truncated_charges(system, state));
+    found.extend(weak_coupling(plan));
+    found.extend(tight_cell(plan, system, state));
+    found.extend(couplings::wandering(plan, system, state));
+    found.extend(couplings::small_groups(plan, system, state));
+    found.extend(couplings::unmixed(plan, state));
+    found.extend(couplings::unreached(plan));
+    found.extend(couplings::unscaled_references(plan));
+    found.extend(couplings::wide_restrained_groups(plan, system, state));
+    found.extend(exchange::distant_states(plan, system, state));
+    found.extend(rounded_positions(plan, state));
+    found.extend(frames::undated(plan));
+    found.extend(frames::left_out(plan, left_out));
+    found.extend(replaced_parameters(&system.topology.replaced));
+    found
+}
+
+/// Warns of parameters of the topology that replace earlier ones; `places` are their lines.
+fn replaced_parameters(places: &[String]) -> Option<String> {
+    let first = places.first()?;
+    let others = match places.len() - 1 {
+        0 => String::new(),
+        count => format!(" and {count} more lines"),
+    };
+    Some(format!(
+        "{first}{others}: other parameters stood before for the same types of atoms; the later ones hold, as in GROMACS; remove \
+         those that are not meant"
+    ))
+}
+
+fn timestep(plan: &Plan, system: &System) -> Option<String> {
+    let (name, stage) = plan.dynamics().max_by(|a, b| a.1.timestep.total_cmp(&b.1.timestep))?;
+    let vibration = fastest(system).filter(|vibration| vibration.period < FEW_STEPS * stage.timestep)?;
+    let message = too_long(name, stage, &vibration, system);
+    Some(format!("{message}, fewer than {FEW_STEPS}: it is not sampled well; {}", shorter(&vibration, system)))
+}
+
+fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System) -> String {
+    let (timestep, period) = (1e3 * stage.timestep, 1e3 * vibration.period);
+    format!(
+        "stage \"{name}\": the timestep of {timestep} fs is long for {}, which vibrates with a period of {period:.1} fs: \
+         {:.1} steps",
+        vibration.describe(&system.topology),
+        vibration.period / stage.timestep
+    )
+}
+
+/// Advises how to make the time step suit the vibration.
+fn shorter(vibration: &Vibration, system: &System) -> String {
+    let topology = &system.topology;
+    let atom = |i: &u32| &topology.atoms[*i as usize];
+    let key = if vibration.atoms.iter().any(|i| topology.is_water(atom(i).residue as usize)) {
+        "set rigid_water = true, or "
+    } else if vibration.atoms.len() > 2 {
+        ""
+    } else if vibration.atoms.iter().any(|i| atom(i).element == 1) {
+        "set constraints = \"h-bonds\", or "
+    } else {
+        "set constraints = \"all-bonds\", or "
+    };
+    format!("{key}take a timestep of {:.1} fs or less", (1e4 * vibration.period / FEW_STEPS).floor() / 10.0)
+}
+
+fn net_charge(system: &System) -> Option<String> {
+    let Electrostatics::Pme(_) = system.settings.electrostatics else { return None };
+    let atoms = &system.topology.atoms;
+    let charge: f64 = atoms.iter().map(|atom| atom.charge).sum();
+    (charge.abs() > CHARGE_ROUNDING * (atoms.len() as f64).sqrt()).then(|| {
+        format!(
+            "the net charge is {charge:.3} e, which PME neutralises with a uniform background: energies and pressure contain \
+             it, and where the solvent does not fill the cell, as beside a membrane, ions and solutes are displaced \
+             (doi:10.1021/ct400626b); add counter-ions"
+        )
+    })
+}
+
+/// Warns if the Lennard-Jones cutoff and its modifier or correction do not follow the force field's convention.
+fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
+    let settings = &system.settings;
+    let cutoff = settings.cutoff_lj?;
+    let corrected = settings.dispersion_correction != DispersionCorrection::Off;
+    if system.topology.charmm {
+        let same = |a: f64, b: f64| (a - b).abs() < SAME_LENGTH;
+        let switched = matches!(settings.lj_modifier, LjModifier::ForceSwitch { from } if same(from, CHARMM_SWITCH));
+        return (!switched || !same(cutoff, CHARMM_CUTOFF) || corrected).then(|| {
+            format!(
+                "the force field is CHARMM's, made for Lennard-Jones forces that are switched off between {CHARMM_SWITCH:.1} and \
+                 {CHARMM_CUTOFF} nm, without a dispersion correction; here the cutoff is {cutoff} nm, {}: pressure, density and \
+                 the area of membranes are off; leave out cutoff, cutoff_lj, lj_modifier, lj_switch and dispersion_correction, \
+                 which are these conventions by default",
+                describe_lj_end(settings)
+            )
+        });
+    }
+    if cutoff < AMBER_CUTOFF - SAME_LENGTH {
+        return Some(format!(
+            "the Lennard-Jones cutoff of {cutoff} nm is shorter than the {AMBER_CUTOFF} nm that AMBER's force fields are used \
+             with: structure and pressure are off; set cutoff_lj = \"0.8 nm\" or more"
+        ));
+    }
+    let pressure = plan.dynamics().any(|(_, stage)| stage.barostat.is_some());
+    (pressure && !corrected).then(|| {
+        format!(
+            "a barostat acts without dispersion_correction: attraction beyond {cutoff} nm is missing from the pressure, \
+             and AMBER's force fields count on it: the density comes out low; set dispersion_correction = true"
+        )
+    })
+}
+
+fn truncated_charges(system: &System, state: &State) -> Option<String> {
+    let charged = system.topology.atoms.iter().any(|atom| atom.charge != 0.0);
+    let truncated = system.settings.electrostatics == Electrostatics::Plain && system.settings.cutoff.is_some();
+    (charged && truncated && state.cell.is_some()).then(|| {
+        "electrostatics = \"plain\" cuts Coulomb interactions off in a periodic cell: liquids get a false structure at the \
+         cutoff, and energy is not conserved; set electrostatics = \"pme\""
+            .to_owned()
+    })
+}
+
+/// Warns of couplings of the last stage that sample no known ensemble.
+fn weak_coupling(plan: &Plan) -> Option<String> {
+    let (name, stage) = plan.dynamics().next_back()?;
+    let thermostat = stage.thermostat.as_ref().filter(|t| t.kind == ThermostatKind::Berendsen);
+    let barostat = stage.barostat.as_ref().filter(|b| b.kind == BarostatKind::Berendsen);
+    let (what, instead) = match (thermostat, barostat) {
+        (None, None) => return None,
+        (Some(_), None) => ("thermostat", "thermostat kind \"v-rescale\""),
+        (None, Some(_)) => ("barostat", "barostat kind \"c-rescale\""),
+        (Some(_), Some(_)) => ("thermostat and barostat", "kinds \"v-rescale\" and \"c-rescale\""),
+    };
+    Some(format!(
+        "stage \"{name}\" is the last, and its {what} of kind \"berendsen\" samples no known ensemble: fluctuations are too \
+         small; use {instead} for production"
+    ))
+}
+
+/// Warns of a cell at constant pressure that is hardly large enough for the cutoff.
+fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
+    let (name, _) = plan.dynamics().find(|(_, stage)| stage.barostat.is_some())?;
+    let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());
+    (cutoff > (1.0 - SHRINKING) * largest).then(|| {
+        format!(
+            "stage \"{name}\" has a barostat, and the cutoff of {cutoff} nm is near the largest that the cell allows, \
+             {largest:.4} nm: the run ends with exit code 4 when the cell shrinks so far; take a larger cell or a shorter \
+             cutoff"
+        )
+    })
+}
+
+/// Warns of dynamics that start from positions with three decimals, as in `.gro` files of GROMACS: bond lengths are
+/// wrong by up to 0.001 nm. Half of all atoms suffice as evidence, because molecules cut by the edges of the cell
+/// have been made whole with edges that have more decimals.
+fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
+    let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
+    let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;
+    let rounded = state.positions.iter().filter(|position| position.to_array().into_iter().all(whole)).count();
+    (2 * rounded > state.positions.len()).then(|| {
+        "positions are rounded to 0.001 nm, and the first stage is dynamics: stiff bonds release some kJ/mol each as heat; begin \
+         with a stage of kind \"minimize\", or take a file of more decimals (gmx trjconv -ndec 6, or g96)"
+            .to_owned()
+    })
+}

@@ -1,0 +1,171 @@
+//! Warnings about couplings, annealing and restraints of stages.
+
+use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::restraint::ReferenceScaling;
+use crate::run::check::warnings::SHRINKING;
+use crate::run::dynamics::frozen::frozen_system;
+use crate::run::dynamics::restraints::wide_groups;
+use crate::run::dynamics::setup::Setup;
+use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
+use crate::system::{State, System};
+use crate::units::BAR;
+
+/// Degrees of freedom of a temperature group below which there is a warning: its kinetic energy fluctuates by √(2/f),
+/// a fifth.
+const FEW_FREEDOMS: f64 = 50.0;
+/// Number of slabs of the cell in which water is counted along a direction, and the fraction of the mean count that
+/// each slab has at least if water fills the cell. Proteins leave more; membranes, walls and vacuum leave next to
+/// nothing.
+const SLABS: usize = 8;
+const ALL_THROUGH: f64 = 0.2;
+/// Fewest water molecules with which such a count is meaningful: a dozen in each slab.
+const FEWEST_WATERS: usize = 12 * SLABS;
+
+/// Warns of cell lengths of a liquid that are coupled separately. A liquid resists a change of volume but not of
+/// shape, so the ratio of the lengths diffuses freely. The test is that water fills the cell along each of two free
+/// extents: any solute is then surrounded by liquid. The warning is given if a length is likely to change by more
+/// than [`SHRINKING`] in the stage.
+pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
+    let cell = state.cell?;
+    let filled = filled(system, state)?;
+    plan.dynamics().find_map(|(name, stage)| {
+        let (barostat, thermostat) = (stage.barostat.as_ref()?, stage.thermostat.as_ref()?);
+        let free = |directions: &&&[usize]| directions.iter().all(|&d| filled[d] && barostat.compressibility[d] > 0.0);
+        if barostat.coupling.extents().iter().filter(free).count() < 2 {
+            return None;
+        }
+        let duration = stage.steps as f64 * stage.timestep;
+        let squares = barostat.shape_diffusion(thermostat.highest_temperature(), cell.volume(), stage.timestep)?;
+        let change = (squares * duration).sqrt();
+        (change > SHRINKING).then(|| {
+            let alike = if barostat.coupling == PressureCoupling::Anisotropic { "x, y and z" } else { "x and y, and z" };
+            format!(
+                "stage \"{name}\": {alike} are coupled to the pressure by themselves, and water fills the cell along each: a \
+                 liquid resists no change of shape, so that the ratio of lengths wanders, by some {:.0} % in this stage, until \
+                 a length is too short for the cutoff; set barostat.coupling = \"isotropic\", or compressibility to a list \
+                 that is zero along z",
+                100.0 * change
+            )
+        })
+    })
+}
+
+/// Returns for x, y and z whether water fills the cell along that direction; `None` if there is too little water to
+/// tell.
+fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
+    let (topology, cell) = (&system.topology, state.cell?);
+    let mut counts = [[0usize; SLABS]; 3];
+    let mut waters = 0;
+    for (atom, position) in topology.atoms.iter().zip(&state.positions) {
+        if atom.element != 8 || !topology.is_water(atom.residue as usize) {
+            continue;
+        }
+        waters += 1;
+        for (counts, s) in counts.iter_mut().zip(cell.to_fractional(*position).to_array()) {
+            counts[((s - s.floor()) * SLABS as f64) as usize % SLABS] += 1;
+        }
+    }
+    let least = ALL_THROUGH * waters as f64 / SLABS as f64;
+    (waters >= FEWEST_WATERS).then(|| counts.map(|counts| counts.iter().all(|count| *count as f64 > least)))
+}
+
+/// Warns of small temperature groups. The thermostat multiplies all velocities of a group by one factor that follows
+/// its kinetic energy. In a small group this factor is a large random force.
+pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Option<String> {
+    plan.stages.iter().find_map(|stage| {
+        let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.refreshes())?;
+        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
+        let frozen = frozen_system(stage, system).ok()?;
+        let setup = Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
+        let freedoms = setup.temperature_groups.degrees_of_freedom();
+        let names = std::iter::once("all other atoms").chain(thermostat.selections());
+        // a group without degrees of freedom has no atoms that move
+        let small = |(_, free): &(&str, &f64)| **free > 0.5 && **free < FEW_FREEDOMS;
+        let (group, free) = names.zip(freedoms).filter(|_| !thermostat.groups.is_empty()).find(small)?;
+        Some(format!(
+            "stage \"{}\": the temperature group of {group} has {free:.0} degrees of freedom, whose velocities are multiplied by \
+             one factor: their motion is that of the thermostat; join it to another group, or take kind = \"langevin\"",
+            stage.name
+        ))
+    })
+}
+
+/// Warns of Nosé–Hoover chains without solvent, which would mix motions that hardly couple. In ten nanoseconds of
+/// alanine dipeptide in vacuum, temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and for one
+/// nanosecond by 30 K (`validation/coupling`).
+pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
+    let chained =
+        |stage: &&Stage| stage.thermostat().is_some_and(|thermostat| thermostat.kind == ThermostatKind::NoseHoover);
+    let stage = plan.stages.iter().find(chained).filter(|_| state.cell.is_none())?;
+    Some(format!(
+        "stage \"{}\": without solvent motions that hardly couple, such as the spinning of a methyl group, keep temperatures of \
+         their own for nanoseconds under Nose-Hoover chains, which add no noise; take kind = \"v-rescale\" or \"langevin\"",
+        stage.name
+    ))
+}
+
+/// Warns of schedules whose last point is after the end of the stage.
+pub(super) fn unreached(plan: &Plan) -> Option<String> {
+    plan.stages.iter().find_map(|stage| {
+        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
+        let duration = dynamics.steps as f64 * dynamics.timestep;
+        let late = |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
+        let (key, schedule, unit, of_unit) = schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
+        let (time, last) = *schedule.points().last()?;
+        let reached = schedule.at(duration);
+        Some(format!(
+            "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps: it reaches {:.1} {unit}, not {:.1} \
+             {unit}; set duration = \"{time} ps\" or more",
+            stage.name,
+            reached / of_unit,
+            last / of_unit
+        ))
+    })
+}
+
+/// Returns the schedules of a stage: key in the input file, values over time, unit, and value of the unit in internal
+/// units.
+fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str, &'a Schedule, &'static str, f64)> {
+    let temperatures = dynamics.thermostat.iter().flat_map(|thermostat| {
+        let groups = thermostat.groups.iter().map(|group| ("thermostat.groups.temperature", &group.temperature));
+        std::iter::once(("thermostat.temperature", &thermostat.temperature)).chain(groups)
+    });
+    let pressures = dynamics.barostat.iter().flat_map(|barostat| &barostat.pressure);
+    let mut found: Vec<_> = temperatures.map(|(key, temperature)| (key, temperature, "K", 1.0)).collect();
+    found.extend(pressures.map(|pressure| ("barostat.pressure", pressure, "bar", BAR)));
+    let constants = stage.position_restraints.iter().map(|restraint| &restraint.force_constant);
+    found.extend(constants.map(|constant| ("position_restraints.force_constant", constant, "kJ/mol/nm^2", 1.0)));
+    found
+}
+
+/// Warns of position restraints whose references stay while a barostat scales the cell.
+pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
+    plan.stages.iter().find_map(|stage| {
+        let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else { return None };
+        let stays = |restraint: &&PositionRestraint| restraint.reference_scaling == ReferenceScaling::None;
+        stage.position_restraints.iter().find(stays)?;
+        let effect = match kind {
+            BarostatKind::MonteCarlo => "trial moves stretch the restraints, and hardly any is accepted",
+            BarostatKind::CRescale | BarostatKind::Berendsen => "they press against the cell, and the pressure contains that",
+        };
+        Some(format!(
+            "stage \"{}\" has a barostat, and position_restraints whose references stay while it scales the cell: {effect}; set \
+             reference_scaling = \"center-of-mass\"",
+            stage.name
+        ))
+    })
+}
+
+/// Warns of restrained groups of several molecules whose periodic images are ambiguous.
+pub(super) fn wide_restrained_groups(plan: &Plan, system: &System, state: &State) -> Vec<String> {
+    let describe = |(stage, group): (String, String)| {
+        format!(
+            "stage \"{stage}\": the molecules of \"{group}\" extend over more than half of the cell, so that other periodic \
+             images may be meant than those along their shortest distances; name the atom to gather them around with \
+             gather_around, or restrain a smaller group"
+        )
+    };
+    wide_groups(plan, system, state).into_iter().map(describe).collect()
+}

@@ -1,0 +1,37 @@
+//! Warning about neighbouring states of a replica exchange that are too far apart.
+
+use crate::constraint::degrees_of_freedom;
+use crate::ensemble::exchange::harmonic_acceptance;
+use crate::run::dynamics::frozen::frozen_system;
+use crate::run::plan::{Plan, StageKind};
+use crate::system::{State, System};
+
+/// Acceptance below which replicas hardly move between states; 0.2 is the usual aim.
+const LOW_ACCEPTANCE: f64 = 0.05;
+
+/// Estimates the acceptance for each pair of neighbouring states with different temperatures: index of the lower
+/// state, from 0, and the fraction of accepted attempts if potential energies fluctuated like harmonic ones. The true
+/// value is lower in liquids, whose energies fluctuate more.
+pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec<(usize, f64)> {
+    let (Some(exchange), Some(stage)) = (&plan.exchange, plan.stages.last()) else { return vec![] };
+    let StageKind::Dynamics(dynamics) = &stage.kind else { return vec![] };
+    let frozen = frozen_system(stage, system).ok().flatten();
+    let system = frozen.as_ref().unwrap_or(system);
+    let removed = dynamics.removed_motion(state.cell.is_some());
+    let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
+    let pairs = exchange.states.windows(2).map(|pair| [pair[0].temperature, pair[1].temperature]).enumerate();
+    pairs.filter(|(_, [a, b])| a != b).map(|(low, pair)| (low, harmonic_acceptance(free, pair))).collect()
+}
+
+/// Warns of neighbouring temperatures between which hardly any attempt is accepted.
+pub(super) fn distant_states(plan: &Plan, system: &System, state: &State) -> Option<String> {
+    let states = &plan.exchange.as_ref()?.states;
+    let estimates = estimated_acceptances(plan, system, state);
+    let (low, worst) = estimates.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, p)| *p < LOW_ACCEPTANCE)?;
+    let [a, b] = [states[low].temperature, states[low + 1].temperature];
+    Some(format!(
+        "replicas at {a} K and {b} K would accept some {:.1} % of their attempts to swap, or less: put more temperatures between \
+         them, so that a fifth is accepted",
+        100.0 * worst
+    ))
+}

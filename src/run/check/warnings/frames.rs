@@ -1,0 +1,66 @@
+//! Warnings about frames: frames that a trajectory format cannot date, and models or atoms of the coordinate file
+//! that are ignored.
+
+use crate::format::LeftOut;
+use crate::observe::trajectory::Format;
+use crate::run::plan::{Dynamics, Plan, StageKind};
+
+/// Warns of models and atoms of the coordinate file that the start of the run ignores.
+pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<String> {
+    let path = &plan.system.coordinates;
+    let several = (models > 0).then(|| {
+        format!(
+            "{} holds {} models, of which the run starts from the first; for another one write it to a file of its own \
+             with md convert --frame",
+            path.display(),
+            models + 1
+        )
+    });
+    let alternatives = (atoms > 0).then(|| {
+        format!(
+            "{} holds {atoms} atoms at alternative locations that are left out: of each residue the first location is taken",
+            path.display()
+        )
+    });
+    several.into_iter().chain(alternatives).collect()
+}
+
+/// Warns of trajectory formats that store one interval for all frames, if stages differ in time step or interval.
+pub(super) fn undated(plan: &Plan) -> Vec<String> {
+    plan.output.trajectories.iter().filter_map(|options| undated_file(plan, &options.file)).collect()
+}
+
+fn undated_file(plan: &Plan, file: &str) -> Option<String> {
+    if Format::of_name(file).ok()?.holds.times {
+        return None;
+    }
+    let every = plan.intervals(file);
+    // name and spacing of the first stage that writes frames; name and time step of the last that wrote none
+    let (mut first, mut silent): (Option<(&str, _)>, Option<(&str, f64)>) = (None, None);
+    for (index, stage) in plan.stages.iter().enumerate() {
+        let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { continue };
+        let Some(every) = every.of_stage(index) else {
+            silent = Some((&stage.name, timestep));
+            continue;
+        };
+        let spacing = (every.steps(timestep), timestep);
+        let reason = match (first, silent) {
+            (Some((name, expected)), _) if expected != spacing => {
+                format!("another time between frames than \"{name}\"")
+            }
+            (Some(_), Some((name, _))) => format!("no frames of stage \"{name}\" right before it"),
+            (None, Some((name, other))) if other != timestep => format!("another time step than \"{name}\" before it"),
+            _ => {
+                first.get_or_insert((&stage.name, spacing));
+                silent = None;
+                continue;
+            }
+        };
+        return Some(format!(
+            "{file} holds one interval for all frames, and stage \"{}\" has {reason}: readers will see wrong times in it; write \
+             .h5md, .xtc, .trr or .nc, or a file for each stage",
+            stage.name
+        ));
+    }
+    None
+}

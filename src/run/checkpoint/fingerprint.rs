@@ -1,0 +1,201 @@
+//! Identity of a system: a hash of each of its parts, so that messages can name what has changed.
+
+use crate::system::{
+    Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, VirtualSite,
+    bonded_terms,
+};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Number of bytes that are hashed at a time.
+const BUFFER: usize = 1 << 16;
+
+/// SHA-256 hashes of every part of a system. Equal systems have equal fingerprints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint(Vec<Part>);
+
+/// Hash of one aspect of one list of the system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Part {
+    list: String,
+    aspect: String,
+    length: u64,
+    hash: [u8; 32],
+}
+
+/// Function that hashes one part; all parts are hashed in parallel.
+type Reading<'a> = Box<dyn Fn() -> Part + Send + Sync + 'a>;
+
+impl Fingerprint {
+    /// Hashes everything that forces and integration depend on, and the names that files carry.
+    pub fn new(system: &System) -> Self {
+        let System { topology, nonbonded, constraints, settings } = system;
+        let (atoms, bonded) = (&topology.atoms, &topology.bonded);
+        let mut readings = vec![
+            part("atoms", "masses", atoms, |atom: &Atom| atom.mass),
+            part("atoms", "charges", atoms, |atom: &Atom| atom.charge),
+            part("atoms", "Lennard-Jones types", atoms, |atom: &Atom| atom.lj_type),
+            part(
+                "atoms",
+                "names, elements or residues",
+                atoms,
+                |&Atom { name, type_name, element, residue, .. }| ([name, type_name].map(bytes), element, residue),
+            ),
+            part("residues", "names or numbers", &topology.residues, |&Residue { name, number, first }| {
+                (bytes(name), number, first)
+            }),
+            part("chemical bonds", "atoms", &topology.connectivity, |&pair| pair),
+            part("virtual sites", "atoms or geometry", &topology.virtual_sites, |site: &VirtualSite| site.clone()),
+            part("CMAP grids", "energies", &bonded.cmap_grids, |CmapGrid { size, energies }| (*size, energies.clone())),
+            Box::new(|| Part::new("exclusions", "pairs", topology.exclusions.len(), topology.exclusions.pairs())),
+            part("Lennard-Jones parameters", "C6", &nonbonded.c6, |&value| value),
+            part("Lennard-Jones parameters", "C12", &nonbonded.c12, |&value| value),
+            part("rigid waters", "atoms or distances", &constraints.settles, |&Settle { atoms, oh, hh }| {
+                (atoms, oh, hh)
+            }),
+            part("constraints", "tolerances", std::slice::from_ref(&constraints.tolerance), |&value| value),
+        ];
+        macro_rules! lists {
+            ($($(#[$doc:meta])* $energy:ident {
+                $($list:ident: $Term:ident($n:literal, $e:literal, $p:literal) $name:literal),+
+            })*) => {
+                $($(
+                    readings.push(part($name, "atoms", &bonded.$list, |term| term.atoms));
+                    readings.push(part($name, "parameters", &bonded.$list, |term| term.parameters()));
+                )+)*
+            };
+        }
+        bonded_terms!(lists);
+        readings.extend(terms("CMAP terms", &bonded.cmaps, |&Cmap { atoms, grid }| (atoms, grid)));
+        readings.extend(terms("1-4 pairs", &bonded.pairs14, |&Pair14 { atoms, charge_product, c6, c12 }| {
+            (atoms, (charge_product, c6, c12))
+        }));
+        readings.extend(terms("constraints", &constraints.bonds, |&Constraint { atoms, length }| (atoms, length)));
+        readings.extend(force_settings(settings));
+        readings.push(part("12-6-4 interactions", "C4", &nonbonded.c4, |&value| value));
+        Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
+    }
+
+    /// Returns the differences of `now` from this fingerprint, one line for each part.
+    pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
+        let mut found: Vec<String> = vec![];
+        for (old, new) in self.0.iter().zip(&now.0) {
+            let Part { list, aspect, length, .. } = old;
+            if length != &new.length {
+                found.push(format!("{list}: {length} -> {}", new.length));
+            } else if old != new {
+                found.push(format!("{list}: {aspect} differ"));
+            }
+        }
+        // a list whose length has changed gives the same line for each of its aspects
+        found.dedup();
+        found
+    }
+}
+
+impl Part {
+    fn new<T: Serialize>(list: &str, aspect: &str, length: usize, items: impl Iterator<Item = T>) -> Self {
+        let mut hash = Sha256::new();
+        let mut bytes = Vec::with_capacity(2 * BUFFER);
+        for item in items {
+            bytes = postcard::to_extend(&item, bytes).expect("numbers and texts can be written into memory");
+            if bytes.len() >= BUFFER {
+                hash.update(&bytes);
+                bytes.clear();
+            }
+        }
+        hash.update(&bytes);
+        Part { list: list.into(), aspect: aspect.into(), length: length as u64, hash: hash.finalize().into() }
+    }
+}
+
+fn bytes(name: Name) -> [u8; 8] {
+    let text = name.as_str().as_bytes();
+    std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
+}
+
+/// Creates the hash function of the values that `read` takes from each element.
+fn part<'a, T: Sync, V: Serialize>(
+    list: &'static str,
+    aspect: &'static str,
+    items: &'a [T],
+    read: impl Fn(&T) -> V + Send + Sync + 'a,
+) -> Reading<'a> {
+    Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
+}
+
+/// Creates the hash functions of the atoms and the parameters of bonded terms, which `split` separates.
+fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
+    list: &'static str,
+    items: &'a [T],
+    split: impl Fn(&T) -> (A, P) + Send + Sync + Copy + 'a,
+) -> [Reading<'a>; 2] {
+    [part(list, "atoms", items, move |term| split(term).0), part(list, "parameters", items, move |term| split(term).1)]
+}
+
+fn force_settings(settings: &ForceSettings) -> [Reading<'_>; 5] {
+    let ForceSettings { cutoff, cutoff_lj, electrostatics, lj_modifier, coulomb_modifier, dispersion_correction, list } =
+        *settings;
+    let one = |aspect: &'static str, value: Vec<u8>| -> Reading<'_> {
+        Box::new(move || Part::new("settings", aspect, 1, value.iter()))
+    };
+    let bytes = |value: postcard::Result<Vec<u8>>| value.expect("settings can be written into memory");
+    [
+        one("cutoffs", bytes(postcard::to_stdvec(&(cutoff, cutoff_lj)))),
+        one("electrostatics or PME parameters", bytes(postcard::to_stdvec(&electrostatics))),
+        one("ends of potentials", bytes(postcard::to_stdvec(&(lj_modifier, coulomb_modifier)))),
+        one("dispersion corrections", bytes(postcard::to_stdvec(&dispersion_correction))),
+        one("pair lists", bytes(postcard::to_stdvec(&list))),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sample;
+
+    type Change = fn(&mut System);
+
+    /// Every number on which a force depends is hashed, and its change is named.
+    #[test]
+    fn what_has_changed_is_named() {
+        let good = Sample::load("peptide-ff19sb").system;
+        let before = Fingerprint::new(&good);
+        assert_eq!(before.differences(&Fingerprint::new(&good.clone())), [""; 0]);
+        let changes: [(&str, Change); 17] = [
+            ("atoms: masses differ", |s| s.topology.atoms[3].mass += 1e-9),
+            ("atoms: charges differ", |s| s.topology.atoms[3].charge += 1e-9),
+            ("atoms: Lennard-Jones types differ", |s| s.topology.atoms[3].lj_type += 1),
+            ("bonds: parameters differ", |s| s.topology.bonded.bonds[1].force_constant += 1e-6),
+            ("bonds: atoms differ", |s| s.topology.bonded.bonds[1].atoms[0] += 1),
+            ("angles: parameters differ", |s| s.topology.bonded.angles[1].angle += 1e-6),
+            ("proper torsions: parameters differ", |s| s.topology.bonded.propers[1].phase += 1e-6),
+            ("improper torsions: parameters differ", |s| s.topology.bonded.impropers[0].periodicity += 1),
+            ("CMAP grids: energies differ", |s| s.topology.bonded.cmap_grids[0].energies[7] += 1e-6),
+            ("CMAP terms: parameters differ", |s| s.topology.bonded.cmaps[0].grid += 1),
+            ("1-4 pairs: parameters differ", |s| s.topology.bonded.pairs14[2].c6 += 1e-9),
+            ("Lennard-Jones parameters: C12 differ", |s| s.nonbonded.c12[0] += 1e-9),
+            ("12-6-4 interactions: 0 -> 1", |s| s.nonbonded.c4.push(0.1)),
+            ("constraints: tolerances differ", |s| s.constraints.tolerance *= 2.0),
+            ("settings: cutoffs differ", |s| s.settings.cutoff = Some(1.234)),
+            ("settings: electrostatics or PME parameters differ", |s| {
+                s.settings.electrostatics = crate::system::Electrostatics::ReactionField { permittivity: 78.0 };
+            }),
+            ("exclusions: pairs differ", |s| {
+                let mut pairs: Vec<_> = s.topology.exclusions.pairs().collect();
+                pairs[0] = [0, s.topology.atoms.len() as u32 - 1];
+                s.topology.exclusions = crate::system::Exclusions::from_pairs(s.topology.atoms.len(), pairs);
+            }),
+        ];
+        for (expected, change) in changes {
+            let mut system = good.clone();
+            change(&mut system);
+            assert_eq!(before.differences(&Fingerprint::new(&system)), [expected]);
+        }
+        let mut system = good.clone();
+        let count = system.topology.bonded.angles.len();
+        system.topology.bonded.angles.truncate(count - 1);
+        assert_eq!(before.differences(&Fingerprint::new(&system)), [format!("angles: {count} -> {}", count - 1)]);
+    }
+}

@@ -1,0 +1,218 @@
+//! Contents of a checkpoint: everything that the rest of the run depends on, to the last bit, and the extents of the
+//! output.
+
+pub(super) mod fingerprint;
+
+pub use fingerprint::Fingerprint;
+
+use crate::context::ListOrigins;
+use crate::error::{Problem, Result};
+use crate::observe::checkpoint::{self, Restored};
+use crate::observe::extent::Mark;
+use crate::observe::statistics::Statistics;
+use crate::observe::summary::StageSummary;
+use crate::observe::tuning::Tuning;
+use crate::pair::ListSchedule;
+use crate::restraint::RestraintProgress;
+use crate::run::minimize::{Minimizer, Status};
+use crate::run::plan::{Plan, StageKind, is_plain_name};
+use crate::system::State;
+use crate::vec3::Vec3;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Version of the contents below.
+const VERSION: u32 = 14;
+
+/// The state of a run, complete for a restart.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Checkpoint {
+    /// identity of the run, the same in all its files
+    pub run_id: String,
+    /// the plan of the run when the checkpoint was written
+    pub plan: Plan,
+    /// fingerprint of the system before tuning
+    pub system: Fingerprint,
+    /// index of the stage
+    pub stage: usize,
+    /// position within that stage
+    pub place: RunPosition,
+    /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
+    pub state: State,
+    /// extents of the outputs
+    pub written: Written,
+    /// averages of the present stage
+    pub statistics: Statistics,
+    /// summaries of the previous stages
+    pub stages: Vec<StageSummary>,
+    /// settings that the first stage of dynamics chose for the whole run
+    pub tuning: Option<Tuning>,
+    /// whether pair lists were chosen for a GPU; `None` before any were chosen
+    pub lists_on_gpu: Option<bool>,
+}
+
+/// Extents of the outputs when the checkpoint was written, by name.
+pub type Written = BTreeMap<String, Mark>;
+
+/// A position within a stage.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RunPosition {
+    /// number of steps of the stage done
+    pub done: u64,
+    /// time at the start of the stage, ps. Times follow from it with a single rounding, however often a run is
+    /// interrupted.
+    pub first_time: f64,
+    /// positions from which the present pair lists were built
+    pub lists: Option<ListOrigins>,
+    /// radii and lifetimes of the pair lists; `None` before a stage of dynamics has prepared its start
+    pub schedule: Option<ListSchedule>,
+    /// a minimisation in progress, and the positions from which its lists were built
+    pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
+    /// progress of the restraints: centres that were fixed at the start of the stage, and work
+    pub restraints: Vec<RestraintProgress>,
+    /// index of the thermodynamic state that the replica has in an exchange, from 0; `None` without exchange
+    pub exchanged: Option<usize>,
+}
+
+impl RunPosition {
+    /// Creates a position in a minimisation whose lists were built from `origin`.
+    pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
+        let done = minimizer.steps();
+        RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
+    }
+}
+
+impl Checkpoint {
+    /// Creates the checkpoint of a run without results yet, which starts anew from its files.
+    pub fn start(run_id: String, plan: &Plan, system: Fingerprint) -> Self {
+        Checkpoint {
+            run_id,
+            plan: plan.clone(),
+            system,
+            stage: 0,
+            place: RunPosition::default(),
+            state: State::default(),
+            written: Written::default(),
+            statistics: Statistics::default(),
+            stages: vec![],
+            tuning: None,
+            lists_on_gpu: None,
+        }
+    }
+
+    /// Whether there are no results yet.
+    pub fn is_start(&self) -> bool {
+        self.state.positions.is_empty()
+    }
+
+    /// Whether every step of `plan` is done.
+    pub fn is_complete(&self, plan: &Plan) -> bool {
+        let Some(stage) = plan.stages.get(self.stage).filter(|_| self.stage + 1 == plan.stages.len()) else {
+            return false;
+        };
+        match (&stage.kind, &self.place.minimizer) {
+            (StageKind::Minimize(options), Some((minimizer, _))) => {
+                minimizer.status() != Status::Running || minimizer.steps() >= plan.target(options.steps)
+            }
+            (StageKind::Minimize(_), None) => false,
+            (StageKind::Dynamics(options), _) => {
+                self.place.schedule.is_some() && self.place.done >= plan.target(options.steps)
+            }
+        }
+    }
+
+    /// Writes the checkpoint and keeps the previous file.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        checkpoint::write(path, VERSION, self)
+    }
+
+    /// Reads a checkpoint, or the previous one if it is damaged; `None` if there is neither. Fails if the checkpoint
+    /// names output files outside its folder.
+    pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
+        let found: Option<Restored<Self>> = checkpoint::read(path, VERSION)?;
+        let names = found.iter().flat_map(|Restored { body: Self { plan, written, .. }, .. }| {
+            let trajectories = plan.output.trajectories.iter().map(|options| &options.file);
+            trajectories.chain(written.keys())
+        });
+        if let Some(name) = { names }.find(|name| !is_plain_name(name)) {
+            let message = format!("the checkpoint names {name:?}, which is no file of an output folder");
+            let help = "it is not as md wrote it: take another checkpoint, or use --force to start anew";
+            return Err(Problem::new(message).in_file(path).help(help).into());
+        }
+        Ok(found)
+    }
+
+    /// Reads the state in a checkpoint file, as the start of another run. It never falls back to the previous file.
+    pub fn read_state(path: &Path) -> Result<State> {
+        let damaged = |reason: String| {
+            let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);
+            problem.help("take another checkpoint, or the final.rst7 of that run")
+        };
+        let Self { place, mut state, .. } = match Self::read(path)? {
+            Some(Restored { body, warning: None }) if !body.is_start() => body,
+            Some(Restored { warning: Some(reason), .. }) => return Err(damaged(reason).into()),
+            _ => return Err(damaged("it was written before the first step".to_owned()).into()),
+        };
+        if let Some((minimizer, _)) = place.minimizer {
+            state.positions = minimizer.positions().to_vec();
+        }
+        Ok(state)
+    }
+}
+
+/// Returns the CRC-32 of a state, which is equal for runs that agree bit for bit.
+pub fn state_hash(state: &State) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&state.step.to_le_bytes());
+    hasher.update(bytemuck::cast_slice(&state.positions));
+    hasher.update(bytemuck::cast_slice(&state.velocities));
+    for row in state.cell.iter().flat_map(|cell| cell.rows()) {
+        hasher.update(bytemuck::bytes_of(&row));
+    }
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::plan::{Interval, TrajectoryOptions};
+
+    #[test]
+    fn files_that_a_checkpoint_names_are_in_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.md");
+        let options = |file: &str| TrajectoryOptions {
+            file: file.to_owned(),
+            every: Interval::Steps(1),
+            velocities: false,
+            forces: false,
+            images: false,
+            precision: None,
+            select: None,
+        };
+        for (name, is_plain) in [
+            ("t.trr", true),
+            ("../../ev.trr", false),
+            ("/tmp/ev.trr", false),
+            ("sub/ev.trr", false),
+            ("..", false),
+            (".md.lock", false),
+            ("", false),
+        ] {
+            let mut planned = Checkpoint::start("run".to_owned(), &Plan::default(), Fingerprint::default());
+            let mut written = planned.clone();
+            planned.plan.output.trajectories.push(options(name));
+            written.written.insert(name.to_owned(), Mark::default());
+            for checkpoint in [planned, written] {
+                checkpoint.write(&path).unwrap();
+                match Checkpoint::read(&path) {
+                    Ok(found) => assert!(is_plain && found.unwrap().body == checkpoint, "{name}"),
+                    Err(error) => {
+                        let message = error.to_string();
+                        assert!(!is_plain && message.contains("no file of an output folder"), "{name}: {message}");
+                    }
+                }
+            }
+        }
+    }
+}

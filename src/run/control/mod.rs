@@ -1,0 +1,6 @@
+//! Control of a run from outside: requests to stop or to write a checkpoint, and the wall time that it has used.
+
+pub(super) mod signals;
+pub(super) mod timing;
+
+pub use signals::Requests;

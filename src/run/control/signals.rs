@@ -1,0 +1,113 @@
+//! Requests to a run by signals.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Signals that stop a run. They come from a terminal that closes, from a user, or from a scheduler near its time
+/// limit (`SIGUSR2` before the end of the job, `SIGXCPU` at the soft limit of CPU time).
+const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
+/// Shortest time between two requests. Signals closer together are one request, because schedulers and process groups
+/// may deliver a signal twice.
+const REPEAT: Duration = Duration::from_secs(1);
+
+/// Requests by signals, polled once per step. Each run of the process has a clone, and every clone sees every
+/// request.
+#[derive(Debug, Default)]
+pub struct Requests {
+    stop: Arc<AtomicBool>,
+    /// number of checkpoints requested so far
+    checkpoints: Arc<AtomicU64>,
+    /// number of checkpoint requests that this clone has seen
+    seen: AtomicU64,
+}
+
+impl Clone for Requests {
+    fn clone(&self) -> Self {
+        let Requests { stop, checkpoints, seen } = self;
+        let seen = AtomicU64::new(seen.load(Ordering::Relaxed));
+        Requests { stop: Arc::clone(stop), checkpoints: Arc::clone(checkpoints), seen }
+    }
+}
+
+impl Requests {
+    /// Installs the signal handlers. A signal that asks to stop finishes the step and writes a checkpoint; another
+    /// one, more than a second later, ends the process at once. SIGUSR1 asks for a checkpoint. If SIGHUP is ignored
+    /// (`nohup`), it stays ignored.
+    pub fn from_signals() -> std::io::Result<Self> {
+        let requests = Self::default();
+        let stops = STOP.into_iter().filter(|&signal| signal != SIGHUP || !hangup_is_ignored());
+        let mut signals = Signals::new(stops.chain([SIGUSR1]))?;
+        let set = requests.clone();
+        std::thread::Builder::new().name("signals".into()).spawn(move || {
+            let mut first = None;
+            for signal in signals.forever() {
+                if signal == SIGUSR1 {
+                    set.checkpoints.fetch_add(1, Ordering::Relaxed);
+                } else if is_insistence(*first.get_or_insert_with(Instant::now), Instant::now()) {
+                    // exit code of a shell for a process that a signal has ended
+                    signal_hook::low_level::exit(128 + signal);
+                } else {
+                    set.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        })?;
+        Ok(requests)
+    }
+
+    /// Asks all runs to stop, as a signal does.
+    pub(in crate::run) fn ask_to_stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run is to stop.
+    pub fn stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether a checkpoint was requested since the last call.
+    pub fn take_checkpoint(&self) -> bool {
+        let asked = self.checkpoints.load(Ordering::Relaxed);
+        self.seen.swap(asked, Ordering::Relaxed) != asked
+    }
+}
+
+/// Whether a signal at `now`, after one at `first`, is a second request, which ends the process at once.
+fn is_insistence(first: Instant, now: Instant) -> bool {
+    now.duration_since(first) > REPEAT
+}
+
+/// Whether this process was started with SIGHUP ignored.
+fn hangup_is_ignored() -> bool {
+    // SAFETY: a `sigaction` of zeros is valid (no handler, an empty mask); the call only writes into it, since the
+    // pointer to a new action is null.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(SIGHUP, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_later_signal_is_another_request() {
+        let first = Instant::now();
+        assert!(!is_insistence(first, first));
+        assert!(!is_insistence(first, first + Duration::from_millis(999)));
+        assert!(is_insistence(first, first + Duration::from_millis(1001)));
+    }
+
+    #[test]
+    fn every_run_writes_the_checkpoint_that_is_asked_for() {
+        let first = Requests::default();
+        let second = first.clone();
+        assert!(!first.take_checkpoint() && !second.take_checkpoint());
+        first.checkpoints.fetch_add(1, Ordering::Relaxed);
+        assert!(first.take_checkpoint() && second.take_checkpoint());
+        assert!(!first.take_checkpoint() && !second.take_checkpoint());
+    }
+}

@@ -1,0 +1,85 @@
+//! Wall time of steps and phases.
+
+use crate::backend::{PairCounts, Phases};
+use crate::pair::ListSchedule;
+use crate::run::plan::Dynamics;
+use std::time::Instant;
+
+/// Wall time of stages of dynamics.
+#[derive(Clone, Debug, Default)]
+pub(in crate::run) struct Timing {
+    /// seconds per phase in all stages of dynamics
+    pub(in crate::run) phases: Phases,
+    /// seconds spent on checkpoints
+    pub(in crate::run) output: f64,
+    /// seconds of measurements for tuning, before the first stage
+    pub(in crate::run) tuning: f64,
+    /// seconds in stages of dynamics, tuning included
+    pub(in crate::run) seconds: f64,
+    /// number of steps of dynamics done
+    pub(in crate::run) steps: u64,
+    /// number of evaluations of reciprocal space, and simulated time in ps
+    pub(in crate::run) meshes: f64,
+    pub(in crate::run) picoseconds: f64,
+    /// list schedule of the last stage, and number of pair searches in all stages
+    pub(in crate::run) lists: Option<ListSchedule>,
+    pub(in crate::run) searches: u64,
+    /// list sizes at the end of the last stage
+    pub(in crate::run) pairs: PairCounts,
+    /// (steps, ps, s) since the start, recorded at powers of two of the steps and between them, to find the second
+    /// half of the run
+    marks: Vec<(u64, f64, f64)>,
+    stage_start: Option<Instant>,
+}
+
+impl Timing {
+    /// Begins a stage of dynamics.
+    pub(in crate::run) fn start_stage(&mut self) {
+        self.stage_start = Some(Instant::now());
+    }
+
+    /// Counts a step.
+    pub(in crate::run) fn step(&mut self, dynamics: &Dynamics) {
+        self.steps += 1;
+        self.meshes += dynamics.meshes();
+        self.picoseconds += dynamics.timestep;
+        // marks at multiples of 1/16 of the next power of two are close enough to the half of any number of steps
+        if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
+            let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+            self.marks.push((self.steps, self.picoseconds, seconds));
+        }
+    }
+
+    /// Ends a stage. Its backend's times went from `before` to `after`, and `pairs` are the sizes of its lists.
+    pub(in crate::run) fn end_stage(&mut self, before: &Phases, after: &Phases, pairs: PairCounts) {
+        self.pairs = pairs;
+        self.seconds += self.stage_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());
+        self.phases.add_difference(after, before);
+        self.marks.push((self.steps, self.picoseconds, self.seconds));
+    }
+
+    /// Returns (steps, ps, s) of about the second half of the steps.
+    pub(in crate::run) fn second_half(&self) -> Option<(u64, f64, f64)> {
+        let last = *self.marks.last()?;
+        let middle = *self.marks.iter().min_by_key(|mark| mark.0.abs_diff(last.0 / 2))?;
+        (last.0 > middle.0).then(|| (last.0 - middle.0, last.1 - middle.1, last.2 - middle.2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_half_is_about_half() {
+        for steps in [2u64, 10, 100, 1000, 12_345] {
+            let mut timing = Timing::default();
+            timing.start_stage();
+            (0..steps).for_each(|_| timing.step(&Dynamics::default()));
+            timing.end_stage(&Phases::default(), &Phases::default(), PairCounts::default());
+            let (half, ps, _) = timing.second_half().unwrap();
+            assert!((half as f64 / steps as f64 - 0.5).abs() < 0.1, "{half} of {steps}");
+            assert!((ps - 0.002 * half as f64).abs() < 1e-9 * ps);
+        }
+    }
+}

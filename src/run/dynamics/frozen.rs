@@ -1,0 +1,67 @@
+//! Atoms that a stage freezes.
+//!
+//! A frozen atom has mass zero, as a virtual site has. Integration does not accelerate such an atom. Its velocity is
+//! zero, so it has no kinetic energy and no degrees of freedom, and thermostats do not change that. Constraints among
+//! frozen atoms are dropped.
+
+use crate::error::{Problem, Result};
+use crate::run::plan::Stage;
+use crate::select::select;
+use crate::system::{State, System};
+use crate::vec3::Vec3;
+
+/// Returns the system of a stage that freezes some atoms; `None` if it freezes none. Fails if the selection does not
+/// fit the system, or if it contains only some of the atoms of a constraint.
+pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
+    let Some(text) = &stage.frozen else { return Ok(None) };
+    let refuse = |problem: Problem| {
+        let message = format!("frozen of stage \"{}\": {}", stage.name, problem.message);
+        Problem { message, ..problem }
+    };
+    let mut frozen = vec![false; system.topology.atoms.len()];
+    select(&system.topology, text).map_err(refuse)?.iter().for_each(|&atom| frozen[atom as usize] = true);
+    let mut held = system.clone();
+    for (atom, frozen) in held.topology.atoms.iter_mut().zip(&mut frozen) {
+        // virtual sites have no mass already and are not frozen
+        *frozen &= atom.mass > 0.0;
+        if *frozen {
+            atom.mass = 0.0;
+        }
+    }
+    if !frozen.contains(&true) {
+        let message = format!("\"{text}\" selects virtual sites only");
+        return Err(refuse(Problem::new(message).help("freeze the atoms that they follow from")).into());
+    }
+    if held.topology.atoms.iter().all(|atom| atom.mass == 0.0) {
+        let help = "leave some atoms out of the selection";
+        return Err(refuse(Problem::new("no atom is left to move").help(help)).into());
+    }
+    let mut torn = None;
+    let mut moves = |atoms: &[u32]| {
+        let count = atoms.iter().filter(|&&atom| frozen[atom as usize]).count();
+        if count > 0 && count < atoms.len() {
+            torn.get_or_insert_with(|| atoms.to_vec());
+        }
+        count == 0
+    };
+    held.constraints.settles.retain(|water| moves(&water.atoms));
+    held.constraints.bonds.retain(|bond| moves(&bond.atoms));
+    if let Some(atoms) = torn {
+        let is = |held: bool| atoms.iter().find(|&&atom| frozen[atom as usize] == held).map_or(0, |atom| atom + 1);
+        let message =
+            format!("atom {} is frozen, but not atom {}, to which a constraint holds it", is(true), is(false));
+        let help = "select both or neither, hydrogens with their heavy atoms, or relax forces.constraints";
+        return Err(refuse(Problem::new(message).help(help)).into());
+    }
+    Ok(Some(held))
+}
+
+/// Sets the velocities of frozen atoms to zero. `frozen` is the system of the stage.
+pub(in crate::run) fn stop(system: &System, frozen: &System, state: &mut State) {
+    let atoms = system.topology.atoms.iter().zip(&frozen.topology.atoms);
+    for (velocity, (atom, held)) in state.velocities.iter_mut().zip(atoms) {
+        if held.mass != atom.mass {
+            *velocity = Vec3::ZERO;
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Restraints of a plan, resolved for its system.
+
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Problem, Result};
+use crate::format::{check_order, read_coordinates};
+use crate::image::WholeMolecules;
+use crate::restraint::{
+    CollectiveRestraint, Group, Held, Members, PositionRestraints, Restraints, Superposed, Variable, VariableKind,
+};
+use crate::run::plan::{Plan, PositionRestraint, Restraint, Stage};
+use crate::select::select;
+use crate::system::{Molecules, State, System, Topology};
+use crate::vec3::Vec3;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Creates the restraints of each stage of a run that begins at `start`. Fails if a selection or a reference file
+/// does not fit the system. Each file is read once.
+pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Restraints>> {
+    let mut references = References { system, molecules: system.topology.molecules(), start, files: HashMap::new() };
+    let of = |stage: &Stage| {
+        let positions = stage.position_restraints.iter();
+        let positions = positions.enumerate().map(|(index, one)| {
+            let named = |error| named(error, &format!("position_restraints {}", index + 1), stage);
+            position_restraints(one, &mut references).map(Arc::new).map_err(named)
+        });
+        let positions = positions.collect::<Result<_>>()?;
+        let collective = stage.restraints.iter().enumerate().map(|(index, one)| {
+            let named = |error| named(error, &format!("restraints {}", index + 1), stage);
+            let variable = variable(one, &mut references).map_err(named)?;
+            Ok(Arc::new(CollectiveRestraint { variable, potential: one.potential }))
+        });
+        Ok(Restraints { positions, collective: collective.collect::<Result<_>>()? })
+    };
+    plan.stages.iter().map(of).collect()
+}
+
+/// Adds the restraint and its stage to an error in the input.
+fn named(error: Error, what: &str, stage: &Stage) -> Error {
+    let named = |problem: Problem| {
+        let message = format!("{what} of stage \"{}\": {}", stage.name, problem.message);
+        Problem { message, ..problem }
+    };
+    match error {
+        Error::Input(problems) => Error::Input(problems.into_iter().map(named).collect()),
+        other => other,
+    }
+}
+
+/// Reference positions in nm, with molecules whole, and their cell.
+struct Reference {
+    positions: Vec<Vec3>,
+    cell: Option<PeriodicCell>,
+}
+
+/// Source of the references of a run: its start, and the files read so far.
+struct References<'a> {
+    system: &'a System,
+    molecules: Molecules,
+    start: &'a State,
+    files: HashMap<PathBuf, Reference>,
+}
+
+impl References<'_> {
+    /// Returns positions and cell of a file, or of the start if `path` is `None`. A file without a cell gets the cell
+    /// of the start.
+    fn of(&mut self, path: Option<&Path>) -> Result<(&[Vec3], Option<PeriodicCell>)> {
+        let Some(path) = path else { return Ok((&self.start.positions, self.start.cell)) };
+        if !self.files.contains_key(path) {
+            let read = self.read(path)?;
+            self.files.insert(path.to_owned(), read);
+        }
+        let Reference { positions, cell } = &self.files[path];
+        Ok((positions, cell.or(self.start.cell)))
+    }
+
+    fn read(&self, path: &Path) -> Result<Reference> {
+        let topology = &self.system.topology;
+        let coordinates = read_coordinates(path, Some(topology.atoms.len()), None)?;
+        check_order(topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
+        let mut positions = coordinates.positions;
+        if let Some(cell) = &coordinates.cell {
+            WholeMolecules::of(topology).make_whole(cell, &mut positions);
+        }
+        Ok(Reference { positions, cell: coordinates.cell })
+    }
+
+    fn mass(&self, atom: u32) -> f64 {
+        self.system.topology.atoms[atom as usize].mass
+    }
+}
+
+fn position_restraints(restraint: &PositionRestraint, references: &mut References<'_>) -> Result<PositionRestraints> {
+    let system = references.system;
+    let selected = select(&system.topology, &restraint.select)?;
+    // virtual sites, which follow other atoms, are not restrained
+    let mass = |atom: u32| system.topology.atoms[atom as usize].mass;
+    let (positions, cell) = references.of(restraint.reference.as_deref())?;
+    let massive = selected.into_iter().filter(|&atom| mass(atom) > 0.0);
+    let held: Vec<Held> = massive.map(|atom| Held::new(atom, positions[atom as usize])).collect();
+    if held.is_empty() {
+        let message = format!("\"{}\" selects virtual sites only", restraint.select);
+        return Err(Problem::new(message).help("restrain the atoms that they follow from").into());
+    }
+    let mut restraints = PositionRestraints {
+        force_constant: restraint.force_constant.clone(),
+        flat_radius: restraint.flat_radius,
+        scaling: restraint.reference_scaling,
+        cell,
+        center: Vec3::ZERO,
+        held,
+    };
+    let State { cell, positions, .. } = references.start;
+    restraints.choose_images(&system.topology, &references.molecules, cell.as_ref(), positions);
+    Ok(restraints)
+}
+
+/// Fewest atoms for an RMSD: with two atoms it would depend on a single distance.
+const FEWEST_SUPERPOSED: usize = 3;
+
+fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Variable> {
+    let system = references.system;
+    let topology = &system.topology;
+    let selected = restraint.groups.iter().map(|text| select(topology, text));
+    let selected = selected.collect::<std::result::Result<Vec<Vec<u32>>, Problem>>()?;
+    if restraint.kind == VariableKind::Rmsd {
+        let mass = |atom: u32| topology.atoms[atom as usize].mass;
+        let atoms: Vec<u32> = selected.into_iter().flatten().filter(|&atom| mass(atom) > 0.0).collect();
+        if atoms.len() < FEWEST_SUPERPOSED {
+            let message =
+                format!("an RMSD needs {FEWEST_SUPERPOSED} atoms with mass, and {} are selected", atoms.len());
+            return Err(Problem::new(message).help("restrain a distance or an angle instead").into());
+        }
+        return rmsd(restraint, atoms, references);
+    }
+    for (index, group) in selected.iter().enumerate() {
+        if let Some(other) = selected[..index].iter().position(|other| other == group) {
+            let (a, b) = (&restraint.groups[other], &restraint.groups[index]);
+            let message = format!("\"{a}\" and \"{b}\" select the same atoms, whose centres never part");
+            return Err(Problem::new(message).help("groups may share atoms, but not all of them").into());
+        }
+    }
+    let group = |index: usize| {
+        let text = &restraint.groups[index];
+        let around = gather_around(restraint, index, topology)?;
+        Group::new(&selected[index], |atom| references.mass(atom), &references.molecules, around).ok_or_else(|| {
+            let problem = Problem::new(format!("\"{text}\" selects virtual sites only, which have no centre of mass"));
+            problem.help("take the atoms that they follow from")
+        })
+    };
+    Ok(match restraint.kind {
+        VariableKind::Distance => Variable::Distance([group(0)?, group(1)?], restraint.along),
+        VariableKind::Angle => Variable::Angle([group(0)?, group(1)?, group(2)?]),
+        _ => Variable::Torsion([group(0)?, group(1)?, group(2)?, group(3)?]),
+    })
+}
+
+/// Creates the RMSD of these atoms from a reference. The molecules of the reference are shifted to the images that
+/// fit the start best.
+fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>) -> Result<Variable> {
+    let around = gather_around(restraint, 0, &references.system.topology)?;
+    let members = Members::new(atoms.clone(), &references.molecules, around);
+    let target = members.gathered(references.start.cell.as_ref(), &references.start.positions);
+    let (positions, cell) = references.of(restraint.reference.as_deref())?;
+    let mut reference: Vec<Vec3> = atoms.iter().map(|&atom| positions[atom as usize]).collect();
+    if let Some(cell) = &cell {
+        let images = members.parts().fit(cell, &reference, &target);
+        members.parts().shift(cell, &images, &mut reference);
+    }
+    Ok(Variable::Rmsd(Superposed::new(members, &reference)))
+}
+
+/// Returns the atom around which the molecules of a group are gathered; `None` if the input names none.
+fn gather_around(
+    restraint: &Restraint,
+    group: usize,
+    topology: &Topology,
+) -> std::result::Result<Option<u32>, Problem> {
+    let Some(text) = restraint.gather_around.get(group).and_then(Option::as_ref) else { return Ok(None) };
+    match select(topology, text)?[..] {
+        [atom] => Ok(Some(atom)),
+        ref atoms => {
+            let message = format!("gather_around: \"{text}\" selects {} atoms", atoms.len());
+            Err(Problem::new(message).help("select one atom, or write \"none\""))
+        }
+    }
+}
+
+/// Returns stage and selection of groups whose periodic images are ambiguous: groups of several molecules that extend
+/// over more than half of the cell at the start.
+pub(in crate::run) fn wide_groups(plan: &Plan, system: &System, start: &State) -> Vec<(String, String)> {
+    let Some(cell) = &start.cell else { return vec![] };
+    let molecules = system.topology.molecules();
+    let is_wide = |restraint: &Restraint, index: usize| {
+        let around = gather_around(restraint, index, &system.topology).ok()?;
+        let atoms = select(&system.topology, &restraint.groups[index]).ok()?;
+        Some(Members::new(atoms, &molecules, around).is_wide(cell, &start.positions))
+    };
+    let groups = |stage: &Stage| {
+        let all = stage.restraints.iter().flat_map(|one| (0..one.groups.len()).map(move |index| (one, index)));
+        let wide = all.filter(|(one, index)| is_wide(one, *index) == Some(true));
+        wide.map(|(one, index)| (stage.name.clone(), one.groups[index].clone())).collect::<Vec<_>>()
+    };
+    plan.stages.iter().flat_map(groups).collect()
+}

@@ -1,0 +1,43 @@
+//! Settings of a stage of dynamics in addition to its forces.
+
+use crate::constraint::degrees_of_freedom;
+use crate::ensemble::groups::TemperatureGroups;
+use crate::ensemble::thermostat::Thermostat;
+use crate::error::Problem;
+use crate::run::plan::Dynamics;
+use crate::select::select;
+use crate::system::System;
+use std::sync::Arc;
+
+/// Settings of a stage of dynamics.
+#[derive(Clone)]
+pub struct Setup<'a> {
+    /// integrator and couplings
+    pub dynamics: &'a Dynamics,
+    /// seed of all random numbers
+    pub seed: u64,
+    /// number of degrees of freedom that remain after constraints and the removal of centre-of-mass motion
+    pub degrees_of_freedom: usize,
+    /// temperature groups: atoms that share a heat bath
+    pub temperature_groups: Arc<TemperatureGroups>,
+}
+
+impl<'a> Setup<'a> {
+    /// Creates the setup for a system, with or without a periodic cell. Fails if a selection of the thermostat does
+    /// not fit the system.
+    pub fn new(system: &System, dynamics: &'a Dynamics, seed: u64, periodic: bool) -> Result<Self, Problem> {
+        let removed = dynamics.removed_motion(periodic);
+        let selections = dynamics.thermostat.iter().flat_map(Thermostat::selections);
+        let groups: Result<Vec<_>, Problem> = selections.map(|text| select(&system.topology, text)).collect();
+        let groups = groups.and_then(|groups| TemperatureGroups::new(system, removed, &groups)).map_err(|problem| {
+            let message = format!("thermostat.groups: {}", problem.message);
+            Problem { message, ..problem }
+        })?;
+        Ok(Setup {
+            dynamics,
+            seed,
+            degrees_of_freedom: degrees_of_freedom(&system.topology, &system.constraints, removed),
+            temperature_groups: Arc::new(groups),
+        })
+    }
+}

@@ -1,0 +1,372 @@
+//! A stage of dynamics. [`Simulation::step`] defines the order of operations in a step.
+
+use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Workload};
+use crate::cell::PeriodicCell;
+use crate::context::{Context, ListOrigins};
+use crate::ensemble::barostat::{self, Barostat};
+use crate::ensemble::groups::PerGroup;
+use crate::ensemble::is_due;
+use crate::ensemble::multiple_time_steps::LongRange;
+use crate::ensemble::thermostat::{Thermostat, VelocityChange};
+use crate::ensemble::volume_trial::VolumeTrial;
+use crate::error::Result;
+use crate::restraint::{Restraining, RestraintProgress};
+use crate::run::dynamics::setup::Setup;
+use crate::run::plan::Dynamics;
+use crate::system::State;
+use crate::units::BOLTZMANN;
+use crate::vec3::Vec3;
+
+#[cfg(test)]
+mod domains;
+#[cfg(test)]
+mod exchange;
+#[cfg(test)]
+mod groups;
+#[cfg(test)]
+mod ideal_gas;
+#[cfg(test)]
+mod impulses;
+#[cfg(test)]
+mod pulling;
+#[cfg(test)]
+mod refreshment;
+#[cfg(test)]
+mod tests;
+
+/// Quantities to compute in a step in addition to the integration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// energies, temperature, pressure; without them a GPU runs steps asynchronously
+    pub energies: bool,
+}
+
+/// Energies, temperature and pressure of a step, at the time of its positions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// potential energies, kJ/mol
+    pub energies: Energies,
+    /// kinetic energy, mean of both half steps, kJ/mol
+    pub kinetic: f64,
+    /// work of the moving centres of restraints since the start of the run, kJ/mol
+    pub restraint_work: f64,
+    /// conserved energy: kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
+    pub conserved: f64,
+    /// temperature, K
+    pub temperature: f64,
+    /// pressure, kJ/mol/nm³; zero without a cell
+    pub pressure: f64,
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if [`Kinetic::along`] is
+    /// computed
+    pub pressure_along: Vec3,
+    /// lattice vectors
+    pub cell: Option<PeriodicCell>,
+    /// temperature of each temperature group, K; NaN for a group without degrees of freedom, empty without groups
+    pub group_temperatures: PerGroup<f64>,
+}
+
+/// Couplings whose work is not yet counted in the conserved energy.
+#[derive(Clone, Copy, Debug)]
+struct PendingWork {
+    barostat: bool,
+    thermostat: bool,
+}
+
+impl PendingWork {
+    /// Returns the pending work of the couplings in a state.
+    fn of(State { coupling, .. }: &State) -> Self {
+        PendingWork {
+            barostat: coupling.pending_scaling != Vec3::ZERO,
+            thermostat: !coupling.pending_rescaling.is_empty(),
+        }
+    }
+}
+
+/// Progress of a stage of dynamics.
+#[derive(Clone, Debug, Default)]
+pub struct StageProgress {
+    /// number of steps of the stage done
+    pub steps: u64,
+    /// time at the start of the stage, ps
+    pub first_time: f64,
+    /// positions from which the pair lists of a checkpoint were built; `None` without a checkpoint
+    pub lists: Option<ListOrigins>,
+}
+
+/// A stage of dynamics. Steps count from the start of the stage. [`super::Engine::simulation`] creates one.
+///
+/// In this example two argon atoms vibrate. Over a hundred steps of 2 fs the conserved energy stays within a
+/// thousandth of ε.
+///
+/// ```
+/// use md::run::{Dynamics, Engine, Plan, Velocities, Wanted};
+/// # use md::prepare::{AtomSpec, Prepared};
+/// # use md::system::{LennardJones, System};
+/// # let mut builder = System::builder();
+/// # builder.lj_type("Ar", LennardJones::from_sigma_epsilon(0.34, 0.998));
+/// # for x in [0.0, 0.4] {
+/// #     let position = md::vec3::vec3(x, 0.0, 0.0);
+/// #     builder.atom(AtomSpec { name: "AR", element: 18, mass: 39.948, position, ..AtomSpec::default() });
+/// # }
+/// let Prepared { system, mut state, .. } = builder.build()?;
+/// let (plan, engine) = (Plan::default(), Engine::on(1)?);
+/// let velocities = Velocities::Generate { temperature: 10.0 };
+/// let dynamics = Dynamics { velocities, ..Dynamics::default() };
+/// let mut simulation = engine.simulation(&plan, &system, &dynamics, &mut state)?;
+/// let first = simulation.step(Wanted { energies: true }, |_| Ok(()))?.conserved;
+/// for _ in 0..100 {
+///     let now = simulation.step(Wanted { energies: true }, |_| Ok(()))?;
+///     assert!((now.conserved - first).abs() < 1e-3 * 0.998);
+/// }
+/// # Ok::<(), md::error::Error>(())
+/// ```
+pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
+    setup: Setup<'a>,
+    /// number of steps of this stage done
+    pub local_step: u64,
+    /// number of steps of the run at the start of this stage
+    first_step: u64,
+    /// time at the start of this stage, ps
+    first_time: f64,
+    /// step before which the state was set from outside (the first step, or that of an exchange), and the work
+    /// pending then
+    set_pending: (u64, PendingWork),
+    context: Context<B>,
+}
+
+impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
+    /// Creates the simulation that starts at, or continues from, `state`.
+    pub fn new(mut context: Context<B>, setup: Setup<'a>, state: &State, progress: StageProgress) -> Result<Self> {
+        let StageProgress { steps, first_time, lists } = progress;
+        if let Some(origins) = &lists {
+            context.restore_lists(origins, steps)?;
+        }
+        context.set_state(state)?;
+        if setup.temperature_groups.degrees_of_freedom().len() > 1 {
+            context.backend_mut().set_temperature_groups(&setup.temperature_groups)?;
+        }
+        Ok(Simulation {
+            setup,
+            local_step: steps,
+            first_step: state.step - steps,
+            first_time,
+            // pending work at step 0 comes from the previous stage
+            set_pending: (0, PendingWork::of(state)),
+            context,
+        })
+    }
+
+    /// Returns the number of steps since the start of the run.
+    pub fn step_number(&self) -> u64 {
+        self.first_step + self.local_step
+    }
+
+    /// Returns the time of the next step, ps.
+    pub fn time(&self) -> f64 {
+        self.first_time + self.local_step as f64 * self.setup.dynamics.timestep
+    }
+
+    /// Returns the time step, ps.
+    pub fn timestep(&self) -> f64 {
+        self.setup.dynamics.timestep
+    }
+
+    /// Returns the number of pair searches so far.
+    pub fn searches(&self) -> u64 {
+        self.context.backend().searches()
+    }
+
+    /// Returns the backend, for its description and timings.
+    pub fn backend(&self) -> &B {
+        self.context.backend()
+    }
+
+    /// Copies the state at the start of the next step into `state`. All steps before must be done
+    /// ([`Simulation::flush`]).
+    pub fn download(&self, state: &mut State) -> Result<()> {
+        self.backend().download(state)?;
+        state.step = self.step_number();
+        state.time = self.time();
+        Ok(())
+    }
+
+    /// Returns potential energy (kJ/mol) and volume (nm³, zero without a cell) at the start of the next step.
+    pub fn potential(&mut self) -> Result<(f64, f64)> {
+        let time = self.local_step as f64 * self.setup.dynamics.timestep;
+        self.context.backend_mut().set_restraint_time(time);
+        let energies = self.context.forces(Workload { energy: true, ..Workload::FORCES })?.energies;
+        Ok((energies.potential(), self.backend().cell()?.map_or(0.0, |cell| cell.volume())))
+    }
+
+    /// Continues from `state` after an exchange. Only velocities and works may have changed in `state`, and only
+    /// temperatures and pressures in `dynamics`.
+    pub fn exchange(&mut self, state: &State, dynamics: &'a Dynamics) -> Result<()> {
+        self.context.set_state(state)?;
+        self.set_pending = (self.local_step, PendingWork::of(state));
+        self.setup.dynamics = dynamics;
+        Ok(())
+    }
+
+    /// Returns the positions before the last step, which failed: the last good positions.
+    pub fn before_failure(&self) -> State {
+        let (cell, positions) = self.backend().previous_positions();
+        State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
+    }
+
+    /// Adds an external force, see [`Context::add_external_force`].
+    pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
+        self.context.add_external_force(force)
+    }
+
+    /// Returns the positions from which the lists were built, see [`Context::list_origins`].
+    pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
+        self.context.list_origins()
+    }
+
+    /// Returns the progress of the restraints, for a checkpoint. All steps before must be done
+    /// ([`Simulation::flush`]).
+    pub fn restraints(&self) -> Result<Vec<RestraintProgress>> {
+        self.backend().restraint_progress()
+    }
+
+    /// Completes all steps, see [`Context::flush`]. Required before [`Simulation::download`].
+    pub fn flush(&mut self) -> Result<()> {
+        self.context.flush()
+    }
+
+    /// Does one step: pair lists, forces, `observe`, leapfrog, couplings. `observe` sees positions, and velocities
+    /// half a step before them. Only this function defines the order. A device may run steps asynchronously: a step
+    /// is done after one of its quantities is wanted, or after [`Simulation::flush`].
+    pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
+        let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
+        let random = (self.setup.seed, self.step_number());
+        let (time, freedom) = (step as f64 * dynamics.timestep, self.setup.temperature_groups.degrees_of_freedom());
+        let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
+        let virial = energies || barostat.is_some() || pending.barostat;
+        self.context.backend_mut().set_restraint_time(time);
+        let trial = self.trial();
+        let long_range = self.long_range_at(step, virial || trial.is_some());
+        let workload = Workload { energy: energies, virial, long_range };
+        match trial {
+            Some(trial) => self.context.forces_after_trial(workload, &trial)?,
+            None => self.context.forces(workload)?,
+        };
+        observe(self)?;
+        let leapfrog = Leapfrog {
+            timestep: dynamics.timestep,
+            virial: energies,
+            kinetic: energies,
+            coupled: barostat.is_some() || thermostat.is_some(),
+            pending_work: pending.barostat || pending.thermostat,
+            refreshed: dynamics.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.refreshes()),
+        };
+        let change = thermostat.map(|thermostat| thermostat.change(freedom, (time, dynamics.timestep), random));
+        if let Some(VelocityChange::Refresh(refreshment)) = &change
+            && !energies
+            && barostat.is_none()
+        {
+            // no result between integration and refreshment is wanted, so both can be done in one pass
+            self.context.integrate_and_refresh(leapfrog, refreshment)?;
+            return self.end_step(Observed::default());
+        }
+        let kinetic = self.context.integrate(leapfrog)?;
+        let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
+        if let Some(barostat) = barostat {
+            let scaling = barostat.scaling(self.bath_temperature(), (time, dynamics.timestep), random);
+            self.context.backend_mut().scale_box(scaling)?;
+        }
+        if let Some(change) = change {
+            self.context.backend_mut().change_velocities(&change)?;
+        }
+        self.end_step(observed)
+    }
+
+    /// Ends a step: removes centre-of-mass motion if it is due, and counts the step.
+    fn end_step(&mut self, observed: Observed) -> Result<Observed> {
+        if self.setup.dynamics.com_removal.is_some_and(|every| is_due(every, self.local_step)) {
+            self.context.backend_mut().remove_com_motion()?;
+        }
+        self.local_step += 1;
+        Ok(observed)
+    }
+
+    /// Returns the mean temperature of the thermostat at the present time, K; zero without a thermostat.
+    fn bath_temperature(&self) -> f64 {
+        let Setup { dynamics, temperature_groups, .. } = &self.setup;
+        let time = self.local_step as f64 * dynamics.timestep;
+        let of = |thermostat: &Thermostat| thermostat.mean_temperature(temperature_groups.degrees_of_freedom(), time);
+        dynamics.thermostat.as_ref().map_or(0.0, of)
+    }
+
+    /// Returns the Monte Carlo volume move with which the next step begins, if one is due.
+    fn trial(&self) -> Option<VolumeTrial> {
+        let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
+        let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
+        let time = self.local_step as f64 * dynamics.timestep;
+        Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
+    }
+
+    /// Whether the next step begins with a Monte Carlo volume move. Its positions are then known only after its
+    /// forces.
+    pub fn begins_with_trial(&self) -> bool {
+        self.trial().is_some()
+    }
+
+    /// Whether most volume moves that shrink the cell were refused in this stage because the cell would be too small
+    /// for the cutoff.
+    pub(in crate::run) fn is_hindered(&self) -> Result<bool> {
+        Ok(self.backend().coupling()?.trials.iter().any(VolumeTrial::is_hindered))
+    }
+
+    /// Returns how reciprocal space is treated at a step; `measured` says whether energies or virial of the step are
+    /// needed.
+    fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
+        self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))
+    }
+
+    /// Returns the barostat if it acts at a step.
+    fn barostat_at(&self, step: u64) -> Option<&'a Barostat> {
+        self.setup.dynamics.barostat.as_ref().filter(|barostat| barostat.acts_at(step))
+    }
+
+    /// Returns the thermostat if it acts at a step.
+    fn thermostat_at(&self, step: u64) -> Option<&'a Thermostat> {
+        self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
+    }
+
+    /// Returns the couplings that acted at the previous step: half of their work is still to be counted, with the new
+    /// forces.
+    fn pending_at(&self, step: u64) -> PendingWork {
+        let (set, pending) = self.set_pending;
+        match step.checked_sub(1) {
+            Some(before) if step != set => PendingWork {
+                barostat: self.barostat_at(before).is_some(),
+                thermostat: self.thermostat_at(before).is_some_and(|thermostat| !thermostat.kind.refreshes()),
+            },
+            _ => pending,
+        }
+    }
+
+    fn observe(&self, kinetic: Kinetic) -> Result<Observed> {
+        let Kinetic { before, after, along, constraint_virial, of_groups, constraint_work } = kinetic;
+        let backend = self.backend();
+        let (energies, virial) = (backend.evaluation().energies, backend.evaluation().virial);
+        let (kinetic, virial, cell) = (0.5 * (before + after), virial + constraint_virial, backend.cell()?);
+        let (work, free) = (backend.coupling()?, self.setup.degrees_of_freedom);
+        let freedom = self.setup.temperature_groups.degrees_of_freedom();
+        let restraint_work = work.restraint_work + backend.restraining().map_or(0.0, Restraining::work);
+        let works = work.thermostat_work - 0.5 * constraint_work + work.barostat_work + restraint_work;
+        Ok(Observed {
+            energies,
+            kinetic,
+            restraint_work,
+            conserved: kinetic + energies.potential() - works,
+            temperature: 2.0 * kinetic / (free.max(1) as f64 * BOLTZMANN),
+            pressure: cell.map_or(0.0, |cell| barostat::pressure(kinetic, virial.trace(), cell.volume())),
+            pressure_along: cell
+                .map_or(Vec3::ZERO, |cell| barostat::directional_pressure(along, virial.diagonal(), cell.volume())),
+            cell,
+            group_temperatures: of_groups.iter().zip(freedom).map(|(k, free)| 2.0 * k / (free * BOLTZMANN)).collect(),
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! Tests of a replica that gets another temperature between two steps, on an emulated device and on the host.
+
+use super::*;
+use crate::backend::{Host, Reference};
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
+use crate::ensemble::exchange::scale_velocities;
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::run::plan::Velocities;
+use crate::simd::Level;
+use crate::team::Team;
+use crate::testing::Sample;
+
+const TIMESTEP: f64 = 0.002;
+/// Number of steps before the exchange. The couplings have acted at step 2, and their work is not completely counted
+/// yet.
+const BEFORE: u64 = 3;
+/// Factor of the velocities for a change from 300 K to 363 K.
+const FACTOR: f64 = 1.1;
+/// Allowed relative difference of energies on both devices: three times the bar for the sum of all terms, which
+/// cancel to a third.
+const ENERGY: f64 = 3e-6;
+/// Leapfrog's own fluctuation of the conserved energy over so few steps, relative to the kinetic energy.
+const FLUCTUATION: f64 = 2e-3;
+
+fn dynamics(kind: ThermostatKind, temperature: f64) -> Dynamics {
+    let barostat = Barostat {
+        kind: BarostatKind::CRescale,
+        coupling: PressureCoupling::Isotropic,
+        pressure: [0.06; 3].map(Schedule::from),
+        surface_tension: 0.0,
+        coupling_time: 0.5,
+        compressibility: [7.5e-4; 3],
+        every: 2,
+    };
+    Dynamics {
+        timestep: TIMESTEP,
+        velocities: Velocities::File,
+        thermostat: Some(Thermostat::new(kind, temperature, 0.1, 2)),
+        barostat: (kind == ThermostatKind::VRescale).then_some(barostat),
+        com_removal: None,
+        ..Dynamics::default()
+    }
+}
+
+/// Returns the conserved energy and the kinetic energy (kJ/mol) of the last step before the exchange and of two steps
+/// after it.
+fn run<B: Backend>(sample: &Sample, backend: B, of: [&Dynamics; 2]) -> [[f64; 2]; 3] {
+    let context = Context::new(Box::new(backend), sample.schedule());
+    let setup = Setup::new(&sample.system, of[0], 7, true).unwrap();
+    let mut simulation = Simulation::new(context, setup, &sample.state, StageProgress::default()).unwrap();
+    let step = |simulation: &mut Simulation<'_, B>| {
+        let Observed { conserved, kinetic, .. } = simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap();
+        [conserved, kinetic]
+    };
+    let mut last = [0.0; 2];
+    for _ in 0..BEFORE {
+        last = step(&mut simulation);
+    }
+    simulation.flush().unwrap();
+    let (potential, volume) = simulation.potential().unwrap();
+    assert!(potential < 0.0 && volume > 1.0);
+    let mut state = State::default();
+    simulation.download(&mut state).unwrap();
+    let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+    scale_velocities(&mut state, &masses, FACTOR, 1);
+    simulation.exchange(&state, of[1]).unwrap();
+    [last, step(&mut simulation), step(&mut simulation)]
+}
+
+#[test]
+fn the_conserved_energy_goes_on_where_velocities_are_scaled() {
+    let sample = Sample::load("peptide-charged").rigid();
+    for kind in [ThermostatKind::VRescale, ThermostatKind::Langevin] {
+        let (cold, hot) = (dynamics(kind, 300.0), dynamics(kind, 363.0));
+        let host = Host::new(&sample.system, Reference::new(&sample.system).unwrap(), Level::Portable, Team::single());
+        let device = run(&sample, sample.emulated(0), [&cold, &hot]);
+        let host = run(&sample, host.unwrap(), [&cold, &hot]);
+        for ([conserved, kinetic], [ours, _]) in host.into_iter().zip(device) {
+            let scale = conserved.abs() + kinetic;
+            assert!((conserved - ours).abs() < ENERGY * scale, "{kind:?}: {ours} on the device, {conserved}");
+            assert!(
+                (conserved - host[0][0]).abs() < FLUCTUATION * kinetic,
+                "{kind:?}: {conserved} after {}",
+                host[0][0]
+            );
+        }
+        let gain = host[1][1] - host[0][1];
+        assert!(gain > 0.15 * host[0][1], "{kind:?}: a gain of {gain} kJ/mol tells nothing");
+    }
+}

@@ -1,0 +1,163 @@
+//! Radii and lifetimes of pair lists, chosen by the error tolerance and a deterministic cost model.
+
+use crate::constraint::degrees_of_freedom;
+use crate::ensemble::exchange::Exchange;
+use crate::ensemble::thermostat::Thermostat;
+use crate::ensemble::velocities::{kinetic_energy, temperature};
+use crate::pair::{BufferEstimate, ListErrors, ListSchedule, filled_volume};
+use crate::run::plan::{Plan, StageKind, TuningMethod, Velocities};
+use crate::system::{ForceSettings, ListPolicy, State, System};
+use crate::units::BAR;
+
+/// Temperature (K) and time step (ps) of list estimates without a stage of dynamics.
+const DEFAULT_TEMPERATURE: f64 = 300.0;
+const DEFAULT_TIMESTEP: f64 = 0.002;
+/// Steps between rebuilds (which sort the atoms) without a cutoff, where every pair is listed.
+const UNLIMITED_REBUILD: u32 = 100;
+
+/// The list schedules that a plan may use.
+pub(in crate::run) struct ListChoices<'a> {
+    settings: ForceSettings,
+    estimate: BufferEstimate<'a>,
+    /// half the width of the cell, nm
+    half: f64,
+}
+
+impl<'a> ListChoices<'a> {
+    /// Creates the choices for the settings of the system and the state at the start of a stage.
+    pub(in crate::run) fn new(plan: &Plan, system: &'a System, state: &State) -> Self {
+        let volume = filled_volume(state.cell.as_ref(), &state.positions, system.settings.longest_cutoff());
+        let (temperature, timestep) = hottest(plan, system, state);
+        let estimate = BufferEstimate::new(system, volume, temperature, timestep);
+        let half = state.cell.map_or(f64::INFINITY, |cell| cell.max_cutoff());
+        ListChoices { settings: system.settings, estimate, half }
+    }
+
+    /// Switches to lists of single atoms, as on a GPU.
+    pub(in crate::run) fn of_single_atoms(self) -> Self {
+        ListChoices { estimate: self.estimate.of_single_atoms(), ..self }
+    }
+
+    /// Returns the schedule that a tuning method chooses before any measurement.
+    fn by(&self, method: TuningMethod) -> ListSchedule {
+        match method {
+            TuningMethod::Off => self.conventional(),
+            TuningMethod::Model | TuningMethod::Measure => self.all()[0],
+        }
+    }
+
+    /// Returns the choices for other cutoffs and Coulomb parameters.
+    pub(in crate::run) fn with_settings(&self, settings: ForceSettings) -> Self {
+        ListChoices { settings, estimate: self.estimate.with_settings(settings), half: self.half }
+    }
+
+    fn cutoff(&self) -> f64 {
+        self.settings.longest_cutoff()
+    }
+
+    /// Returns the largest list radius, nm. Beyond it two images of one atom could enter a list.
+    fn largest(&self) -> f64 {
+        2.0 * self.half - self.cutoff()
+    }
+
+    /// Returns all candidates, cheapest first according to the cost model.
+    pub(in crate::run) fn all(&self) -> Vec<ListSchedule> {
+        match self.settings.list {
+            _ if self.cutoff().is_infinite() => {
+                let all = f64::INFINITY;
+                let [rebuild, prune] = [UNLIMITED_REBUILD; 2];
+                vec![ListSchedule { rebuild, prune, outer: all, inner: all, lookahead: 0.0 }]
+            }
+            ListPolicy::Drift { tolerance, pressure_tolerance, interval } => {
+                let tolerance = ListErrors { drift: tolerance, pressure: pressure_tolerance };
+                self.estimate.schedules(tolerance, interval, self.largest())
+            }
+            ListPolicy::Exact { buffer } => vec![ListSchedule::exact((self.cutoff() + buffer).min(self.largest()))],
+        }
+    }
+
+    /// Returns the conventional schedule, without tuning.
+    pub(in crate::run) fn conventional(&self) -> ListSchedule {
+        self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
+    }
+
+    /// Returns the schedule with the lifetimes of `other`; the radii are computed for the present settings.
+    pub(in crate::run) fn with_lifetimes_of(&self, other: &ListSchedule) -> ListSchedule {
+        self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
+    }
+
+    /// Returns `wanted` if lists have fixed lifetimes and it fits into the cell, otherwise the cheapest schedule.
+    fn fixed(&self, wanted: impl FnOnce(ListErrors, Option<u32>) -> ListSchedule) -> ListSchedule {
+        let wanted = match self.settings.list {
+            ListPolicy::Drift { tolerance, pressure_tolerance, interval } if self.cutoff().is_finite() => {
+                Some(wanted(ListErrors { drift: tolerance, pressure: pressure_tolerance }, interval))
+            }
+            _ => None,
+        };
+        wanted.filter(|lists| lists.outer <= self.largest()).unwrap_or_else(|| self.all()[0])
+    }
+
+    /// Describes a schedule and the estimated errors of missed pairs.
+    pub(in crate::run) fn describe(&self, lists: &ListSchedule) -> String {
+        let ListSchedule { rebuild, prune, outer, inner, .. } = lists;
+        if outer.is_infinite() {
+            return "all pairs".to_owned();
+        }
+        if lists.is_exact() {
+            return format!("searched to {outer:.3} nm whenever a pair might be missed");
+        }
+        let ListErrors { drift, pressure } = self.estimate.errors_of(lists);
+        format!(
+            "searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm; missed pairs are \
+             estimated to cause a drift of at most {drift:.1e} kJ/mol/ps per atom and an error of at most {:.2} bar in the \
+             pressure",
+            pressure / BAR
+        )
+    }
+
+    /// Estimates the clock cycles per step for pairs and lists.
+    pub(in crate::run) fn cycles(&self, lists: &ListSchedule) -> f64 {
+        self.estimate.cycles(lists)
+    }
+}
+
+/// Returns radii and lifetimes of the pair lists by the plan's tuning method, before any measurement.
+pub fn schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
+    ListChoices::new(plan, system, state).by(plan.run.tuning)
+}
+
+/// Returns radii and lifetimes for lists of single atoms, as on a GPU, before any measurement.
+pub(in crate::run) fn single_atom_schedule(plan: &Plan, system: &System, state: &State) -> ListSchedule {
+    ListChoices::new(plan, system, state).of_single_atoms().by(plan.run.tuning)
+}
+
+/// Describes the first pair lists of a run on the CPU, before any measurement.
+pub fn describe_lists(plan: &Plan, system: &System, state: &State) -> String {
+    let choices = ListChoices::new(plan, system, state);
+    choices.describe(&choices.by(plan.run.tuning))
+}
+
+/// Returns the highest temperature (K) and longest time step (ps) of any stage. The temperature of the present
+/// velocities counts if a stage starts with them.
+fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
+    let present = |removed| {
+        let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let free = degrees_of_freedom(&system.topology, &system.constraints, removed);
+        temperature(kinetic_energy(&masses, &state.velocities), free)
+    };
+    let mut found: Option<(f64, f64)> = None;
+    let exchanged = plan.exchange.as_ref().map_or(0.0, Exchange::highest_temperature);
+    for stage in &plan.stages {
+        if let StageKind::Dynamics(dynamics) = &stage.kind {
+            let bath = dynamics.thermostat.as_ref().map_or(0.0, Thermostat::highest_temperature);
+            let start = match dynamics.velocities {
+                Velocities::Generate { temperature } => temperature,
+                Velocities::File => present(dynamics.removed_motion(state.cell.is_some())),
+            };
+            let (temperature, timestep) = found.unwrap_or((0.0, 0.0));
+            found = Some((temperature.max(bath).max(start).max(exchanged), timestep.max(dynamics.timestep)));
+        }
+    }
+    let (temperature, timestep) = found.unwrap_or((DEFAULT_TEMPERATURE, DEFAULT_TIMESTEP));
+    (if temperature > 0.0 { temperature } else { DEFAULT_TEMPERATURE }, timestep)
+}

@@ -1,0 +1,485 @@
+//! Choosing how a run computes: threads, instruction set, backend.
+
+pub(super) mod lists;
+pub(super) mod rank_processors;
+mod ranks;
+pub(super) mod reference_check;
+mod self_check;
+pub(super) mod threads;
+pub(super) mod tuning;
+
+pub use lists::{describe_lists, schedule};
+pub use ranks::dismiss;
+
+use crate::run::engine::lists::{ListChoices, single_atom_schedule};
+use crate::run::engine::self_check::{Verdict, compare};
+use crate::run::engine::threads::{check_threads, pinned, start};
+use crate::run::plan::{Device, Dynamics, Plan, Precision, SimdLevel, Stage, StageKind};
+// unit tests of whole runs use an emulated GPU
+#[cfg(test)]
+use crate::backend::choice::emulated_gpu as gpu;
+#[cfg(not(test))]
+use crate::backend::choice::gpu;
+use crate::backend::choice::{cpu, double_precision};
+use crate::backend::cuda::{self, Programs};
+use crate::backend::{Backend, CpuOptions, Domains, Evaluation, Workload};
+use crate::context::Context;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::error::{Error, Problem, Result};
+use crate::pair::ListSchedule;
+use crate::ranks::Ranks;
+use crate::restraint::Restraints;
+use crate::simd::Level;
+use crate::system::{State, System};
+use crate::team::Team;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// Number of chunks of work in a reproducible run, where results must not depend on the number of threads. More
+/// threads than this do not help. More chunks would cost more, because their buffers overlap.
+pub(in crate::run) const REPRODUCIBLE_PARTS: usize = 16;
+
+/// Resources that compute a run: threads, instruction set, GPU, ranks.
+pub struct Engine {
+    /// thread pool of the run
+    pub pool: Arc<rayon::ThreadPool>,
+    /// worker threads that share the work of a step
+    team: Arc<Team>,
+    /// number of threads
+    pub threads: usize,
+    /// number of chunks of work; rounding errors depend on it
+    pub(in crate::run) parts: usize,
+    /// instruction set
+    pub level: Level,
+    /// whether the engine chooses the device (`device = "auto"`)
+    automatic: bool,
+    /// compiled kernels
+    programs: Programs,
+    accelerator: Accelerator,
+    /// ranks that share the atoms of a system
+    pub(in crate::run) ranks: Ranks,
+    /// warnings about what slows the ranks down
+    pub(in crate::run) warnings: Vec<String>,
+}
+
+/// The accelerator, if there is one.
+enum Accelerator {
+    /// no accelerator is used, for this reason
+    None(String),
+    /// a GPU
+    Gpu {
+        number: u32,
+        name: String,
+        /// how closely the GPU's results agree with those of the CPU; `None` before they are compared
+        agreement: Option<String>,
+    },
+}
+
+/// Device that computes a system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement<'a> {
+    /// the CPU, with the reason
+    Cpu(String),
+    /// a GPU
+    Gpu {
+        /// device number of the driver
+        number: u32,
+        /// name of the model
+        name: &'a str,
+    },
+}
+
+impl Placement<'_> {
+    /// Whether the system is computed on a GPU.
+    pub fn is_gpu(&self) -> bool {
+        matches!(self, Placement::Gpu { .. })
+    }
+}
+
+impl Engine {
+    /// Creates an engine with the threads, instruction set and device of the plan; the machine decides what the plan
+    /// leaves open.
+    pub fn new(plan: &Plan) -> Result<Self> {
+        Self::beside(plan, 0)
+    }
+
+    /// Creates an engine like [`Engine::new`] for a run beside `others` runs with as many threads each. Pinned
+    /// threads leave the first processors to those runs.
+    pub fn beside(plan: &Plan, others: usize) -> Result<Self> {
+        let (threads, level) = processors(plan)?;
+        let processors = if plan.run.pin { pinned(threads, others)? } else { vec![] };
+        let (pool, team) = start(threads, processors)?;
+        let parts = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { threads };
+        let automatic = plan.run.device == Device::Auto;
+        let accelerator = find_gpu(plan)?;
+        let (programs, ranks) = (Programs::default(), Ranks::alone());
+        Ok(Engine { pool, team, threads, parts, level, automatic, programs, accelerator, ranks, warnings: vec![] })
+    }
+
+    /// Sets the folder in which compiled kernels are cached; it need not exist yet.
+    pub fn with_cache(self, folder: Option<&Path>) -> Self {
+        Engine { programs: Programs::new(folder.map(|folder| folder.join("kernels"))), ..self }
+    }
+
+    /// Creates an engine for the CPU without a plan, with this number of threads and the best instruction set.
+    pub fn on(threads: usize) -> Result<Self> {
+        check_threads(threads)?;
+        let (pool, team) = start(threads, vec![])?;
+        Ok(Engine {
+            pool,
+            team,
+            threads,
+            parts: threads,
+            level: Level::detect(),
+            automatic: false,
+            accelerator: Accelerator::None("there is no plan".into()),
+            programs: Programs::default(),
+            ranks: Ranks::alone(),
+            warnings: vec![],
+        })
+    }
+
+    /// Compares the GPU with the CPU at a state, unless this was done before. If they differ, fails if the GPU was
+    /// asked for; otherwise falls back to the CPU and returns the reason. A state with overlapping atoms decides
+    /// nothing: the caller tries again with a later state.
+    pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
+        let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
+        if let Err(problem) = cuda::check(system) {
+            return match self.automatic {
+                // the GPU is sound but cannot compute this system, so there is no warning
+                true => self.give_up_gpu(&problem.message).map(|_| None),
+                false => Err(problem.into()),
+            };
+        }
+        let verdict = self.pool.install(|| {
+            let (gpu_lists, cpu_lists) = (single_atom_schedule(plan, system, state), schedule(plan, system, state));
+            let mut gpu = Context::new(gpu(system, number, &self.programs, &gpu_lists)?, gpu_lists);
+            let mut cpu = Context::new(self.cpu(system, cpu_lists)?, cpu_lists);
+            compare(&mut gpu, &mut cpu, state)
+        });
+        self.conclude(verdict)
+    }
+
+    /// Applies the verdict of a comparison. Returns the reason if it rules out the GPU.
+    fn conclude(&mut self, verdict: Result<Verdict>) -> Result<Option<String>> {
+        let error = match (verdict, &mut self.accelerator) {
+            (Ok(Verdict::Agrees(how)), Accelerator::Gpu { agreement, .. }) => {
+                *agreement = Some(how);
+                return Ok(None);
+            }
+            (Ok(Verdict::Differs(how)), _) => Error::Device(format!(
+                "{how}: this GPU or its driver is not computing right, or md is not; please report it"
+            )),
+            (Ok(_), _) => return Ok(None),
+            (Err(error), _) => error,
+        };
+        if self.automatic { self.give_up_gpu(&error.to_string()).map(Some) } else { Err(error) }
+    }
+
+    /// Switches to the CPU for the rest of the run and returns the reason.
+    fn give_up_gpu(&mut self, reason: &str) -> Result<String> {
+        let name = match &self.accelerator {
+            Accelerator::None(_) => "",
+            Accelerator::Gpu { name, .. } => name,
+        };
+        let reason = format!("{name} is here, but {reason}");
+        self.accelerator = Accelerator::None(reason.clone());
+        Ok(reason)
+    }
+
+    /// Whether there is a GPU that was not compared with the CPU yet.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self.accelerator, Accelerator::Gpu { agreement: None, .. })
+    }
+
+    /// Describes how closely the results of the GPU agree with those of the CPU; `None` before they are compared.
+    pub fn agreement(&self) -> Option<&str> {
+        match &self.accelerator {
+            Accelerator::None(_) => None,
+            Accelerator::Gpu { agreement, .. } => agreement.as_deref(),
+        }
+    }
+
+    /// Returns the device that computes this system. Fails if the GPU was asked for and cannot compute it. With
+    /// `device = "auto"`, the GPU is not used before [`Engine::verify`] has accepted it.
+    pub fn placement(&self, system: &System) -> Result<Placement<'_>> {
+        match &self.accelerator {
+            Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
+            Accelerator::Gpu { name, agreement: None, .. } if self.automatic => {
+                Ok(Placement::Cpu(format!("{name} is here, but could not be compared with the CPU yet")))
+            }
+            Accelerator::Gpu { number, name, .. } => {
+                cuda::check(system)?;
+                Ok(Placement::Gpu { number: *number, name })
+            }
+        }
+    }
+
+    /// Returns the number of chunks of work for this system, each with its own sums; 1 on a GPU.
+    pub fn parts(&self, system: &System) -> Result<usize> {
+        Ok(if self.placement(system)?.is_gpu() { 1 } else { self.parts })
+    }
+
+    /// Creates the context of a system on the device of the plan, with pair lists of this schedule.
+    pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
+        let backend: Box<dyn Backend> = match (plan.run.precision, self.placement(system)?) {
+            (Precision::Double, _) => double_precision(system, self.level, self.team())?,
+            (Precision::Mixed, Placement::Gpu { number, .. }) => gpu(system, number, &self.programs, &lists)?,
+            (Precision::Mixed, Placement::Cpu(_)) if self.ranks.count() > 1 => {
+                Box::new(Domains::new(&self.serving(), system, lists)?)
+            }
+            (Precision::Mixed, Placement::Cpu(_)) => self.cpu(system, lists)?,
+        };
+        Ok(Context::new(backend, lists))
+    }
+
+    /// Returns the list schedules that suit the device of dynamics.
+    pub(in crate::run) fn choices<'a>(
+        &self,
+        plan: &Plan,
+        system: &'a System,
+        state: &State,
+    ) -> Result<ListChoices<'a>> {
+        let choices = ListChoices::new(plan, system, state);
+        Ok(if self.placement(system)?.is_gpu() { choices.of_single_atoms() } else { choices })
+    }
+
+    /// Returns radii and lifetimes of the pair lists for the device of dynamics.
+    pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
+        Ok(match self.placement(system)? {
+            Placement::Gpu { .. } => single_atom_schedule(plan, system, state),
+            Placement::Cpu(_) => schedule(plan, system, state),
+        })
+    }
+
+    /// Returns the worker threads that share the work of a step.
+    pub fn team(&self) -> Arc<Team> {
+        Arc::clone(&self.team)
+    }
+
+    /// Creates the fast backend on the CPU, with pair lists of this schedule.
+    pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<dyn Backend>> {
+        let Engine { parts, level, .. } = *self;
+        cpu(system, CpuOptions { parts, level, schedule }, self.team())
+    }
+
+    /// Computes forces, energies and virial of one state. A GPU is used only if it was asked for. It is not compared
+    /// with the CPU first, because this function serves to compare them.
+    pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
+        self.restrained_point(plan, system, state, &Restraints::default())
+    }
+
+    /// Computes forces, energies and virial of one state with the restraints of a stage ([`super::restraints`]), at
+    /// the start of the stage.
+    pub fn restrained_point(
+        &self,
+        plan: &Plan,
+        system: &System,
+        state: &State,
+        restraints: &Restraints,
+    ) -> Result<Evaluation> {
+        self.pool.install(|| {
+            let mut context = self.context(plan, system, self.lists(plan, system, state)?)?;
+            context.restrain(restraints, &[])?;
+            context.set_state(state)?;
+            context.forces(Workload { energy: true, virial: true, ..Workload::FORCES }).cloned()
+        })
+    }
+}
+
+/// Runs `work` on the first thread of a pool, which shares its processor with no worker of the team.
+pub(in crate::run) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().ok()?.take();
+    let results = pool.broadcast(|thread| if thread.index() == 0 { take().map(|work| work()) } else { None });
+    results.into_iter().flatten().next().expect("every pool has a first thread")
+}
+
+/// Returns the threads and instruction set of a plan; the machine decides what the plan leaves open. Fails if the
+/// machine lacks them. Starts no threads.
+pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
+    check_device(plan)?;
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let level = match plan.run.simd {
+        None => Level::detect(),
+        Some(SimdLevel::Portable) => Level::Portable,
+        Some(SimdLevel::Avx2) => Level::Avx2,
+        Some(SimdLevel::Avx512) => Level::Avx512,
+    };
+    if !level.is_available() {
+        return Err(Problem::new(format!("this processor has no {}", level.name()))
+            .help("remove run.simd to take the best available")
+            .into());
+    }
+    let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
+    let threads = plan.run.threads.unwrap_or(available.min(most));
+    if threads > most {
+        return Err(Problem::new(format!(
+            "run.reproducible cuts the work into {most} parts: {threads} threads have none"
+        ))
+        .help(format!("set run.threads to {most} or less, or run.reproducible = false"))
+        .into());
+    }
+    check_threads(threads)?;
+    Ok((threads, level))
+}
+
+/// Fails if the device of the plan does not exist.
+pub fn check_device(plan: &Plan) -> Result<()> {
+    find_gpu(plan).map(|_| ())
+}
+
+/// Returns the property of a thermostat that only the CPU supports, if it has one.
+fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
+    match thermostat.kind {
+        _ if !thermostat.groups.is_empty() => Some("has groups"),
+        ThermostatKind::Andersen => Some("renews velocities by collisions"),
+        ThermostatKind::NoseHoover => Some("is a Nosé-Hoover chain"),
+        ThermostatKind::VRescale | ThermostatKind::Berendsen | ThermostatKind::Langevin => None,
+    }
+}
+
+/// Describes a method of the plan that runs on the CPU only, if there is one.
+fn only_on_cpu(plan: &Plan) -> Option<String> {
+    plan.stages.iter().find_map(|Stage { name, kind, restraints, .. }| match kind {
+        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints of collective variables")),
+        StageKind::Dynamics(Dynamics { thermostat: Some(thermostat), .. })
+            if thermostat_on_cpu(thermostat).is_some() =>
+        {
+            thermostat_on_cpu(thermostat).map(|what| format!("the thermostat of stage \"{name}\" {what}"))
+        }
+        StageKind::Dynamics(Dynamics { barostat: Some(barostat), .. }) if barostat.kind == BarostatKind::MonteCarlo => {
+            Some(format!("the barostat of stage \"{name}\" makes trial moves of the volume"))
+        }
+        StageKind::Dynamics(Dynamics { barostat: Some(barostat), .. })
+            if barostat.coupling != PressureCoupling::Isotropic =>
+        {
+            Some(format!("the barostat of stage \"{name}\" does not scale all directions alike"))
+        }
+        StageKind::Dynamics(Dynamics { multiple_time_steps: Some(_), .. }) => {
+            Some(format!("stage \"{name}\" has multiple time steps"))
+        }
+        StageKind::Dynamics(_) | StageKind::Minimize(_) => None,
+    })
+}
+
+/// Finds the GPU of a plan, or the reason why there is none. Fails if the plan asks for a GPU that does not exist or
+/// cannot do what the plan asks for.
+fn find_gpu(plan: &Plan) -> Result<Accelerator> {
+    let number = match (plan.run.device, plan.run.precision) {
+        (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
+        (_, Precision::Double) => return Ok(Accelerator::None("double precision runs on the CPU only".into())),
+        (Device::Cuda(number), Precision::Mixed) => number,
+        (Device::Auto, Precision::Mixed) => 0,
+    };
+    match (only_on_cpu(plan), plan.run.device) {
+        (Some(why), Device::Auto) => return Ok(Accelerator::None(why + ", which needs the CPU")),
+        (Some(why), _) => {
+            let problem = Problem::new(why + ", which the CUDA backend does not have yet");
+            return Err(problem.help("set run.device = \"cpu\"").into());
+        }
+        (None, _) => {}
+    }
+    match (cuda::find(number), plan.run.device) {
+        (Ok(name), _) => Ok(Accelerator::Gpu { number, name, agreement: None }),
+        (Err(error), Device::Auto) => Ok(Accelerator::None(error.to_string())),
+        (Err(error), _) => {
+            let help = "set run.device to \"cpu\" or leave it out";
+            Err(Error::Device(format!("device cuda:{number} was asked for: {error}; {help}")))
+        }
+    }
+}
+
+#[cfg(test)]
+impl Engine {
+    /// Creates an engine with the emulated GPU of this number. `automatic`: the GPU was found, not asked for.
+    pub(in crate::run) fn with_gpu(number: u32, automatic: bool) -> Self {
+        let accelerator = Accelerator::Gpu { number, name: "A GPU".into(), agreement: None };
+        Engine { automatic, accelerator, ..Engine::on(1).expect("a thread") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
+    use crate::run::plan::RunOptions;
+    use crate::run::plan::stage_output::StageOutput;
+    use crate::testing::Sample;
+
+    fn engine(automatic: bool) -> Engine {
+        Engine::with_gpu(0, automatic)
+    }
+
+    fn placement(engine: &Engine) -> Placement<'_> {
+        engine.placement(&Sample::load("argon").system).expect("argon can be computed anywhere")
+    }
+
+    #[test]
+    fn auto_takes_a_gpu_that_agrees() {
+        let mut engine = engine(true);
+        assert!(!placement(&engine).is_gpu(), "not before it has been compared");
+        assert_eq!(engine.conclude(Ok(Verdict::Undecided)).unwrap(), None);
+        assert!(!placement(&engine).is_gpu());
+        assert_eq!(engine.conclude(Ok(Verdict::Agrees("forces are right".into()))).unwrap(), None);
+        assert!(placement(&engine).is_gpu());
+        assert_eq!(engine.agreement(), Some("forces are right"));
+    }
+
+    #[test]
+    fn a_gpu_is_not_given_what_it_lacks() {
+        let (sample, plan) = (Sample::load("ions"), Plan::default());
+        let refusal = engine(false).placement(&sample.system).expect_err("no such ions on a GPU").to_string();
+        assert!(refusal.contains("12-6-4") && refusal.contains("run.device = \"cpu\""), "{refusal}");
+        let mut automatic = engine(true);
+        assert_eq!(automatic.verify(&plan, &sample.system, &sample.state).unwrap(), None);
+        let placement = automatic.placement(&sample.system).unwrap();
+        assert!(matches!(&placement, Placement::Cpu(why) if why.contains("12-6-4")), "{placement:?}");
+    }
+
+    #[test]
+    fn a_gpu_is_not_given_a_method_that_it_lacks() {
+        let thermostat = Thermostat::new(ThermostatKind::Andersen, 300.0, 1.0, 1);
+        let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
+        let impulses = Some(MultipleTimeSteps { every: 2 });
+        let multiple = Dynamics { multiple_time_steps: impulses, ..Dynamics::default() };
+        for (dynamics, what) in [(dynamics, "renews velocities"), (multiple, "multiple time steps")] {
+            let stages = vec![Stage {
+                name: "hot".into(),
+                kind: StageKind::Dynamics(dynamics),
+                position_restraints: vec![],
+                restraints: vec![],
+                frozen: None,
+                output: StageOutput::default(),
+            }];
+            let plan = |device| Plan {
+                stages: stages.clone(),
+                run: RunOptions { device, ..RunOptions::default() },
+                ..Plan::default()
+            };
+            let found = find_gpu(&plan(Device::Auto)).unwrap();
+            assert!(matches!(&found, Accelerator::None(why) if why.contains("\"hot\"") && why.contains(what)));
+            let refusal = find_gpu(&plan(Device::Cuda(0))).map(|_| ()).expect_err(what).to_string();
+            assert!(refusal.contains("\"hot\"") && refusal.contains("run.device"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn auto_leaves_a_gpu_that_differs_or_fails_and_says_why() {
+        for verdict in [Ok(Verdict::Differs("off by 3".into())), Err(Error::Device("off by 3: no memory".into()))] {
+            let mut engine = engine(true);
+            let reason = engine.conclude(verdict).unwrap().expect("a reason");
+            assert!(reason.starts_with("A GPU is here, but off by 3"), "{reason}");
+            assert_eq!(placement(&engine), Placement::Cpu(reason));
+        }
+    }
+
+    #[test]
+    fn a_gpu_that_was_asked_for_must_agree() {
+        let mut engine = engine(false);
+        assert!(placement(&engine).is_gpu());
+        let error = engine.conclude(Ok(Verdict::Differs("off by 3".into()))).expect_err("no other device");
+        assert!(error.exit_code() == 6 && error.to_string().contains("please report"), "{error}");
+    }
+}

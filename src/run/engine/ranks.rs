@@ -1,0 +1,87 @@
+//! A run on several ranks with domain decomposition: [`crate::backend::Domains`].
+
+use crate::backend::{Serving, describe_division};
+use crate::ensemble::barostat::BarostatKind;
+use crate::error::{Error, Problem, Result};
+use crate::ranks::Ranks;
+use crate::run::engine::rank_processors::{Seat, Share};
+use crate::run::engine::{Engine, run_on_first_thread};
+use crate::run::plan::{Device, Dynamics, Plan, Precision, Stage, StageKind};
+use crate::system::{State, System};
+
+impl Engine {
+    /// Creates the engine of one of several ranks. Processors are shared as the launcher assigned them. Fails if only
+    /// a single rank can compute the plan. Every rank must call it.
+    pub fn among(plan: &Plan, ranks: &Ranks) -> Result<Self> {
+        if ranks.count() == 1 {
+            return Self::new(plan);
+        }
+        let Share { threads, places, warnings } = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
+        let engine = || {
+            if let Some(what) = only_on_one_rank(plan) {
+                let message = format!("there are {} ranks, and {what}, which runs on one rank only", ranks.count());
+                let help = "start md without mpirun, with run.threads for the processors of this machine";
+                return Err(Error::from(Problem::new(message).help(help)));
+            }
+            let mut plan = plan.clone();
+            (plan.run.threads, plan.run.device) = (Some(threads), Device::Cpu);
+            Self::beside(&plan, places[ranks.rank()])
+        };
+        let mut engine = ranks.agree(engine())?;
+        (engine.ranks, engine.warnings) = (ranks.clone(), warnings);
+        Ok(engine)
+    }
+
+    /// Returns the number of ranks that share the atoms of a system.
+    pub fn ranks(&self) -> usize {
+        self.ranks.count()
+    }
+
+    /// Describes the domain decomposition and the threads of each rank; `None` for one rank. Fails if the system
+    /// cannot be divided.
+    pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
+        let (ranks, threads) = (self.ranks.count(), self.threads);
+        if ranks == 1 {
+            return Ok(None);
+        }
+        let domains = describe_division(system, state, self.lists(plan, system, state)?.outer, ranks)?;
+        let plural = if threads == 1 { "" } else { "s" };
+        Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
+    }
+
+    /// Computes the share of this rank as the first rank directs, until the first rank calls [`dismiss`].
+    pub fn serve(&self) {
+        run_on_first_thread(&self.pool, || self.serving().serve());
+    }
+
+    pub(in crate::run) fn serving(&self) -> Serving {
+        Serving { ranks: self.ranks.clone(), parts: self.parts, level: self.level, team: self.team() }
+    }
+}
+
+/// Ends [`Engine::serve`] on the other ranks.
+pub fn dismiss(ranks: &Ranks) {
+    Serving::dismiss(ranks);
+}
+
+/// Describes a method of the plan that does not support several ranks, if there is one.
+fn only_on_one_rank(plan: &Plan) -> Option<String> {
+    if let Device::Cuda(number) = plan.run.device {
+        return Some(format!("run.device is \"cuda:{number}\""));
+    }
+    if plan.run.precision == Precision::Double {
+        return Some("run.precision is \"double\"".into());
+    }
+    plan.stages.iter().find_map(|stage| of_stage(stage).map(|what| format!("stage \"{}\" {what}", stage.name)))
+}
+
+fn of_stage(Stage { kind, position_restraints, restraints, .. }: &Stage) -> Option<&'static str> {
+    if !position_restraints.is_empty() || !restraints.is_empty() {
+        return Some("has restraints");
+    }
+    let StageKind::Dynamics(Dynamics { barostat, multiple_time_steps, .. }) = kind else { return None };
+    let makes_trials = barostat.as_ref().is_some_and(|barostat| barostat.kind == BarostatKind::MonteCarlo);
+    makes_trials
+        .then_some("has a barostat that makes trial moves of the volume")
+        .or(multiple_time_steps.is_some().then_some("has multiple time steps"))
+}

@@ -1,0 +1,460 @@
+//! Comparison of the first step of a run with the double-precision reference.
+//!
+//! The comparison covers the forces and energies that the step uses, from the present pair lists of the run. After a
+//! restart these lists may be within their lifetime. Small systems are compared as a whole, with energies. In large
+//! systems the forces on a fixed sample of atoms are compared, with some atoms of every Lennard-Jones type; with a
+//! very large PME grid, reciprocal space is left out. Leapfrog, constraints, restraints and couplings are not
+//! compared. The state is not changed.
+
+use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sampled, sample};
+use crate::error::{Error, Result};
+use crate::observe::log::Level;
+use crate::pair::ListSchedule;
+use crate::restraint::Restraining;
+use crate::run::engine::self_check::{compare_energies, rms, rms_difference};
+use crate::system::{State, System};
+use crate::vec3::Vec3;
+use std::f64::consts::PI;
+use std::time::Instant;
+
+/// Allowed RMS error of the forces, relative to their RMS: the project's bar for interactions in `f32`
+/// (`tests/forces.rs`).
+const FORCE: f64 = 2e-5;
+/// Allowed RMS error of the forces in kJ/mol/nm on a perfect lattice, where forces cancel and rounding errors stay;
+/// the same as in `tests/forces.rs`.
+const LATTICE_FORCE: f64 = 1e-3;
+/// Allowed error of any energy, relative to the sum of the absolute terms: the project's bar.
+const ENERGY: f64 = 1e-6;
+/// Factor over the bar up to which errors give only a warning. In unusual systems, whose forces nearly cancel,
+/// rounding errors are larger. No fault that was tried in tests on whole systems stays so small.
+const LEEWAY: f64 = 5.0;
+/// Error of the Coulomb energy, relative to its direct and reciprocal parts, that gives only a warning, too. The
+/// parts nearly cancel in a lattice of molecules with one orientation. Errors of the tables, up to 5·10⁻⁷ of each
+/// pair, then add up at few distances.
+const PARTS: f64 = 2e-6;
+/// Distance (nm) of interacting atoms below which nothing is compared; hydrogen bonds are longer than 0.15. Fast
+/// paths raise distances below some 0.06 nm, and sums in `f32` lose small terms next to the force of a clash.
+const OVERLAP: f64 = 0.1;
+
+/// Number of pairs, counted from both atoms, up to which a system is compared as a whole: about a second on one core.
+const WHOLE: f64 = 8e6;
+/// Number of points of all PME grids beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s
+/// per million points.
+const LARGEST_GRID: usize = 2_000_000;
+/// Approximate number of atoms of a sample. Each Lennard-Jones type has an equal share, so that a wrong row of the
+/// table shows.
+const SAMPLE: usize = 2048;
+
+/// Result of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+enum Verdict {
+    /// errors are within the bars; the text gives them
+    Agrees(String),
+    /// errors are beyond a bar, but small enough for a warning; the text gives them
+    Strays(String),
+    /// errors are too large; the text gives them
+    Differs(String),
+    /// atoms overlap, so nothing can be compared
+    Undecided,
+}
+
+/// Compares the forces and energies that `backend` has just computed. Returns a line for the log. Fails if they
+/// differ.
+pub(in crate::run) fn verify<B: Backend + ?Sized>(
+    system: &System,
+    lists: &ListSchedule,
+    backend: &B,
+    on_gpu: bool,
+) -> Result<(Level, String)> {
+    let start = Instant::now();
+    let verdict = compare(system, lists, backend)?;
+    let time = format!("; compared in {:.2} s", start.elapsed().as_secs_f64());
+    match verdict {
+        Verdict::Agrees(how) => Ok((Level::Note, how + &time)),
+        Verdict::Strays(how) => Ok((Level::Warning, how + &time)),
+        Verdict::Undecided => {
+            Ok((Level::Note, "atoms overlap: forces are not compared with the double-precision reference".into()))
+        }
+        Verdict::Differs(what) => {
+            let what = format!("{what}, on {}", backend.description());
+            Err(match on_gpu {
+                true => Error::Device(format!(
+                    "{what}: this GPU or its driver is not computing right, or md is not; run.device = \"cpu\" does \
+                     without it; please report this"
+                )),
+                false => Error::Internal(format!(
+                    "{what}: this processor or its memory is not computing right, or md is not; another run.simd \
+                     (\"avx2\", \"portable\") may agree, and run.precision = \"double\" is the reference itself, slow; \
+                     if other machines give the same"
+                )),
+            })
+        }
+    }
+}
+
+fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backend: &B) -> Result<Verdict> {
+    let [mut now, mut searched, mut pruned] = [(); 3].map(|()| State::default());
+    backend.download(&mut now)?;
+    backend.list_positions(ListLevel::Outer, &mut searched)?;
+    backend.list_positions(ListLevel::Inner, &mut pruned)?;
+    let atoms = choose(system, &now, WHOLE, SAMPLE);
+    let lists = ListsMade { schedule, searched: &searched, pruned: &pruned };
+    let large = system.settings.meshes().map(|mesh| mesh.grid.iter().product::<usize>()).sum::<usize>() > LARGEST_GRID;
+    let mut found = BackendForces::new(backend, &atoms, large);
+    if let Some(restraining) = backend.restraining().filter(|restraining| restraining.acts()) {
+        found.take_off(restraining, &atoms, &now);
+    }
+    let reference = sample(system, &now, &atoms, lists, !found.lacks_reciprocal);
+    Ok(judge(system, &atoms, &found, &reference))
+}
+
+/// Forces and energies of the backend, without restraints.
+struct BackendForces {
+    /// force on each of the compared atoms, kJ/mol/nm
+    forces: Vec<Vec3>,
+    /// whether forces lack reciprocal space
+    lacks_reciprocal: bool,
+    energies: Energies,
+}
+
+impl BackendForces {
+    /// Takes the results of the last evaluation. If `without_reciprocal` is set and the backend supports it,
+    /// reciprocal space is subtracted.
+    fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
+        let Evaluation { forces, energies, .. } = backend.evaluation();
+        let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
+        let reciprocal = if without_reciprocal { backend.reciprocal_forces(atoms) } else { None };
+        for (force, part) in forces.iter_mut().zip(reciprocal.iter().flatten()) {
+            *force -= *part;
+        }
+        BackendForces { forces, lacks_reciprocal: reciprocal.is_some(), energies: *energies }
+    }
+
+    /// Subtracts forces and energies of restraints, which the reference does not compute.
+    fn take_off(&mut self, restraining: &Restraining, atoms: &[u32], now: &State) {
+        let mut own = vec![Vec3::ZERO; now.positions.len()];
+        restraining.again(now.cell.as_ref(), &now.positions, &mut own);
+        for (force, atom) in self.forces.iter_mut().zip(atoms) {
+            *force -= own[*atom as usize];
+        }
+        (self.energies.position_restraint, self.energies.restraint) = (0.0, 0.0);
+    }
+}
+
+/// Chooses the atoms to compare, ascending. All atoms if they have at most `whole` pairs, otherwise about `number`
+/// atoms with mass, evenly spaced within each Lennard-Jones type.
+fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
+    let atoms = &system.topology.atoms;
+    let everybody = atoms.len() as f64;
+    let sphere = 4.0 / 3.0 * PI * system.settings.longest_cutoff().powi(3);
+    let neighbours = state.cell.map_or(everybody, |cell| (everybody / cell.volume() * sphere).min(everybody));
+    if everybody * neighbours <= whole {
+        return (0..atoms.len() as u32).collect();
+    }
+    let types = system.nonbonded.types;
+    let mut count = vec![0; types];
+    let massive = || (0..).zip(atoms).filter(|(_, atom)| atom.mass > 0.0).map(|(i, atom)| (i, atom.lj_type as usize));
+    massive().for_each(|(_, lj_type)| count[lj_type] += 1);
+    let share = (number / types.max(1)).max(1);
+    let mut seen = vec![0; types];
+    let chosen = |atom: &(u32, usize)| {
+        let (place, of_all) = (&mut seen[atom.1], count[atom.1]);
+        *place += 1;
+        (*place - 1) % usize::div_ceil(of_all, share) == 0
+    };
+    massive().filter(chosen).map(|(i, _): (u32, usize)| i).collect()
+}
+
+fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Sampled) -> Verdict {
+    if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
+        return Verdict::Undecided;
+    }
+    // part of the error that pairs outside the lists cannot explain
+    let unexplained = |((found, force), &lacking): ((&Vec3, &Vec3), &f64)| {
+        let error = (*found - *force).norm();
+        if error <= lacking { 0.0 } else { error - lacking }
+    };
+    let errors: Vec<f64> =
+        found.forces.iter().zip(&reference.forces).zip(&reference.lacking).map(unexplained).collect();
+    let error = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len().max(1) as f64).sqrt();
+    let scale = rms(reference.forces.iter().copied());
+    let [relative, whole] =
+        [error, rms_difference(&found.forces, &reference.forces)].map(|e| e / scale.max(f64::MIN_POSITIVE));
+    // false for NaN
+    let within = |times: f64| error <= times * FORCE * scale || error <= times * LATTICE_FORCE;
+    let energies_within = |bar: f64, of_parts: f64| {
+        reference.energies.as_ref().map_or(Ok(0.0), |expected| {
+            let parts = expected.coulomb_reciprocal.abs() + (expected.coulomb - expected.coulomb_reciprocal).abs();
+            let slack = reference.lacking_energy + of_parts * parts;
+            compare_energies(&found.energies, expected, bar, slack, "the reference's")
+        })
+    };
+    let (energies, energies_agree) = (energies_within(LEEWAY * ENERGY, PARTS), energies_within(ENERGY, 0.0).is_ok());
+    let number = found.forces.len();
+    let (largest, wrong_energy) = match energies {
+        Ok(largest) if within(LEEWAY) => (largest, None),
+        Ok(_) => (0.0, Some(String::new())),
+        Err(what) => (0.0, Some(format!("; {what}"))),
+    };
+    if let Some(wrong_energy) = wrong_energy {
+        // NaN counts as the largest error
+        let worst = (0..number).max_by(|&a, &b| errors[a].total_cmp(&errors[b]));
+        let place = worst.map_or(String::new(), |at| {
+            let (atom, by) = (atoms[at], errors[at]);
+            format!(", most on atom {} ({}) by {by:.3e} kJ/mol/nm", atom + 1, system.topology.atom_name(atom))
+        });
+        return Verdict::Differs(format!(
+            "forces on {number} atoms differ from the double-precision reference by {relative:.1e} of their RMS, bar \
+             {FORCE:.0e}{place}{wrong_energy}"
+        ));
+    }
+    let Sampled { pairs, lacking_pairs, .. } = reference;
+    let mesh = if found.lacks_reciprocal { ", without reciprocal space" } else { "" };
+    let energies = reference.energies.map_or(String::new(), |_| format!(", energies within {largest:.1e}"));
+    let lists = match lacking_pairs {
+        0 => String::new(),
+        some => {
+            format!("; lists may lack {some} of {pairs} pairs at this step, which leave {relative:.1e} unexplained")
+        }
+    };
+    let text = format!(
+        "forces on {number} atoms are within {whole:.1e} (RMS) of the double-precision reference{energies}{mesh}{lists}"
+    );
+    if within(1.0) && energies_agree {
+        return Verdict::Agrees(text);
+    }
+    Verdict::Strays(format!("{text}; the bars are {FORCE:.0e} and {ENERGY:.0e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Cpu, CpuOptions, Host, Workload};
+    use crate::simd::Level as Simd;
+    use crate::system::{Electrostatics, Exclusions, PmeParameters};
+    use crate::team::Team;
+    use crate::testing::Sample;
+
+    const ENERGIES: Workload = Workload { energy: true, virial: false, ..Workload::FORCES };
+    /// Time in ps for which positions are predicted for the inner list.
+    const LOOKAHEAD: f64 = 0.008;
+
+    /// Returns a list schedule like that of a run: with predicted positions, and a buffer so small that some pairs
+    /// are missed.
+    fn schedule(sample: &Sample) -> ListSchedule {
+        let inner = sample.system.settings.longest_cutoff() + 0.005;
+        ListSchedule { inner, lookahead: LOOKAHEAD, ..sample.schedule() }
+    }
+
+    fn host(system: &System, schedule: ListSchedule, level: Simd) -> Host<Cpu> {
+        let options = CpuOptions { parts: 1, level, schedule };
+        let cpu = Cpu::new(system, options, Team::single()).expect("a supported system");
+        Host::new(system, cpu, level, Team::single()).expect("a supported system")
+    }
+
+    /// Creates a backend with lists built from `then`, and forces at the state of the sample.
+    fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
+        let mut host = host(system, schedule, Simd::detect());
+        host.upload(then).expect("a state");
+        host.build_lists().expect("lists");
+        host.prune_lists(schedule.lookahead).expect("lists");
+        host.upload(&sample.state).expect("a state");
+        host.forces(ENERGIES).expect("forces");
+        host
+    }
+
+    /// Returns the verdict if the fast path computes a system that `spoil` has changed.
+    fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
+        let (mut system, lists) = (sample.system.clone(), schedule(sample));
+        spoil(&mut system);
+        compare(&sample.system, &lists, &computed(sample, &system, lists, &sample.state)).expect("two states")
+    }
+
+    #[track_caller]
+    fn differs(verdict: Verdict, part: &str) {
+        let Verdict::Differs(what) = verdict else { panic!("{part}: {verdict:?}") };
+        assert!(what.contains(part), "{part} in {what}");
+    }
+
+    #[test]
+    fn the_fast_path_agrees_on_every_level() {
+        let names = ["peptide-charged", "peptide-vacuum", "peptide-charmm36", "peptide-nbfix", "octahedron", "argon"];
+        let rigid = ["peptide-ff19sb", "tip5p"].map(|name| Sample::load(name).rigid());
+        for sample in names.map(Sample::load).into_iter().chain(rigid) {
+            for level in Simd::available() {
+                let lists = schedule(&sample);
+                let mut host = host(&sample.system, lists, level);
+                host.upload(&sample.state).expect("a state");
+                host.build_lists().expect("lists");
+                host.prune_lists(lists.lookahead).expect("lists");
+                host.forces(ENERGIES).expect("forces");
+                let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
+                // `tests/forces.rs` holds these systems to the bars themselves, with its own settings
+                let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
+                assert!(how.contains("energies"), "{level:?} {how}");
+            }
+        }
+    }
+
+    #[test]
+    fn forgotten_terms_are_found() {
+        let charmm = Sample::load("peptide-charmm36");
+        let amber = Sample::load("peptide-charged");
+        differs(spoilt(&amber, |s| s.topology.bonded.bonds.truncate(9)), "bond");
+        differs(spoilt(&amber, |s| s.topology.bonded.angles.truncate(9)), "angle");
+        differs(spoilt(&amber, |s| s.topology.bonded.propers.clear()), "proper");
+        differs(spoilt(&amber, |s| s.topology.bonded.impropers.clear()), "improper");
+        differs(spoilt(&amber, |s| s.topology.bonded.pairs14.truncate(9)), "forces");
+        differs(spoilt(&charmm, |s| s.topology.bonded.urey_bradleys.clear()), "urey_bradley");
+        differs(spoilt(&charmm, |s| s.topology.bonded.harmonic_impropers.clear()), "improper");
+        differs(spoilt(&charmm, |s| s.topology.bonded.cmaps.clear()), "cmap");
+    }
+
+    #[test]
+    fn wrong_exclusions_types_and_meshes_are_found() {
+        let sample = Sample::load("peptide-nbfix");
+        let excluded: Vec<[u32; 2]> = sample.system.topology.exclusions.pairs().collect();
+        let exclude = |pairs: &[[u32; 2]]| {
+            let exclusions = Exclusions::from_pairs(sample.system.topology.atoms.len(), pairs.iter().copied());
+            spoilt(&sample, |system| system.topology.exclusions = exclusions)
+        };
+        differs(exclude(&excluded[1..]), "forces");
+        // two atoms of the peptide that are not excluded
+        let distant = [0, 15];
+        assert!(!excluded.contains(&distant));
+        differs(exclude(&[&[distant], &excluded[..]].concat()), "forces");
+        let types = sample.system.nonbonded.types;
+        for row in 0..types {
+            let interacts = sample.system.nonbonded.c12[row * types..][..types].iter().any(|c12| *c12 != 0.0);
+            let verdict = spoilt(&sample, |system| {
+                for other in 0..types {
+                    system.nonbonded.c12[row * types + other] *= 1.3;
+                    system.nonbonded.c12[other * types + row] *= 1.3;
+                }
+            });
+            assert!(matches!(verdict, Verdict::Differs(_)) == interacts, "type {row}: {verdict:?}");
+        }
+        let with_mesh = |change: fn(&mut PmeParameters)| {
+            spoilt(&sample, |system| {
+                let Electrostatics::Pme(pme) = &mut system.settings.electrostatics else { unreachable!() };
+                change(pme);
+            })
+        };
+        differs(with_mesh(|pme| pme.grid = pme.grid.map(|points| points / 2 + 2)), "forces");
+        // a lower order is less accurate, but not wrong
+        let verdict = with_mesh(|pme| pme.order = 4);
+        assert!(matches!(&verdict, Verdict::Strays(how) if how.contains("the bars are 2e-5")), "{verdict:?}");
+    }
+
+    #[test]
+    fn lists_may_lack_what_they_promise_and_no_more() {
+        let sample = Sample::load("peptide-charged");
+        let lists = schedule(&sample);
+        // lists are made from positions 40 fs earlier
+        let mut then = sample.state.clone();
+        then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
+        let host = computed(&sample, &sample.system, lists, &then);
+        let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
+        assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists may lack")), "{verdict:?}");
+        // even older lists, presented as if they were built now
+        then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
+        let host = computed(&sample, &sample.system, lists, &then);
+        let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
+        let mut now = [(); 2].map(|()| sample.state.clone());
+        now[1].positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r += *v * LOOKAHEAD);
+        let made = ListsMade { schedule: &lists, searched: &now[0], pruned: &now[1] };
+        let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
+        let found = BackendForces::new(&host, &atoms, false);
+        differs(judge(&sample.system, &atoms, &found, &expected), "forces");
+        // lists with a smaller radius than the schedule says
+        let short = ListSchedule { inner: lists.inner - 0.3, ..lists };
+        let host = computed(&sample, &sample.system, short, &sample.state);
+        differs(compare(&sample.system, &lists, &host).expect("a verdict"), "forces");
+    }
+
+    #[test]
+    fn a_sample_has_every_type_and_finds_a_wrong_row() {
+        let sample = Sample::load("peptide-nbfix");
+        let (system, lists) = (&sample.system, schedule(&sample));
+        let atoms = choose(system, &sample.state, 0.0, 60);
+        assert!(atoms.is_sorted() && atoms.len() < 120, "{atoms:?}");
+        let types = |atoms: &mut dyn Iterator<Item = u32>| {
+            let mut types: Vec<u32> = atoms.map(|i| system.topology.atoms[i as usize].lj_type).collect();
+            types.sort_unstable();
+            types.dedup();
+            types
+        };
+        assert_eq!(types(&mut atoms.iter().copied()), types(&mut (0..system.topology.atoms.len() as u32)));
+        let verdict = |fast: &System| {
+            let host = computed(&sample, fast, lists, &sample.state);
+            let [searched, mut pruned] = [(); 2].map(|()| sample.state.clone());
+            host.list_positions(ListLevel::Inner, &mut pruned).expect("positions");
+            let made = ListsMade { schedule: &lists, searched: &searched, pruned: &pruned };
+            let found = BackendForces::new(&host, &atoms, true);
+            assert!(found.lacks_reciprocal);
+            let expected = crate::backend::sample(system, &sample.state, &atoms, made, false);
+            assert!(expected.energies.is_none());
+            judge(system, &atoms, &found, &expected)
+        };
+        assert!(matches!(verdict(system), Verdict::Agrees(_)), "{:?}", verdict(system));
+        let mut wrong = system.clone();
+        wrong.topology.atoms.iter_mut().filter(|atom| atom.lj_type == 0).for_each(|atom| atom.lj_type = 1);
+        differs(verdict(&wrong), "most on atom");
+    }
+
+    #[test]
+    fn a_sample_has_the_forces_of_its_virtual_sites() {
+        let sample = Sample::load("tip5p").rigid();
+        let (system, lists) = (&sample.system, schedule(&sample));
+        let atoms = choose(system, &sample.state, 0.0, 60);
+        assert!(atoms.len() > 30 && atoms.iter().all(|&i| system.topology.atoms[i as usize].mass > 0.0), "{atoms:?}");
+        let host = computed(&sample, system, lists, &sample.state);
+        let [mut now, mut pruned] = [(); 2].map(|()| State::default());
+        host.download(&mut now).expect("a state");
+        host.list_positions(ListLevel::Inner, &mut pruned).expect("positions");
+        let made = ListsMade { schedule: &lists, searched: &now, pruned: &pruned };
+        for reciprocal in [true, false] {
+            let found = BackendForces::new(&host, &atoms, !reciprocal);
+            let expected = crate::backend::sample(system, &now, &atoms, made, reciprocal);
+            assert_eq!([expected.forces.len(), expected.lacking.len()], [atoms.len(); 2]);
+            let verdict = judge(system, &atoms, &found, &expected);
+            assert!(matches!(verdict, Verdict::Agrees(_)), "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn overlapping_atoms_tell_nothing_and_no_number_is_within_no_bar() {
+        let mut sample = Sample::load("water");
+        let lists = schedule(&sample);
+        let mut host = computed(&sample, &sample.system, lists, &sample.state);
+        let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);
+        let made = ListsMade { schedule: &lists, searched: &sample.state, pruned: &sample.state };
+        let expected = crate::backend::sample(&sample.system, &sample.state, &atoms, made, true);
+        let mut wrong = BackendForces::new(&host, &atoms, false);
+        wrong.forces[17].y = f64::NAN;
+        differs(judge(&sample.system, &atoms, &wrong, &expected), "atom 18 (");
+        sample.state.positions[30] = sample.state.positions[300] + crate::vec3::vec3(0.02, 0.0, 0.0);
+        host = computed(&sample, &sample.system, lists, &sample.state);
+        assert_eq!(compare(&sample.system, &lists, &host).expect("a verdict"), Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_run_that_computes_wrong_ends_and_says_what_to_do() {
+        let sample = Sample::load("peptide-vacuum");
+        let (mut wrong, lists) = (sample.system.clone(), sample.schedule());
+        let right = computed(&sample, &sample.system, lists, &sample.state);
+        let (level, how) = verify(&sample.system, &lists, &right, false).expect("it agrees");
+        assert!(level == Level::Note && how.starts_with("forces on 74 atoms are within"), "{how}");
+        wrong.topology.bonded.angles.pop();
+        let host = computed(&sample, &wrong, lists, &sample.state);
+        for (on_gpu, code, help) in [(false, 1, "run.precision = \"double\""), (true, 6, "run.device = \"cpu\"")] {
+            let error = verify(&sample.system, &lists, &host, on_gpu).expect_err("a term is missing");
+            let text = error.to_string();
+            assert!(error.exit_code() == code && text.contains(help) && text.contains("please report"), "{text}");
+            assert!(
+                text.contains("most on atom") && text.contains("\"angle\"") && text.contains("CPU, 1 thread"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Comparison of a GPU with the CPU before a run uses the GPU: forces and energies of one state, and one step from
+//! it.
+
+use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::system::State;
+use crate::vec3::Vec3;
+
+/// Largest RMS difference of the forces, relative to their RMS. Each side is within 2·10⁻⁵ of the exact forces, the
+/// project's bar for interactions in `f32` (`tests/forces.rs`), so both differ by at most twice that.
+const FORCE: f64 = 4e-5;
+/// Largest RMS difference of the forces in kJ/mol/nm on a perfect lattice, where forces cancel and rounding errors
+/// stay. In the tests, whose forces are right to 2·10⁻⁵ of the terms that cancel, one side's error is at most 10⁻³.
+const LATTICE_FORCE: f64 = 2e-3;
+/// Largest difference of any energy, relative to the sum of the absolute terms: twice the bar of 10⁻⁶, as for the
+/// forces.
+const ENERGY: f64 = 2e-6;
+
+/// Time step of the compared step, ps.
+const TIMESTEP: f64 = 0.002;
+/// Largest RMS difference of the positions after a step from rest, relative to the RMS displacement. Usual forces
+/// move an atom by 10⁻⁴ nm; the constraint tolerance of 10⁻⁶ on either side is a thousandth of that. The step uses
+/// kernels without energies, and a wrong kernel causes a larger difference.
+const MOVE: f64 = 1e-2;
+/// Largest RMS difference of the positions in nm if atoms hardly move: the tolerance of 10⁻⁶ on either side for
+/// constraints of 0.1 nm.
+const LEAST_MOVE: f64 = 2e-7;
+
+/// Result of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::run) enum Verdict {
+    /// GPU and CPU agree; the text gives the differences
+    Agrees(String),
+    /// GPU and CPU differ; the text gives the differences
+    Differs(String),
+    /// atoms overlap, so forces cannot be compared
+    Undecided,
+}
+
+/// Compares a GPU with the CPU at `state`.
+pub(in crate::run) fn compare(
+    gpu: &mut Context<impl Backend + ?Sized>,
+    cpu: &mut Context<impl Backend + ?Sized>,
+    state: &State,
+) -> Result<Verdict> {
+    let (positions, velocities) = (state.positions.clone(), vec![Vec3::ZERO; state.positions.len()]);
+    let still = State { cell: state.cell, positions, velocities, ..State::default() };
+    let found = match evaluate(gpu, &still) {
+        Err(Error::Unstable { .. }) => return Ok(Verdict::Undecided),
+        outcome => outcome?,
+    };
+    let verdict = judge(found, evaluate(cpu, &still)?);
+    let Verdict::Agrees(how) = verdict else { return Ok(verdict) };
+    let expected = match step(cpu) {
+        // the run will fail in the same way, with a better message
+        Err(Error::Unstable { .. }) => return Ok(Verdict::Agrees(how)),
+        outcome => outcome?,
+    };
+    Ok(judge_move(&step(gpu)?, &expected, &still.positions, &how))
+}
+
+/// Evaluates forces and energies of a state.
+fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) -> Result<&'a Evaluation> {
+    context.set_state(state)?;
+    context.forces(Workload { energy: true, virial: false, ..Workload::FORCES })
+}
+
+/// Does an ordinary step, without energies or virial, and returns the positions after it.
+fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
+    context.forces(Workload::default())?;
+    context.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() })?;
+    let mut state = State::default();
+    context.flush()?;
+    context.backend().download(&mut state)?;
+    Ok(state.positions)
+}
+
+fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> Verdict {
+    let (off, moved) = (rms_difference(found, expected), rms_difference(expected, start));
+    let relative = off / moved.max(f64::MIN_POSITIVE);
+    // false for NaN
+    let agrees = off <= MOVE * moved || off <= LEAST_MOVE;
+    if !agrees {
+        return Verdict::Differs(format!(
+            "the GPU moves atoms otherwise than the CPU, by {relative:.1e} of the moves' RMS, bar {MOVE:.0e}"
+        ));
+    }
+    Verdict::Agrees(format!("{how}, and a step within {relative:.1e}"))
+}
+
+/// Compares the forces first, then the energies, which are sums over many terms.
+fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
+    let (error, scale) = (rms_difference(&found.forces, &expected.forces), rms(expected.forces.iter().copied()));
+    let relative = error / scale.max(f64::MIN_POSITIVE);
+    // false for NaN
+    let forces_agree = error <= FORCE * scale || error <= LATTICE_FORCE;
+    if !forces_agree {
+        return Verdict::Differs(format!(
+            "the GPU's forces differ from the CPU's by {relative:.1e} of their RMS, bar {FORCE:.0e}"
+        ));
+    }
+    match compare_energies(&found.energies, &expected.energies, ENERGY, 0.0, "the CPU's") {
+        Ok(largest) => {
+            Verdict::Agrees(format!("forces are within {relative:.1e} of the CPU's, energies within {largest:.1e}"))
+        }
+        Err(what) => Verdict::Differs(what),
+    }
+}
+
+/// Returns the largest difference of any energy, relative to the sum of the absolute terms. Fails with the first
+/// energy whose difference exceeds the `bar` by more than `slack` (kJ/mol) explains. `whose` names the expected
+/// energies in the message.
+pub(in crate::run) fn compare_energies(
+    found: &Energies,
+    e: &Energies,
+    bar: f64,
+    slack: f64,
+    whose: &str,
+) -> std::result::Result<f64, String> {
+    let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
+    let total = terms.iter().map(|term| term.abs()).sum::<f64>().max(f64::MIN_POSITIVE);
+    let mut largest: f64 = 0.0;
+    for ((name, ours), (_, theirs)) in found.named().zip(e.named()) {
+        let off = (ours - theirs).abs() / total;
+        let agrees = off <= bar + slack / total;
+        if !agrees {
+            let what = format!("the energy \"{name}\" is {ours:.6e} kJ/mol and {whose} {theirs:.6e}");
+            return Err(format!("{what}: {off:.1e} of all terms apart, bar {bar:.0e}"));
+        }
+        largest = largest.max(off);
+    }
+    Ok(largest)
+}
+
+pub(in crate::run) fn rms(vectors: impl ExactSizeIterator<Item = Vec3>) -> f64 {
+    let number = vectors.len().max(1) as f64;
+    (vectors.map(|v| v.norm_squared()).sum::<f64>() / number).sqrt()
+}
+
+pub(in crate::run) fn rms_difference(a: &[Vec3], b: &[Vec3]) -> f64 {
+    rms(a.iter().zip(b).map(|(a, b)| *a - *b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::{Emulated, Kernel};
+    use crate::backend::{Cpu, CpuOptions, Host};
+    use crate::simd::Level;
+    use crate::team::Team;
+    use crate::testing::Sample;
+    use crate::vec3::vec3;
+
+    fn compared(sample: &Sample, device: Emulated) -> Verdict {
+        let options = CpuOptions { parts: 1, level: Level::Portable, schedule: sample.schedule() };
+        let cpu = Cpu::new(&sample.system, options, Team::single()).expect("a supported system");
+        let host = Host::new(&sample.system, cpu, Level::Portable, Team::single()).expect("a supported system");
+        let (mut gpu, mut cpu) = (
+            Context::new(Box::new(sample.on(device)), sample.schedule()),
+            Context::new(Box::new(host), sample.schedule()),
+        );
+        compare(&mut gpu, &mut cpu, &sample.state).expect("two backends that work")
+    }
+
+    #[test]
+    fn a_device_that_works_agrees() {
+        let rigid = |name| Sample::load(name).rigid();
+        let samples = ["peptide-charged", "peptide-vacuum", "argon"].map(Sample::load);
+        for sample in samples.into_iter().chain(["peptide-charged", "peptide-vacuum", "opc"].map(rigid)) {
+            let verdict = compared(&sample, Emulated::new(0));
+            assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("a step")), "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_forgets_a_kernel_is_found_out() {
+        // the kernels listed contribute from less than a thousandth of the force to nearly all of it
+        for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
+            let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
+            let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
+            assert!(what.contains("bar"), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_moves_atoms_otherwise_is_found_out() {
+        let kernels = [Kernel::PairLorentzBerthelot, Kernel::SolveLines, Kernel::Advance];
+        for kernel in kernels {
+            let verdict = compared(&Sample::load("peptide-charged").rigid(), Emulated::without(kernel));
+            let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
+            assert!(what.contains("moves"), "{what}");
+        }
+        for (kernel, how) in
+            [(Kernel::SpreadSitesSums, "forces"), (Kernel::SpreadSites, "moves"), (Kernel::PlaceSites, "moves")]
+        {
+            let verdict = compared(&Sample::load("tip4pew").rigid(), Emulated::without(kernel));
+            let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
+            assert!(what.contains(how), "{kernel:?}: {what}");
+        }
+    }
+
+    #[test]
+    fn overlapping_atoms_tell_nothing() {
+        let mut sample = Sample::load("water");
+        sample.state.positions[30] = sample.state.positions[300] + vec3(0.02, 0.0, 0.0);
+        assert_eq!(compared(&sample, Emulated::new(0)), Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_wrong_energy_is_named() {
+        let forces = vec![vec3(100.0, 0.0, 0.0); 3];
+        let mut right = Evaluation { forces, ..Evaluation::default() };
+        (right.energies.angle, right.energies.coulomb) = (1000.0, -9000.0);
+        let mut wrong = right.clone();
+        wrong.energies.angle += 0.019;
+        assert!(matches!(judge(&wrong, &right), Verdict::Agrees(_)));
+        wrong.energies.angle += 0.002;
+        assert!(matches!(judge(&wrong, &right), Verdict::Differs(what) if what.contains("\"angle\"")));
+        wrong.energies.angle = f64::NAN;
+        assert!(matches!(judge(&wrong, &right), Verdict::Differs(_)));
+        wrong.forces[1].x = f64::NAN;
+        assert!(matches!(judge(&wrong, &right), Verdict::Differs(what) if what.contains("forces")));
+    }
+}

@@ -1,0 +1,74 @@
+//! Threads of runs, and the processors to which they are bound.
+
+use crate::error::{Error, Problem, Result};
+use crate::run::engine::REPRODUCIBLE_PARTS;
+use crate::team::Team;
+use core_affinity::CoreId;
+use std::sync::Arc;
+
+/// Largest sensible number of threads per processor. More are taken for a mistake: threads spin while they wait, and
+/// each has its own buffers.
+const THREADS_PER_PROCESSOR: usize = 8;
+
+/// Fails if there are many more threads than this machine has processors. As many threads as `run.reproducible` has
+/// chunks of work are always allowed.
+pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = (THREADS_PER_PROCESSOR * available).max(REPRODUCIBLE_PARTS);
+    if threads > most {
+        let message = format!("{threads} threads are too many: this process may use {available} processors");
+        return Err(Problem::new(message)
+            .help(format!("at most {most} are started; fastest is one per processor"))
+            .into());
+    }
+    Ok(())
+}
+
+/// Returns a processor for each thread of one of several runs, out of those that this process may use. The first
+/// processors are left to `others` other runs with as many threads each. Fails if there are not enough.
+pub(in crate::run) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId>> {
+    share(&core_affinity::get_core_ids().unwrap_or_default(), threads, others)
+}
+
+/// Selects the processors of a run out of `processors`, as [`pinned`] does.
+fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
+    let (all, available) = ((others + 1) * threads, processors.len());
+    if all > available {
+        let message = format!("run.pin: {all} threads need as many processors, and there are {available}");
+        return Err(Problem::new(message).help("lower run.threads, or set run.pin = false").into());
+    }
+    Ok(processors[others * threads..all].to_vec())
+}
+
+/// Starts the threads of an engine, each bound to its processor if `processors` are given.
+pub(in crate::run) fn start(threads: usize, processors: Vec<CoreId>) -> Result<(Arc<rayon::ThreadPool>, Arc<Team>)> {
+    let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
+    let place = move |number: usize| {
+        if let Some(&processor) = processors.get(number) {
+            // if the system refuses, the thread stays unbound, which is at worst slower
+            let _ = core_affinity::set_for_current(processor);
+        }
+    };
+    let team = Team::new(threads, place.clone()).map_err(|error| failed(&error))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|number| format!("md-{number}"));
+    let pool = pool.start_handler(place).build().map_err(|error| failed(&error))?;
+    Ok((Arc::new(pool), Arc::new(team)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_side_by_side_are_pinned_to_different_processors() {
+        // processors that an affinity mask may leave
+        let processors = [2, 3, 5, 8, 9].map(|id| CoreId { id });
+        let ids = |threads, others| {
+            share(&processors, threads, others).map(|share| share.iter().map(|core| core.id).collect::<Vec<_>>())
+        };
+        assert_eq!([ids(2, 0).unwrap(), ids(2, 1).unwrap()], [[2, 3], [5, 8]]);
+        assert_eq!(ids(5, 0).unwrap(), [2, 3, 5, 8, 9]);
+        let refusal = ids(2, 2).unwrap_err().to_string();
+        assert!(refusal.contains("6 threads need as many processors, and there are 5"), "{refusal}");
+    }
+}

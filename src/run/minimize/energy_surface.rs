@@ -1,0 +1,197 @@
+//! Energy surface of a system for the minimiser: a context whose lists expire by displacement, and constraints.
+
+use crate::backend::{Backend, Workload};
+use crate::constraint::ConstraintPlan;
+use crate::context::{Context, ListOrigins};
+use crate::error::{Error, Result};
+use crate::restraint::RestraintProgress;
+use crate::run::minimize::Surface;
+use crate::system::{State, System};
+use crate::team::Team;
+use crate::vec3::Vec3;
+use crate::virtual_sites::SitePlan;
+use std::sync::Arc;
+
+/// Context and constraints for the minimiser. Constraints use unit masses, so that projections are Euclidean.
+pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
+    constraints: ConstraintPlan,
+    sites: SitePlan,
+    team: Arc<Team>,
+    /// state that is passed to the context; velocities are zero
+    state: State,
+    /// atoms without mass: virtual sites, which follow other atoms, and frozen atoms
+    massless: Vec<usize>,
+    context: Context<B>,
+}
+
+impl<B: Backend + ?Sized> ForceSurface<B> {
+    /// Creates the surface from a context whose lists expire by displacement, for the cell of `state`. `origin` are
+    /// the positions from which a stored minimisation last built its lists.
+    pub(in crate::run) fn new(
+        system: &System,
+        mut context: Context<B>,
+        state: &State,
+        origin: Option<&[Vec3]>,
+    ) -> Result<Self> {
+        let atoms = system.topology.atoms.len();
+        let constraints = ConstraintPlan::new(&system.constraints, &vec![1.0; atoms])?;
+        let mut still = State { cell: state.cell, velocities: vec![Vec3::ZERO; atoms], ..State::default() };
+        if let Some(origin) = origin {
+            still.positions = origin.to_vec();
+            let origins = ListOrigins { rebuilt: still.clone(), pruned: still.clone() };
+            context.restore_lists(&origins, 0)?;
+        }
+        let (sites, team) = (SitePlan::new(&system.topology), Team::single());
+        let massless = (0..atoms).filter(|&atom| system.topology.atoms[atom].mass == 0.0).collect();
+        Ok(ForceSurface { constraints, sites, team, state: still, massless, context })
+    }
+
+    /// Describes device, threads and instruction set, for the log.
+    pub(in crate::run) fn description(&self) -> String {
+        self.context.backend().description()
+    }
+
+    /// Returns the progress of collective restraints, for a checkpoint.
+    pub(in crate::run) fn restraints(&self) -> Vec<RestraintProgress> {
+        self.context.backend().restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec())
+    }
+
+    /// Returns the positions from which the lists were built.
+    pub(in crate::run) fn origin(&self) -> Result<Vec<Vec3>> {
+        Ok(self.context.list_origins()?.map_or_else(Vec::new, |origins| origins.rebuilt.positions))
+    }
+}
+
+impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
+    fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64> {
+        self.sites.place(&self.team, positions);
+        self.state.positions.clear();
+        self.state.positions.extend_from_slice(positions);
+        self.context.set_state(&self.state)?;
+        match self.context.forces(Workload { energy: true, virial: false, ..Workload::FORCES }) {
+            Ok(found) => {
+                forces.copy_from_slice(&found.forces);
+                self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
+                Ok(found.energies.potential())
+            }
+            // the forces of overlapping atoms are beyond what a GPU can sum
+            Err(Error::Unstable { .. }) => {
+                forces.fill(Vec3::splat(f64::NAN));
+                self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
+                Ok(f64::INFINITY)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn satisfy(&mut self, reference: &[Vec3], positions: &mut [Vec3]) -> bool {
+        self.constraints.satisfy(reference, positions).is_ok()
+    }
+
+    fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
+        // projection fails only if a constraint has lost its direction; `satisfy` then refuses the displacement
+        let _ = self.constraints.project(positions, vectors);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cuda::{Cuda, Emulated};
+    use crate::backend::{Host, Reference};
+    use crate::pair::ListSchedule;
+    use crate::run::minimize::{MinimizeSettings, Minimizer};
+    use crate::simd::Level;
+    use crate::team::Team;
+    use crate::testing::Sample;
+    use crate::vec3::vec3;
+
+    /// Buffer of the lists, nm.
+    const BUFFER: f64 = 0.05;
+    const STEPS: u64 = 12;
+    /// The project's bar for energies of interactions in `f32`, relative to the sum of the absolute terms.
+    const ENERGY: f64 = 1e-6;
+    /// Allowed relative difference of the decrease of the energy: paths that begin alike separate as rounding errors
+    /// grow, so that one of them ends lower.
+    const FALL: f64 = 0.2;
+
+    fn surface<B: Backend>(sample: &Sample, backend: B, origin: Option<&[Vec3]>) -> ForceSurface<B> {
+        let context = Context::new(Box::new(backend), lists(sample));
+        ForceSurface::new(&sample.system, context, &sample.state, origin).expect("a surface")
+    }
+
+    fn lists(sample: &Sample) -> ListSchedule {
+        ListSchedule::exact(sample.system.settings.longest_cutoff() + BUFFER)
+    }
+
+    fn gpu(sample: &Sample, origin: Option<&[Vec3]>) -> ForceSurface<Cuda<Emulated>> {
+        let gpu = Cuda::new(&sample.system, Emulated::new(0), &lists(sample)).expect("a supported system");
+        surface(sample, gpu, origin)
+    }
+
+    fn descend(mut minimizer: Minimizer, surface: &mut impl Surface, steps: u64) -> Minimizer {
+        while minimizer.steps() < steps {
+            minimizer.step(surface).expect("a step");
+        }
+        minimizer
+    }
+
+    fn begin(sample: &Sample, surface: &mut impl Surface) -> Minimizer {
+        let settings = MinimizeSettings { energy_precision: 1e-7, ..MinimizeSettings::default() };
+        Minimizer::new(settings, sample.state.positions.clone(), surface).expect("a start")
+    }
+
+    #[test]
+    fn a_gpu_descends_as_the_reference_does() {
+        for sample in [Sample::load("peptide-charged").rigid(), Sample::load("peptide-vacuum")] {
+            let reference = || Reference::new(&sample.system).expect("a supported system");
+            let host =
+                Host::new(&sample.system, reference(), Level::Portable, Team::single()).expect("a supported system");
+            let mut exact = surface(&sample, host, None);
+            let mut surface = gpu(&sample, None);
+            let (start, expected) = (begin(&sample, &mut surface), begin(&sample, &mut exact));
+            let (top, fall) = (start.energy(), descend(expected, &mut exact, STEPS).energy());
+            let found = descend(start, &mut surface, STEPS);
+            assert!(((top - found.energy()) / (top - fall) - 1.0).abs() < FALL, "{} against {fall}", found.energy());
+            let workload = Workload { energy: true, virial: false, ..Workload::FORCES };
+            let e = reference().evaluate(sample.state.cell.as_ref(), found.positions(), workload).energies;
+            let terms = [e.bond, e.angle, e.urey_bradley, e.proper, e.improper, e.cmap, e.lj, e.coulomb];
+            let total: f64 = terms.iter().map(|term| term.abs()).sum();
+            assert!((e.potential() - found.energy()).abs() <= ENERGY * total, "{} is {e:?}", found.energy());
+        }
+    }
+
+    #[test]
+    fn a_stored_descent_goes_on_with_the_same_bits() {
+        let sample = Sample::load("peptide-charged").rigid();
+        let mut surface = gpu(&sample, None);
+        let half = descend(begin(&sample, &mut surface), &mut surface, STEPS / 2);
+        let mut again = gpu(&sample, Some(&surface.origin().expect("an origin")));
+        let whole = descend(half.clone(), &mut surface, STEPS);
+        assert_eq!(whole.positions(), descend(half, &mut again, STEPS).positions());
+    }
+
+    #[test]
+    fn virtual_sites_follow_their_atoms_down() {
+        let sample = Sample::load("tip5p").rigid();
+        let (sites, team) = (SitePlan::new(&sample.system.topology), Team::single());
+        let reference = Reference::new(&sample.system).expect("a supported system");
+        let host = Host::new(&sample.system, reference, Level::Portable, Team::single()).expect("a supported system");
+        let mut surface = surface(&sample, host, None);
+        let start = begin(&sample, &mut surface);
+        let found = descend(start.clone(), &mut surface, STEPS);
+        assert!(found.energy() < start.energy());
+        let mut placed = found.positions().to_vec();
+        sites.place(&team, &mut placed);
+        assert_eq!(placed, found.positions());
+    }
+
+    #[test]
+    fn a_trial_into_overlapping_atoms_is_infinitely_high() {
+        let mut sample = Sample::load("water");
+        sample.state.positions[30] = sample.state.positions[300] + vec3(0.02, 0.0, 0.0);
+        let mut forces = vec![Vec3::ZERO; sample.state.positions.len()];
+        let energy = gpu(&sample, None).evaluate(&mut sample.state.positions, &mut forces).expect("no failure");
+        assert_eq!(energy, f64::INFINITY);
+    }
+}

@@ -1,0 +1,156 @@
+//! The output directory of a run: its paths, its lock, and the treatment of files that it already holds.
+
+use crate::error::{Error, Problem, Result};
+use crate::observe::lock::OutputLock;
+use crate::observe::trajectory::Format;
+use crate::run::output::instability::UNSTABLE;
+use crate::run::plan::{OutputOptions, Plan};
+use std::fs;
+use std::path::PathBuf;
+
+/// Advice to the user about existing files.
+const ASIDE: &str = "move it away, choose another output.directory, or use --force to move all old output aside";
+
+/// The output directory, locked until dropped.
+#[derive(Debug)]
+pub(in crate::run) struct Directory {
+    root: PathBuf,
+    lock: OutputLock,
+}
+
+impl Directory {
+    /// Creates and locks the directory of a plan; with `force` existing output is moved aside first.
+    pub(in crate::run) fn open(plan: &Plan, force: bool) -> Result<Self> {
+        let root = plan.output.directory.clone();
+        let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
+        if force && directory.is_used(&plan.output) {
+            let root = &directory.root;
+            fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
+            // the old directory stays locked until the new one is locked
+            directory.lock = OutputLock::acquire(root)?;
+        }
+        Ok(directory)
+    }
+
+    /// Returns the path of a file in the directory.
+    pub(in crate::run) fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Fails if the path of the directory no longer leads to the locked directory.
+    pub(in crate::run) fn check(&self) -> Result<()> {
+        self.lock.check()
+    }
+
+    /// Returns the unused name to which the directory is moved.
+    fn aside(&self) -> PathBuf {
+        let numbered = |n: u32| {
+            let mut name = self.root.clone().into_os_string();
+            name.push(format!(".bak{n}"));
+            PathBuf::from(name)
+        };
+        (1..).map(numbered).find(|path| !path.exists()).expect("there are more numbers than files")
+    }
+
+    /// Whether the directory holds output of a run, or files with the names of new output.
+    fn is_used(&self, output: &OutputOptions) -> bool {
+        let usual = ["checkpoint.md", "checkpoint.prev.md", "energies.csv", "trajectory.h5md", "summary.json"];
+        usual.into_iter().any(|name| self.file(name).exists())
+            || output.names().iter().any(|name| self.file(name).exists())
+    }
+
+    /// Removes what run `run_id` wrote before its first step. Fails if there are trajectories of other runs.
+    pub(in crate::run) fn clear(&self, run_id: &str, output: &OutputOptions) -> Result<()> {
+        let mut names = output.names();
+        for name in output.names() {
+            let Ok(format) = Format::of_name(&name) else { continue };
+            let path = self.file(&name);
+            if format.files.run_id(&path).is_some_and(|found| found != run_id) {
+                return Err(Problem::new("the trajectory of another run is here").in_file(&path).help(ASIDE).into());
+            }
+            names.extend(format.files.companions(&name));
+        }
+        names.push(UNSTABLE.to_owned());
+        for name in names {
+            match fs::remove_file(self.file(&name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&self.file(&name), error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if any output file exists already.
+    pub(in crate::run) fn check_absent(&self, output: &OutputOptions) -> Result<()> {
+        match output.names().iter().map(|name| self.file(name)).find(|path| path.exists()) {
+            Some(path) => Err(Problem::new("a file of this name is here already").in_file(&path).help(ASIDE).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new ones can be begun. Links are
+    /// not renamed, because they point to a name.
+    pub(in crate::run) fn rename_as_part(&self, names: &[String]) -> Result<()> {
+        let part = |n: u32, name: &str| {
+            let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
+            self.file(&format!("{stem}.part{n}{rest}"))
+        };
+        let is_free = |n: &u32| names.iter().all(|name| !part(*n, name).exists());
+        let number = (1..).find(is_free).expect("there are more numbers than files");
+        for name in names.iter().filter(|name| !self.file(name).is_symlink()) {
+            match fs::rename(self.file(name), part(number, name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&self.file(name), error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if there is output without a checkpoint; `reason` says what is wrong with an existing checkpoint.
+    pub(in crate::run) fn check_unused(&self, output: &OutputOptions, reason: Option<String>) -> Result<()> {
+        if !self.is_used(output) {
+            return Ok(());
+        }
+        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        Err(Problem::new(format!("this directory holds output, but no checkpoint to continue from{reason}"))
+            .in_file(&self.root)
+            .help("choose another output.directory, or use --force to move the old output aside")
+            .into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    /// Several processes that move the same directory aside each get a directory of their own, or an error that it is
+    /// in use.
+    #[test]
+    fn no_two_move_the_same_directory_aside() {
+        let parent = tempfile::tempdir().unwrap();
+        let text = "[system]\ntopology = \"a\"\ncoordinates = \"b\"\n[output]\ndirectory = \"out\"\n";
+        let plan = Config::parse(text, &parent.path().join("input.toml"), &[]).unwrap().plan;
+        let begin = |who: usize| {
+            for attempt in 0..50 {
+                let directory = match Directory::open(&plan, true) {
+                    Ok(directory) => directory,
+                    Err(error) => {
+                        assert!(error.to_string().contains("in use by"), "{error}");
+                        continue;
+                    }
+                };
+                let mine = format!("{who} {attempt}");
+                fs::write(directory.file("checkpoint.md"), &mine).unwrap();
+                std::thread::yield_now();
+                directory.check().unwrap();
+                assert_eq!(fs::read_to_string(directory.file("checkpoint.md")).unwrap(), mine);
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|who| drop(scope.spawn(move || begin(who)))));
+    }
+}

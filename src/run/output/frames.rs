@@ -1,0 +1,248 @@
+//! The reporter that writes a trajectory in any format.
+
+use crate::error::{Error, Problem, Result};
+use crate::observe::extent::{Extent, Mark};
+use crate::observe::lock::host_name;
+use crate::observe::replace::refuse_link;
+use crate::observe::trajectory::{
+    Contents, Fields, Format, Frame, FrameSink, Holds, Observable, Placement, Precision, Provenance, Spacing,
+};
+use crate::run::output::check_present;
+use crate::run::output::reporter::{Quantities, Report, Reporter, RunInfo};
+use crate::run::plan::stage_output::Intervals;
+use crate::run::plan::{Dynamics, StageKind, StepInfo, TrajectoryOptions};
+use crate::select::select;
+use crate::system::Topology;
+use crate::units::BAR;
+use std::fs;
+
+/// Observables recorded with every frame, followed by the temperatures of groups.
+const OBSERVABLES: [(&str, &str); 6] = [
+    ("potential_energy", "kJ mol-1"),
+    ("kinetic_energy", "kJ mol-1"),
+    ("conserved_energy", "kJ mol-1"),
+    ("temperature", "K"),
+    ("pressure", "bar"),
+    ("volume", "nm3"),
+];
+
+/// Writes the frames of one file.
+pub(super) struct TrajectoryReporter {
+    name: String,
+    format: &'static Format,
+    fields: Fields,
+    precision: Precision,
+    selection: Option<Selection>,
+    /// intervals between frames; `None` if the plan does not ask for this file
+    every: Option<Intervals>,
+    /// values of the observables of a frame
+    numbers: Vec<f64>,
+    sink: Option<Box<dyn FrameSink>>,
+}
+
+/// Selected atoms of a system.
+struct Selection {
+    /// 0-based indices, ascending
+    atoms: Vec<u32>,
+    topology: Topology,
+}
+
+impl TrajectoryReporter {
+    /// Creates the reporter that `options` ask for. Fails if the format cannot hold what is asked for, or if no atom
+    /// of the system is selected.
+    pub(super) fn new(options: &TrajectoryOptions, every: Intervals, system: &Topology) -> Result<Self> {
+        let format = Format::of_name(&options.file)?;
+        let precision = options.check(format)?;
+        Ok(Self {
+            name: options.file.clone(),
+            format,
+            fields: Fields { velocities: options.velocities, forces: options.forces, image: options.images },
+            precision,
+            selection: options.selected(system)?.map(|atoms| Selection { topology: system.subset(&atoms), atoms }),
+            every: Some(every),
+            numbers: vec![],
+            sink: None,
+        })
+    }
+
+    /// Creates a reporter for an existing file that the plan does not ask for; `None` if the name has no ending of a
+    /// trajectory.
+    pub(super) fn inactive(name: &str) -> Option<Self> {
+        let format = Format::of_name(name).ok()?;
+        let (fields, precision) = (Fields::default(), Precision::default());
+        let (name, numbers) = (name.to_owned(), vec![]);
+        Some(Self { name, format, fields, precision, selection: None, every: None, numbers, sink: None })
+    }
+
+    /// Calls `act` with a description of the file's contents.
+    fn with_contents<R>(&self, run: &RunInfo<'_>, act: impl FnOnce(&Contents<'_>) -> R) -> R {
+        let temperatures = run.energy_columns().temperatures;
+        let all = OBSERVABLES.into_iter().chain(temperatures.iter().map(|name| (name.as_str(), "K")));
+        let observables: Vec<Observable> =
+            all.map(|(name, unit)| Observable { name: name.into(), unit: unit.into() }).collect();
+        let provenance = Provenance {
+            run_id: run.run_id.to_owned(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: crate::COMMIT.into(),
+            host: host_name(),
+            author: String::new(),
+            input: run.input.to_owned(),
+            seed: run.plan.run.seed,
+        };
+        // formats without times date all frames by the first stage that writes frames
+        let spacing = run.plan.stages.iter().enumerate().find_map(|(index, stage)| {
+            let every = self.every.as_ref()?.of_stage(index)?;
+            let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { return None };
+            Some(Spacing { steps: every.steps(timestep), timestep })
+        });
+        let (system, selection) = (&run.system.topology, self.selection.as_ref());
+        act(&Contents {
+            topology: selection.map_or(system, |selection| &selection.topology),
+            placement: Placement {
+                whole: true,
+                selected: selection.map(|selection| (system, selection.atoms.as_slice())),
+            },
+            periodic: run.periodic,
+            fields: self.fields,
+            precision: self.precision,
+            observables: &observables,
+            provenance: &provenance,
+            spacing: spacing.unwrap_or(Spacing { steps: 1, timestep: 0.0 }),
+        })
+    }
+}
+
+impl TrajectoryOptions {
+    /// Returns the keys of the fields in addition to positions, whether they are asked for, and whether the format
+    /// holds them.
+    pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
+        [
+            ("velocities", self.velocities, holds.velocities),
+            ("forces", self.forces, holds.forces),
+            ("images", self.images, holds.images),
+        ]
+    }
+
+    /// Returns the atoms of a system that are written; `None` for all atoms.
+    pub fn selected(&self, system: &Topology) -> std::result::Result<Option<Vec<u32>>, Problem> {
+        let found = self.select.as_ref().map(|text| select(system, text)).transpose();
+        found.map_err(|problem| Problem { message: format!("{}: select: {}", self.file, problem.message), ..problem })
+    }
+
+    /// Returns the precision with which `format` stores positions. Fails if the format cannot hold what is asked for.
+    pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
+        if let Some((name, ..)) = self.fields(&format.holds).into_iter().find(|(_, asked, held)| *asked && !held) {
+            return Err(cannot(format, &self.file, name));
+        }
+        format.precision(self.precision).ok_or_else(|| match self.precision {
+            None => cannot(format, &self.file, "positions in all their bits"),
+            Some(step) => cannot(format, &self.file, &format!("positions to {step} nm")),
+        })
+    }
+}
+
+/// Returns a placeholder for the selection of a file that the plan does not ask for. No frames are written to it, so
+/// only the number of atoms counts. `None` for all atoms.
+fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
+    (1..system.atoms.len()).contains(&atoms).then(|| {
+        let atoms: Vec<u32> = (0..atoms as u32).collect();
+        Selection { topology: system.subset(&atoms), atoms }
+    })
+}
+
+fn cannot(format: &Format, file: &str, what: &str) -> Problem {
+    Problem::new(format!("{file}: {} files hold no {what}", format.name))
+        .help("leave it out, or write trajectory.h5md, in a list with this file if both are wanted")
+}
+
+impl Reporter for TrajectoryReporter {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn wants(&self, step: &StepInfo) -> Quantities {
+        if !self.every.as_ref().is_some_and(|every| every.is_due(step)) {
+            return Quantities::default();
+        }
+        let Fields { velocities, forces, .. } = self.fields;
+        Quantities { positions: true, velocities, forces, energies: self.format.holds.observables, restraints: false }
+    }
+
+    fn report(&mut self, report: &Report<'_>) -> Result<()> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        self.numbers.clear();
+        if let Some(observed) = report.observed {
+            self.numbers.extend([
+                observed.energies.potential(),
+                observed.kinetic,
+                observed.conserved,
+                observed.temperature,
+                observed.pressure / BAR,
+                report.cell.map_or(0.0, |cell| cell.volume()),
+            ]);
+            self.numbers.extend_from_slice(report.temperatures);
+        }
+        sink.write(&Frame {
+            step: report.step.step,
+            time: report.step.time,
+            cell: report.cell,
+            positions: report.positions,
+            velocities: report.velocities,
+            forces: report.forces,
+            observables: &self.numbers,
+        })
+    }
+
+    fn check(&mut self, run: &RunInfo<'_>, checkpointed: Mark) -> Result<()> {
+        let (path, files) = (run.file(&self.name), self.format.files);
+        refuse_link(&path)?;
+        check_present(&path, checkpointed, "frames")?;
+        files.check(&path, checkpointed)?;
+        if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
+            let message = format!("this trajectory belongs to another run ({found}), not to this one ({})", run.run_id);
+            let help = "put the trajectory of this run in its place, or use --no-append to go on in a new file";
+            return Err(Problem::new(message).in_file(&path).help(help).into());
+        }
+        if self.every.is_none() {
+            return Ok(());
+        }
+        self.with_contents(run, |contents| files.continues(&path, contents))
+    }
+
+    fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
+        let (path, files) = (run.file(&self.name), self.format.files);
+        // a file that this run began after its last checkpoint holds no frame of that checkpoint
+        if checkpointed.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
+            fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+        }
+        if self.every.is_none() {
+            self.selection = selection_of(files.open(&path)?.atoms(), &run.system.topology);
+        }
+        self.sink = Some(self.with_contents(run, |contents| match checkpointed {
+            Some(checkpointed) => refuse_link(&path).and_then(|()| files.append(&path, contents, checkpointed)),
+            None => files.create(&path, contents),
+        })?);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<Option<Mark>> {
+        self.sink.as_mut().map(|sink| sink.sync()).transpose()
+    }
+
+    fn close(&mut self) -> Result<Option<Mark>> {
+        self.sink.take().map(|sink| sink.close()).transpose()
+    }
+
+    fn is_complete(&self, run: &RunInfo<'_>, extent: Extent) -> bool {
+        let (path, files) = (run.file(&self.name), self.format.files);
+        files.run_id(&path).is_none_or(|found| found == run.run_id) && files.is_complete(&path, extent)
+    }
+
+    fn warning(&self) -> Option<&str> {
+        self.sink.as_ref().and_then(|sink| sink.warning())
+    }
+
+    fn companions(&self) -> Vec<String> {
+        self.format.files.companions(&self.name)
+    }
+}

@@ -1,0 +1,265 @@
+//! Header and end of the log, and the summary of a run.
+
+use crate::backend::{StepCounts, Work, useful_pairs};
+use crate::compute::cuda::title;
+use crate::constraint::{RemovedMotion, degrees_of_freedom};
+use crate::error::Result;
+use crate::observe::lock::host_name;
+use crate::observe::log::RunLog;
+use crate::observe::progress::three_digits;
+use crate::observe::summary::{ListSummary, Phase, Summary};
+use crate::observe::tuning::{Setting, Trial, Tuning};
+use crate::pair::ListSchedule;
+use crate::run::check::lj_modifier::{describe_conventions, describe_lj_end};
+use crate::run::check::topology_methods::describe_methods;
+use crate::run::check::warnings::warnings;
+use crate::run::control::timing::Timing;
+use crate::run::dynamics::frozen::frozen_system;
+use crate::run::engine::{Engine, Placement};
+use crate::run::plan::{Device, Plan, Precision, RunOptions, StageKind};
+use crate::run::session::job::{Job, Outcome};
+use crate::system::{Electrostatics, State, System};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Returns the speed in ns/day of `picoseconds` simulated in `seconds`.
+fn ns_per_day(picoseconds: f64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0 && picoseconds > 0.0).then(|| picoseconds * 1e-3 * 86_400.0 / seconds)
+}
+
+fn device(plan: &Plan, system: &System, engine: &Engine) -> String {
+    if let Ok(Placement::Gpu { number, name }) = engine.placement(system) {
+        return title(name, number);
+    }
+    let arithmetic = match plan.run.precision {
+        Precision::Double => "double precision reference",
+        Precision::Mixed => engine.level.name(),
+    };
+    format!("CPU, {} threads, {arithmetic}", engine.threads)
+}
+
+/// Describes why this device was chosen.
+fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
+    let how = engine.agreement();
+    Ok(match (plan.run.device, engine.placement(system)?) {
+        (Device::Auto, Placement::Cpu(reason)) => format!("automatic: {reason}"),
+        (Device::Auto, Placement::Gpu { .. }) => {
+            format!("automatic: a GPU is here, and its {}", how.unwrap_or_default())
+        }
+        (Device::Cuda(_), Placement::Gpu { .. }) if how.is_some() => {
+            format!("as asked for; its {}", how.unwrap_or_default())
+        }
+        _ => "as asked for".into(),
+    })
+}
+
+/// Writes system, settings, machine and warnings to the log.
+pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Engine) -> Result<()> {
+    let Job { plan, system, start: state, left_out, .. } = job;
+    let topology = &system.topology;
+    let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
+    let settings = &system.settings;
+    let length = |value: Option<f64>| value.map_or("none".to_owned(), |r| format!("{r} nm"));
+    log.section(&format!("md {} on {}", crate::VERSION, host_name()))?;
+    let cell = state.cell.map_or("none".to_owned(), |cell| {
+        let (edges, angles) = cell.lengths_angles();
+        format!(
+            "{:.4} {:.4} {:.4} nm, {:.3} {:.3} {:.3} degrees",
+            edges[0], edges[1], edges[2], angles[0], angles[1], angles[2]
+        )
+    });
+    let electrostatics = match settings.electrostatics {
+        Electrostatics::Pme(p) => {
+            format!(
+                "PME, alpha {:.4} 1/nm, grid {} x {} x {}, order {}",
+                p.alpha, p.grid[0], p.grid[1], p.grid[2], p.order
+            )
+        }
+        other => format!("{other:?}"),
+    };
+    let mut cutoff = format!("{}, Lennard-Jones {}", length(settings.cutoff), length(settings.cutoff_lj));
+    if settings.cutoff_lj.is_some() {
+        let _ = write!(cutoff, ", {}", describe_lj_end(settings));
+    }
+    let mut rows = vec![
+        ("topology", plan.system.topology.display().to_string()),
+        ("coordinates", plan.system.coordinates.display().to_string()),
+        ("atoms", format!("{} in {} residues, charge {charge:.4} e", topology.atoms.len(), topology.residues.len())),
+        ("cell", cell),
+        ("cutoff", cutoff),
+        ("electrostatics", electrostatics),
+        (
+            "constraints",
+            format!("{} rigid waters, {} bonds", system.constraints.settles.len(), system.constraints.bonds.len()),
+        ),
+        ("degrees of freedom", describe_degrees_of_freedom(plan, system, state.cell.is_some())),
+        ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
+        ("seed", describe_seed(plan.run.seed)),
+    ];
+    rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
+    rows.extend(describe_methods(system).map(|methods| ("not taken", methods)));
+    log.pairs(&rows)?;
+    warnings(plan, system, state, *left_out).iter().try_for_each(|warning| log.warning(warning))
+}
+
+/// Describes a seed; the default seed comes with its consequences.
+fn describe_seed(seed: u64) -> String {
+    if seed != RunOptions::default().seed {
+        return seed.to_string();
+    }
+    format!(
+        "{seed}, the default: repeats of this run are identical, bit for bit on the same machine with the same settings; set \
+         run.seed = \"random\" for independent runs"
+    )
+}
+
+/// Describes the degrees of freedom of each stage of dynamics, as one number if all are equal.
+pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
+    let of = |system: &System, removed| degrees_of_freedom(&system.topology, &system.constraints, removed);
+    let stages = plan.stages.iter().filter_map(|stage| {
+        let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
+        let (frozen, removed) = (frozen_system(stage, system).ok().flatten(), dynamics.removed_motion(periodic));
+        Some((&stage.name, of(frozen.as_ref().unwrap_or(system), removed)))
+    });
+    let stages: Vec<(&String, usize)> = stages.collect();
+    match stages[..] {
+        [(_, first), ref others @ ..] if others.iter().all(|(_, other)| *other == first) => first.to_string(),
+        [] if periodic => of(system, RemovedMotion::Translation).to_string(),
+        [] => of(system, RemovedMotion::TranslationAndRotation).to_string(),
+        _ => stages.iter().map(|(name, free)| format!("{free} ({name})")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Writes candidates, choice and gain of tuning to the log.
+pub(in crate::run) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
+    let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
+    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+    let row = |trial: &Trial| {
+        let Trial { setting: Setting { pme, lists }, megacycles, measured } = trial;
+        let mesh = |order: usize, [a, b, c]: [usize; 3]| format!("order {order}, {a} x {b} x {c}");
+        [
+            lifetimes(lists),
+            pme.map_or(String::new(), |pme| format!("{:.3} nm", pme.cutoff)),
+            pme.map_or(String::new(), |pme| mesh(pme.parameters.order, pme.parameters.grid)),
+            format!("{megacycles:.2}"),
+            measured.map_or(String::new(), |timed| format!("{:.3}", timed.milliseconds)),
+            measured.map_or(String::new(), |timed| format!("{} ({})", percent(timed.gain), percent(timed.spread))),
+        ]
+    };
+    let rows: Vec<_> = tried.iter().map(row).collect();
+    log.section("Tuning")?;
+    log.table(["lists (steps)", "cutoff", "mesh", "Mcycles", "ms", "gain (spread)"], &rows)?;
+    let reason = match measured_gain {
+        Some(gain) => format!(
+            "measured in {seconds:.1} s to take {} less for pairs, lists and mesh than the cost model's choice, which is \
+             predicted to take {} less than with tuning = \"off\"",
+            percent(*gain),
+            percent(*predicted_gain)
+        ),
+        None if *predicted_gain == 0.0 => "as is usual without tuning".to_owned(),
+        None if on_gpu => format!(
+            "predicted, by estimates that have not been measured on a GPU yet, to take {} fewer clock cycles for pairs and \
+             lists than with tuning = \"off\"",
+            percent(*predicted_gain)
+        ),
+        None => format!(
+            "predicted by the cost model to take {} fewer clock cycles for pairs, lists and mesh than with tuning = \"off\"",
+            percent(*predicted_gain)
+        ),
+    };
+    let mesh = chosen.pme.map_or(String::new(), |pme| {
+        format!(", Coulomb cutoff {:.3} nm, grid {:?}, order {}", pme.cutoff, pme.parameters.grid, pme.parameters.order)
+    });
+    log.note(&format!("tuning \"{method}\": lists {}{mesh}: {reason}", lifetimes(&chosen.lists)))
+}
+
+fn lifetimes(lists: &ListSchedule) -> String {
+    let ListSchedule { rebuild, prune, .. } = lists;
+    if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
+}
+
+/// Returns the part of the summary with machine, speed and phases. The caller adds state and stages.
+pub(in crate::run) fn summary(
+    plan: &Plan,
+    system: &System,
+    state: &State,
+    engine: &Engine,
+    timing: &Timing,
+) -> Summary {
+    let cutoff = system.settings.cutoff.unwrap_or(0.0).max(system.settings.cutoff_lj.unwrap_or(0.0));
+    let half = timing.second_half();
+    let works = work(system, engine, timing);
+    let phase = |(index, (name, seconds)): (usize, (&str, f64))| Phase {
+        name: name.into(),
+        calls: timing.steps,
+        seconds,
+        work: works.map(|works| works[index].1),
+    };
+    let other = |name: &str, calls, seconds| Phase { name: name.into(), calls, seconds, work: None };
+    let output = other("output", timing.steps, timing.output);
+    let tuning = (timing.tuning > 0.0).then(|| other("tuning", 1, timing.tuning));
+    Summary {
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: crate::COMMIT.into(),
+        host: host_name(),
+        device: device(plan, system, engine),
+        device_reason: reason(plan, system, engine).unwrap_or_default(),
+        threads: engine.threads,
+        simd: engine.level.name().into(),
+        atoms: system.topology.atoms.len(),
+        simulated_ps: timing.picoseconds,
+        ns_per_day: ns_per_day(timing.picoseconds, timing.seconds),
+        ns_per_day_steady: half.and_then(|(_, picoseconds, seconds)| ns_per_day(picoseconds, seconds)),
+        us_per_step: half.map(|(steps, _, seconds)| 1e6 * seconds / steps as f64),
+        pme: match system.settings.electrostatics {
+            Electrostatics::Pme(parameters) => Some(parameters),
+            _ => None,
+        },
+        list: timing.lists.filter(|lists| lists.outer.is_finite()).map(|lists| ListSummary {
+            cutoff,
+            buffer: lists.outer - cutoff,
+            interval: timing.steps as f64 / timing.searches.max(1) as f64,
+            prune_interval: (lists.inner < lists.outer).then_some(f64::from(lists.prune)),
+        }),
+        phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).chain(tuning).collect(),
+        useful_pairs: works.map(|_| useful_pairs(system, state.cell.map(|c| c.volume())) / timing.pairs.slots as f64),
+        ..Summary::default()
+    }
+}
+
+/// Returns operations and bytes of each phase of a step with the lists of the last stage.
+fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static str, Work); 9]> {
+    let lists = timing.lists.filter(|_| timing.pairs.slots > 0)?;
+    let searches = timing.searches as f64 / timing.steps.max(1) as f64;
+    let prunes = if lists.is_exact() { searches } else { 1.0 / f64::from(lists.prune) };
+    let parts = engine.parts(system).ok()?;
+    let meshes = timing.meshes / timing.steps.max(1) as f64;
+    Some(StepCounts { system, parts, pairs: timing.pairs, searches, prunes, meshes }.work())
+}
+
+/// Writes speed and time per phase to the log.
+pub(in crate::run) fn write_timing(
+    log: &mut RunLog,
+    summary: &Summary,
+    directory: &Path,
+    outcome: Outcome,
+) -> Result<()> {
+    log.section("Time")?;
+    let total: f64 = summary.phases.iter().map(|phase| phase.seconds).sum();
+    let dynamics = summary.ns_per_day.map_or(total, |speed| summary.simulated_ps * 1e-3 * 86_400.0 / speed);
+    log.phases(&summary.phases, dynamics.max(total))?;
+    if let (Some(speed), Some(steady), Some(step)) =
+        (summary.ns_per_day, summary.ns_per_day_steady, summary.us_per_step)
+    {
+        log.note(&format!(
+            "{} ns/day ({} ns/day over the second half, {step:.0} us per step)",
+            three_digits(speed),
+            three_digits(steady)
+        ))?;
+    }
+    let ending = match outcome {
+        Outcome::Finished | Outcome::Unchanged => "finished",
+        Outcome::Stopped => "stopped on request, the same command continues",
+    };
+    log.note(&format!("{ending}; output in {}", directory.display()))
+}

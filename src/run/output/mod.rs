@@ -1,0 +1,251 @@
+//! The reporters of a run and their files.
+
+pub(super) mod directory;
+mod energies;
+mod frames;
+pub(super) mod instability;
+pub(super) mod log_summary;
+pub(super) mod reporter;
+mod restraints;
+pub(super) mod results;
+
+pub use log_summary::describe_degrees_of_freedom;
+pub use reporter::{Quantities, Report, Reporter, RunInfo};
+pub use results::FINAL_STRUCTURE;
+
+use crate::error::{Problem, Result};
+use crate::observe::energies::Columns;
+use crate::observe::extent::{Extent, Mark};
+use crate::restraint::RestraintSample;
+use crate::run::checkpoint::Written;
+use crate::run::dynamics::simulation::Observed;
+use crate::run::output::directory::Directory;
+use crate::run::plan::group_columns::GroupColumns;
+use crate::run::plan::stage_output::Intervals;
+use crate::run::plan::{ENERGIES, Plan, RESTRAINTS, StepInfo};
+use crate::system::{State, System};
+use crate::vec3::Vec3;
+use energies::EnergyReporter;
+use frames::TrajectoryReporter;
+use restraints::RestraintReporter;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The reporters of a run.
+pub(in crate::run) struct Outputs {
+    reporters: Vec<Box<dyn Reporter>>,
+    /// extents of all outputs, including outputs of earlier runs that are not open now
+    written: Written,
+    warnings: Vec<String>,
+    /// total mass, amu
+    mass: f64,
+    columns: Option<Columns>,
+    groups: GroupColumns,
+    temperatures: Vec<f64>,
+    /// state at the start of a step that is reported
+    state: State,
+    forces: Vec<Vec3>,
+    holds_state: bool,
+}
+
+impl Outputs {
+    /// Creates the reporters of the plan and adds those of a program; none is opened yet.
+    pub(in crate::run) fn new(plan: &Plan, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
+        let (mut reporters, output): (Vec<Box<dyn Reporter>>, _) = (vec![], &plan.output);
+        for options in &output.trajectories {
+            let every = plan.intervals(&options.file);
+            reporters.push(Box::new(TrajectoryReporter::new(options, every, &system.topology)?));
+        }
+        if output.energies.is_some() {
+            reporters.push(Box::new(EnergyReporter::new(plan.intervals(ENERGIES))));
+        }
+        let restrained = |index: usize| !plan.stages[index].restraints.is_empty();
+        if output.restraints.is_some() && (0..plan.stages.len()).any(restrained) {
+            reporters.push(Box::new(RestraintReporter::new(plan.intervals(RESTRAINTS).only_where(restrained))));
+        }
+        reporters.extend(more);
+        for (index, reporter) in reporters.iter().enumerate() {
+            if reporters[..index].iter().any(|other| other.name() == reporter.name()) {
+                let problem = Problem::new(format!("two reporters write \"{}\"", reporter.name()));
+                return Err(problem.help("give each a name of its own").into());
+            }
+        }
+        let mass = system.topology.atoms.iter().map(|atom| atom.mass).sum();
+        Ok(Outputs {
+            reporters,
+            written: Written::default(),
+            warnings: vec![],
+            mass,
+            columns: None,
+            groups: GroupColumns::new(plan),
+            temperatures: vec![],
+            state: State::default(),
+            forces: vec![],
+            holds_state: false,
+        })
+    }
+
+    /// Creates the files, or continues them after the extents in `written`, which a checkpoint stores. Fails if a
+    /// file is missing, belongs to another run, was changed, or cannot hold what the plan asks for now. A file that
+    /// the plan no longer asks for is cut back to the checkpoint, and continued if a later plan asks for it again.
+    pub(in crate::run) fn open(&mut self, run: &RunInfo<'_>, mut written: Written) -> Result<()> {
+        let mut inactive: Vec<Box<dyn Reporter>> = vec![];
+        for reporter in written.keys().filter(|name| !self.reporters.iter().any(|other| other.name() == *name)) {
+            inactive.extend(by_name(reporter));
+        }
+        for reporter in &inactive {
+            let path = run.file(reporter.name());
+            if !path.exists() {
+                let missing = format!("{} is gone; a new one is begun when it is asked for again", path.display());
+                self.warnings.push(missing);
+                written.remove(reporter.name());
+            }
+        }
+        inactive.retain(|reporter| written.contains_key(reporter.name()));
+        // all checks come before any change; tables, which cannot be repaired, are checked first
+        for reporter in self.reporters.iter_mut().rev().chain(&mut inactive) {
+            if let Some(&checkpointed) = written.get(reporter.name()) {
+                reporter.check(run, checkpointed)?;
+            }
+        }
+        for reporter in &mut inactive {
+            reporter.open(run, written.get(reporter.name()).copied())?;
+            reporter.close()?;
+        }
+        for reporter in &mut self.reporters {
+            reporter.open(run, written.get(reporter.name()).copied())?;
+            self.warnings.extend(reporter.warning().map(str::to_owned));
+        }
+        self.written = written;
+        self.columns = Some(run.energy_columns());
+        Ok(())
+    }
+
+    /// Cuts the files back to the checkpoint, closes and renames them. A file that was changed or cannot be read is
+    /// renamed as it is.
+    pub(in crate::run) fn set_aside(
+        &mut self,
+        directory: &Directory,
+        run: &RunInfo<'_>,
+        written: &Written,
+    ) -> Result<()> {
+        let mut names: Vec<String> = written.keys().chain(&run.plan.output.names()).cloned().collect();
+        names.sort();
+        names.dedup();
+        let mut companions = vec![];
+        for name in &names {
+            let Some(mut reporter) = by_name(name) else { continue };
+            if let Some(&checkpointed) = written.get(name)
+                && reporter.check(run, checkpointed).is_ok()
+            {
+                let _ = reporter.open(run, Some(checkpointed)).and_then(|()| reporter.close());
+            }
+            companions.extend(reporter.companions());
+        }
+        names.extend(companions);
+        directory.rename_as_part(&names)
+    }
+
+    /// Whether the outputs of a finished run are unchanged. Outputs of unknown format count as unchanged.
+    pub(in crate::run) fn are_complete(&self, run: &RunInfo<'_>, files: &BTreeMap<String, Extent>) -> bool {
+        files.iter().all(|(name, &extent)| {
+            let own = self.reporters.iter().find(|reporter| reporter.name() == name);
+            match own {
+                Some(reporter) => reporter.is_complete(run, extent),
+                None => by_name(name).is_none_or(|reporter| reporter.is_complete(run, extent)),
+            }
+        })
+    }
+
+    /// Returns the quantities that any reporter wants of a step.
+    pub(in crate::run) fn wants(&self, step: &StepInfo) -> Quantities {
+        let wanted = self.reporters.iter().map(|reporter| reporter.wants(step));
+        wanted.fold(Quantities::default(), Quantities::or)
+    }
+
+    /// Stores the state at the start of a step that is reported.
+    pub(in crate::run) fn hold_state(&mut self, fill: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
+        self.holds_state = true;
+        fill(&mut self.state)
+    }
+
+    /// Stores the forces at the start of a step that is reported.
+    pub(in crate::run) fn hold_forces(&mut self, forces: &[Vec3]) {
+        self.forces.clear();
+        self.forces.extend_from_slice(forces);
+    }
+
+    /// Passes the stored state and forces and the energies of the step to the reporters that want them. Returns the
+    /// row of the energy table if energies were wanted.
+    pub(in crate::run) fn report(
+        &mut self,
+        step: StepInfo,
+        observed: Option<&Observed>,
+        restraints: &[RestraintSample],
+    ) -> Result<Option<Vec<f64>>> {
+        let held = std::mem::take(&mut self.holds_state);
+        let state = if held { &self.state } else { &State::default() };
+        let cell = if held { state.cell } else { observed.and_then(|observed| observed.cell) };
+        let State { positions, velocities, .. } = state;
+        let forces = std::mem::take(&mut self.forces);
+        let of_groups = observed.map_or(&[][..], |observed| &observed.group_temperatures);
+        self.groups.fill(step.stage, of_groups, &mut self.temperatures);
+        let (mass, temperatures) = (self.mass, self.temperatures.as_slice());
+        let report =
+            Report { step, cell, positions, velocities, forces: &forces, observed, restraints, mass, temperatures };
+        for reporter in self.reporters.iter_mut().filter(|reporter| reporter.wants(&step).any()) {
+            reporter.report(&report)?;
+        }
+        let row = report.energy_row().zip(self.columns.as_ref()).map(|(row, columns)| row.values(columns).collect());
+        // the buffer is kept but emptied, so that no other step reports these forces
+        self.forces = forces;
+        self.forces.clear();
+        Ok(row)
+    }
+
+    /// Returns warnings for the user about the files.
+    pub(in crate::run) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Forces all outputs to disk and returns their extents.
+    pub(in crate::run) fn sync(&mut self) -> Result<Written> {
+        self.each(|reporter| reporter.sync())
+    }
+
+    /// Closes the files and returns their extents.
+    pub(in crate::run) fn close(&mut self) -> Result<Written> {
+        self.sync()?;
+        self.each(|reporter| reporter.close())
+    }
+
+    fn each(&mut self, act: impl Fn(&mut dyn Reporter) -> Result<Option<Mark>>) -> Result<Written> {
+        for reporter in &mut self.reporters {
+            if let Some(mark) = act(reporter.as_mut())? {
+                self.written.insert(reporter.name().to_owned(), mark);
+            }
+        }
+        Ok(self.written.clone())
+    }
+}
+
+/// Creates a reporter for an output of a checkpoint or summary that the plan does not ask for now; `None` if the name
+/// is of no known output.
+fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
+    match name {
+        ENERGIES => Some(Box::new(EnergyReporter::new(Intervals::default()))),
+        RESTRAINTS => Some(Box::new(RestraintReporter::new(Intervals::default()))),
+        _ => Some(Box::new(TrajectoryReporter::inactive(name)?)),
+    }
+}
+
+/// Fails if a file is missing although a checkpoint stores its extent.
+fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let count = checkpointed.extent.count;
+    let message = format!("this file is missing; the checkpoint was written after {count} {records} of it");
+    let help = "put it back, or use --no-append to go on in a new file";
+    Err(Problem::new(message).in_file(path).help(help).into())
+}

@@ -1,0 +1,199 @@
+//! Reporters write output while a run proceeds.
+//!
+//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these. Trajectories
+//! and the energy table are reporters. A program can add its own ([`super::Job::reporters`]), which need `name`,
+//! `wants` and `report`. A reporter that writes a file can return its extent at each checkpoint (`sync`). A run that
+//! continues passes this extent back (`open`), so that the file is continued from there.
+//!
+//! ```
+//! use md::error::Result;
+//! use md::run::{StepInfo, Quantities, Report, Reporter};
+//!
+//! /// Highest temperature so far, in K.
+//! struct Hottest(f64);
+//!
+//! impl Reporter for Hottest {
+//!     fn name(&self) -> &str {
+//!         "hottest"
+//!     }
+//!
+//!     fn wants(&self, step: &StepInfo) -> Quantities {
+//!         Quantities { energies: step.stage_step.is_multiple_of(100), ..Quantities::default() }
+//!     }
+//!
+//!     fn report(&mut self, report: &Report<'_>) -> Result<()> {
+//!         self.0 = report.observed.map_or(self.0, |observed| observed.temperature.max(self.0));
+//!         Ok(())
+//!     }
+//! }
+//! ```
+
+use std::path::PathBuf;
+
+use crate::cell::PeriodicCell;
+use crate::error::Result;
+use crate::observe::energies::{Columns, EnergyRow};
+use crate::observe::extent::{Extent, Mark};
+use crate::restraint::RestraintSample;
+use crate::run::dynamics::simulation::Observed;
+use crate::run::plan::{Plan, StepInfo};
+use crate::system::System;
+use crate::vec3::Vec3;
+
+/// Quantities of a step that a reporter wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quantities {
+    /// positions
+    pub positions: bool,
+    /// velocities
+    pub velocities: bool,
+    /// forces
+    pub forces: bool,
+    /// energies, temperature, pressure
+    pub energies: bool,
+    /// collective restraints
+    pub restraints: bool,
+}
+
+impl Quantities {
+    /// Returns the quantities that either of both wants.
+    pub fn or(self, other: Self) -> Self {
+        Quantities {
+            positions: self.positions || other.positions,
+            velocities: self.velocities || other.velocities,
+            forces: self.forces || other.forces,
+            energies: self.energies || other.energies,
+            restraints: self.restraints || other.restraints,
+        }
+    }
+
+    /// Whether any quantity is wanted.
+    pub fn any(self) -> bool {
+        self != Quantities::default()
+    }
+}
+
+/// The results of a step, in topology order. Quantities that no reporter wanted are empty.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// the step
+    pub step: StepInfo,
+    /// lattice vectors, if the system is periodic
+    pub cell: Option<PeriodicCell>,
+    /// positions in nm, unwrapped
+    pub positions: &'a [Vec3],
+    /// velocities in nm/ps, half a step before `step.time`
+    pub velocities: &'a [Vec3],
+    /// forces in kJ/mol/nm
+    pub forces: &'a [Vec3],
+    /// energies, temperature, pressure
+    pub observed: Option<&'a Observed>,
+    /// collective restraints of the stage
+    pub restraints: &'a [RestraintSample],
+    /// total mass, amu
+    pub mass: f64,
+    /// temperatures of the temperature groups in K, in the order of [`Columns::temperatures`]
+    pub temperatures: &'a [f64],
+}
+
+impl Report<'_> {
+    /// Returns the row of the energy table; `None` if no energies were wanted.
+    pub fn energy_row(&self) -> Option<EnergyRow<'_>> {
+        let observed = self.observed?;
+        let StepInfo { step, time, stage, .. } = self.step;
+        Some(EnergyRow {
+            step,
+            time,
+            stage,
+            energies: observed.energies,
+            kinetic: observed.kinetic,
+            restraint_work: observed.restraint_work,
+            conserved: observed.conserved,
+            temperature: observed.temperature,
+            pressure: observed.pressure,
+            pressure_along: observed.pressure_along,
+            mass: self.mass,
+            cell: observed.cell,
+            temperatures: self.temperatures,
+        })
+    }
+}
+
+/// The run that a reporter belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct RunInfo<'a> {
+    /// identity of the run, the same in all its files
+    pub run_id: &'a str,
+    /// the plan
+    pub plan: &'a Plan,
+    /// the system
+    pub system: &'a System,
+    /// the input file, word for word
+    pub input: &'a str,
+    /// whether the system is periodic
+    pub periodic: bool,
+}
+
+impl RunInfo<'_> {
+    /// Returns the path of a file in the output folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.plan.output.directory.join(name)
+    }
+
+    /// Returns the columns of the energy table.
+    pub fn energy_columns(&self) -> Columns {
+        self.plan.energy_columns(self.periodic)
+    }
+}
+
+/// A writer of output of a run.
+pub trait Reporter: Send {
+    /// Returns the name of the reporter's output, unique in the run, under which checkpoints store its extent. If the
+    /// reporter writes a file, this is the file's name in the output folder.
+    fn name(&self) -> &str;
+
+    /// Returns the quantities that the reporter wants of a step. The answer must depend only on `step`.
+    fn wants(&self, step: &StepInfo) -> Quantities;
+
+    /// Receives the results of a step of which the reporter wanted something. `report` also holds what other
+    /// reporters wanted.
+    fn report(&mut self, report: &Report<'_>) -> Result<()>;
+
+    /// Fails if `open` would refuse to continue after `checkpointed`. The run calls it before it changes the output
+    /// of any reporter.
+    fn check(&mut self, _run: &RunInfo<'_>, _checkpointed: Mark) -> Result<()> {
+        Ok(())
+    }
+
+    /// Opens the output when the run starts, or continues it from a checkpoint that stores `checkpointed`. Output
+    /// after `checkpointed` is to be cut off.
+    fn open(&mut self, _run: &RunInfo<'_>, _checkpointed: Option<Mark>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Forces all output to disk and returns its extent for the checkpoint that is about to be written; `None` if the
+    /// checkpoint need not store one.
+    fn sync(&mut self) -> Result<Option<Mark>> {
+        Ok(None)
+    }
+
+    /// Closes the output when the run ends or stops; otherwise like [`Self::sync`].
+    fn close(&mut self) -> Result<Option<Mark>> {
+        self.sync()
+    }
+
+    /// Whether the closed output is unchanged since the run finished.
+    fn is_complete(&self, _run: &RunInfo<'_>, _extent: Extent) -> bool {
+        true
+    }
+
+    /// Returns a warning for the user about the output. The run asks after `open`.
+    fn warning(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the names of other files in the output folder that belong to the reporter's file.
+    fn companions(&self) -> Vec<String> {
+        vec![]
+    }
+}

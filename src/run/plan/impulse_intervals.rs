@@ -1,0 +1,41 @@
+//! Checks of a plan with multiple time steps: whatever is measured or coupled must coincide with an impulse.
+
+use crate::error::Problem;
+use crate::observe::trajectory::Format;
+use crate::run::plan::stage_output::StageOutput;
+use crate::run::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
+
+/// Returns the settings of a plan that do not fit the multiple time steps of a stage that writes `output`; empty
+/// without multiple time steps.
+pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<Problem> {
+    let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
+    let mut problems = vec![];
+    if !matches!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(_)) {
+        let message = "multiple_time_steps: there is no reciprocal space without PME";
+        problems.push(Problem::new(message).help("set electrostatics = \"pme\", or remove multiple_time_steps"));
+    }
+    for (what, steps) in intervals(plan, dynamics, output).into_iter().filter(|(_, steps)| !steps.is_multiple_of(every))
+    {
+        let message = format!("multiple_time_steps: {what} is {steps} steps, no multiple of every = {every}");
+        let above = steps.next_multiple_of(every);
+        let below = if above > every { format!("{} or ", above - every) } else { String::new() };
+        let help = format!("take {below}{above} steps: energies, pressure and forces are known at impulses");
+        problems.push(Problem::new(message).help(help));
+    }
+    problems
+}
+
+/// Returns the intervals in steps that must be multiples of the interval of impulses, with their names.
+fn intervals(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<(String, u64)> {
+    let mut found = vec![("the length of the stage".to_owned(), dynamics.steps)];
+    let measures = |file: &str| Format::of_name(file).is_ok_and(|format| format.holds.observables);
+    let trajectories = plan.output.trajectories.iter().filter(|options| options.forces || measures(&options.file));
+    for name in [ENERGIES].into_iter().chain(trajectories.map(|options| options.file.as_str())) {
+        let every = output.interval(&plan.output, name);
+        found.extend(every.map(|every| (format!("the interval of {name}"), every.steps(dynamics.timestep))));
+    }
+    let rescaling = dynamics.thermostat.as_ref().filter(|thermostat| !thermostat.kind.refreshes());
+    found.extend(rescaling.map(|thermostat| ("thermostat.every".to_owned(), u64::from(thermostat.every))));
+    found.extend(dynamics.barostat.as_ref().map(|barostat| ("barostat.every".to_owned(), u64::from(barostat.every))));
+    found
+}

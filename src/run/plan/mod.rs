@@ -1,0 +1,482 @@
+//! The plan: everything that the input file decides, checked and with defaults filled in.
+//!
+//! A plan is plain data: [`crate::config`] fills it, and checkpoints store it. Quantities are numbers in internal
+//! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are the names of the input file.
+
+pub(super) mod group_columns;
+mod impulse_intervals;
+pub(super) mod stage_output;
+mod step;
+
+pub use impulse_intervals::misplaced;
+pub use stage_output::{Intervals, StageOutput};
+pub use step::StepInfo;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::PeriodicCell;
+use crate::constraint::RemovedMotion;
+use crate::ensemble::barostat::{Barostat, PressureCoupling};
+use crate::ensemble::exchange::Exchange;
+use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::Thermostat;
+use crate::format::TopologyOptions;
+use crate::observe::energies::{CellColumns, Columns};
+pub use crate::prepare::{
+    ConstraintKind, ElectrostaticsSpec, ForceOptions, LjPmeSpec, PmeSpec, ScaledSolute, Setting, TuningMethod,
+};
+use crate::restraint::{Components, Potential, ReferenceScaling, VariableKind};
+use crate::run::plan::group_columns::GroupColumns;
+
+/// Plan of a whole run: the system, how forces are computed, and the stages in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// files that describe what is simulated
+    pub system: SystemFiles,
+    /// how forces are computed
+    pub forces: ForceOptions,
+    /// seed, device, threads
+    pub run: RunOptions,
+    /// output files and their intervals
+    pub output: OutputOptions,
+    /// stages in order; may be empty for `md energy` and `md check`
+    #[serde(rename = "stage")]
+    pub stages: Vec<Stage>,
+    /// replica exchange in the last stage; `None` if replicas do not swap states
+    #[serde(default)]
+    pub exchange: Option<Exchange>,
+}
+
+impl Default for Plan {
+    /// Returns a plan without files, stages or output, for systems that are made in code. Everything else has the
+    /// defaults of the input file.
+    fn default() -> Self {
+        Plan {
+            system: SystemFiles::default(),
+            forces: ForceOptions::default(),
+            run: RunOptions::default(),
+            output: OutputOptions {
+                final_gro: false,
+                directory: PathBuf::new(),
+                trajectories: vec![],
+                energies: None,
+                restraints: None,
+                checkpoint: CheckpointOptions { every: Duration::from_secs(300) },
+            },
+            stages: vec![],
+            exchange: None,
+        }
+    }
+}
+
+impl Plan {
+    /// Returns the columns of the energy table.
+    pub fn energy_columns(&self, periodic: bool) -> Columns {
+        let directional = |barostat: &Barostat| barostat.coupling != PressureCoupling::Isotropic;
+        let cell = match periodic {
+            false => CellColumns::Open,
+            true if self.dynamics().any(|(_, stage)| stage.barostat.as_ref().is_some_and(directional)) => {
+                CellColumns::Directional
+            }
+            true => CellColumns::Periodic,
+        };
+        Columns { cell, temperatures: GroupColumns::new(self).names() }
+    }
+
+    /// Returns the number of steps that a stage of `steps` steps does, limited by `max_steps`.
+    pub fn target(&self, steps: u64) -> u64 {
+        self.run.max_steps.map_or(steps, |most| steps.min(most))
+    }
+
+    /// Iterates over the stages of dynamics with their names.
+    pub fn dynamics(&self) -> impl DoubleEndedIterator<Item = (&str, &Dynamics)> {
+        self.stages.iter().filter_map(|stage| match &stage.kind {
+            StageKind::Dynamics(dynamics) => Some((stage.name.as_str(), dynamics)),
+            StageKind::Minimize(_) => None,
+        })
+    }
+}
+
+/// Files that describe the system, as absolute paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SystemFiles {
+    /// atoms and force field, in any format of [`crate::format::known`]
+    pub topology: PathBuf,
+    /// positions; velocities and cell too if the format has them
+    pub coordinates: PathBuf,
+    /// folders searched for files that the topology includes, after the topology's own folder
+    pub include: Vec<PathBuf>,
+    /// preprocessor macros of the topology
+    pub define: Vec<String>,
+    /// parameter files of the topology, in the order in which they are read
+    pub parameters: Vec<PathBuf>,
+    /// periodic cell that replaces the cell of the coordinates; `None` keeps the latter
+    pub cell: Option<PeriodicCell>,
+}
+
+impl SystemFiles {
+    /// Returns the options with which the topology is read; the number of atoms is left open.
+    pub fn topology_options(&self) -> TopologyOptions {
+        let SystemFiles { include, define, parameters, .. } = self.clone();
+        TopologyOptions { include, define, parameters, atoms: None }
+    }
+}
+
+/// Seed, device, threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunOptions {
+    /// key of every random number of the run
+    pub seed: u64,
+    /// device that computes forces
+    pub device: Device,
+    /// worker threads; `None` = all cores this process may use
+    pub threads: Option<usize>,
+    /// results are the same to the last bit on any number of threads
+    pub reproducible: bool,
+    /// each thread is bound to its own processor
+    pub pin: bool,
+    /// floating-point precision
+    pub precision: Precision,
+    /// how pair lists and PME grid are chosen at the requested accuracy
+    pub tuning: TuningMethod,
+    /// instruction set to use; `None` = best available
+    pub simd: Option<SimdLevel>,
+    /// wall-clock time after which the run stops with a checkpoint (exit 3)
+    pub max_time: Option<Duration>,
+    /// limit on the total number of steps of every stage, which may ask for more
+    pub max_steps: Option<u64>,
+}
+
+impl Default for RunOptions {
+    /// Returns the defaults of the input file.
+    fn default() -> Self {
+        RunOptions {
+            seed: 1,
+            device: Device::Auto,
+            threads: None,
+            reproducible: false,
+            pin: false,
+            precision: Precision::Mixed,
+            tuning: TuningMethod::default(),
+            simd: None,
+            max_time: None,
+            max_steps: None,
+        }
+    }
+}
+
+/// Device that computes forces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// the GPU if there is one and its results agree with those of the CPU, otherwise the CPU
+    Auto,
+    /// the CPU
+    Cpu,
+    /// the CUDA device with this number
+    Cuda(u32),
+}
+
+impl Device {
+    /// Spellings of devices, for messages.
+    pub const SPELLING: &str = "\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"";
+
+    /// Parses the spelling of a device; `None` if there is no such spelling.
+    pub fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "auto" => Some(Device::Auto),
+            "cpu" => Some(Device::Cpu),
+            "cuda" => Some(Device::Cuda(0)),
+            _ => text.strip_prefix("cuda:")?.parse().ok().map(Device::Cuda),
+        }
+    }
+}
+
+/// Floating-point precision of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// all arithmetic in f64, on the reference backend
+    Double,
+    /// interactions in f32, sums in f64
+    Mixed,
+}
+
+/// Instruction sets of the CPU kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SimdLevel {
+    /// no intrinsics
+    Portable,
+    /// AVX2 with FMA
+    Avx2,
+    /// AVX-512
+    Avx512,
+}
+
+/// Output files of a run and their intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputOptions {
+    /// absolute path of the folder that takes every file of the run
+    pub directory: PathBuf,
+    /// trajectories, one entry for each file
+    #[serde(rename = "trajectory")]
+    pub trajectories: Vec<TrajectoryOptions>,
+    /// energy table; `None` = no table is written
+    pub energies: Option<EnergyOptions>,
+    /// tables of restraints, one for each stage that has collective restraints; `None` = no tables are written
+    pub restraints: Option<RestraintOptions>,
+    /// checkpoints
+    pub checkpoint: CheckpointOptions,
+    /// whether the final structure is written as `final.gro` in addition
+    pub final_gro: bool,
+}
+
+impl OutputOptions {
+    /// Returns the file names of trajectories and tables.
+    pub fn names(&self) -> Vec<String> {
+        let trajectories = self.trajectories.iter().map(|options| options.file.clone());
+        let tables = [self.energies.map(|_| ENERGIES), self.restraints.map(|_| RESTRAINTS)];
+        trajectories.chain(tables.into_iter().flatten().map(str::to_owned)).collect()
+    }
+}
+
+/// Whether a name can be the name of a file in the output folder. It contains no folders and does not begin with a
+/// dot, because md keeps hidden files of its own there.
+pub fn is_plain_name(name: &str) -> bool {
+    !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
+}
+
+/// Names that trajectories cannot have: the final structures, and the structure at which a run became unstable.
+pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
+/// Name of the energy table.
+pub const ENERGIES: &str = "energies.csv";
+/// Name of the table of collective restraints.
+pub const RESTRAINTS: &str = "restraints.csv";
+
+/// Options of one trajectory file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrajectoryOptions {
+    /// name in the output folder; its extension decides the format ([`crate::observe::trajectory::Format::of_name`])
+    pub file: String,
+    /// interval between frames
+    pub every: Interval,
+    /// frames carry velocities
+    pub velocities: bool,
+    /// frames carry forces
+    pub forces: bool,
+    /// frames of a periodic system store the lattice vectors by which atoms were moved to make molecules whole
+    pub images: bool,
+    /// step in nm to which positions may be rounded; `None` = positions are stored as f32
+    pub precision: Option<f64>,
+    /// selection of the atoms that are written, in the language of [`crate::select`]; `None` = all atoms
+    pub select: Option<String>,
+}
+
+/// Options of the energy table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnergyOptions {
+    /// interval between rows
+    pub every: Interval,
+}
+
+/// Options of the tables of restraints.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RestraintOptions {
+    /// interval between rows
+    pub every: Interval,
+}
+
+/// Options of checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointOptions {
+    /// wall-clock time between checkpoints
+    pub every: Duration,
+}
+
+/// Interval between events in a stage of dynamics.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interval {
+    /// simulated time in ps, a whole number of steps in every stage (checked)
+    Time(f64),
+    /// number of steps
+    Steps(u64),
+}
+
+impl Interval {
+    /// Whether an interval ends at a step of a stage.
+    pub fn is_due(self, step: &StepInfo) -> bool {
+        step.stage_step.is_multiple_of(self.steps(step.timestep))
+    }
+
+    /// Returns the number of steps of length `timestep` (ps) in one interval, at least one for an interval of time.
+    pub fn steps(self, timestep: f64) -> u64 {
+        match self {
+            Interval::Time(time) => ((time / timestep).round() as u64).max(1),
+            Interval::Steps(steps) => steps,
+        }
+    }
+}
+
+/// Stage of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// name, unique among the stages
+    pub name: String,
+    /// dynamics or minimisation
+    pub kind: StageKind,
+    /// position restraints, which hold atoms near reference positions
+    #[serde(default)]
+    pub position_restraints: Vec<PositionRestraint>,
+    /// restraints of collective variables
+    #[serde(default)]
+    pub restraints: Vec<Restraint>,
+    /// selection of the atoms that do not move, in the language of [`crate::select`]; `None` = all atoms move
+    #[serde(default)]
+    pub frozen: Option<String>,
+    /// output settings of this stage that replace those of the run
+    #[serde(default)]
+    pub output: StageOutput,
+}
+
+impl Stage {
+    /// Returns the thermostat, if the stage has one.
+    pub fn thermostat(&self) -> Option<&Thermostat> {
+        match &self.kind {
+            StageKind::Dynamics(dynamics) => dynamics.thermostat.as_ref(),
+            StageKind::Minimize(_) => None,
+        }
+    }
+}
+
+/// A restraint of a collective variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restraint {
+    /// kind of collective variable
+    pub kind: VariableKind,
+    /// groups of atoms of the variable, as selections in the language of [`crate::select`]
+    pub groups: Vec<String>,
+    /// selection of the atom around which the molecules of a group are gathered, one entry for each group; `None` if
+    /// they are gathered by their shortest distances
+    pub gather_around: Vec<Option<String>>,
+    /// components of a distance that are restrained
+    pub along: Components,
+    /// coordinate file with the reference of an RMSD; `None` = the starting positions of the run
+    pub reference: Option<PathBuf>,
+    /// potential energy as a function of the variable
+    pub potential: Potential,
+}
+
+/// Position restraints of the selected atoms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PositionRestraint {
+    /// selection of the restrained atoms, in the language of [`crate::select`]
+    pub select: String,
+    /// force constant k of the energy ½ k d², in kJ/mol/nm²
+    pub force_constant: Schedule,
+    /// radius in nm within which no force acts
+    pub flat_radius: f64,
+    /// coordinate file with the reference positions; `None` = the starting positions of the run
+    pub reference: Option<PathBuf>,
+    /// how reference positions are scaled with the cell
+    pub reference_scaling: ReferenceScaling,
+}
+
+/// Kind of a stage, with its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant, reason = "a run has a few of them")]
+pub enum StageKind {
+    /// energy minimisation
+    Minimize(Minimize),
+    /// molecular dynamics
+    Dynamics(Dynamics),
+}
+
+/// Energy minimisation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Minimize {
+    /// largest number of steps
+    pub steps: u64,
+    /// convergence criterion: largest force on any atom, kJ/mol/nm
+    pub force_tolerance: f64,
+    /// largest displacement of an atom in the first step, nm
+    pub initial_step: f64,
+}
+
+impl Default for Minimize {
+    /// Returns the defaults of the input file.
+    fn default() -> Self {
+        Minimize { steps: 5000, force_tolerance: 10.0, initial_step: 0.01 }
+    }
+}
+
+/// Molecular dynamics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dynamics {
+    /// number of steps
+    pub steps: u64,
+    /// time step, ps
+    pub timestep: f64,
+    /// velocities at the start of the stage
+    pub velocities: Velocities,
+    /// temperature coupling
+    pub thermostat: Option<Thermostat>,
+    /// pressure coupling
+    pub barostat: Option<Barostat>,
+    /// multiple time steps, with reciprocal-space forces as impulses; `None` = all forces act at every step
+    #[serde(default)]
+    pub multiple_time_steps: Option<MultipleTimeSteps>,
+    /// steps between removals of centre-of-mass motion; `None` = it is not removed
+    pub com_removal: Option<u32>,
+}
+
+impl Default for Dynamics {
+    /// Returns the defaults of the input file: NVE. It has no default for the number and length of steps, which are
+    /// zero and 2 fs here.
+    fn default() -> Self {
+        Dynamics {
+            steps: 0,
+            timestep: 0.002,
+            velocities: Velocities::File,
+            thermostat: None,
+            barostat: None,
+            multiple_time_steps: None,
+            com_removal: Some(100),
+        }
+    }
+}
+
+impl Dynamics {
+    /// Returns the number of evaluations of reciprocal space per step.
+    pub fn meshes(&self) -> f64 {
+        self.multiple_time_steps.map_or(1.0, |steps| f64::from(steps.every).recip())
+    }
+
+    /// Returns the kind of centre-of-mass motion that is removed; it depends on whether the system is periodic.
+    pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
+        match (self.com_removal, periodic) {
+            (None, _) => RemovedMotion::Nothing,
+            (Some(_), true) => RemovedMotion::Translation,
+            (Some(_), false) => RemovedMotion::TranslationAndRotation,
+        }
+    }
+}
+
+/// Velocities at the start of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Velocities {
+    /// velocities of the coordinate file, or of the preceding stage of dynamics
+    File,
+    /// drawn from the Maxwell–Boltzmann distribution
+    Generate {
+        /// temperature, K
+        temperature: f64,
+    },
+}

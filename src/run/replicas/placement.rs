@@ -1,0 +1,252 @@
+//! Distribution of replicas over ranks and slots. It is decided only here.
+
+use crate::error::{Error, Problem, Result};
+use crate::ranks::Ranks;
+use crate::run::engine::REPRODUCIBLE_PARTS;
+use crate::run::engine::rank_processors::{Seat, Share};
+use crate::run::engine::threads::{check_threads, pinned};
+use crate::run::plan::Plan;
+use crate::run::replicas::scheduler::{Deal, Desk, Event, Note};
+use crate::run::session::job::Outcome;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+/// Replicas side by side, on this machine or on the ranks of a launcher. Each runs in a slot. A slot that has
+/// finished takes the next waiting replica. Replicas that swap states are assigned to ranks and slots for the whole
+/// run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// number of ranks
+    pub ranks: usize,
+    /// number of slots of each rank
+    pub at_once: usize,
+    /// number of threads of a slot, the same for all, so that results do not depend on the slot
+    pub threads: usize,
+    /// index of this rank
+    rank: usize,
+    /// number of slots of other ranks that precede this rank's slots on the same processors
+    others: usize,
+    /// warnings about what makes ranks slow
+    pub warnings: Vec<String>,
+}
+
+/// Channel on which slots and replicas of this rank send messages to the scheduler.
+pub(super) type Tell = Sender<Note>;
+
+impl Spread {
+    /// Distributes `replicas` replicas with this plan, whose threads are the threads of a rank. Each rank runs
+    /// `at_once` replicas side by side, by default as many as it has threads. Every rank must call it.
+    pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize, ranks: &Ranks) -> Result<Self> {
+        let share = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
+        ranks.agree(Self::on(ranks.rank(), share, plan, at_once, replicas))
+    }
+
+    /// Distributes the replicas; `rank` is the index of this rank.
+    fn on(rank: usize, share: Share, plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
+        let (all, ranks, mut warnings) = (share.threads, share.places.len(), share.warnings);
+        check_threads(all)?;
+        let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
+        if at_once > all {
+            let message =
+                format!("ensemble.at_once: {at_once} replicas side by side need a thread each, and there are {all}");
+            return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
+        }
+        if ranks > replicas {
+            warnings.push(format!(
+                "{} of {ranks} ranks have nothing to do: there are fewer replicas ({replicas})",
+                ranks - replicas
+            ));
+        }
+        let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
+        let threads = (all / at_once).min(most);
+        let spread = Spread { ranks, at_once, threads, rank, others: share.places[rank] * at_once, warnings };
+        if plan.run.pin {
+            pinned(spread.threads, spread.before(at_once - 1))?;
+        }
+        Ok(spread)
+    }
+
+    /// Returns the rank to which a replica is assigned, if replicas swap states.
+    pub fn rank_of(&self, replica: usize) -> usize {
+        replica % self.ranks
+    }
+
+    /// Returns the indices of the replicas that are assigned to this rank, out of `replicas`. Each needs a thread,
+    /// since they wait for each other.
+    pub(super) fn own(&self, replicas: usize) -> Deal {
+        (self.rank.min(replicas)..replicas).step_by(self.ranks)
+    }
+
+    /// Returns the slot to which a replica of this rank is assigned.
+    pub(super) fn slot_of(&self, replica: usize) -> usize {
+        replica / self.ranks % self.at_once
+    }
+
+    /// Returns the number of slots that precede this slot on the same processors.
+    pub(super) fn before(&self, slot: usize) -> usize {
+        self.others + slot
+    }
+
+    /// Describes the distribution for the log.
+    pub fn describe(&self) -> String {
+        let Spread { ranks, at_once, threads, .. } = self;
+        let plural = if *threads == 1 { "" } else { "s" };
+        match ranks {
+            1 => format!("{at_once} at once with {threads} thread{plural} each"),
+            _ => format!("{at_once} at once on each of {ranks} ranks with {threads} thread{plural} each"),
+        }
+    }
+
+    /// Does `work` on each replica that the scheduler gives to a slot of this rank, with `threads` threads. A panic
+    /// becomes an error of its replica. Every rank must call it; it returns when all replicas have ended.
+    pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
+        threads: usize,
+        mut desk: Desk<'_, W>,
+        work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
+    ) -> Result<()> {
+        // messages fail only if the scheduler has panicked
+        let serve = |slot: usize, tell: Tell| -> Option<()> {
+            loop {
+                let (answer, next) = channel();
+                tell.send(Note::Free(answer)).ok()?;
+                let index = next.recv().ok()??;
+                tell.send(Note::Happened(index, Event::Begun)).ok()?;
+                let end = catch_unwind(AssertUnwindSafe(|| work(index, slot, &tell)));
+                let end = end.unwrap_or_else(|panic| Err(Error::Internal(format!("panic: {}", words(&*panic)))));
+                tell.send(Note::Happened(index, Event::Ended(end))).ok()?;
+            }
+        };
+        thread::scope(|scope| {
+            let (tell, notes) = channel();
+            let start = |slot: usize| {
+                let (tell, serve) = (tell.clone(), &serve);
+                let thread = thread::Builder::new().name(format!("md-slot-{slot}"));
+                thread.spawn_scoped(scope, move || serve(slot, tell)).map(|_| ())
+            };
+            let started = (0..threads).try_for_each(start);
+            drop(tell);
+            if started.is_err() {
+                // threads that did start end as after a request to stop
+                desk.stop();
+            }
+            let served = desk.serve(&notes);
+            started.map_err(|error| Error::Device(format!("cannot start a thread for each replica: {error}")))?;
+            served
+        })
+    }
+}
+
+/// Returns the message of a panic.
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without words")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::control::signals::Requests;
+    use crate::run::plan::RunOptions;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn plan(run: RunOptions) -> Plan {
+        Plan { run, ..Plan::default() }
+    }
+
+    /// Distributes replicas for the last of these ranks; `places` are the numbers of ranks before each on its
+    /// processors.
+    fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<Spread> {
+        let share = Share { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
+        Spread::on(places.len() - 1, share, &plan(run), at_once, replicas)
+    }
+
+    #[test]
+    fn threads_are_shared_equally() {
+        let threads = |threads| RunOptions { threads: Some(threads), ..RunOptions::default() };
+        let numbers = |all, at_once, replicas| {
+            spread(threads(all), at_once, replicas, &[0]).map(|spread| (spread.at_once, spread.threads))
+        };
+        assert_eq!(numbers(8, None, 4).unwrap(), (4, 2));
+        assert_eq!(numbers(8, None, 100).unwrap(), (8, 1));
+        assert_eq!(numbers(8, Some(3), 100).unwrap(), (3, 2));
+        assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
+        let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
+        assert!(refusal.contains("3 replicas side by side need a thread each, and there are 2"), "{refusal}");
+        // `run.reproducible` limits a slot to 16 threads, which 8 do not exceed
+        let run = RunOptions { reproducible: true, ..threads(8) };
+        assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
+    }
+
+    #[test]
+    fn replicas_are_shared_by_ranks() {
+        let threads = RunOptions { threads: Some(4), ..RunOptions::default() };
+        let three = spread(threads.clone(), None, 5, &[0, 0, 1]).unwrap();
+        assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
+        assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
+        assert_eq!(three.warnings, [""; 0]);
+        // assignment for the whole run, if replicas swap states: this is the last of three ranks with two slots
+        assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
+        assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
+        assert_eq!(three.own(1).len(), 0);
+        let idle = spread(threads, None, 1, &[0, 0, 0]).unwrap();
+        assert_eq!((idle.at_once, idle.threads), (1, 4));
+        assert_eq!(idle.warnings, ["2 of 3 ranks have nothing to do: there are fewer replicas (1)"]);
+    }
+
+    /// Returns how each replica ended, as the watching thread learns it, with `at_once` slots of one rank.
+    fn ends(
+        at_once: usize,
+        replicas: usize,
+        work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
+    ) -> Vec<Option<Result<Outcome>>> {
+        let mut ends: Vec<_> = (0..replicas).map(|_| None).collect();
+        let watch = |event| {
+            if let Some((index, Event::Ended(end))) = event {
+                ends[index] = Some(end);
+            }
+        };
+        let (ranks, requests) = (Ranks::alone(), Requests::default());
+        Spread::run(at_once, Desk::new(&ranks, &requests, (0..replicas).step_by(1), None, watch), work).unwrap();
+        ends
+    }
+
+    #[test]
+    fn a_panic_ends_its_replica_only() {
+        let work = |index: usize, _: usize, _: &Tell| {
+            assert!(index != 1, "replica {index} has a defect");
+            Ok(Outcome::Finished)
+        };
+        let ends = ends(2, 5, work);
+        for (index, end) in ends.into_iter().enumerate() {
+            match end.unwrap() {
+                Err(error) => assert!(index == 1 && error.to_string().contains("panic: replica 1 has a defect")),
+                Ok(outcome) => assert!(index != 1 && outcome == Outcome::Finished),
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_as_slots_run_at_once_each_in_its_own() {
+        // each pair of replicas waits for the other: they would wait for ever if they ran one by one, or in one slot
+        let (both, slots) = (Barrier::new(2), [AtomicBool::new(false), AtomicBool::new(false)]);
+        let work = |_: usize, slot: usize, _: &Tell| {
+            both.wait();
+            assert!(!slots[slot].swap(true, Ordering::SeqCst), "two in slot {slot}");
+            both.wait();
+            slots[slot].store(false, Ordering::SeqCst);
+            both.wait();
+            Ok(Outcome::Finished)
+        };
+        assert!(ends(2, 4, work).iter().all(|end| matches!(end, Some(Ok(_)))));
+    }
+
+    #[test]
+    fn none_begins_after_one_was_stopped() {
+        let work = |index, _: usize, _: &Tell| Ok(if index == 1 { Outcome::Stopped } else { Outcome::Finished });
+        let ends = ends(1, 4, work);
+        assert!(matches!(ends[..], [Some(Ok(Outcome::Finished)), Some(Ok(Outcome::Stopped)), None, None]), "{ends:?}");
+    }
+}

@@ -1,0 +1,350 @@
+//! Scheduler of replicas. Rank 0 assigns replicas to the slots of all ranks and receives their events. Other ranks
+//! pass on the requests and events of their slots.
+//!
+//! Replicas that swap states stay on one rank, which assigns them itself. They send their offers to rank 0, which
+//! records the outcome and sends it to all ranks. They stop together: if one ends early, the others would wait for it
+//! forever.
+
+use crate::error::{Error, Result};
+use crate::ranks::Ranks;
+use crate::run::control::signals::Requests;
+use crate::run::replicas::record::{Proposal, Record};
+use crate::run::replicas::swap::Hub;
+use crate::run::session::job::Outcome;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::iter::StepBy;
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Interval between checks of replicas that send no messages.
+const LOOK: Duration = Duration::from_millis(500);
+/// Interval between checks for messages of other ranks. A wait inside the MPI library would take a processor from the
+/// slots.
+const POLL: Duration = Duration::from_millis(10);
+/// Interval between checks for messages of other ranks while all slots of this rank wait for an attempt.
+const SHORT_POLL: Duration = Duration::from_micros(200);
+
+/// Message of a slot to the scheduler of its rank.
+pub(super) enum Note {
+    /// the slot is free; the answer is the index of its next replica, or `None` if there is none
+    Free(Sender<Option<usize>>),
+    /// event of the replica of this index
+    Happened(usize, Event),
+    /// a replica makes its offer at an attempt
+    Offered(Proposal),
+    /// a replica waits until all attempts so far are on disk
+    Sync(Sender<Result<()>>),
+}
+
+/// Event of a replica.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Event {
+    Begun,
+    Warning(String),
+    Ended(Result<Outcome>),
+}
+
+/// Message between ranks.
+#[derive(Serialize, Deserialize)]
+enum Message {
+    /// sent to rank 0: a slot is free
+    Free,
+    /// sent to rank 0: event of the replica of this index
+    Happened(usize, Event),
+    /// sent to rank 0: a replica makes its offer at an attempt
+    Offered(Proposal),
+    /// sent by rank 0: states of all replicas after the attempt at which all have made their offers
+    Decided(Vec<usize>),
+    /// sent to rank 0: a replica waits until all attempts so far are on disk
+    Sync,
+    /// sent by rank 0: answer to the oldest `Sync`; all attempts so far are on disk, or an error
+    Synced(Result<()>),
+    /// sent to rank 0: all slots of this rank have ended
+    Left,
+    /// sent to rank 0, which passes it on to all ranks: no further replica begins, and running replicas stop
+    Stop,
+    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if there is none
+    Next(Option<usize>),
+    /// sent by rank 0: all ranks have left
+    Over,
+}
+
+/// Indices of the replicas that a scheduler assigns.
+pub(super) type Deal = StepBy<Range<usize>>;
+
+/// Parts of an exchange that a scheduler uses.
+pub(super) struct Swapping<'a> {
+    /// meeting point of the replicas of this rank
+    pub(super) hub: &'a Hub,
+    /// record of the exchange; `None` except on rank 0
+    pub(super) record: Option<&'a RefCell<Record>>,
+}
+
+/// Scheduler of a rank.
+pub(super) struct Desk<'a, W> {
+    ranks: &'a Ranks,
+    requests: &'a Requests,
+    /// callback on rank 0, called with each event, and at intervals with `None`
+    watch: W,
+    /// replicas that are not assigned yet; `None` on ranks whose replicas are assigned by rank 0
+    deal: Option<Deal>,
+    /// exchange of states; `None` without one
+    swapping: Option<Swapping<'a>>,
+    /// number of replicas of this rank that have made their offer at the next attempt
+    offered: usize,
+    /// number of replicas that this scheduler assigns
+    members: usize,
+    /// whether no further replica may begin
+    stopped: bool,
+    /// whether the other ranks know of the stop
+    stop_is_known: bool,
+    /// number of ranks that have not left
+    at_work: usize,
+    /// slots of this rank that wait for a replica from rank 0
+    waiting: VecDeque<Sender<Option<usize>>>,
+    /// replicas of this rank that wait for `Synced` from rank 0
+    syncing: VecDeque<Sender<Result<()>>>,
+    /// error that kept an attempt from being made
+    failure: Option<Error>,
+}
+
+impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
+    /// Creates the scheduler of a rank. Requests to stop go to all ranks. `deal` has the replicas of this rank if
+    /// they swap states, otherwise all replicas, for rank 0 to assign.
+    pub(super) fn new(
+        ranks: &'a Ranks,
+        requests: &'a Requests,
+        deal: Deal,
+        swapping: Option<Swapping<'a>>,
+        watch: W,
+    ) -> Self {
+        let members = deal.len();
+        Desk {
+            ranks,
+            requests,
+            watch,
+            deal: Some(deal).filter(|_| ranks.is_first() || swapping.is_some()),
+            swapping,
+            offered: 0,
+            members,
+            stopped: false,
+            stop_is_known: ranks.count() == 1,
+            at_work: ranks.count(),
+            waiting: VecDeque::new(),
+            syncing: VecDeque::new(),
+            failure: None,
+        }
+    }
+
+    /// Stops the assignment of replicas on all ranks.
+    pub(super) fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Serves the slots of this rank until all have ended; rank 0 serves the other ranks too. The channel `notes` is
+    /// closed when the last slot has ended.
+    pub(super) fn serve(mut self, notes: &Receiver<Note>) -> Result<()> {
+        let (mut looked, mut is_here) = (Instant::now(), true);
+        while self.at_work > 0 {
+            match notes.recv_timeout(self.pause()) {
+                Ok(note) => self.take_note(note),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if is_here => {
+                    is_here = false;
+                    self.left();
+                }
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL),
+            }
+            while let Some((from, message)) = self.ranks.receive() {
+                self.hear(from, message);
+            }
+            self.stopped |= self.requests.stop();
+            if self.stopped && self.swapping.is_some() {
+                self.requests.ask_to_stop();
+            }
+            // a rank other than rank 0 sends nothing after it has left
+            if self.stopped && !self.stop_is_known && (is_here || self.ranks.is_first()) {
+                self.stop_is_known = true;
+                self.tell_others(&Message::Stop);
+            }
+            if self.ranks.is_first() && looked.elapsed() > LOOK {
+                looked = Instant::now();
+                (self.watch)(None);
+            }
+        }
+        if self.ranks.is_first() {
+            self.tell_others(&Message::Over);
+        }
+        self.failure.map_or(Ok(()), Err)
+    }
+
+    /// Returns the time until the next check for messages.
+    fn pause(&self) -> Duration {
+        match self.ranks.count() {
+            1 => LOOK,
+            _ if self.offered > 0 && self.offered == self.members => SHORT_POLL,
+            _ => POLL,
+        }
+    }
+
+    fn take_note(&mut self, note: Note) {
+        match note {
+            Note::Free(answer) => self.free(answer),
+            Note::Happened(index, event) => self.happened(index, event),
+            Note::Offered(proposal) => {
+                self.offered += 1;
+                self.offer(proposal);
+            }
+            Note::Sync(answer) if self.ranks.is_first() => {
+                // sending fails if the replica has panicked
+                let _ = answer.send(self.sync());
+            }
+            Note::Sync(answer) => {
+                self.syncing.push_back(answer);
+                self.ranks.send(0, &Message::Sync);
+            }
+        }
+    }
+
+    /// Sends a message from rank 0 to all other ranks, or from another rank to rank 0.
+    fn tell_others(&self, message: &Message) {
+        let to = if self.ranks.is_first() { 1..self.ranks.count() } else { 0..1 };
+        to.for_each(|rank| self.ranks.send(rank, message));
+    }
+
+    fn free(&mut self, answer: Sender<Option<usize>>) {
+        if self.deal.is_some() {
+            // sending fails if the slot has panicked
+            let _ = answer.send(self.take());
+        } else {
+            self.waiting.push_back(answer);
+            self.ranks.send(0, &Message::Free);
+        }
+    }
+
+    /// Takes the next replica that is not assigned yet; `None` after a stop.
+    fn take(&mut self) -> Option<usize> {
+        self.stopped |= self.requests.stop();
+        self.deal.as_mut().filter(|_| !self.stopped)?.next()
+    }
+
+    fn happened(&mut self, index: usize, event: Event) {
+        if self.ranks.is_first() {
+            self.stopped |= match event {
+                Event::Ended(Ok(outcome)) => outcome == Outcome::Stopped,
+                Event::Ended(Err(_)) => self.swapping.is_some(),
+                Event::Begun | Event::Warning(_) => false,
+            };
+            (self.watch)(Some((index, event)));
+        } else {
+            self.ranks.send(0, &Message::Happened(index, event));
+        }
+    }
+
+    /// Passes an offer on to rank 0. There the last offer decides the attempt.
+    fn offer(&mut self, proposal: Proposal) {
+        let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
+            return self.ranks.send(0, &Message::Offered(proposal));
+        };
+        let decided = record.borrow_mut().add(&proposal);
+        match decided {
+            Ok(None) => {}
+            Ok(Some(states)) => {
+                self.tell_others(&Message::Decided(states.clone()));
+                self.learn(states);
+            }
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                self.stop();
+            }
+        }
+    }
+
+    fn learn(&mut self, states: Vec<usize>) {
+        self.offered = 0;
+        if let Some(Swapping { hub, .. }) = self.swapping {
+            hub.learn(states);
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        let record = self.swapping.as_ref().and_then(|swapping| swapping.record);
+        record.map_or(Ok(()), |record| record.borrow().sync())
+    }
+
+    fn left(&mut self) {
+        if self.ranks.is_first() {
+            self.at_work -= 1;
+        } else {
+            self.ranks.send(0, &Message::Left);
+        }
+    }
+
+    fn hear(&mut self, from: usize, message: Message) {
+        match message {
+            Message::Free => self.ranks.send(from, &Message::Next(self.take())),
+            Message::Happened(index, event) => self.happened(index, event),
+            Message::Offered(proposal) => self.offer(proposal),
+            Message::Decided(states) => self.learn(states),
+            Message::Sync => self.ranks.send(from, &Message::Synced(self.sync())),
+            Message::Synced(done) => {
+                // sending fails if the replica has panicked
+                let _ = self.syncing.pop_front().map(|answer| answer.send(done));
+            }
+            Message::Left => self.at_work -= 1,
+            Message::Stop => {
+                self.stop();
+                self.stop_is_known |= !self.ranks.is_first();
+                self.requests.ask_to_stop();
+            }
+            Message::Next(index) => {
+                // sending fails if the slot has panicked
+                let _ = self.waiting.pop_front().map(|answer| answer.send(index));
+            }
+            Message::Over => self.at_work = 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ensemble::exchange::{Conditions, Exchange, Offer};
+    use crate::run::replicas::placement::{Spread, Tell};
+    use crate::run::replicas::swap::Member;
+    use crate::run::session::{Attempt, ExchangeMember};
+
+    #[test]
+    fn an_attempt_that_cannot_be_made_stops_those_that_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let states = vec![Conditions { temperature: 300.0, pressure: None }; 2];
+        let exchange = Exchange { every: 10, seed: 1, states };
+        let (record, known) = Record::at(&folder.path().join("exchange.csv"), exchange).unwrap();
+        let (record, hub) = (RefCell::new(record), Hub::new(known, 2));
+        let (ranks, requests, mut ends) = (Ranks::alone(), Requests::default(), 0);
+        let swapping = Swapping { hub: &hub, record: Some(&record) };
+        let watch = |event| ends += usize::from(matches!(event, Some((_, Event::Ended(Ok(Outcome::Stopped))))));
+        let desk = Desk::new(&ranks, &requests, (0..2).step_by(1), Some(swapping), watch);
+        let work = |replica: usize, slot: usize, tell: &Tell| {
+            let member = Member { hub: &hub, replica, slot, states: &[], tell };
+            for attempt in 1..4 {
+                // replica 1 misses the third attempt
+                let mine = if (attempt, replica) == (3, 1) { 4 } else { attempt };
+                let state = member.meet(Attempt { number: mine, step: 0, time: 0.0 }, Offer::default(), &mut || {
+                    Ok(requests.stop())
+                })?;
+                // equal states always swap at odd attempts
+                let expected = (attempt < 3).then_some(1 - replica);
+                assert_eq!(state, expected, "attempt {attempt} of {replica}");
+            }
+            member.sync().map(|()| Outcome::Stopped)
+        };
+        let error = Spread::run(2, desk, work).unwrap_err().to_string();
+        assert!(error.contains("attempt 4 follows on 2"), "{error}");
+        assert_eq!((ends, record.borrow().statistics().attempts), (2, 2));
+    }
+}

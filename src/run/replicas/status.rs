@@ -1,0 +1,270 @@
+//! Reports on an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
+
+use crate::error::{Error, Result};
+use crate::observe::log::{Level, RunLog};
+use crate::observe::progress::{Progress, SpeedMeter, three_digits};
+use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState, ReplicaStatus, title};
+use crate::observe::status::Status;
+use crate::observe::summary::Summary;
+use crate::run::plan::{Plan, Stage, StageKind};
+use crate::run::replicas::record::Record;
+use crate::run::replicas::scheduler::Event;
+use crate::run::replicas::swap::state_names;
+use crate::run::replicas::{EnsembleJob, ReplicaJob};
+use crate::run::session::job::Outcome;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// Wall time between updates of `ensemble.json` while no replica begins or ends. Each update waits for the disk.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Status of all replicas of an ensemble, and its reports.
+pub(super) struct Watch<'a> {
+    job: &'a EnsembleJob<'a>,
+    /// record of the exchange; `None` if replicas do not swap states
+    record: Option<&'a RefCell<Record>>,
+    status: EnsembleStatus,
+    log: RunLog,
+    progress: Progress,
+    speed: SpeedMeter,
+    /// outcome of each replica; `None` until it has ended
+    ends: Vec<Option<Result<Outcome>>>,
+    /// index of the first replica that has failed
+    failed: Option<usize>,
+    /// time simulated by replicas that have ended, ps
+    simulated: f64,
+    /// whether anything was logged
+    news: bool,
+    /// time of the last update of `ensemble.json`
+    written: Instant,
+    /// first error of writing a report
+    failure: Option<Error>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(
+        job: &'a EnsembleJob<'a>,
+        record: Option<&'a RefCell<Record>>,
+        log: RunLog,
+        progress: Progress,
+    ) -> Self {
+        let mut status = EnsembleStatus::new(job.replicas.iter().map(|replica| replica.status.clone()).collect());
+        for replica in status.replicas.iter_mut().filter(|_| !job.force) {
+            replica.refresh(job.directory);
+            if replica.state == ReplicaState::Running {
+                // the replica was killed: while this process holds the folder, no other process runs it
+                replica.state = ReplicaState::Waiting;
+            }
+        }
+        status.process = Some(std::process::id());
+        (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
+        status.ranks = Some(job.spread.ranks).filter(|&ranks| ranks > 1);
+        let ends = job.replicas.iter().map(|_| None).collect();
+        Watch {
+            job,
+            record,
+            status,
+            log,
+            progress,
+            speed: SpeedMeter::default(),
+            ends,
+            failed: None,
+            simulated: 0.0,
+            news: false,
+            written: Instant::now(),
+            failure: None,
+        }
+    }
+
+    /// Processes an event of a replica; `None` means that nothing has happened for some time.
+    pub(super) fn see(&mut self, event: Option<(usize, Event)>) {
+        let seen = match event {
+            Some((index, event)) => self.happened(index, event),
+            None => self.look(),
+        };
+        if let Err(error) = seen {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn happened(&mut self, index: usize, event: Event) -> Result<()> {
+        let name = self.status.replicas[index].name.clone();
+        match event {
+            // a finished replica is only compared with its checkpoint, or continued if it is to be longer
+            Event::Begun if self.status.replicas[index].state == ReplicaState::Finished => Ok(()),
+            Event::Begun => {
+                let replica = &mut self.status.replicas[index];
+                let how = if replica.time_ps > 0.0 || replica.step > 0 { "continues" } else { "begins" };
+                (replica.state, replica.reason) = (ReplicaState::Running, None);
+                let line = format!("{name}: {how} ({})", replica.description);
+                self.say(Level::Note, &line)?;
+                self.write()
+            }
+            Event::Warning(text) => self.say(Level::Warning, &format!("{name}: {text}")),
+            Event::Ended(Ok(Outcome::Unchanged)) => {
+                self.ends[index] = Some(Ok(Outcome::Unchanged));
+                Ok(())
+            }
+            Event::Ended(end) => {
+                let (level, how) = self.ended(index, &end);
+                self.ends[index] = Some(end);
+                self.say(level, &format!("{name}: {how}"))?;
+                self.write()
+            }
+        }
+    }
+
+    /// Updates the status of a replica that has ended. Returns level and text for the log.
+    fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
+        let replica = &mut self.status.replicas[index];
+        // the state `Waiting` remains if the replica has no status file yet
+        replica.state = ReplicaState::Waiting;
+        replica.refresh(self.job.directory);
+        // the outcome decides, because a file that another rank has written may become visible here only later
+        let (state, how) = match end {
+            Err(error) => {
+                (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
+                self.failed.get_or_insert(index);
+                return (Level::Warning, format!("failed: {error}"));
+            }
+            Ok(Outcome::Stopped) => match self.failed.filter(|_| self.record.is_some()) {
+                Some(failed) => {
+                    let name = &self.job.replicas[failed].status.name;
+                    let how = format!("stopped with a checkpoint, since {name} has failed; the same command continues");
+                    (ReplicaState::Stopped, how)
+                }
+                None => (ReplicaState::Stopped, "stopped on request, the same command continues".to_owned()),
+            },
+            Ok(Outcome::Finished | Outcome::Unchanged) => (ReplicaState::Finished, "finished".to_owned()),
+        };
+        replica.state = state;
+        let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
+        self.simulated += summary.map_or(0.0, |summary| summary.simulated_ps);
+        let speed = replica.ns_per_day.map_or(String::new(), |speed| format!(", {} ns/day", three_digits(speed)));
+        (Level::Note, format!("{how}, {:.1} ps{speed}", replica.time_ps))
+    }
+
+    /// Writes a line to the log. The first line is preceded by a description of the ensemble.
+    fn say(&mut self, level: Level, text: &str) -> Result<()> {
+        let Watch { log, progress, job, news, .. } = self;
+        progress.suspend(|| {
+            if !std::mem::replace(news, true) {
+                let (all, spread) = (job.replicas.len(), job.spread.describe());
+                let now = crate::observe::clock::local("%Y-%m-%d %H:%M:%S %Z");
+                log.note(&format!("md {}, {now}: {all} replicas, {spread}", crate::VERSION))?;
+                job.notes.iter().try_for_each(|note| log.note(&format!("note: {note}")))?;
+                job.spread.warnings.iter().try_for_each(|warning| log.warning(warning))?;
+            }
+            log.line(level, text)
+        })
+    }
+
+    /// Shows progress, and updates `ensemble.json` if its interval is over.
+    fn look(&mut self) -> Result<()> {
+        let replicas = self.status.replicas.iter_mut().zip(&self.ends).filter(|(_, end)| end.is_none());
+        for (replica, _) in replicas {
+            let state = replica.state;
+            // a finished replica may continue to a longer duration
+            if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
+                replica.refresh(self.job.directory);
+            }
+            // until the replica writes its own status, the folder holds that of an earlier process
+            if state == ReplicaState::Running {
+                replica.state = state;
+            }
+        }
+        let elapsed = self.job.started.elapsed();
+        let status = self.overall(elapsed);
+        if let Some(line) = self.progress.update(elapsed, &status) {
+            self.say(Level::Note, &line)?;
+        }
+        if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
+    }
+
+    /// Returns the progress of all replicas as if they were one run.
+    fn overall(&mut self, elapsed: Duration) -> Status {
+        let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
+        let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
+        let steps = replicas()
+            .map(|(_, ReplicaJob { plan, .. })| plan.stages.iter().map(|s| target(plan, s)).sum::<u64>())
+            .sum();
+        let time_ps = self.status.replicas.iter().map(|replica| replica.time_ps).sum();
+        self.speed.update(elapsed, done, time_ps);
+        let (running, finished) = (self.status.count(ReplicaState::Running), self.status.count(ReplicaState::Finished));
+        Status {
+            stage: format!("{running} running, {finished} of {} finished", self.job.replicas.len()),
+            step: done,
+            steps,
+            time_ps,
+            ns_per_day: self.running_speed(),
+            seconds_left: self.speed.seconds_for(steps.saturating_sub(done)),
+            ..Status::default()
+        }
+    }
+
+    /// Returns the total speed of all running replicas, ns/day; `None` if none is running.
+    fn running_speed(&self) -> Option<f64> {
+        let running = self.status.replicas.iter().filter(|replica| replica.state == ReplicaState::Running);
+        let speeds: Vec<f64> = running.filter_map(|replica| replica.ns_per_day).collect();
+        (!speeds.is_empty()).then(|| speeds.iter().sum())
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.written = Instant::now();
+        let seconds = self.job.started.elapsed().as_secs_f64();
+        self.status.wall_seconds = Some(seconds);
+        self.status.ns_per_day = match self.status.count(ReplicaState::Running) {
+            0 => Some(self.simulated * 1e-3 * 86_400.0 / seconds).filter(|speed| *speed > 0.0),
+            _ => self.running_speed(),
+        };
+        self.status.exchange = self.record.map(|record| record.borrow().statistics().clone());
+        self.status.write(self.job.directory)
+    }
+
+    /// Ends the reports: writes the table of all replicas if anything was done. Returns the overall outcome.
+    pub(super) fn finish(mut self) -> Result<Outcome> {
+        self.progress.finish();
+        let shown = self.show();
+        let mut outcomes = vec![];
+        for (end, replica) in self.ends.into_iter().zip(&self.status.replicas) {
+            let outcome = end.transpose().map_err(|error| error.of(&title(&replica.folder, &replica.name)))?;
+            // replicas whose turn did not come count as stopped at their start
+            outcomes.push(outcome.unwrap_or(Outcome::Stopped));
+        }
+        self.failure.map_or(shown, Err)?;
+        let is = |outcome| move |other: &Outcome| *other == outcome;
+        Ok(match () {
+            () if outcomes.iter().any(is(Outcome::Stopped)) => Outcome::Stopped,
+            () if outcomes.iter().all(is(Outcome::Unchanged)) => Outcome::Unchanged,
+            () => Outcome::Finished,
+        })
+    }
+
+    fn show(&mut self) -> Result<()> {
+        if self.news || !self.job.directory.join(ENSEMBLE).exists() {
+            self.write()?;
+        }
+        if self.news {
+            self.status.log(&mut self.log)?;
+            if let Some(record) = self.record {
+                record.borrow().statistics().log(&mut self.log, &state_names(self.job))?;
+            }
+            self.log.note(&format!("output in {}", self.job.directory.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the number of steps that a replica has done in all its stages.
+fn done(status: &ReplicaStatus, plan: &Plan) -> u64 {
+    let before = plan.stages.iter().take_while(|stage| stage.name != status.stage);
+    // the stage name is empty before the first stage begins
+    if status.stage.is_empty() { 0 } else { before.map(|stage| target(plan, stage)).sum::<u64>() + status.step }
+}
+
+fn target(plan: &Plan, stage: &Stage) -> u64 {
+    plan.target(match &stage.kind {
+        StageKind::Minimize(minimize) => minimize.steps,
+        StageKind::Dynamics(dynamics) => dynamics.steps,
+    })
+}

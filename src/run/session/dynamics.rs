@@ -1,0 +1,180 @@
+//! Stages of dynamics.
+
+use crate::constraint::largest_deviation;
+use crate::context::{Context, ListOrigins};
+use crate::error::Result;
+use crate::observe::statistics::Statistics;
+use crate::pair::ListSchedule;
+use crate::restraint::RestraintProgress;
+use crate::run::checkpoint::RunPosition;
+use crate::run::dynamics::frozen::{frozen_system, stop};
+use crate::run::dynamics::setup::Setup;
+use crate::run::dynamics::simulation::{Simulation, StageProgress};
+use crate::run::dynamics::start::prepare;
+use crate::run::engine::tuning::{Tuner, adopt};
+use crate::run::output::instability::explain;
+use crate::run::plan::{Dynamics, Precision};
+use crate::run::session::job::{Job, Outcome};
+use crate::run::session::swap::Swaps;
+use crate::run::session::{Session, step_info};
+use crate::system::{Constraints, State, System};
+use std::sync::Arc;
+
+impl<'a> Session<'a> {
+    /// Runs a stage of dynamics from a position in it.
+    pub(super) fn dynamics(
+        &mut self,
+        index: usize,
+        options: &'a Dynamics,
+        state: &mut State,
+        place: RunPosition,
+    ) -> Result<Outcome> {
+        let plan = self.job.plan;
+        self.take_state(index, place.exchanged);
+        if self.history.statistics == Statistics::default() {
+            self.history.statistics = Statistics::new(plan.energy_columns(state.cell.is_some()).all());
+        }
+        if place.schedule.is_none() {
+            let system = self.system_of(index)?;
+            stop(&self.job.system, &system, state);
+            prepare(&system, options, plan.run.seed, state)
+                .map_err(|error| explain(error, &self.job.system, state, &self.directory))?;
+        }
+        let place = self.adapt_to_device(place, state)?;
+        let lists = place.schedule.map_or_else(|| self.lists(state), Ok)?;
+        let system = self.system_of(index)?;
+        let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
+        let place = RunPosition { first_time, schedule: Some(lists), ..place };
+        // list errors are estimated as if frozen atoms moved
+        let whole = Arc::clone(&self.job.system);
+        let choices = self.engine.choices(plan, &whole, state)?;
+        self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
+        self.timing.lists = Some(lists);
+        let mut context = self.engine.context(plan, &system, lists)?;
+        context.restrain(&self.restraints[index], &place.restraints)?;
+        self.integrate(index, options, state, place, (&system, context))
+    }
+
+    /// Returns the system of a stage, in which some atoms may be frozen.
+    pub(super) fn system_of(&self, index: usize) -> Result<Arc<System>> {
+        self.in_stage(index, &self.job.system)
+    }
+
+    /// Returns `system` with the frozen atoms of a stage.
+    pub(super) fn in_stage(&self, index: usize, system: &Arc<System>) -> Result<Arc<System>> {
+        let frozen = frozen_system(&self.job.plan.stages[index], system)?;
+        Ok(frozen.map_or_else(|| Arc::clone(system), Arc::new))
+    }
+
+    /// Returns the position in the run, adapted to the present device. Lists that were chosen for the other kind of
+    /// device (GPU or CPU) are chosen anew and built from the present positions.
+    fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
+        let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
+        if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
+            return Ok(place);
+        }
+        self.log.note("the run comes from another kind of device: its pair lists are chosen anew")?;
+        let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
+        if let Some(tuning) = &mut self.history.tuning {
+            tuning.chosen.lists = lists;
+        }
+        if place.schedule.is_none() {
+            return Ok(place);
+        }
+        let origins = ListOrigins { rebuilt: state.clone(), pruned: state.clone() };
+        Ok(RunPosition { schedule: Some(lists), lists: Some(origins), ..place })
+    }
+
+    /// Chooses the pair lists of a new stage. The first stage of dynamics tunes the run.
+    fn lists(&mut self, state: &State) -> Result<ListSchedule> {
+        let Job { plan, system, alternatives, requests, .. } = &self.job;
+        if self.history.tuning.is_none() {
+            self.history.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
+            let on_gpu = self.engine.placement(system)?.is_gpu();
+            crate::run::output::log_summary::write_tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
+            self.timing.tuning = self.history.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
+            self.timing.seconds += self.timing.tuning;
+            adopt(&mut self.job.system, self.history.tuning.as_ref());
+        }
+        let choices = self.engine.choices(self.job.plan, &self.job.system, state)?;
+        let tuned = self.history.tuning.as_ref();
+        Ok(tuned.map_or_else(|| choices.all()[0], |t| choices.with_lifetimes_of(&t.chosen.lists)))
+    }
+
+    fn integrate(
+        &mut self,
+        index: usize,
+        options: &'a Dynamics,
+        state: &mut State,
+        place: RunPosition,
+        (system, context): (&System, Context),
+    ) -> Result<Outcome> {
+        let plan = self.job.plan;
+        let mut swaps = Swaps::new(&self.job, index, &place)?;
+        let RunPosition { done, first_time, lists, schedule, .. } = place;
+        let options = swaps.as_ref().map_or(options, Swaps::dynamics);
+        let setup = Setup::new(system, options, plan.run.seed, state.cell.is_some())?;
+        let mut simulation = Simulation::new(context, setup, state, StageProgress { steps: done, first_time, lists })?;
+        let position = |simulation: &Simulation<'_>, swaps: Option<&Swaps<'_>>| -> Result<RunPosition> {
+            let (done, lists) = (simulation.local_step, simulation.list_origins()?);
+            let (restraints, exchanged) = (simulation.restraints()?, swaps.map(Swaps::state));
+            Ok(RunPosition { done, first_time, lists, schedule, minimizer: None, restraints, exchanged })
+        };
+        let target = self.job.plan.target(options.steps);
+        let (name, ps) = (&self.monitor.status.stage, target as f64 * options.timestep);
+        self.log.note(&format!("{name}: {target} steps, {ps:.3} ps, on {}", simulation.backend().description()))?;
+        self.log_swaps(swaps.as_ref())?;
+        let before = simulation.backend().phases()?;
+        self.timing.start_stage();
+        self.unverified = plan.run.precision == Precision::Mixed;
+        let mut stopped = false;
+        while simulation.local_step < target {
+            let step = simulation.local_step;
+            stopped = self.poll((step, target, simulation.time()))?;
+            if stopped {
+                break;
+            }
+            if step > done && self.checkpoint_is_due(index) {
+                self.download(&mut simulation, state)?;
+                self.checkpoint(index, state, position(&simulation, swaps.as_ref())?)?;
+            }
+            stopped = self.exchange((&mut simulation, target), state, &mut swaps)?;
+            if stopped {
+                break;
+            }
+            self.one_step(&mut simulation, index)?;
+            self.steps += 1;
+            self.timing.step(options);
+        }
+        self.download(&mut simulation, state)?;
+        self.log_constraints(system, state)?;
+        self.timing.end_stage(&before, &simulation.backend().phases()?, simulation.backend().pair_counts()?);
+        self.timing.searches += simulation.searches();
+        self.monitor.set_progress((simulation.local_step, target, simulation.time()));
+        let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.statistics.clone());
+        let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
+        let is_end = !stopped && index + 1 == plan.stages.len();
+        // a continued run finds the recorded outcome of this attempt and makes it again
+        stopped |= is_end && self.exchange((&mut simulation, target), &mut state.clone(), &mut swaps)?;
+        // the last state is reported too: this needs the forces of one more step, whose result is dropped
+        let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();
+        let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
+        // the averages of the checkpoint lack the last row, because a continued run computes and counts it again
+        let statistics = std::mem::replace(&mut self.history.statistics, statistics);
+        self.checkpoint(index, state, place)?;
+        self.history.statistics = statistics;
+        state.coupling.restraint_work += if stopped { 0.0 } else { work };
+        last.map(|()| if stopped { Outcome::Stopped } else { Outcome::Finished })
+    }
+
+    fn log_constraints(&mut self, system: &System, state: &State) -> Result<()> {
+        let Constraints { bonds, tolerance, .. } = &system.constraints;
+        if bonds.is_empty() {
+            return Ok(());
+        }
+        let (deviation, bonds) = (largest_deviation(&system.constraints, &state.positions), bonds.len());
+        self.log.note(&format!(
+            "constraints: {bonds} bonds and angles deviate by {deviation:.1e} of their length at most, tolerance {tolerance:.0e}"
+        ))
+    }
+}

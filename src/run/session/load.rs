@@ -1,0 +1,132 @@
+//! Loading a system: reads the files of a plan and prepares the system.
+
+use std::path::Path;
+
+use crate::error::{Error, Problem, Result};
+use crate::format::{
+    Coordinates, TopologyOptions, check_order, file, read_coordinates, read_topology_with, take_names,
+};
+use crate::observe::checkpoint::is_checkpoint;
+use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, prepare};
+use crate::run::check::coincidence;
+use crate::run::checkpoint::Checkpoint;
+use crate::run::plan::{Plan, StageKind, Velocities};
+
+/// Reads the files of a plan, prepares the system, and checks that every stage can run with it. The error lists all
+/// problems that were found.
+pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
+    let path = &plan.system.coordinates;
+    let coordinates = read_coordinates_or_checkpoint(path, None, None);
+    // a topology that contains counts of molecules may claim any number of atoms, so the coordinates set the limit
+    let held = coordinates.as_ref().ok().map(|coordinates| coordinates.positions.len());
+    let options = TopologyOptions { atoms: held, ..plan.system.topology_options() };
+    let mut description = read_topology_with(&plan.system.topology, &options)?;
+    let atoms = description.topology.atoms.len();
+    let mut coordinates = match coordinates {
+        Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
+        // a second attempt with the number of atoms and the cell of the topology succeeds, or gives the better
+        // message
+        _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
+    };
+    check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
+    if description.nameless {
+        take_names(&mut description.topology, &coordinates.labels);
+    }
+    coordinates.cell = plan.system.cell.or(coordinates.cell);
+    let contradictions = check_stages(plan, &coordinates);
+    let files = Files { topology: Some(&plan.system.topology), coordinates: Some(path) };
+    let options = Options { forces: &plan.forces, tuning: plan.run.tuning, constrained_terms, files };
+    match prepare(description, coordinates, &options) {
+        Err(Error::Input(problems)) => Err(Error::Input(problems.into_iter().chain(contradictions).collect())),
+        Ok(_) if !contradictions.is_empty() => Err(Error::Input(contradictions)),
+        Ok(prepared) => coincidence::check(&prepared.system, &prepared.state).map(|()| prepared),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether [`load`] returns the same for two plans.
+pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
+    let needs = |plan: &Plan| {
+        let needs = plan.dynamics().map(|(_, stage)| (stage.barostat.is_some(), stage.velocities == Velocities::File));
+        needs.collect::<Vec<_>>()
+    };
+    (&a.system, &a.forces, a.run.tuning) == (&b.system, &b.forces, b.run.tuning) && needs(a) == needs(b)
+}
+
+/// Reads coordinates as [`read_coordinates`] does, or positions, velocities and cell of a checkpoint. The run starts
+/// at step and time zero.
+fn read_coordinates_or_checkpoint(
+    path: &Path,
+    expected_atoms: Option<usize>,
+    box_angle: Option<f64>,
+) -> Result<Coordinates> {
+    // a pipe, which `file::open` refuses, is not checked for being a checkpoint: reading it would block
+    if file::open(path).is_err() || !is_checkpoint(path) {
+        return read_coordinates(path, expected_atoms, box_angle);
+    }
+    let state = Checkpoint::read_state(path)?;
+    let found = state.positions.len();
+    if let Some(expected) = expected_atoms.filter(|&expected| expected != found) {
+        let message = format!("{found} atoms, where the topology has {expected}");
+        return Err(Problem::new(message).in_file(path).help("take the topology of the run that wrote it").into());
+    }
+    Ok(Coordinates {
+        time: Some(state.time),
+        positions: state.positions,
+        velocities: (!state.velocities.is_empty()).then_some(state.velocities),
+        cell: state.cell,
+        ..Coordinates::default()
+    })
+}
+
+/// Returns problems of stages that need a cell or velocities which the coordinates lack.
+fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
+    let (path, mut problems) = (&plan.system.coordinates, vec![]);
+    for stage in &plan.stages {
+        if let StageKind::Dynamics(dynamics) = &stage.kind
+            && dynamics.barostat.is_some()
+            && coordinates.cell.is_none()
+        {
+            let what = format!("the barostat of stage \"{}\"", stage.name);
+            problems.push(needs_cell(&what, Some(path)).help("remove the barostat"));
+        }
+    }
+    if let Some((name, first)) = plan.dynamics().next()
+        && first.velocities == Velocities::File
+        && coordinates.velocities.is_none()
+    {
+        let problem = Problem::new(format!("stage \"{name}\" starts with velocities, but the file has none"));
+        problems.push(problem.in_file(path).help("set velocities = \"generate\" in the stage"));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::PeriodicCell;
+    use crate::config::Config;
+    use crate::vec3::Vec3;
+
+    fn problems(stage: &str, coordinates: &Coordinates) -> Vec<String> {
+        let stage = format!("[[stage]]\nkind = \"dynamics\"\nsteps = 1\ntimestep = \"1 fs\"\n{stage}");
+        let text = format!("[system]\ntopology = \"t\"\ncoordinates = \"c\"\n{stage}\n");
+        let plan = Config::parse(&text, Path::new("input.toml"), &[]).expect("a valid file").plan;
+        check_stages(&plan, coordinates).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_stages_lack_is_named() {
+        let cell = Some(PeriodicCell::orthorhombic([2.0; 3]));
+        let whole = Coordinates { cell, velocities: Some(vec![Vec3::ZERO]), ..Coordinates::default() };
+        let bare = Coordinates { cell, ..Coordinates::default() };
+        let npt = "thermostat = { temperature = \"1 K\" }\nbarostat = {}";
+        assert_eq!(problems(npt, &whole), Vec::<String>::new());
+        let generated = "velocities = \"generate\"\ntemperature = \"300 K\"";
+        assert_eq!(problems(generated, &bare), Vec::<String>::new());
+        let missing = problems("", &bare);
+        assert!(missing.len() == 1 && missing[0].contains("set velocities = \"generate\""), "{missing:?}");
+        let vacuum = problems(npt, &Coordinates { cell: None, ..whole });
+        assert!(vacuum.len() == 1 && vacuum[0].contains("the barostat of stage"), "{vacuum:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Stages of minimisation.
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::run::checkpoint::RunPosition;
+use crate::run::minimize::energy_surface::ForceSurface;
+use crate::run::minimize::{Minimizer, Status};
+use crate::run::plan::Minimize;
+use crate::run::session::Session;
+use crate::run::session::job::Outcome;
+use crate::run::session::single_stage::{minimize_lists, minimize_settings};
+use crate::system::State;
+
+impl Session<'_> {
+    pub(super) fn minimize(
+        &mut self,
+        index: usize,
+        options: &Minimize,
+        state: &mut State,
+        place: RunPosition,
+    ) -> Result<Outcome> {
+        let (plan, system) = (self.job.plan, self.system_of(index)?);
+        let lists = minimize_lists(&system);
+        let mut context = if self.engine.is_undecided() {
+            self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
+            Context::new(self.engine.cpu(&system, lists)?, lists)
+        } else {
+            self.engine.context(plan, &system, lists)?
+        };
+        context.restrain(&self.restraints[index], &place.restraints)?;
+        let target = self.job.plan.target(options.steps);
+        let settings = minimize_settings(options, plan.run.precision);
+        let (stored, origin) = place.minimizer.unzip();
+        let mut surface = ForceSurface::new(&system, context, state, origin.as_deref())?;
+        let mut minimizer = match stored {
+            Some(minimizer) => minimizer,
+            None => Minimizer::new(settings, state.positions.clone(), &mut surface)?,
+        };
+        let name = &self.monitor.status.stage;
+        let (energy, device) = (minimizer.energy(), surface.description());
+        self.log.note(&format!("{name}: energy {energy:.6e} kJ/mol at the start, on {device}"))?;
+        while minimizer.steps() < target && minimizer.status() == Status::Running {
+            if self.poll((minimizer.steps(), target, state.time))? {
+                self.checkpoint(
+                    index,
+                    state,
+                    RunPosition::descending(minimizer, &surface.origin()?, surface.restraints()),
+                )?;
+                return Ok(Outcome::Stopped);
+            }
+            minimizer.step(&mut surface)?;
+            self.steps += 1;
+            if self.checkpoint_is_due(index) {
+                self.checkpoint(
+                    index,
+                    state,
+                    RunPosition::descending(minimizer.clone(), &surface.origin()?, surface.restraints()),
+                )?;
+            }
+        }
+        let (force, atom) = minimizer.max_force();
+        let ending = match minimizer.status() {
+            Status::Running => "stopped at the number of steps",
+            Status::Converged => "converged",
+            Status::Stalled => "cannot get lower in this arithmetic",
+        };
+        self.log.note(&format!(
+            "{}: {ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",
+            self.monitor.status.stage,
+            minimizer.steps(),
+            minimizer.energy(),
+            atom + 1
+        ))?;
+        self.monitor.set_progress((minimizer.steps(), target, state.time));
+        state.positions.copy_from_slice(minimizer.positions());
+        self.checkpoint(index, state, RunPosition::descending(minimizer, &surface.origin()?, surface.restraints()))?;
+        Ok(Outcome::Finished)
+    }
+}

@@ -1,0 +1,390 @@
+//! A whole run: stages in order, outputs, checkpoints, restart from a checkpoint.
+
+mod dynamics;
+mod history;
+pub(super) mod job;
+pub(super) mod load;
+mod measure;
+mod minimisation;
+mod monitor;
+mod resume;
+mod single_stage;
+mod swap;
+#[cfg(test)]
+mod tests;
+
+pub use job::{Attempt, ExchangeMember, Job, Outcome, ThermodynamicState};
+pub use load::load;
+pub use measure::{Measured, Measurement, measure};
+
+use crate::error::{Error, Result};
+use crate::observe::log::{Level, RunLog};
+use crate::observe::progress::Progress;
+use crate::observe::replace::replace_synced;
+use crate::observe::statistics::{Average, Statistics};
+use crate::observe::status::{RunState, Status};
+use crate::observe::summary::{StageSummary, Summary};
+use crate::restraint::{Restraining, Restraints};
+use crate::run::check::warnings::refuse;
+use crate::run::checkpoint::fingerprint::Fingerprint;
+use crate::run::checkpoint::{Checkpoint, RunPosition};
+use crate::run::control::timing::Timing;
+use crate::run::dynamics::restraints::restraints;
+use crate::run::dynamics::simulation::{Observed, Simulation, Wanted};
+use crate::run::engine::reference_check::verify;
+use crate::run::engine::tuning::adopt;
+use crate::run::engine::{Engine, run_on_first_thread};
+use crate::run::output::Outputs;
+use crate::run::output::directory::Directory;
+use crate::run::output::instability::explain;
+use crate::run::output::reporter::{Quantities, RunInfo};
+use crate::run::output::results::{are_complete, closed_files, hash_text, write_final};
+use crate::run::plan::stage_output::Intervals;
+use crate::run::plan::{ENERGIES, Stage, StageKind, StepInfo};
+use crate::run::session::resume::{RunStart, cut_stages, find_start, open_outputs};
+use crate::system::{State, TrialMoves};
+use history::History;
+use monitor::Monitor;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Fraction of the allowed wall time after which the run stops; the rest is kept for the last checkpoint.
+const DEADLINE_SHARE: f64 = 0.99;
+
+/// A run in progress: the state that passes from stage to stage.
+struct Session<'a> {
+    job: Job<'a>,
+    engine: Engine,
+    outputs: Outputs,
+    /// intervals of the rows that averages are taken over
+    averaged: Intervals,
+    log: RunLog,
+    monitor: Monitor,
+    history: History,
+    timing: Timing,
+    /// number of steps done by this process
+    steps: u64,
+    /// whether the next step is to be compared with the reference
+    unverified: bool,
+    /// whether the user was warned that the cell is at the smallest size that the cutoff allows
+    told_of_small_cell: bool,
+    /// collective and position restraints of each stage
+    restraints: Vec<Restraints>,
+    /// output directory; the last field, so that it stays locked until all files in it are closed
+    directory: Directory,
+}
+
+/// Runs all stages, from the checkpoint in the output directory if there is one.
+pub fn run(
+    mut job: Job<'_>,
+    mut engine: Engine,
+    log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
+    progress: Progress,
+) -> Result<Outcome> {
+    // refuse a bad plan before the output folder is created
+    refuse(job.plan, &job.system)?;
+    let restraints = restraints(job.plan, &job.system, &job.start)?;
+    let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
+    let directory = Directory::open(job.plan, job.force)?;
+    let RunStart { run_id, checkpoint, warning } = find_start(&job, &directory, &fingerprint)?;
+    let mut outputs = Outputs::new(job.plan, std::mem::take(&mut job.reporters), &job.system)?;
+    let system = Arc::clone(&job.system);
+    let about = RunInfo {
+        run_id: &run_id,
+        plan: job.plan,
+        system: &system,
+        input: job.input,
+        periodic: job.start.cell.is_some(),
+    };
+    if let Some(checkpoint) = &checkpoint
+        && checkpoint.is_complete(job.plan)
+        && are_complete(&directory, &outputs, &about, checkpoint)?
+    {
+        return Ok(Outcome::Unchanged);
+    }
+    let mut log = log(&directory.file("run.log"))?;
+    let checkpoint = open_outputs(&mut outputs, &job, &directory, &about, checkpoint)?;
+    drop(system);
+    let history = History::new(run_id.clone(), fingerprint, checkpoint.as_ref());
+    adopt(&mut job.system, history.tuning.as_ref());
+    replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
+    let refusal = engine.verify(job.plan, &job.system, &job.start)?;
+    crate::run::output::log_summary::write_header(&mut log, &job, &engine)?;
+    let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
+    let slow = engine.warnings.clone();
+    for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut).chain(slow) {
+        log.warning(&warning)?;
+    }
+    let mut session = Session {
+        monitor: Monitor::new(Status::new(run_id.clone(), job.plan.stages.len()), progress, job.started),
+        history,
+        engine,
+        directory,
+        outputs,
+        averaged: job.plan.intervals(ENERGIES),
+        log,
+        timing: Timing::default(),
+        steps: 0,
+        unverified: false,
+        told_of_small_cell: false,
+        restraints,
+        job,
+    };
+    // everything runs inside the pool, because entering it costs more than some phases of a step
+    let pool = Arc::clone(&session.engine.pool);
+    let end = run_on_first_thread(&pool, || session.all_stages(checkpoint));
+    session.monitor.finish();
+    let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
+    if let Err(error) = &end {
+        session.fail(error);
+    }
+    end
+}
+
+impl<'a> Session<'a> {
+    /// Records an error in status and log. Failures to record it are ignored, because the caller shows the error
+    /// itself.
+    fn fail(&mut self, error: &Error) {
+        self.monitor.status.state = RunState::Failed;
+        self.monitor.status.seconds_left = None;
+        self.monitor.status.message = Some(error.to_string());
+        let _ = self.log.line(Level::Detail, &format!("failed: {error}"));
+        let _ = self.monitor.write(&self.directory);
+        let _ = self.outputs.close();
+    }
+
+    /// Runs the stages. Returns how the run ended, and the state in the last checkpoint.
+    fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
+        let plan = self.job.plan;
+        let (first, mut place, mut state) = match checkpoint {
+            None => (0, RunPosition::default(), std::mem::take(&mut self.job.start)),
+            Some(c) => {
+                self.log.note(&format!("continuing stage {} after {} steps", c.stage + 1, c.place.done))?;
+                (c.stage, c.place, c.state)
+            }
+        };
+        for (index, stage) in plan.stages.iter().enumerate().skip(first) {
+            self.log.section(&format!("Stage {}: {}", index + 1, stage.name))?;
+            // the GPU was verified for the first stage before it began
+            if index > 0 {
+                self.verify_gpu(&state)?;
+            }
+            self.monitor.begin_stage(&stage.name, index + 1);
+            let outcome = match &stage.kind {
+                StageKind::Minimize(minimize) => self.minimize(index, minimize, &mut state, place)?,
+                StageKind::Dynamics(dynamics) => self.dynamics(index, dynamics, &mut state, place)?,
+            };
+            if outcome == Outcome::Stopped {
+                return Ok((outcome, state));
+            }
+            self.close_stage(stage, &state)?;
+            place = RunPosition::default();
+        }
+        Ok((Outcome::Finished, state))
+    }
+
+    /// Compares the GPU with the CPU, if the start of the run did not allow it.
+    fn verify_gpu(&mut self, state: &State) -> Result<()> {
+        let known = self.engine.agreement().is_some();
+        let refusal = self.engine.verify(self.job.plan, &self.job.system, state)?;
+        refusal.iter().try_for_each(|reason| self.log.warning(reason))?;
+        match self.engine.agreement().filter(|_| !known) {
+            Some(how) => self.log.note(&format!("the GPU is used from here on: {how}")),
+            None => Ok(()),
+        }
+    }
+
+    fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
+        let mut averages = self.history.statistics.averages();
+        // a stage has no averages if it writes no energies, and no average of a temperature group that it lacks
+        averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
+        averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
+        let kind = match stage.kind {
+            StageKind::Minimize(_) => "minimize",
+            StageKind::Dynamics(_) => {
+                self.log.averages(&averages)?;
+                "dynamics"
+            }
+        };
+        let steps = self.monitor.status.step;
+        self.history.stages.push(StageSummary { name: stage.name.clone(), kind: kind.into(), steps, averages });
+        self.history.statistics = Statistics::default();
+        Ok(())
+    }
+
+    /// Downloads the state at the start of the next step.
+    fn download(&self, simulation: &mut Simulation<'_>, state: &mut State) -> Result<()> {
+        self.flush(simulation)?;
+        simulation.download(state)
+    }
+
+    /// Completes all steps. If one has failed, the error explains why.
+    fn flush(&self, simulation: &mut Simulation<'_>) -> Result<()> {
+        let done = simulation.flush();
+        done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))
+    }
+
+    /// Returns the quantities that reporters and the averages of the stage want of a step.
+    fn wants(&self, info: &StepInfo) -> Quantities {
+        let energies = self.averaged.is_due(info);
+        self.outputs.wants(info).or(Quantities { energies, ..Quantities::default() })
+    }
+
+    /// Warns once if a Monte Carlo barostat keeps the cell at the smallest size that the cutoff allows.
+    fn tell_of_small_cell(&mut self, simulation: &Simulation<'_>) -> Result<()> {
+        if self.told_of_small_cell || !simulation.begins_with_trial() || !simulation.is_hindered()? {
+            return Ok(());
+        }
+        self.told_of_small_cell = true;
+        self.log.warning(
+            "most trials of the barostat that shrink the cell are refused, since the cell would be narrower than twice the \
+             cutoff: the volume is not that of the pressure; start from a larger or denser system, or shorten the cutoff",
+        )
+    }
+
+    fn one_step(&mut self, simulation: &mut Simulation<'_>, index: usize) -> Result<()> {
+        let info = step_info(simulation, index);
+        let wanted = self.wants(&info);
+        let unverified = self.timing.lists.filter(|_| std::mem::take(&mut self.unverified));
+        let energies = wanted.energies || wanted.forces || unverified.is_some();
+        let state = wanted.positions || wanted.velocities;
+        let early = state && !energies && !simulation.begins_with_trial();
+        if early {
+            // the state is downloaded before the step, since no forces are wanted with it
+            self.flush(simulation)?;
+            self.outputs.hold_state(|state| simulation.download(state))?;
+        }
+        self.tell_of_small_cell(simulation)?;
+        let (outputs, engine, system) = (&mut self.outputs, &self.engine, &self.job.system);
+        let mut agreement = None;
+        let observed = simulation.step(Wanted { energies }, |simulation| {
+            if let Some(lists) = &unverified {
+                let on_gpu = engine.placement(system)?.is_gpu();
+                agreement = Some(verify(system, lists, simulation.backend(), on_gpu)?);
+            }
+            if state && !early {
+                outputs.hold_state(|state| simulation.download(state))?;
+            }
+            if wanted.forces {
+                outputs.hold_forces(&simulation.backend().evaluation().forces);
+            }
+            Ok(())
+        });
+        let explained = |error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory);
+        let observed: Observed = observed.map_err(explained)?;
+        match agreement {
+            Some((Level::Warning, how)) => self.log.warning(&how)?,
+            Some((level, how)) => self.log.line(level, &how)?,
+            None => {}
+        }
+        if wanted.any() {
+            let restraints = simulation.backend().restraining().map_or(&[][..], Restraining::samples);
+            let row = self.outputs.report(info, energies.then_some(&observed), restraints)?;
+            if let Some(row) = row.filter(|_| self.averaged.is_due(&info)) {
+                self.history.statistics.add(info.time, &row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Updates the status if its interval is over, with (steps done, steps of the stage, ps). Returns true if the run
+    /// is to stop.
+    fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
+        self.monitor.set_progress(place);
+        if self.job.requests.stop() {
+            return Ok(true);
+        }
+        // the run does at least one step, so that repeating the command finishes it under any limit
+        let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
+        if limit.is_some_and(|most| self.job.started.elapsed() > most.mul_f64(DEADLINE_SHARE)) {
+            return Ok(true);
+        }
+        if let Some(line) = self.monitor.update(&self.directory)? {
+            self.log.note(&line)?;
+        }
+        Ok(false)
+    }
+
+    fn checkpoint_is_due(&self, stage: usize) -> bool {
+        self.job.requests.take_checkpoint() || self.history.is_due(self.job.plan.checkpoints(stage).every)
+    }
+
+    fn checkpoint(&mut self, stage: usize, state: &mut State, place: RunPosition) -> Result<()> {
+        let start = Instant::now();
+        self.directory.check()?;
+        self.job.exchange.map_or(Ok(()), |member| member.sync())?;
+        let written = self.outputs.sync()?;
+        // check again, because the sync may have taken long
+        self.directory.check()?;
+        let checkpoint = self.history.checkpoint(self.job.plan, stage, place, std::mem::take(state), written);
+        let result = checkpoint.write(&self.directory.file("checkpoint.md"));
+        *state = checkpoint.state;
+        result?;
+        self.history.written();
+        self.timing.output += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Ends the run: writes final structures; closes trajectories and energies; writes the summary with their
+    /// checksums, the status and the last lines of the log. If the run is killed here, the same command writes what
+    /// is missing.
+    fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
+        let finished = outcome == Outcome::Finished;
+        self.directory.check()?;
+        if finished {
+            write_final(&self.directory, &self.job.plan.output, &self.job.system, state)?;
+        }
+        let written = self.outputs.close()?;
+        self.monitor.status.state = if finished { RunState::Finished } else { RunState::Stopped };
+        self.monitor.status.seconds_left = self.monitor.status.seconds_left.filter(|_| !finished);
+        let summary = Summary {
+            state: self.monitor.status.state,
+            run_id: self.history.run_id.clone(),
+            steps: self.steps,
+            stages: std::mem::take(&mut self.history.stages),
+            tuning: self.history.tuning.take(),
+            final_state_hash: Some(hash_text(state)),
+            files: closed_files(&self.directory, &self.job.plan.output, written, finished)?,
+            warnings: self.log.warnings().to_vec(),
+            wall_seconds: self.job.started.elapsed().as_secs_f64(),
+            ..crate::run::output::log_summary::summary(
+                self.job.plan,
+                &self.job.system,
+                state,
+                &self.engine,
+                &self.timing,
+            )
+        };
+        summary.write(&self.directory.file("summary.json"))?;
+        self.monitor.write(&self.directory)?;
+        crate::run::output::log_summary::write_timing(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
+    }
+}
+
+/// Returns the next step of a simulation, in the stage of this index.
+fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
+    StepInfo {
+        step: simulation.step_number(),
+        time: simulation.time(),
+        stage: index as u32 + 1,
+        stage_step: simulation.local_step,
+        timestep: simulation.timestep(),
+    }
+}
+
+/// Returns the acceptance of the Monte Carlo moves of one extent of the cell in a stage. Its error assumes
+/// independent moves. `None` without moves.
+fn acceptance((extent, moves): (usize, &TrialMoves)) -> Option<Average> {
+    let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
+    let mean = accepted / tried;
+    let fluctuation = (mean * (1.0 - mean)).sqrt();
+    (moves.tried > 0).then(|| Average {
+        name: format!("accepted trials of extent {}", extent + 1),
+        unit: "1".into(),
+        samples: moves.tried,
+        mean,
+        fluctuation,
+        error: Some(fluctuation / tried.sqrt()),
+        drift: 0.0,
+    })
+}

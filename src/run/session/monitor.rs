@@ -1,0 +1,64 @@
+//! Progress of a run: the status file and the progress line.
+
+use crate::error::Result;
+use crate::observe::progress::{Progress, SpeedMeter};
+use crate::observe::status::Status;
+use crate::run::output::directory::Directory;
+use std::time::{Duration, Instant};
+
+/// Wall time between updates of status file and progress line.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Reports the progress of a run.
+pub(super) struct Monitor {
+    pub(super) status: Status,
+    progress: Progress,
+    speed: SpeedMeter,
+    /// when the program started
+    started: Instant,
+    last: Instant,
+}
+
+impl Monitor {
+    pub(super) fn new(status: Status, progress: Progress, started: Instant) -> Self {
+        Monitor { status, progress, speed: SpeedMeter::default(), started, last: Instant::now() }
+    }
+
+    /// Begins a stage.
+    pub(super) fn begin_stage(&mut self, name: &str, number: usize) {
+        self.speed.reset();
+        name.clone_into(&mut self.status.stage);
+        self.status.stage_number = number;
+    }
+
+    /// Sets the progress: (steps done, steps of the stage, ps).
+    pub(super) fn set_progress(&mut self, place: (u64, u64, f64)) {
+        (self.status.step, self.status.steps, self.status.time_ps) = place;
+        self.status.wall_seconds = self.started.elapsed().as_secs_f64();
+    }
+
+    /// Updates the status file once per [`INTERVAL`]. Returns a line for the log if no terminal shows progress.
+    pub(super) fn update(&mut self, directory: &Directory) -> Result<Option<String>> {
+        if self.last.elapsed() < INTERVAL {
+            return Ok(None);
+        }
+        self.last = Instant::now();
+        let (elapsed, status) = (self.started.elapsed(), &mut self.status);
+        self.speed.update(elapsed, status.step, status.time_ps);
+        status.ns_per_day = self.speed.ns_per_day();
+        status.seconds_left = self.speed.seconds_for(status.steps.saturating_sub(status.step));
+        self.write(directory)?;
+        Ok(self.progress.update(elapsed, &self.status))
+    }
+
+    /// Replaces the status file.
+    pub(super) fn write(&mut self, directory: &Directory) -> Result<()> {
+        directory.check()?;
+        self.status.write(&directory.file("status.json"))
+    }
+
+    /// Ends the progress line.
+    pub(super) fn finish(&mut self) {
+        self.progress.finish();
+    }
+}

@@ -1,0 +1,152 @@
+//! Continuing a run from its checkpoint, and checks of what has changed since.
+
+use crate::error::{Error, Problem, Result};
+use crate::observe::summary::StageSummary;
+use crate::run::checkpoint::fingerprint::Fingerprint;
+use crate::run::checkpoint::{Checkpoint, Written};
+use crate::run::output::Outputs;
+use crate::run::output::directory::Directory;
+use crate::run::output::reporter::RunInfo;
+use crate::run::plan::{OutputOptions, Plan, Stage, StageKind};
+use crate::run::session::job::Job;
+
+/// Start of a run, or the point from which it continues.
+pub(in crate::run) struct RunStart {
+    pub(in crate::run) run_id: String,
+    /// checkpoint from which the run continues; `None` for a new run
+    pub(in crate::run) checkpoint: Option<Checkpoint>,
+    /// reason why an older checkpoint was taken
+    pub(in crate::run) warning: Option<String>,
+}
+
+/// Finds the run of the output directory, or begins a new one. A new run first writes a checkpoint of its start. This
+/// identifies the directory, however early the run is killed.
+pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<RunStart> {
+    let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
+    let checkpoint = match found {
+        Some(checkpoint) => {
+            refuse_changes(job, system, &checkpoint)?;
+            checkpoint
+        }
+        None => {
+            let start = Checkpoint::start(new_run_id()?, job.plan, system.clone());
+            start.write(&directory.file("checkpoint.md"))?;
+            start
+        }
+    };
+    let run_id = checkpoint.run_id.clone();
+    if checkpoint.is_start() {
+        directory.clear(&run_id, &checkpoint.plan.output)?;
+        if checkpoint.plan.output != job.plan.output {
+            // the new checkpoint marks output under other names as output of this run
+            directory.check_absent(&job.plan.output)?;
+            Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
+        }
+        return Ok(RunStart { run_id, checkpoint: None, warning });
+    }
+    Ok(RunStart { run_id, checkpoint: Some(checkpoint), warning })
+}
+
+/// Returns 128 random bits from the operating system, different for each run.
+fn new_run_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::Internal(format!("the operating system gives no random numbers: {error}")))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+/// Reads the checkpoint of the output directory, and the reason if an older one was taken. Fails if the directory
+/// holds output but no checkpoint, or if the only intact checkpoint is that of the start.
+fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
+    match Checkpoint::read(&directory.file("checkpoint.md"))? {
+        Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
+        found => {
+            let reason =
+                found.and_then(|found| found.warning).map(|why| format!("{why}, that of the start of the run"));
+            directory.check_unused(output, reason).map(|()| (None, None))
+        }
+    }
+}
+
+/// Fails if the run would continue with other physics.
+fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) -> Result<()> {
+    let refuse = |what: &str, changes: Vec<String>| match changes.is_empty() {
+        true => Ok(()),
+        false => Err(Problem::new(format!("{what}:\n  {}", changes.join("\n  ")))
+            .in_file(&job.plan.output.directory)
+            .help("restore them, choose another output.directory, or use --force to move the old output aside")),
+    };
+    let mut changes = (job.compare)(&checkpoint.plan);
+    for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
+        if steps(new) > steps(old) {
+            changes.push(format!("stage.{}.steps: {} -> {}, but this stage is over", old.name, steps(old), steps(new)));
+        }
+    }
+    changes.extend(changed_selections(&checkpoint.plan.output, &job.plan.output));
+    refuse("the run in this directory was begun with other settings", changes)?;
+    let what = "the topology or its parameters have changed since the run in this directory began";
+    Ok(refuse(what, checkpoint.system.differences(system))?)
+}
+
+/// Lists trajectories that would continue with another selection of atoms.
+fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
+    let name = |select: &Option<String>| select.clone().unwrap_or_else(|| "all".to_owned());
+    let pairs = new.trajectories.iter().filter_map(|new| {
+        let old = old.trajectories.iter().find(|old| old.file == new.file)?;
+        (old.select != new.select).then(|| {
+            format!("output.trajectory.select of {}: {} -> {}", new.file, name(&old.select), name(&new.select))
+        })
+    });
+    pairs.collect()
+}
+
+/// Opens the outputs at the extents that the checkpoint stores. Returns the checkpoint of a run that continues, with
+/// the extents of the files that are there now.
+pub(in crate::run) fn open_outputs(
+    outputs: &mut Outputs,
+    job: &Job<'_>,
+    directory: &Directory,
+    run: &RunInfo<'_>,
+    checkpoint: Option<Checkpoint>,
+) -> Result<Option<Checkpoint>> {
+    let Some(mut checkpoint) = checkpoint else {
+        return outputs.open(run, Written::default()).map(|()| None);
+    };
+    if job.no_append {
+        outputs.set_aside(directory, run, &checkpoint.written)?;
+    }
+    let written = if job.no_append { Written::default() } else { checkpoint.written.clone() };
+    outputs.open(run, written)?;
+    // update the checkpoint so that it describes the files that are there now
+    let written = outputs.sync()?;
+    if written != checkpoint.written {
+        checkpoint.written = written;
+        checkpoint.write(&directory.file("checkpoint.md"))?;
+    }
+    Ok(Some(checkpoint))
+}
+
+/// Warns of completed stages that `--steps` ended earlier than this run would. The run continues after these stages.
+pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
+    let over = checkpoint.stages.iter().zip(&plan.stages);
+    let cut = over.filter(|(done, stage)| {
+        // a minimisation may have ended early because it converged
+        let by_option = match stage.kind {
+            StageKind::Minimize(_) => checkpoint.plan.run.max_steps == Some(done.steps),
+            StageKind::Dynamics(_) => true,
+        };
+        by_option && done.steps < plan.target(steps(stage))
+    });
+    let warning = |(done, stage): (&StageSummary, &Stage)| {
+        let all = steps(stage);
+        format!("stage {} was ended after {} of {all} steps by --steps; --force starts anew", stage.name, done.steps)
+    };
+    cut.map(warning).collect()
+}
+
+fn steps(stage: &Stage) -> u64 {
+    match &stage.kind {
+        StageKind::Minimize(options) => options.steps,
+        StageKind::Dynamics(options) => options.steps,
+    }
+}

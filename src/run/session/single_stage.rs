@@ -1,0 +1,87 @@
+//! Single stages of minimisation or dynamics that write no files, for programs that use the library.
+
+use crate::error::{Problem, Result};
+use crate::pair::ListSchedule;
+use crate::run::dynamics::setup::Setup;
+use crate::run::dynamics::simulation::{Simulation, StageProgress};
+use crate::run::dynamics::start::prepare;
+use crate::run::engine::Engine;
+use crate::run::minimize::energy_surface::ForceSurface;
+use crate::run::minimize::{MinimizeSettings, Minimizer, Status};
+use crate::run::plan::stage_output::StageOutput;
+use crate::run::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
+use crate::system::{State, System};
+
+/// Buffer (nm) of the pair lists of a minimisation: atoms move little, so lists last long.
+const MINIMIZE_BUFFER: f64 = 0.1;
+/// Relative rounding error of an energy summed from f32 terms (mixed) and from f64 terms (double).
+const MIXED_ENERGY_PRECISION: f64 = 1e-7;
+const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
+
+/// Returns the list schedule of a minimisation.
+pub(in crate::run) fn minimize_lists(system: &System) -> ListSchedule {
+    ListSchedule::exact(system.settings.longest_cutoff() + MINIMIZE_BUFFER)
+}
+
+/// Returns the settings of the minimiser.
+pub(in crate::run) fn minimize_settings(options: &Minimize, precision: Precision) -> MinimizeSettings {
+    MinimizeSettings {
+        force_tolerance: options.force_tolerance,
+        max_displacement: options.initial_step,
+        energy_precision: match precision {
+            Precision::Double => DOUBLE_ENERGY_PRECISION,
+            Precision::Mixed => MIXED_ENERGY_PRECISION,
+        },
+    }
+}
+
+impl Engine {
+    /// Minimises the energy of `state`, whose positions become the positions of the lowest energy found. The returned
+    /// minimiser has energy, largest force and status. Device and precision are those of the plan; its stages are
+    /// ignored.
+    pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
+        let minimizer = self.pool.install(|| {
+            let context = self.context(plan, system, minimize_lists(system))?;
+            let mut surface = ForceSurface::new(system, context, state, None)?;
+            let settings = minimize_settings(options, plan.run.precision);
+            let mut minimizer = Minimizer::new(settings, state.positions.clone(), &mut surface)?;
+            while minimizer.steps() < options.steps && minimizer.status() == Status::Running {
+                minimizer.step(&mut surface)?;
+            }
+            Ok::<_, crate::error::Error>(minimizer)
+        })?;
+        state.positions.copy_from_slice(minimizer.positions());
+        Ok(minimizer)
+    }
+
+    /// Starts dynamics at `state`: applies constraints to its positions, and generates velocities if `dynamics` asks
+    /// for it. [`Simulation::step`] then does the steps. Device, precision, seed and tuning are those of the plan;
+    /// its stages are ignored. Fails if `dynamics` starts with the velocities of the state and the state has none.
+    pub fn simulation<'a>(
+        &self,
+        plan: &Plan,
+        system: &System,
+        dynamics: &'a Dynamics,
+        state: &mut State,
+    ) -> Result<Simulation<'a>> {
+        if dynamics.velocities == Velocities::File && state.velocities.len() != state.positions.len() {
+            let problem = Problem::new("dynamics is to start with the velocities of the state, but it has none");
+            return Err(problem.help("take Velocities::Generate").into());
+        }
+        let stage = Stage {
+            name: "dynamics".to_owned(),
+            kind: StageKind::Dynamics(dynamics.clone()),
+            position_restraints: vec![],
+            restraints: vec![],
+            frozen: None,
+            output: StageOutput::default(),
+        };
+        let plan = Plan { stages: vec![stage], ..plan.clone() };
+        let context = self.pool.install(|| {
+            prepare(system, dynamics, plan.run.seed, state)?;
+            self.context(&plan, system, self.lists(&plan, system, state)?)
+        })?;
+        let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
+        Simulation::new(context, setup, state, StageProgress { first_time: state.time, ..StageProgress::default() })
+    }
+}

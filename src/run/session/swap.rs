@@ -1,0 +1,188 @@
+//! Attempts of a replica to exchange its thermodynamic state.
+//!
+//! States may differ in their Hamiltonians. The energy in another state is then evaluated in a separate context with
+//! fresh lists. A replica that gets such a state continues in that context as if from a checkpoint: its pair lists
+//! are rebuilt from the positions from which the old ones were built.
+
+use crate::backend::{Phases, Workload};
+use crate::context::Context;
+use crate::ensemble::exchange::{Exchange, Offer, neighbour, scale_velocities};
+use crate::error::Result;
+use crate::pair::ListSchedule;
+use crate::run::checkpoint::RunPosition;
+use crate::run::dynamics::setup::Setup;
+use crate::run::dynamics::simulation::{Simulation, StageProgress};
+use crate::run::plan::Dynamics;
+use crate::run::session::Session;
+use crate::run::session::job::{Attempt, ExchangeMember, Job};
+use crate::system::{State, System};
+use std::sync::Arc;
+
+/// A replica in the stage in which states are swapped.
+pub(super) struct Swaps<'a> {
+    member: &'a dyn ExchangeMember,
+    exchange: &'a Exchange,
+    /// index of the present state of the replica
+    state: usize,
+    /// masses of all atoms, amu
+    masses: Vec<f64>,
+    /// number of temperature groups
+    groups: usize,
+    /// list schedule of the stage
+    lists: ListSchedule,
+    index: usize,
+    first_time: f64,
+}
+
+impl<'a> Swaps<'a> {
+    /// Creates the membership for a position in the stage of this index; `None` if no states are swapped in it.
+    pub(super) fn new(job: &Job<'a>, index: usize, place: &RunPosition) -> Result<Option<Self>> {
+        let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, place.schedule) else {
+            return Ok(None);
+        };
+        if index + 1 < job.plan.stages.len() {
+            return Ok(None);
+        }
+        let state = place.exchanged.unwrap_or(member.first_state());
+        // the attempt before the next step is still to be made
+        member.check(place.done.saturating_sub(1) / exchange.every, state)?;
+        let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let thermostat = member.state(state).dynamics.thermostat.as_ref();
+        let groups = thermostat.map_or(1, |thermostat| 1 + thermostat.groups.len());
+        Ok(Some(Swaps { member, exchange, state, masses, groups, lists, index, first_time: place.first_time }))
+    }
+
+    /// Returns the index of the present state, from 0.
+    pub(super) fn state(&self) -> usize {
+        self.state
+    }
+
+    /// Returns the settings of dynamics of the present state, with its couplings.
+    pub(super) fn dynamics(&self) -> &'a Dynamics {
+        self.member.state(self.state).dynamics
+    }
+
+    fn system(&self, state: usize) -> &'a Arc<System> {
+        &self.member.state(state).system
+    }
+
+    /// Whether a state has the same Hamiltonian as the present one.
+    fn is_same_system(&self, state: usize) -> bool {
+        Arc::ptr_eq(self.system(state), self.system(self.state))
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Logs that states are swapped, and what that means for this log.
+    pub(super) fn log_swaps(&mut self, swaps: Option<&Swaps<'a>>) -> Result<()> {
+        let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
+        let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
+        self.log.note(&format!(
+            "swaps states with other replicas every {every} steps, now in state {now} of {all}; averages are over all states that \
+             it has, `md demux` sorts by state"
+        ))
+    }
+
+    /// Makes the attempt that is due before the next step, if there is one. Returns true if the run is to stop
+    /// instead. If the replica gets another thermodynamic state, `state` becomes the state of the simulation.
+    pub(super) fn exchange(
+        &mut self,
+        (simulation, target): (&mut Simulation<'a>, u64),
+        state: &mut State,
+        swaps: &mut Option<Swaps<'a>>,
+    ) -> Result<bool> {
+        let Some(swaps) = swaps else { return Ok(false) };
+        let step = simulation.local_step;
+        let Some(attempt) = swaps.exchange.attempt_at(step) else { return Ok(false) };
+        let time = simulation.time();
+        let new = match swaps.member.known(attempt) {
+            Some(new) => new,
+            None => {
+                let offer = self.offer(simulation, attempt, state, swaps)?;
+                let attempt = Attempt { number: attempt, step: simulation.step_number(), time };
+                match swaps.member.meet(attempt, offer, &mut || self.poll((step, target, time)))? {
+                    Some(new) => new,
+                    None => return Ok(true),
+                }
+            }
+        };
+        if new != swaps.state {
+            self.download(simulation, state)?;
+            let factor = swaps.exchange.velocity_factor(swaps.state, new);
+            if factor != 1.0 {
+                scale_velocities(state, &swaps.masses, factor, swaps.groups);
+            }
+            if swaps.is_same_system(new) {
+                simulation.exchange(state, swaps.member.state(new).dynamics)?;
+            } else {
+                self.take_state(swaps.index, Some(new));
+                self.go_on_with(simulation, state, swaps, new)?;
+            }
+            swaps.state = new;
+        }
+        Ok(false)
+    }
+
+    /// Returns the energies that the replica offers at an attempt. If the attempt involves another Hamiltonian,
+    /// `state` becomes the state of the simulation.
+    fn offer(
+        &self,
+        simulation: &mut Simulation<'a>,
+        attempt: u64,
+        state: &mut State,
+        swaps: &Swaps<'a>,
+    ) -> Result<Offer> {
+        self.flush(simulation)?;
+        let (own, volume) = simulation.potential()?;
+        let other = neighbour(attempt, swaps.state, swaps.exchange.states.len());
+        let Some(other) = other.filter(|other| !swaps.is_same_system(*other)) else {
+            return Ok(Offer { own, other: own, volume });
+        };
+        simulation.download(state)?;
+        let mut context = self.context_of(other, simulation, swaps)?;
+        context.backend_mut().set_restraint_time(simulation.local_step as f64 * simulation.timestep());
+        context.set_state(state)?;
+        let energies = context.forces(Workload { energy: true, ..Workload::FORCES })?.energies;
+        Ok(Offer { own, other: energies.potential(), volume })
+    }
+
+    /// Creates a context for another thermodynamic state.
+    fn context_of(&self, other: usize, simulation: &Simulation<'a>, swaps: &Swaps<'a>) -> Result<Context> {
+        let system = self.in_stage(swaps.index, swaps.system(other))?;
+        let mut context = self.engine.context(self.job.plan, &system, swaps.lists)?;
+        context.restrain(&self.restraints[swaps.index], &simulation.restraints()?)?;
+        Ok(context)
+    }
+
+    /// Continues the simulation with the Hamiltonian of another state.
+    fn go_on_with(
+        &mut self,
+        simulation: &mut Simulation<'a>,
+        state: &State,
+        swaps: &Swaps<'a>,
+        new: usize,
+    ) -> Result<()> {
+        let lists = simulation.list_origins()?;
+        let context = self.context_of(new, simulation, swaps)?;
+        let dynamics = swaps.member.state(new).dynamics;
+        let system = self.system_of(swaps.index)?;
+        let setup = Setup::new(&system, dynamics, self.job.plan.run.seed, state.cell.is_some())?;
+        let progress = StageProgress { steps: simulation.local_step, first_time: swaps.first_time, lists };
+        let mut next = Simulation::new(context, setup, state, progress)?;
+        next.exchange(state, dynamics)?;
+        self.timing.searches += simulation.searches();
+        self.timing.phases.add_difference(&simulation.backend().phases()?, &Phases::default());
+        *simulation = next;
+        Ok(())
+    }
+
+    /// Switches the job to the Hamiltonian of a state, in the stage in which states are swapped. If states differ in
+    /// their Hamiltonians, tuning has not changed them.
+    pub(super) fn take_state(&mut self, index: usize, exchanged: Option<usize>) {
+        let is_last = index + 1 == self.job.plan.stages.len();
+        let member = self.job.exchange.filter(|member| is_last && member.has_hamiltonians());
+        if let (Some(member), Some(state)) = (member, exchanged) {
+            self.job.system = Arc::clone(&member.state(state).system);
+        }
+    }
+}
