@@ -1,4 +1,4 @@
-//! Which file uses which. A file uses another if its code names an item that the other defines; re-exports are followed
+//! Graph of the uses between files. A file uses another if its code names an item that the other defines; re-exports are followed
 //! to the definition. The `mod.rs` of a folder is common ground: files of the folder may use it.
 
 use std::collections::{BTreeMap, BTreeSet};
