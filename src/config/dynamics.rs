@@ -6,10 +6,9 @@ use super::restraints::restraint;
 use super::stage_output::stage_output;
 use super::value::{Table, report};
 use super::words::{self, StageWord, VelocitiesWord};
-use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
+use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
-use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
-use crate::ensemble::thermostat::{Thermostat, ThermostatGroup, ThermostatKind};
+use crate::ensemble::thermostat::{Thermostat, ThermostatGroup};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
@@ -104,25 +103,19 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
     let timestep = table.number("timestep");
     let before = problems.len();
     if let (Some(timestep), Some(Some(t)), Some(inner)) = (timestep, &thermostat, table.table("thermostat")) {
-        // stochastic rescaling is exact for any ratio; weak coupling overshoots for ratios beyond 1
-        let least = match t.kind {
-            ThermostatKind::Berendsen => 1.0,
-            ThermostatKind::NoseHoover => LEAST_COUPLINGS,
-            ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => 0.0,
-        };
+        let least = t.kind.facts().min_couplings;
         let groups = t.groups.iter().zip(inner.tables("groups")).map(|(group, table)| (group.coupling_time, table));
         for (coupling_time, table) in std::iter::once((t.coupling_time, inner)).chain(groups) {
             long_enough(table, "thermostat", (coupling_time, t.every, least), timestep, problems);
         }
     }
     if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat")) {
-        let least = if b.kind == BarostatKind::CRescale { LEAST_INTERVALS } else { 1.0 };
-        if b.kind != BarostatKind::MonteCarlo {
+        if let Some(least) = b.kind.facts().min_couplings {
             long_enough(inner, "barostat", (b.coupling_time, b.every, least), timestep, problems);
         }
     }
     if let (Some(Some(b)), Some(None), Some(inner)) = (&barostat, &thermostat, table.table("barostat"))
-        && b.kind != BarostatKind::Berendsen
+        && b.kind.facts().is_isobaric
     {
         let kind = inner.word("kind").unwrap_or_default();
         let message = format!("barostat \"{kind}\" needs a thermostat: its noise takes the temperature from there");
@@ -220,10 +213,8 @@ fn velocities(table: &Table, problems: &mut Vec<Problem>) -> Option<Velocities> 
 
 fn thermostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Thermostat> {
     let kind = table.meaning("kind", &words::THERMOSTATS)?;
-    let (time, other) = match kind {
-        ThermostatKind::Langevin => ("friction", "coupling_time"),
-        _ => ("coupling_time", "friction"),
-    };
+    let time = kind.facts().time_key;
+    let other = if time == "friction" { "coupling_time" } else { "friction" };
     let time_of =
         |table: &Table| table.number(time).map(|value| if time == "friction" { value.recip() } else { value });
     let (temperature, coupling_time) = (table.schedule("temperature")?.clone(), time_of(table)?);
@@ -262,7 +253,10 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
             PressureCoupling::SemiIsotropic => table.number("surface_tension")?,
             PressureCoupling::Isotropic | PressureCoupling::Anisotropic => 0.0,
         },
-        coupling_time: if kind == BarostatKind::MonteCarlo { 0.0 } else { table.number("coupling_time")? },
+        coupling_time: match kind.facts().min_couplings {
+            Some(_) => table.number("coupling_time")?,
+            None => 0.0,
+        },
         compressibility,
         every: u32::try_from(table.integer("every")?).ok()?,
     })

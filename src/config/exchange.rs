@@ -3,9 +3,9 @@
 use super::dynamics::WHOLE_STEPS;
 use super::replicas::constant;
 use super::value::{Table, report};
-use crate::ensemble::barostat::{Barostat, BarostatKind};
+use crate::ensemble::barostat::Barostat;
 use crate::ensemble::exchange::{Conditions, Exchange};
-use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::ensemble::thermostat::Thermostat;
 use crate::error::Problem;
 use crate::restraint::Potential;
 use crate::run::{Dynamics, Interval, Plan, Stage, StageKind, TuningMethod};
@@ -60,15 +60,14 @@ fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     match &dynamics.thermostat {
         None => refuse("has no thermostat".to_owned(), "states have a temperature: add a thermostat"),
         Some(thermostat) => {
-            let unsafe_kind = match thermostat.kind {
-                ThermostatKind::Berendsen => Some("weak coupling, whose energies have no known distribution"),
-                ThermostatKind::NoseHoover => Some(
-                    "a Nosé-Hoover chain, which is no bath without memory: its velocities would have to be swapped, too",
-                ),
-                ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => None,
+            let facts = thermostat.kind.facts();
+            let why = match (facts.is_canonical, facts.is_random) {
+                (false, _) => Some("whose energies have no known distribution"),
+                (true, false) => Some("whose variables would have to be swapped, too"),
+                (true, true) => None,
             };
-            if let Some(why) = unsafe_kind {
-                refuse(format!("has {why}"), "take thermostat kind \"v-rescale\" or \"langevin\"");
+            if let Some(why) = why {
+                refuse(format!("has {}, {why}", facts.name), "use thermostat kind \"v-rescale\" or \"langevin\"");
             }
             if !is_constant(thermostat) {
                 refuse("changes its temperature with time".to_owned(), "anneal in a stage before it");
@@ -81,7 +80,7 @@ fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
         }
     }
     let Some(barostat) = &dynamics.barostat else { return };
-    if barostat.kind == BarostatKind::Berendsen {
+    if !barostat.kind.facts().is_isobaric {
         let help = "take barostat kind \"c-rescale\" or \"monte-carlo\"";
         refuse("has a barostat of weak coupling, whose volumes have no known distribution".to_owned(), help);
     }

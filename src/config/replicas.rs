@@ -159,16 +159,12 @@ fn by_seed(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ve
     Some((0..table.integer("replicas")?).map(|_| Variant::default()).collect())
 }
 
-/// Whether the stage draws random numbers: for its velocities, in a stochastic thermostat, or in a barostat other than
-/// Berendsen's.
+/// Whether the stage draws random numbers: for its velocities, in a stochastic thermostat, or in a barostat with the
+/// fluctuations of an ensemble.
 fn draws(stage: &Dynamics) -> bool {
-    let stochastic = |thermostat: &Thermostat| match thermostat.kind {
-        ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => true,
-        ThermostatKind::Berendsen | ThermostatKind::NoseHoover => false,
-    };
     matches!(stage.velocities, Velocities::Generate { .. })
-        || stage.thermostat.as_ref().is_some_and(stochastic)
-        || stage.barostat.as_ref().is_some_and(|barostat| barostat.kind != BarostatKind::Berendsen)
+        || stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.facts().is_random)
+        || stage.barostat.as_ref().is_some_and(|barostat| barostat.kind.facts().is_isobaric)
 }
 
 fn by_settings(table: &Table) -> Variant {

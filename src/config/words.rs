@@ -119,13 +119,16 @@ pub(super) const VELOCITIES: [(&str, VelocitiesWord); 2] =
     [("file", VelocitiesWord::File), ("generate", VelocitiesWord::Generate)];
 
 /// Words of `thermostat.kind`.
-pub(super) const THERMOSTATS: [(&str, ThermostatKind); 5] = [
-    ("v-rescale", ThermostatKind::VRescale),
-    ("nose-hoover", ThermostatKind::NoseHoover),
-    ("langevin", ThermostatKind::Langevin),
-    ("andersen", ThermostatKind::Andersen),
-    ("berendsen", ThermostatKind::Berendsen),
-];
+pub(super) const THERMOSTATS: [(&str, ThermostatKind); ThermostatKind::ALL.len()] = {
+    let mut words = [("", ThermostatKind::VRescale); ThermostatKind::ALL.len()];
+    let mut index = 0;
+    while index < words.len() {
+        let kind = ThermostatKind::ALL[index];
+        words[index] = (kind.facts().word, kind);
+        index += 1;
+    }
+    words
+};
 
 /// Words of `position_restraints.reference_scaling`.
 pub(super) const REFERENCE_SCALINGS: [(&str, ReferenceScaling); 3] = [
@@ -161,11 +164,16 @@ pub(super) const COMPONENTS: [(&str, Components); 7] = [
 ];
 
 /// Words of `barostat.kind`.
-pub(super) const BAROSTATS: [(&str, BarostatKind); 3] = [
-    ("c-rescale", BarostatKind::CRescale),
-    ("monte-carlo", BarostatKind::MonteCarlo),
-    ("berendsen", BarostatKind::Berendsen),
-];
+pub(super) const BAROSTATS: [(&str, BarostatKind); BarostatKind::ALL.len()] = {
+    let mut words = [("", BarostatKind::CRescale); BarostatKind::ALL.len()];
+    let mut index = 0;
+    while index < words.len() {
+        let kind = BarostatKind::ALL[index];
+        words[index] = (kind.facts().word, kind);
+        index += 1;
+    }
+    words
+};
 
 /// Words of `barostat.coupling`.
 pub(super) const PRESSURE_COUPLINGS: [(&str, PressureCoupling); 3] = [

@@ -331,11 +331,10 @@ fn dynamics(options: &Dynamics) -> Vec<Member> {
 }
 
 fn thermostat(options: &Thermostat) -> String {
-    let time = |time: f64| match options.kind {
-        ThermostatKind::Langevin => {
-            ("friction", quote(&Rate.spell_by(time.recip(), |friction| friction.recip() == time)))
-        }
-        _ => ("coupling_time", quote(&Time.spell(time))),
+    let key = options.kind.facts().time_key;
+    let time = |time: f64| match key {
+        "friction" => (key, quote(&Rate.spell_by(time.recip(), |friction| friction.recip() == time))),
+        _ => (key, quote(&Time.spell(time))),
     };
     let mut members = vec![
         ("kind", word(&words::THERMOSTATS, &options.kind)),
@@ -383,7 +382,7 @@ fn barostat(options: &Barostat) -> String {
     if coupling == PressureCoupling::SemiIsotropic {
         members.push(("surface_tension", quote(&SurfaceTension.spell(surface_tension))));
     }
-    if kind != BarostatKind::MonteCarlo {
+    if kind.facts().min_couplings.is_some() {
         members.push(("coupling_time", quote(&Time.spell(coupling_time))));
     }
     members.extend([

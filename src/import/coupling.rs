@@ -1,8 +1,7 @@
 //! Temperature and pressure coupling: the common part of both programs.
 
 use super::draft::Draft;
-use crate::ensemble::barostat::{Barostat, BarostatKind, LEAST_INTERVALS, PressureCoupling};
-use crate::ensemble::nose_hoover::LEAST_COUPLINGS;
+use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::Dynamics;
@@ -23,10 +22,9 @@ pub(super) fn thermostat(
 ) -> Thermostat {
     // friction and noise act at every step
     let most = every.unwrap_or(if kind == ThermostatKind::Langevin { 1 } else { EVERY });
-    let every = match kind {
-        ThermostatKind::Berendsen => intervals(coupling_time, stage.timestep, 1.0, most),
-        ThermostatKind::NoseHoover => intervals(coupling_time, stage.timestep, LEAST_COUPLINGS, most),
-        ThermostatKind::VRescale | ThermostatKind::Langevin | ThermostatKind::Andersen => most,
+    let every = match kind.facts().min_couplings {
+        0.0 => most,
+        couplings => intervals(coupling_time, stage.timestep, couplings, most),
     };
     Thermostat::new(kind, temperature, coupling_time, every)
 }
@@ -54,16 +52,15 @@ pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure
     let [method, time] = asked.keys;
     let pressure = asked.pressure.map(Schedule::from);
     let Pressure { mut kind, coupling, surface_tension, mut coupling_time, compressibility, .. } = *asked;
-    if kind != BarostatKind::Berendsen && stage.thermostat.is_none() {
+    if kind.facts().is_isobaric && stage.thermostat.is_none() {
         draft.differs(method, "without a thermostat md has the Berendsen barostat only, which is used instead");
         kind = BarostatKind::Berendsen;
     }
     let most = asked.every.unwrap_or(EVERY).max(1);
-    if kind == BarostatKind::MonteCarlo {
+    let Some(couplings) = kind.facts().min_couplings else {
         let (coupling_time, every) = (0.0, most);
         return Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every };
-    }
-    let couplings = if kind == BarostatKind::CRescale { LEAST_INTERVALS } else { 1.0 };
+    };
     let every = intervals(coupling_time, stage.timestep, couplings, most);
     let least = couplings * stage.timestep;
     if coupling_time < least * (1.0 - ROUNDING) {

@@ -104,7 +104,11 @@ fn what_cannot_be_divided_is_refused_once() {
         "{COUPLED}position_restraints = [{{ select = \"protein\", force_constant = \"1000 kJ/mol/nm^2\" }}]\n"
     ));
     let text = ends_with(2, &restrained, 2, &[]);
-    assert_eq!(text.matches("stage \"a\" has restraints, which runs on one rank only").count(), 1, "{text}");
+    assert_eq!(
+        text.matches("stage \"a\" uses position restraints, which a run on several ranks does not support").count(),
+        1,
+        "{text}"
+    );
     for case in [&vacuum, &crowded, &restrained] {
         assert!(std::ptr::eq(case, &vacuum) || !case.path("out").exists(), "something has begun");
     }

@@ -185,7 +185,7 @@ pub(super) static STAGE: &[Key] = &[
                 let kind =
                     table.table("thermostat").and_then(|thermostat| thermostat.meaning("kind", &words::THERMOSTATS));
                 let restrained = table.word("position_restraints").is_none() || table.is_set("frozen");
-                if restrained || kind.is_some_and(ThermostatKind::refreshes) {
+                if restrained || kind.is_some_and(|kind| kind.facts().refreshes) {
                     quoted("none")
                 } else {
                     Some("100".to_owned())

@@ -12,6 +12,7 @@ mod dispersion;
 mod domains;
 mod energies;
 mod external;
+mod feature;
 mod home;
 mod host;
 mod leapfrog;
@@ -26,6 +27,7 @@ pub use dispersion::DispersionTail;
 pub use domains::{Domains, Serving, describe_division};
 pub use energies::Energies;
 pub use external::{External, ExternalForce};
+pub use feature::{Feature, GPU, Platform, RANKS};
 pub use home::Home;
 pub use host::Host;
 pub use phases::Phases;
@@ -33,7 +35,7 @@ pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
 pub use work::{PairCounts, StepCounts, Work, useful_pairs};
 
 use crate::cell::PeriodicCell;
-use crate::ensemble::barostat::BoxScaling;
+use crate::ensemble::barostat::{BarostatKind, BoxScaling};
 use crate::ensemble::groups::{PerGroup, TemperatureGroups};
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::refreshment::Refreshment;
@@ -182,8 +184,7 @@ pub trait Backend: Send {
     fn forces(&mut self, workload: Workload) -> Result<()>;
     /// Adds a user-defined force to all later force evaluations. A backend without external forces returns an error.
     fn add_external_force(&mut self, _force: Box<dyn ExternalForce>) -> Result<()> {
-        let problem = Problem::new("this device takes no external forces");
-        Err(problem.help("set run.device = \"cpu\"").into())
+        Err(unsupported(Feature::ExternalForces))
     }
     /// Sets the restraints of a stage, which act in [`Backend::forces`] from then on. The stage starts, or continues
     /// after `progress`. A backend returns an error for restraints that it does not support.
@@ -191,7 +192,7 @@ pub trait Backend: Send {
         if restraints.is_empty() {
             return Ok(());
         }
-        Err(Problem::new("this device has no restraints").help("set run.device = \"cpu\"").into())
+        Err(unsupported(Feature::Restraints))
     }
     /// Active restraints, with their work at the last step that returned kinetic energies. `None` from a backend
     /// without restraints.
@@ -230,13 +231,12 @@ pub trait Backend: Send {
     /// request energies, at the positions that result. The inner list is pruned here and holds all pairs of both
     /// volumes; another pruning must follow. A backend without such moves returns an error.
     fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
-        let problem = Problem::new("this device has no barostat that makes trial moves");
-        Err(problem.help("set run.device = \"cpu\", or take barostat kind \"c-rescale\"").into())
+        Err(unsupported(Feature::Barostat(BarostatKind::MonteCarlo)))
     }
     /// Sets the temperature groups: atoms that share a heat bath. Initially all atoms share one. A backend without
     /// groups returns an error.
     fn set_temperature_groups(&mut self, _groups: &Arc<TemperatureGroups>) -> Result<()> {
-        Err(Problem::new("this device has one temperature group").help("set run.device = \"cpu\"").into())
+        Err(unsupported(Feature::TemperatureGroups))
     }
     /// Changes velocities as a thermostat asks ([`crate::ensemble::thermostat`]) and adds the work to the
     /// thermostat's. For scaling factors the rest of the work is added with the next [`Backend::integrate`].
@@ -251,6 +251,12 @@ pub trait Backend: Send {
     fn phases(&self) -> Result<Phases>;
     /// Sizes of the present pair lists.
     fn pair_counts(&self) -> Result<PairCounts>;
+}
+
+/// Returns the error of a backend that does not support a feature of a plan that was not checked before.
+pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
+    let problem = Problem::new(format!("this device does not support {}", feature.name()));
+    problem.help("set run.device = \"cpu\"").into()
 }
 
 /// Computes forces on the CPU for positions in topology order. [`Host`] integrates with these forces.

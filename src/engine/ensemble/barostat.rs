@@ -91,6 +91,48 @@ pub enum BarostatKind {
     Berendsen,
 }
 
+/// Facts about a barostat algorithm, from which checks, messages and help follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BarostatFacts {
+    /// word of the input file
+    pub word: &'static str,
+    /// name in messages, with an article
+    pub name: &'static str,
+    /// whether it samples the isothermal-isobaric ensemble; its noise then has the temperature of the thermostat
+    pub is_isobaric: bool,
+    /// fewest couplings in a coupling time; `None` without a coupling time
+    pub min_couplings: Option<f64>,
+}
+
+impl BarostatKind {
+    /// All kinds, in the order of the help.
+    pub const ALL: [BarostatKind; 3] = [BarostatKind::CRescale, BarostatKind::MonteCarlo, BarostatKind::Berendsen];
+
+    /// Returns the facts about the algorithm.
+    pub const fn facts(self) -> BarostatFacts {
+        match self {
+            BarostatKind::CRescale => BarostatFacts {
+                word: "c-rescale",
+                name: "stochastic cell rescaling",
+                is_isobaric: true,
+                min_couplings: Some(LEAST_INTERVALS),
+            },
+            BarostatKind::MonteCarlo => BarostatFacts {
+                word: "monte-carlo",
+                name: "a Monte Carlo barostat",
+                is_isobaric: true,
+                min_couplings: None,
+            },
+            BarostatKind::Berendsen => BarostatFacts {
+                word: "berendsen",
+                name: "Berendsen's weak coupling of the pressure",
+                is_isobaric: false,
+                min_couplings: Some(1.0),
+            },
+        }
+    }
+}
+
 /// Coupling type: the directions that a barostat scales alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,7 +4,7 @@
 
 use super::groups::PerGroup;
 use super::is_due;
-use super::nose_hoover::NoseHoover;
+use super::nose_hoover::{LEAST_COUPLINGS, NoseHoover};
 use super::refreshment::{Refreshment, Renewal};
 use super::rescaling::{Bath, Rescaling, berendsen, velocity_rescale};
 use super::schedule::Schedule;
@@ -53,10 +53,76 @@ pub enum ThermostatKind {
     Andersen,
 }
 
+/// Facts about a thermostat algorithm, from which checks, messages and help follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThermostatFacts {
+    /// word of the input file
+    pub word: &'static str,
+    /// name in messages, with an article
+    pub name: &'static str,
+    /// key of the input file for its time: `coupling_time`, or `friction` for the inverse
+    pub time_key: &'static str,
+    /// whether it samples the canonical ensemble
+    pub is_canonical: bool,
+    /// whether it draws random numbers
+    pub is_random: bool,
+    /// whether it refreshes velocities atom by atom
+    pub refreshes: bool,
+    /// fewest couplings in a coupling time
+    pub min_couplings: f64,
+}
+
 impl ThermostatKind {
-    /// Whether the thermostat refreshes velocities atom by atom.
-    pub fn refreshes(self) -> bool {
-        matches!(self, ThermostatKind::Langevin | ThermostatKind::Andersen)
+    /// All kinds, in the order of the help.
+    pub const ALL: [ThermostatKind; 5] = [
+        ThermostatKind::VRescale,
+        ThermostatKind::NoseHoover,
+        ThermostatKind::Langevin,
+        ThermostatKind::Andersen,
+        ThermostatKind::Berendsen,
+    ];
+
+    /// Returns the facts about the algorithm.
+    pub const fn facts(self) -> ThermostatFacts {
+        let common = ThermostatFacts {
+            word: "v-rescale",
+            name: "stochastic velocity rescaling",
+            time_key: "coupling_time",
+            is_canonical: true,
+            is_random: true,
+            refreshes: false,
+            // exact for any ratio of the interval to the coupling time
+            min_couplings: 0.0,
+        };
+        match self {
+            ThermostatKind::VRescale => common,
+            ThermostatKind::NoseHoover => ThermostatFacts {
+                word: "nose-hoover",
+                name: "a Nosé-Hoover chain",
+                is_random: false,
+                min_couplings: LEAST_COUPLINGS,
+                ..common
+            },
+            ThermostatKind::Langevin => ThermostatFacts {
+                word: "langevin",
+                name: "Langevin dynamics",
+                time_key: "friction",
+                refreshes: true,
+                ..common
+            },
+            ThermostatKind::Andersen => {
+                ThermostatFacts { word: "andersen", name: "Andersen's thermostat", refreshes: true, ..common }
+            }
+            // it overshoots with fewer couplings
+            ThermostatKind::Berendsen => ThermostatFacts {
+                word: "berendsen",
+                name: "Berendsen's weak coupling",
+                is_canonical: false,
+                is_random: false,
+                min_couplings: 1.0,
+                ..common
+            },
+        }
     }
 }
 

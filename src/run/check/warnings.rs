@@ -192,8 +192,8 @@ fn truncated_charges(system: &System, state: &State) -> Option<String> {
 /// Warns of couplings of the last stage that sample no known ensemble.
 fn weak_coupling(plan: &Plan) -> Option<String> {
     let (name, stage) = plan.dynamics().next_back()?;
-    let thermostat = stage.thermostat.as_ref().filter(|t| t.kind == ThermostatKind::Berendsen);
-    let barostat = stage.barostat.as_ref().filter(|b| b.kind == BarostatKind::Berendsen);
+    let thermostat = stage.thermostat.as_ref().filter(|t| !t.kind.facts().is_canonical);
+    let barostat = stage.barostat.as_ref().filter(|b| !b.kind.facts().is_isobaric);
     let (what, instead) = match (thermostat, barostat) {
         (None, None) => return None,
         (Some(_), None) => ("thermostat", "thermostat kind \"v-rescale\""),

@@ -258,7 +258,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             kinetic: energies,
             coupled: barostat.is_some() || thermostat.is_some(),
             pending_work: pending.barostat || pending.thermostat,
-            refreshed: dynamics.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.refreshes()),
+            refreshed: dynamics.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.facts().refreshes),
         };
         let change = thermostat.map(|thermostat| thermostat.change(freedom, (time, dynamics.timestep), random));
         if let Some(VelocityChange::Refresh(refreshment)) = &change
@@ -341,7 +341,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         match step.checked_sub(1) {
             Some(before) if step != set => PendingWork {
                 barostat: self.barostat_at(before).is_some(),
-                thermostat: self.thermostat_at(before).is_some_and(|thermostat| !thermostat.kind.refreshes()),
+                thermostat: self.thermostat_at(before).is_some_and(|thermostat| !thermostat.kind.facts().refreshes),
             },
             _ => pending,
         }

@@ -14,7 +14,7 @@ pub use ranks::dismiss;
 use crate::run::engine::lists::{ListChoices, single_atom_schedule};
 use crate::run::engine::self_check::{Verdict, compare};
 use crate::run::engine::threads::{check_threads, pinned, start};
-use crate::run::plan::{Device, Dynamics, Plan, Precision, SimdLevel, Stage, StageKind};
+use crate::run::plan::{Device, Plan, Precision, SimdLevel};
 // unit tests of whole runs use an emulated GPU
 #[cfg(test)]
 use crate::backend::choice::emulated_gpu as gpu;
@@ -22,10 +22,8 @@ use crate::backend::choice::emulated_gpu as gpu;
 use crate::backend::choice::gpu;
 use crate::backend::choice::{cpu, double_precision};
 use crate::backend::cuda::{self, Programs};
-use crate::backend::{Backend, CpuOptions, Domains, Evaluation, Workload};
+use crate::backend::{Backend, CpuOptions, Domains, Evaluation, GPU, Workload};
 use crate::context::Context;
-use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
-use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::ranks::Ranks;
@@ -330,40 +328,6 @@ pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
-/// Returns the property of a thermostat that only the CPU supports, if it has one.
-fn thermostat_on_cpu(thermostat: &Thermostat) -> Option<&'static str> {
-    match thermostat.kind {
-        _ if !thermostat.groups.is_empty() => Some("has groups"),
-        ThermostatKind::Andersen => Some("renews velocities by collisions"),
-        ThermostatKind::NoseHoover => Some("is a Nosé-Hoover chain"),
-        ThermostatKind::VRescale | ThermostatKind::Berendsen | ThermostatKind::Langevin => None,
-    }
-}
-
-/// Describes a method of the plan that runs on the CPU only, if there is one.
-fn only_on_cpu(plan: &Plan) -> Option<String> {
-    plan.stages.iter().find_map(|Stage { name, kind, restraints, .. }| match kind {
-        _ if !restraints.is_empty() => Some(format!("stage \"{name}\" has restraints of collective variables")),
-        StageKind::Dynamics(Dynamics { thermostat: Some(thermostat), .. })
-            if thermostat_on_cpu(thermostat).is_some() =>
-        {
-            thermostat_on_cpu(thermostat).map(|what| format!("the thermostat of stage \"{name}\" {what}"))
-        }
-        StageKind::Dynamics(Dynamics { barostat: Some(barostat), .. }) if barostat.kind == BarostatKind::MonteCarlo => {
-            Some(format!("the barostat of stage \"{name}\" makes trial moves of the volume"))
-        }
-        StageKind::Dynamics(Dynamics { barostat: Some(barostat), .. })
-            if barostat.coupling != PressureCoupling::Isotropic =>
-        {
-            Some(format!("the barostat of stage \"{name}\" does not scale all directions alike"))
-        }
-        StageKind::Dynamics(Dynamics { multiple_time_steps: Some(_), .. }) => {
-            Some(format!("stage \"{name}\" has multiple time steps"))
-        }
-        StageKind::Dynamics(_) | StageKind::Minimize(_) => None,
-    })
-}
-
 /// Finds the GPU of a plan, or the reason why there is none. Fails if the plan asks for a GPU that does not exist or
 /// cannot do what the plan asks for.
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
@@ -373,13 +337,11 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
         (Device::Cuda(number), Precision::Mixed) => number,
         (Device::Auto, Precision::Mixed) => 0,
     };
-    match (only_on_cpu(plan), plan.run.device) {
-        (Some(why), Device::Auto) => return Ok(Accelerator::None(why + ", which needs the CPU")),
-        (Some(why), _) => {
-            let problem = Problem::new(why + ", which the CUDA backend does not have yet");
-            return Err(problem.help("set run.device = \"cpu\"").into());
-        }
-        (None, _) => {}
+    if let Some(why) = GPU.refusal(plan.features()) {
+        return match plan.run.device {
+            Device::Auto => Ok(Accelerator::None(why)),
+            _ => Err(Problem::new(why).help("set run.device = \"cpu\"").into()),
+        };
     }
     match (cuda::find(number), plan.run.device) {
         (Ok(name), _) => Ok(Accelerator::Gpu { number, name, agreement: None }),
@@ -404,8 +366,10 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
+    use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
     use crate::run::plan::RunOptions;
     use crate::run::plan::stage_output::StageOutput;
+    use crate::run::plan::{Dynamics, Stage, StageKind};
     use crate::testing::Sample;
 
     fn engine(automatic: bool) -> Engine {
@@ -444,7 +408,7 @@ mod tests {
         let dynamics = Dynamics { thermostat: Some(thermostat), ..Dynamics::default() };
         let impulses = Some(MultipleTimeSteps { every: 2 });
         let multiple = Dynamics { multiple_time_steps: impulses, ..Dynamics::default() };
-        for (dynamics, what) in [(dynamics, "renews velocities"), (multiple, "multiple time steps")] {
+        for (dynamics, what) in [(dynamics, "Andersen's thermostat"), (multiple, "multiple time steps")] {
             let stages = vec![Stage {
                 name: "hot".into(),
                 kind: StageKind::Dynamics(dynamics),

@@ -1,12 +1,11 @@
 //! A run on several ranks with domain decomposition: [`crate::backend::Domains`].
 
-use crate::backend::{Serving, describe_division};
-use crate::ensemble::barostat::BarostatKind;
+use crate::backend::{RANKS, Serving, describe_division};
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::engine::rank_processors::{Seat, Share};
 use crate::run::engine::{Engine, run_on_first_thread};
-use crate::run::plan::{Device, Dynamics, Plan, Precision, Stage, StageKind};
+use crate::run::plan::{Device, Plan};
 use crate::system::{State, System};
 
 impl Engine {
@@ -19,7 +18,7 @@ impl Engine {
         let Share { threads, places, warnings } = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
         let engine = || {
             if let Some(what) = only_on_one_rank(plan) {
-                let message = format!("there are {} ranks, and {what}, which runs on one rank only", ranks.count());
+                let message = format!("there are {} ranks: {what}", ranks.count());
                 let help = "start md without mpirun, with run.threads for the processors of this machine";
                 return Err(Error::from(Problem::new(message).help(help)));
             }
@@ -64,24 +63,10 @@ pub fn dismiss(ranks: &Ranks) {
     Serving::dismiss(ranks);
 }
 
-/// Describes a method of the plan that does not support several ranks, if there is one.
+/// Returns the reason why several ranks cannot compute a plan.
 fn only_on_one_rank(plan: &Plan) -> Option<String> {
     if let Device::Cuda(number) = plan.run.device {
-        return Some(format!("run.device is \"cuda:{number}\""));
+        return Some(format!("run.device is \"cuda:{number}\", and several ranks compute on CPUs"));
     }
-    if plan.run.precision == Precision::Double {
-        return Some("run.precision is \"double\"".into());
-    }
-    plan.stages.iter().find_map(|stage| of_stage(stage).map(|what| format!("stage \"{}\" {what}", stage.name)))
-}
-
-fn of_stage(Stage { kind, position_restraints, restraints, .. }: &Stage) -> Option<&'static str> {
-    if !position_restraints.is_empty() || !restraints.is_empty() {
-        return Some("has restraints");
-    }
-    let StageKind::Dynamics(Dynamics { barostat, multiple_time_steps, .. }) = kind else { return None };
-    let makes_trials = barostat.as_ref().is_some_and(|barostat| barostat.kind == BarostatKind::MonteCarlo);
-    makes_trials
-        .then_some("has a barostat that makes trial moves of the volume")
-        .or(multiple_time_steps.is_some().then_some("has multiple time steps"))
+    RANKS.refusal(plan.features())
 }

@@ -34,7 +34,7 @@ fn intervals(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<(Str
         let every = output.interval(&plan.output, name);
         found.extend(every.map(|every| (format!("the interval of {name}"), every.steps(dynamics.timestep))));
     }
-    let rescaling = dynamics.thermostat.as_ref().filter(|thermostat| !thermostat.kind.refreshes());
+    let rescaling = dynamics.thermostat.as_ref().filter(|thermostat| !thermostat.kind.facts().refreshes);
     found.extend(rescaling.map(|thermostat| ("thermostat.every".to_owned(), u64::from(thermostat.every))));
     found.extend(dynamics.barostat.as_ref().map(|barostat| ("barostat.every".to_owned(), u64::from(barostat.every))));
     found

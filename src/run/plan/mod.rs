@@ -3,6 +3,7 @@
 //! A plan is plain data: [`crate::config`] fills it, and checkpoints store it. Quantities are numbers in internal
 //! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are the names of the input file.
 
+mod features;
 pub(super) mod group_columns;
 mod impulse_intervals;
 pub(super) mod stage_output;

@@ -359,7 +359,7 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
         if workload.long_range != LongRange::Ordinary {
-            return Err(Problem::new("this device has no multiple time steps").help("set run.device = \"cpu\"").into());
+            return Err(unsupported(Feature::MultipleTimeSteps));
         }
         if !workload.energy {
             self.pending = Some(workload.virial);
@@ -413,8 +413,7 @@ impl<D: Device> Backend for Cuda<D> {
             return Ok(());
         }
         if box_scaling.coupling != PressureCoupling::Isotropic {
-            let problem = Problem::new("this device scales cells isotropically only");
-            return Err(problem.help("set run.device = \"cpu\"").into());
+            return Err(unsupported(Feature::DirectionalBarostat));
         }
         self.amend_last_request(|asked| asked.box_scaling = Some(box_scaling));
         let Relaxation { rate, pressure, thermal, noise, stochastic } = box_scaling.relaxations[0];

@@ -10,6 +10,7 @@ use super::layout::{
 use super::{mesh, virtual_sites};
 use crate::backend::cpu::{GEOMETRIC, LORENTZ_BERTHELOT, coulomb_tables, lj_parameters, type_table};
 use crate::backend::potential::CoulombPotential;
+use crate::backend::{Feature, GPU};
 use crate::constraint::{ConstraintPlan, Groups};
 use crate::error::{Problem, Result};
 use crate::pair::{ListSchedule, Polynomial, SymmetricExclusions};
@@ -53,11 +54,8 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     }
     ConstraintPlan::new(&system.constraints, &masses)?;
     let groups = Groups::new(&system.constraints, &masses)?;
-    if !system.nonbonded.c4.is_empty() {
-        return refuse("the CUDA backend has no 12-6-4 interactions of ions");
-    }
-    if system.settings.lj_pme().is_some() {
-        return refuse("the CUDA backend has no LJ-PME");
+    if let Some(message) = GPU.refusal(Feature::of_system(system).map(|feature| ("the system", feature))) {
+        return refuse(&message);
     }
     if masses.len() > 1 << SLOT_BITS {
         return refuse("the CUDA backend takes at most 33 million atoms");

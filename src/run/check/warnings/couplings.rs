@@ -75,7 +75,7 @@ fn filled(system: &System, state: &State) -> Option<[bool; 3]> {
 /// its kinetic energy. In a small group this factor is a large random force.
 pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
-        let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.refreshes())?;
+        let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.facts().refreshes)?;
         let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
         let frozen = frozen_system(stage, system).ok()?;
         let setup = Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
@@ -96,8 +96,12 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
 /// alanine dipeptide in vacuum, temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and for one
 /// nanosecond by 30 K (`validation/coupling`).
 pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
-    let chained =
-        |stage: &&Stage| stage.thermostat().is_some_and(|thermostat| thermostat.kind == ThermostatKind::NoseHoover);
+    let chained = |stage: &&Stage| {
+        stage
+            .thermostat()
+            .map(|thermostat| thermostat.kind.facts())
+            .is_some_and(|facts| facts.is_canonical && !facts.is_random)
+    };
     let stage = plan.stages.iter().find(chained).filter(|_| state.cell.is_none())?;
     Some(format!(
         "stage \"{}\": without solvent motions that hardly couple, such as the spinning of a methyl group, keep temperatures of \

@@ -273,7 +273,7 @@ fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigi
     };
     let velocities = (0..count).map(|atom| velocity(atom, 0)).collect();
     let state = State { positions: (0..count).map(place).collect(), velocities, ..State::default() };
-    let coupling_time = if kind.refreshes() { RENEWING } else { RESCALING };
+    let coupling_time = if kind.facts().refreshes { RENEWING } else { RESCALING };
     let thermostat = Some(Thermostat::new(kind, 300.0, coupling_time, interval));
     let dynamics = Dynamics { timestep: 0.001, thermostat, ..nve(Some(every)) };
     let mut simulation = start(&system, Springs { slow: SLOW }, &dynamics, &state);

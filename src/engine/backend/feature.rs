@@ -1,0 +1,141 @@
+//! What each platform supports, stated once. Checks of plans and systems, their messages and the table of
+//! `docs/features.md` follow from it.
+
+use crate::ensemble::barostat::BarostatKind;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::system::System;
+
+/// A method that not every platform supports. The CPU supports all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// a thermostat
+    Thermostat(ThermostatKind),
+    /// heat baths of parts of the system
+    TemperatureGroups,
+    /// an isotropic barostat
+    Barostat(BarostatKind),
+    /// a barostat that does not scale all directions alike
+    DirectionalBarostat,
+    /// reciprocal space every n-th step
+    MultipleTimeSteps,
+    /// restraints of positions
+    PositionRestraints,
+    /// restraints and pulling of collective variables
+    Restraints,
+    /// Lennard-Jones interactions beyond the cutoff on a mesh
+    LjPme,
+    /// r⁻⁴ terms of ions
+    Ions1264,
+    /// forces that a program adds through the library
+    ExternalForces,
+    /// `precision = "double"`
+    DoublePrecision,
+    /// systems without a periodic cell or without a cutoff
+    NoCell,
+}
+
+impl Feature {
+    /// All features.
+    pub const ALL: [Feature; 18] = {
+        let [v_rescale, nose_hoover, langevin, andersen, berendsen] = ThermostatKind::ALL;
+        let [c_rescale, monte_carlo, weak] = BarostatKind::ALL;
+        [
+            Feature::Thermostat(v_rescale),
+            Feature::Thermostat(nose_hoover),
+            Feature::Thermostat(langevin),
+            Feature::Thermostat(andersen),
+            Feature::Thermostat(berendsen),
+            Feature::TemperatureGroups,
+            Feature::Barostat(c_rescale),
+            Feature::Barostat(monte_carlo),
+            Feature::Barostat(weak),
+            Feature::DirectionalBarostat,
+            Feature::MultipleTimeSteps,
+            Feature::PositionRestraints,
+            Feature::Restraints,
+            Feature::LjPme,
+            Feature::Ions1264,
+            Feature::ExternalForces,
+            Feature::DoublePrecision,
+            Feature::NoCell,
+        ]
+    };
+
+    /// Returns the name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Feature::Thermostat(kind) => kind.facts().name,
+            Feature::TemperatureGroups => "temperature groups",
+            Feature::Barostat(kind) => kind.facts().name,
+            Feature::DirectionalBarostat => "a semi-isotropic or anisotropic barostat",
+            Feature::MultipleTimeSteps => "multiple time steps",
+            Feature::PositionRestraints => "position restraints",
+            Feature::Restraints => "restraints of collective variables",
+            Feature::LjPme => "LJ-PME",
+            Feature::Ions1264 => "12-6-4 ions",
+            Feature::ExternalForces => "external forces",
+            Feature::DoublePrecision => "double precision",
+            Feature::NoCell => "no periodic cell or no cutoff",
+        }
+    }
+
+    /// Returns the features of a system.
+    pub fn of_system(system: &System) -> impl Iterator<Item = Feature> {
+        let ions = (!system.nonbonded.c4.is_empty()).then_some(Feature::Ions1264);
+        ions.into_iter().chain(system.settings.lj_pme().map(|_| Feature::LjPme))
+    }
+}
+
+/// A platform that does not support everything.
+#[derive(Clone, Copy, Debug)]
+pub struct Platform {
+    /// name in messages
+    pub name: &'static str,
+    /// features that it does not support
+    lacks: &'static [Feature],
+}
+
+/// One NVIDIA GPU.
+pub const GPU: Platform = Platform {
+    name: "the CUDA backend",
+    lacks: &[
+        Feature::Thermostat(ThermostatKind::NoseHoover),
+        Feature::Thermostat(ThermostatKind::Andersen),
+        Feature::TemperatureGroups,
+        Feature::Barostat(BarostatKind::MonteCarlo),
+        Feature::DirectionalBarostat,
+        Feature::MultipleTimeSteps,
+        Feature::Restraints,
+        Feature::LjPme,
+        Feature::Ions1264,
+        Feature::ExternalForces,
+        Feature::DoublePrecision,
+    ],
+};
+
+/// Several ranks of MPI that divide the cell of one system, on CPUs.
+pub const RANKS: Platform = Platform {
+    name: "a run on several ranks",
+    lacks: &[
+        Feature::Barostat(BarostatKind::MonteCarlo),
+        Feature::MultipleTimeSteps,
+        Feature::PositionRestraints,
+        Feature::Restraints,
+        Feature::ExternalForces,
+        Feature::DoublePrecision,
+        Feature::NoCell,
+    ],
+};
+
+impl Platform {
+    /// Whether the platform supports a feature.
+    pub fn supports(self, feature: Feature) -> bool {
+        !self.lacks.contains(&feature)
+    }
+
+    /// Returns the message for the first of the features that the platform does not support, with what uses it.
+    pub fn refusal<S: std::fmt::Display>(self, used: impl IntoIterator<Item = (S, Feature)>) -> Option<String> {
+        let (user, feature) = used.into_iter().find(|&(_, feature)| !self.supports(feature))?;
+        Some(format!("{user} uses {}, which {} does not support", feature.name(), self.name))
+    }
+}
