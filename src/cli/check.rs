@@ -10,15 +10,13 @@ use super::launch::{on_ranks, same_input};
 use super::replicas::{self, Replicas};
 use super::{estimate, info};
 use crate::config::{Config, read_text};
-use crate::ensemble::schedule::Schedule;
-use crate::ensemble::thermostat::Thermostat;
 use crate::error::Result;
 use crate::observe::trajectory::Format;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::{
-    Dynamics, Engine, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom,
-    describe_lists, describe_lj_end, describe_methods, load, preflight, processors, warnings,
+    Engine, Plan, StageKind, TrajectoryOptions, describe_conventions, describe_degrees_of_freedom, describe_lists,
+    describe_lj_end, describe_methods, describe_stage, load, preflight, processors, warnings,
 };
 use crate::system::{Electrostatics, State, System, Topology};
 
@@ -141,11 +139,7 @@ fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
     let (waters, bonds) = (constraints.settles.len(), constraints.bonds.len());
     let _ = writeln!(text, "constraints  {waters} rigid waters, {bonds} distances; {freedom} degrees of freedom");
     for (index, stage) in plan.stages.iter().enumerate() {
-        let what = match &stage.kind {
-            StageKind::Minimize(minimize) => format!("minimize, at most {} steps", minimize.steps),
-            StageKind::Dynamics(stage) => dynamics(stage),
-        };
-        let _ = writeln!(text, "stage {:<6} {}: {what}", index + 1, stage.name);
+        let _ = writeln!(text, "stage {:<6} {}: {}", index + 1, stage.name, describe_stage(stage));
     }
     let _ = writeln!(text, "output       {}", output(plan, &system.topology)?);
     Ok(text)
@@ -165,36 +159,6 @@ fn forces(system: &System) -> String {
     };
     let end = settings.cutoff_lj.map_or(String::new(), |_| format!(", {}", describe_lj_end(settings)));
     format!("cutoff {}, Lennard-Jones {}{end}; {coulomb}", distance(settings.cutoff), distance(settings.cutoff_lj))
-}
-
-fn dynamics(stage: &Dynamics) -> String {
-    let duration = stage.steps as f64 * stage.timestep;
-    let mut text = format!("{} steps of {} fs = {duration} ps", stage.steps, stage.timestep * 1e3);
-    if let Some(thermostat) = &stage.thermostat {
-        let _ = write!(text, ", {}", temperatures(thermostat));
-    }
-    if let Some(barostat) = &stage.barostat {
-        let [x, y, z] = barostat.pressure.each_ref().map(|pressure| {
-            let values = pressure.points().iter().map(|(_, value)| format!("{:.4}", value / crate::units::BAR));
-            values.collect::<Vec<_>>().join(" to ")
-        });
-        let _ = if x == y && y == z {
-            write!(text, ", {x} bar")
-        } else {
-            write!(text, ", {x}, {y}, {z} bar along x, y, z")
-        };
-    }
-    text
-}
-
-/// Describes the temperatures of a thermostat.
-fn temperatures(thermostat: &Thermostat) -> String {
-    let of = |temperature: &Schedule| {
-        let values: Vec<String> = temperature.points().iter().map(|(_, value)| format!("{value} K")).collect();
-        values.join(" to ")
-    };
-    let groups = thermostat.groups.iter().map(|group| format!("; {} of {}", of(&group.temperature), group.select));
-    of(&thermostat.temperature) + &groups.collect::<String>()
 }
 
 fn output(plan: &Plan, topology: &Topology) -> Result<String> {

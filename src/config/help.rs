@@ -7,12 +7,10 @@ use super::keys;
 
 /// Returns the help on the key with a dotted path, or the most similar paths as an error.
 pub fn describe(path: &str) -> Result<String, Vec<String>> {
-    // a bare name matches every key of that name
+    // the last names of a path match every key that ends with them
     let wanted = path.trim_matches(['[', ']']);
-    let matches: Vec<(String, &Key)> = keys::all()
-        .into_iter()
-        .filter(|(full, _)| full == wanted || (!wanted.contains('.') && full.ends_with(&format!(".{wanted}"))))
-        .collect();
+    let matches: Vec<(String, &Key)> =
+        keys::all().into_iter().filter(|(full, _)| full == wanted || full.ends_with(&format!(".{wanted}"))).collect();
     if matches.is_empty() {
         let all = keys::all();
         let distance = |full: &str| {

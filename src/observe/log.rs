@@ -81,32 +81,53 @@ impl RunLog {
 
     /// Writes a table with the first column aligned left and the others right.
     pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
-        let length = |text: &str| text.chars().count();
-        let width: [usize; N] = std::array::from_fn(|column| {
-            rows.iter().map(|row| length(&row[column])).chain([length(header[column])]).max().unwrap_or(0)
+        // numbers are aligned at their decimal points
+        let parts = |text: &str| {
+            let point = text.find('.').filter(|_| text.starts_with(|c: char| c.is_ascii_digit() || c == '-'));
+            let whole = text[..point.unwrap_or(text.len())].chars().count();
+            [whole, text.chars().count() - whole]
+        };
+        let widths: [[usize; 2]; N] = std::array::from_fn(|column| {
+            let all = rows.iter().map(|row| parts(&row[column]));
+            let [whole, fraction] = all.fold([0, 0], |[a, b], [whole, fraction]| [a.max(whole), b.max(fraction)]);
+            [whole.max(parts(header[column])[0].saturating_sub(fraction)), fraction]
         });
-        let format_row = |cells: [&str; N]| {
+        let format_row = |cells: [&str; N], is_header: bool| {
             let mut line = String::from(" ");
-            for (column, (cell, width)) in cells.iter().zip(width).enumerate() {
-                let cell = if column == 0 { format!(" {cell:<width$}") } else { format!("  {cell:>width$}") };
+            for (column, (cell, [whole, fraction])) in cells.iter().zip(widths).enumerate() {
+                let width = whole + fraction;
+                let cell = match column {
+                    0 => format!(" {cell:<width$}"),
+                    _ if is_header || fraction == 0 => format!("  {cell:>width$}"),
+                    _ => {
+                        let own = parts(cell);
+                        format!("  {}{cell}{}", " ".repeat(whole - own[0]), " ".repeat(fraction - own[1]))
+                    }
+                };
                 line.push_str(&cell);
             }
             line.trim_end().to_owned()
         };
-        self.line(Level::Detail, &format_row(header))?;
-        rows.iter().try_for_each(|row| self.line(Level::Detail, &format_row(std::array::from_fn(|i| row[i].as_str()))))
+        self.line(Level::Detail, &format_row(header, true))?;
+        rows.iter()
+            .try_for_each(|row| self.line(Level::Detail, &format_row(std::array::from_fn(|i| row[i].as_str()), false)))
     }
 
     /// Writes the averages of a stage with errors, fluctuations and drifts.
     pub fn averages(&mut self, averages: &[Average]) -> Result<()> {
         let row = |average: &Average| {
             let error = average.error.map_or("?".to_owned(), number);
-            let drift = format!("{} /ps", number(average.drift));
-            let (mean, fluctuation) = (number(average.mean), number(average.fluctuation));
+            let [mean, fluctuation, drift] = [average.mean, average.fluctuation, average.drift].map(number);
             [average.name.clone(), mean, error, fluctuation, drift, average.unit.clone()]
         };
-        let rows: Vec<_> = averages.iter().map(row).collect();
-        self.table(["quantity", "average", "error", "fluctuation", "drift", "unit"], &rows)
+        // terms that the system does not have
+        let is_zero = |average: &&Average| average.mean == 0.0 && average.fluctuation == 0.0;
+        let rows: Vec<_> = averages.iter().filter(|average| !is_zero(average)).map(row).collect();
+        self.table(["quantity", "average", "error", "fluctuation", "drift per ps", "unit"], &rows)?;
+        self.line(
+            Level::Detail,
+            "  error: standard error of the average, ? with too few independent values; fluctuation: standard deviation",
+        )
     }
 
     /// Writes the time per phase, and the share outside all phases.

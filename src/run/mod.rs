@@ -15,7 +15,8 @@ mod replicas;
 mod session;
 
 pub use check::{
-    describe_conventions, describe_lj_end, describe_methods, estimated_acceptances, preflight, refuse, warnings,
+    describe_conventions, describe_lj_end, describe_methods, describe_stage, estimated_acceptances, preflight, refuse,
+    warnings,
 };
 pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};
 pub use control::Requests;

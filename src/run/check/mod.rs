@@ -3,11 +3,13 @@
 pub(super) mod coincidence;
 pub(super) mod lj_modifier;
 mod preflight;
+mod stage_description;
 pub(super) mod topology_methods;
 mod vibration;
 pub(super) mod warnings;
 
 pub use lj_modifier::{describe_conventions, describe_lj_end};
 pub use preflight::preflight;
+pub use stage_description::describe_stage;
 pub use topology_methods::describe_methods;
 pub use warnings::{estimated_acceptances, refuse, warnings};

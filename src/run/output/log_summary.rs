@@ -4,19 +4,21 @@ use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::compute::cuda::title;
 use crate::constraint::{RemovedMotion, degrees_of_freedom};
 use crate::error::Result;
+use crate::observe::clock;
 use crate::observe::lock::host_name;
 use crate::observe::log::RunLog;
 use crate::observe::progress::three_digits;
 use crate::observe::summary::{ListSummary, Phase, Summary};
 use crate::observe::tuning::{Setting, Trial, Tuning};
 use crate::pair::ListSchedule;
+use crate::run::check::describe_stage;
 use crate::run::check::lj_modifier::{describe_conventions, describe_lj_end};
 use crate::run::check::topology_methods::describe_methods;
 use crate::run::check::warnings::warnings;
 use crate::run::control::timing::Timing;
 use crate::run::dynamics::frozen::frozen_system;
 use crate::run::engine::{Engine, Placement};
-use crate::run::plan::{Device, Plan, Precision, RunOptions, StageKind};
+use crate::run::plan::{Device, Plan, Precision, RunOptions, Stage, StageKind};
 use crate::run::session::job::{Job, Outcome};
 use crate::system::{Electrostatics, State, System};
 use std::fmt::Write;
@@ -60,7 +62,7 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
     let settings = &system.settings;
     let length = |value: Option<f64>| value.map_or("none".to_owned(), |r| format!("{r} nm"));
-    log.section(&format!("md {} on {}", crate::VERSION, host_name()))?;
+    log.section(&format!("md {} on {}, {}", crate::VERSION, host_name(), clock::local("%Y-%m-%d %H:%M")))?;
     let cell = state.cell.map_or("none".to_owned(), |cell| {
         let (edges, angles) = cell.lengths_angles();
         format!(
@@ -96,6 +98,9 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
         ("device", format!("{} ({})", device(plan, system, engine), reason(plan, system, engine)?)),
         ("seed", describe_seed(plan.run.seed)),
     ];
+    let numbers: Vec<String> = (1..=plan.stages.len()).map(|number| format!("stage {number}")).collect();
+    let describe = |stage: &Stage| format!("{}: {}", stage.name, describe_stage(stage));
+    rows.extend(numbers.iter().map(String::as_str).zip(plan.stages.iter().map(describe)));
     rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
     rows.extend(describe_methods(system).map(|methods| ("not taken", methods)));
     log.pairs(&rows)?;

@@ -1,0 +1,68 @@
+//! A stage in one line: integrator, length, couplings and restraints.
+
+use crate::ensemble::barostat::{Barostat, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::Thermostat;
+use crate::run::plan::{Dynamics, Stage, StageKind};
+use crate::units::Dimension;
+
+/// Describes a stage for `md check` and the log.
+pub fn describe_stage(stage: &Stage) -> String {
+    let mut parts = match &stage.kind {
+        StageKind::Minimize(minimize) => vec![format!("minimisation, at most {} steps", minimize.steps)],
+        StageKind::Dynamics(dynamics) => of_dynamics(dynamics),
+    };
+    let counted = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    parts.extend(counted(stage.position_restraints.len(), "position restraint"));
+    parts.extend(counted(stage.restraints.len(), "restraint"));
+    parts.extend(stage.frozen.as_ref().map(|select| format!("frozen: {select}")));
+    parts.join("; ")
+}
+
+fn of_dynamics(stage: &Dynamics) -> Vec<String> {
+    let duration = stage.steps as f64 * stage.timestep;
+    let mut parts = vec![format!("leapfrog, {} steps of {} fs = {duration} ps", stage.steps, stage.timestep * 1e3)];
+    if let Some(impulses) = stage.multiple_time_steps {
+        parts.push(format!("reciprocal space every {} steps", impulses.every));
+    }
+    parts.push(stage.thermostat.as_ref().map_or_else(|| "no thermostat".to_owned(), of_thermostat));
+    parts.push(stage.barostat.as_ref().map_or_else(|| "constant volume".to_owned(), of_barostat));
+    parts
+}
+
+fn of_thermostat(thermostat: &Thermostat) -> String {
+    let kelvin = |temperature: &Schedule| values(temperature, Dimension::Temperature);
+    let groups = thermostat.groups.iter().map(|group| format!(", {} of {}", kelvin(&group.temperature), group.select));
+    let facts = thermostat.kind.facts();
+    let time = match facts.time_key {
+        "friction" => Dimension::Rate.spell(thermostat.coupling_time.recip()),
+        _ => Dimension::Time.spell(thermostat.coupling_time),
+    };
+    format!("{} at {} ({time}){}", facts.name, kelvin(&thermostat.temperature), groups.collect::<String>())
+}
+
+fn of_barostat(barostat: &Barostat) -> String {
+    let [x, y, z] = barostat.pressure.each_ref().map(|pressure| values(pressure, Dimension::Pressure));
+    let pressure = if x == y && y == z { x } else { format!("{x}, {y}, {z} along x, y, z") };
+    let coupling = match barostat.coupling {
+        PressureCoupling::Isotropic => "isotropic".to_owned(),
+        PressureCoupling::SemiIsotropic if barostat.surface_tension != 0.0 => {
+            format!("semi-isotropic, {}", Dimension::SurfaceTension.spell(barostat.surface_tension))
+        }
+        PressureCoupling::SemiIsotropic => "semi-isotropic".to_owned(),
+        PressureCoupling::Anisotropic => "anisotropic".to_owned(),
+    };
+    let facts = barostat.kind.facts();
+    let time = facts.min_couplings.map(|_| Dimension::Time.spell(barostat.coupling_time) + ", ").unwrap_or_default();
+    format!("{} at {pressure} ({time}{coupling})", facts.name)
+}
+
+/// Returns the values of a schedule, one after the other.
+fn values(schedule: &Schedule, dimension: Dimension) -> String {
+    let values: Vec<String> = schedule.points().iter().map(|(_, value)| dimension.spell(*value)).collect();
+    values.join(" to ")
+}
