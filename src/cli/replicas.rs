@@ -15,12 +15,14 @@ use crate::observe::lock::OutputLock;
 use crate::observe::progress::{duration, three_digits};
 use crate::observe::replicas::{EnsembleStatus, ReplicaStatus};
 use crate::ranks::Ranks;
-use crate::run::{Engine, Plan, ReplicaJob, Spread, Start, estimated_acceptances, preflight, processors, warnings};
+use crate::run::{
+    Engine, Plan, ReplicaJob, ReplicaPlacement, Start, estimated_acceptances, preflight, processors, warnings,
+};
 
 /// All replicas of an input file, read and checked.
 pub(super) struct Replicas<'a> {
     pub(super) ensemble: &'a Ensemble,
-    pub(super) spread: Spread,
+    pub(super) spread: ReplicaPlacement,
     configs: Vec<Config>,
     starts: Vec<Arc<Start>>,
 }
@@ -30,7 +32,7 @@ impl<'a> Replicas<'a> {
     /// ensemble. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return Ok(None) };
-        let spread = Spread::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
+        let spread = ReplicaPlacement::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
         let replicas = ranks.agree(Self::spread(input, options, ensemble, spread))?;
         let mut starts: Vec<&Arc<Start>> = replicas.starts.iter().collect();
         starts.dedup_by(|a, b| Arc::ptr_eq(a, b));
@@ -39,7 +41,7 @@ impl<'a> Replicas<'a> {
     }
 
     /// Reads and checks the replicas on one rank. Errors name the replica.
-    fn spread(input: &Input, options: &[Override], ensemble: &'a Ensemble, spread: Spread) -> Result<Self> {
+    fn spread(input: &Input, options: &[Override], ensemble: &'a Ensemble, spread: ReplicaPlacement) -> Result<Self> {
         let threads = [Override::option("ensemble", "", "run.threads", spread.threads.to_string())];
         let read = |replica| input.read_replica(options, replica, &threads);
         let mut configs = ensemble.replicas.iter().map(read).collect::<Result<Vec<Config>>>()?;

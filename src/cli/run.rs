@@ -18,7 +18,7 @@ use crate::observe::log::{Echo, Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
-use crate::run::{Checkpoint, Engine, EnsembleJob, Job, Outcome, Requests, dismiss, load, run, run_replicas};
+use crate::run::{Checkpoint, Engine, EnsembleJob, Job, Outcome, Requests, load, release_ranks, run, run_replicas};
 
 /// Interval of progress lines when no terminal shows a progress bar.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
@@ -133,7 +133,7 @@ impl Run {
         let engine = Engine::among(&config.plan, ranks)?;
         let end = if ranks.is_first() {
             let end = self.one(config, engine, requests, started);
-            dismiss(ranks);
+            release_ranks(ranks);
             end.map(Some)
         } else {
             engine.serve();
@@ -166,7 +166,7 @@ impl Run {
             requests,
             started,
         };
-        run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Note))), self.progress())
+        run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Message))), self.progress())
     }
 
     /// Runs one replica of an ensemble.

@@ -53,7 +53,7 @@ struct Shared {
     asleep: AtomicUsize,
     condvar: Condvar,
     mutex: Mutex<()>,
-    dismissed: AtomicBool,
+    stopped: AtomicBool,
     /// the first panic of a worker in this region
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -128,7 +128,7 @@ impl Team {
 
 impl Drop for Team {
     fn drop(&mut self) {
-        self.shared.dismissed.store(true, SeqCst);
+        self.shared.stopped.store(true, SeqCst);
         self.shared.wake_sleeping();
         for worker in self.workers.drain(..) {
             // the worker's panics have been propagated already
@@ -167,7 +167,7 @@ impl Shared {
             asleep: AtomicUsize::new(0),
             condvar: Condvar::new(),
             mutex: Mutex::new(()),
-            dismissed: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             panic: Mutex::new(None),
         })
     }
@@ -196,7 +196,7 @@ impl Shared {
         loop {
             let found = spin_until(|| self.called(last));
             if found.is_some() {
-                return found.filter(|_| !self.dismissed.load(SeqCst));
+                return found.filter(|_| !self.stopped.load(SeqCst));
             }
             if start.elapsed() < SPIN_TIMEOUT {
                 // other threads may need this processor
@@ -215,7 +215,7 @@ impl Shared {
     /// The number of the open region unless that is `last`; any number when the team is released.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
-        (region % 2 == 1 && region != last || self.dismissed.load(SeqCst)).then_some(region)
+        (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
     }
 
     /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region, so that either the

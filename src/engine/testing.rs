@@ -179,7 +179,7 @@ pub(crate) fn on_ranks<R: Send>(count: usize, work: impl Fn(&Serving) -> R + Syn
         let serving = serving(ranks);
         if serving.ranks.is_first() {
             let result = work(&serving);
-            Serving::dismiss(&serving.ranks);
+            Serving::release(&serving.ranks);
             return Some(result);
         }
         serving.serve();

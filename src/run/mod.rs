@@ -21,10 +21,10 @@ pub use check::{
 pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};
 pub use control::Requests;
 pub use dynamics::{Observed, Setup, Simulation, StageProgress, Wanted, frozen_system, restraints};
-pub use engine::{Engine, Placement, check_device, describe_lists, dismiss, processors, schedule};
+pub use engine::{Engine, Placement, check_device, describe_lists, processors, release_ranks, schedule};
 pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo, describe_degrees_of_freedom};
 pub use plan::*;
-pub use replicas::{EnsembleJob, Hub, ReplicaJob, Spread, Start, run_replicas};
+pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Start, run_replicas};
 pub use session::{
     Attempt, ExchangeMember, Job, Measured, Measurement, Outcome, ThermodynamicState, load, measure, run,
 };

@@ -14,7 +14,7 @@ mod variable;
 pub use collective::{Applied, CollectiveRestraint, Restraining, RestraintProgress, RestraintSample, Samples};
 pub use position::{Held, PositionRestraints, ReferenceScaling};
 pub use potential::{Potential, Well};
-pub use variable::{Components, Configuration, Found, Group, Members, Superposed, Variable, VariableKind};
+pub use variable::{Components, Configuration, Group, Members, Superposed, Variable, VariableKind, VariableValue};
 
 use std::sync::Arc;
 

@@ -225,7 +225,7 @@ pub enum Variable {
 
 /// Value of a variable, with the data needed to compute its forces.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct VariableValue {
     /// value ξ, nm or rad
     pub value: f64,
     slope: Slope,
@@ -269,7 +269,7 @@ impl Variable {
     }
 
     /// Evaluates the variable.
-    pub fn find(&self, at: Configuration<'_>) -> Found {
+    pub fn find(&self, at: Configuration<'_>) -> VariableValue {
         let cell = at.cell;
         let nearest = |from: Vec3, to: Vec3| displacement(cell, to - from);
         match self {
@@ -281,7 +281,7 @@ impl Variable {
                 let direction = if value > 0.0 { counted / value } else { Vec3::ZERO };
                 let slope =
                     Slope::Centers([-direction, direction, Vec3::ZERO, Vec3::ZERO], Mat3::outer(whole, direction));
-                Found { value, slope, ambiguous: is_ambiguous(cell, counted, *components) }
+                VariableValue { value, slope, ambiguous: is_ambiguous(cell, counted, *components) }
             }
             Variable::Angle(groups) => {
                 let [a, b, c] = centers(groups, at);
@@ -289,7 +289,7 @@ impl Variable {
                 let (value, [du, dv]) = bend([u, v]);
                 let virial = Mat3::outer(u, du) + Mat3::outer(v, dv);
                 let ambiguous = [u, v].iter().any(|d| is_ambiguous(cell, *d, ALL));
-                Found { value, slope: Slope::Centers([du, -(du + dv), dv, Vec3::ZERO], virial), ambiguous }
+                VariableValue { value, slope: Slope::Centers([du, -(du + dv), dv, Vec3::ZERO], virial), ambiguous }
             }
             Variable::Torsion(groups) => {
                 let [a, b, c, d] = centers(groups, at);
@@ -299,19 +299,19 @@ impl Variable {
                 // in terms of displacements: l − j is lk + kj
                 let virial = Mat3::outer(ij, di) + Mat3::outer(kj, dk) + Mat3::outer(kj + lk, dl);
                 let ambiguous = [ij, kj, lk].iter().any(|d| is_ambiguous(cell, *d, ALL));
-                Found { value: dihedral.angle(), slope: Slope::Centers(dihedral.gradient, virial), ambiguous }
+                VariableValue { value: dihedral.angle(), slope: Slope::Centers(dihedral.gradient, virial), ambiguous }
             }
             Variable::Rmsd(superposed) => {
                 let (value, rows, center) = superposed.find(at);
                 let scale = if value > SAME { 1.0 / (superposed.references.len() as f64 * value) } else { 0.0 };
-                Found { value, slope: Slope::Superposed { rows, center, scale }, ambiguous: false }
+                VariableValue { value, slope: Slope::Superposed { rows, center, scale }, ambiguous: false }
             }
         }
     }
 
     /// Adds to `forces` (kJ/mol/nm) those of the generalised force −dE/dξ at the configuration where `found` was
     /// computed. Returns their virial, kJ/mol.
-    pub fn push(&self, found: &Found, force: f64, at: Configuration<'_>, forces: &mut [Vec3]) -> Mat3 {
+    pub fn push(&self, found: &VariableValue, force: f64, at: Configuration<'_>, forces: &mut [Vec3]) -> Mat3 {
         if force == 0.0 {
             return Mat3::ZERO;
         }

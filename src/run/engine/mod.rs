@@ -9,7 +9,7 @@ pub(super) mod threads;
 pub(super) mod tuning;
 
 pub use lists::{describe_lists, schedule};
-pub use ranks::dismiss;
+pub use ranks::release_ranks;
 
 use crate::run::engine::lists::{ListChoices, single_atom_schedule};
 use crate::run::engine::self_check::{Verdict, compare};

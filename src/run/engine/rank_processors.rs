@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Computer and processors on which a rank runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(in crate::run) struct Seat {
+pub(in crate::run) struct ProcessorSet {
     host: String,
     /// numbers of the processors that the rank may use
     processors: Vec<usize>,
@@ -18,7 +18,7 @@ pub(in crate::run) struct Seat {
 
 /// Division of processors among ranks.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::run) struct Share {
+pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
     /// number of ranks before each rank that may use the same processors
@@ -27,22 +27,22 @@ pub(in crate::run) struct Share {
     pub(in crate::run) warnings: Vec<String>,
 }
 
-impl Seat {
+impl ProcessorSet {
     /// Returns the seat of this process.
     pub(in crate::run) fn here() -> Self {
         let processors =
             core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|CoreId { id }| id).collect();
         let available = std::thread::available_parallelism().map_or(1, usize::from);
-        Seat { host: host_name(), processors, available }
+        ProcessorSet { host: host_name(), processors, available }
     }
 }
 
-impl Share {
+impl ProcessorShare {
     /// Divides the processors of these seats. Each rank gets `threads` threads, by default as many as the rank with
     /// the fewest processors has. Ranks on the same processors of a computer (a launcher that binds no process) get
     /// equal parts of them.
-    pub(in crate::run) fn new(seats: &[Seat], threads: Option<usize>) -> Self {
-        let mut ranks_at: BTreeMap<&Seat, Vec<usize>> = BTreeMap::new();
+    pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
+        let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();
         for (rank, seat) in seats.iter().enumerate() {
             ranks_at.entry(seat).or_default().push(rank);
         }
@@ -59,11 +59,11 @@ impl Share {
             warnings.extend(overlap(&ranks_at));
             warnings.extend(unequal(&limits).filter(|_| threads.is_none()));
         }
-        Share { threads: own, places, warnings }
+        ProcessorShare { threads: own, places, warnings }
     }
 }
 
-fn too_many_threads(ranks_at: &BTreeMap<&Seat, Vec<usize>>, threads: usize) -> Option<String> {
+fn too_many_threads(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>, threads: usize) -> Option<String> {
     let (seat, ranks) = ranks_at.iter().find(|(seat, ranks)| threads * ranks.len() > seat.available)?;
     let (all, available, host) = (threads * ranks.len(), seat.available, &seat.host);
     let whose = match ranks[..] {
@@ -77,9 +77,11 @@ fn too_many_threads(ranks_at: &BTreeMap<&Seat, Vec<usize>>, threads: usize) -> O
     ))
 }
 
-fn overlap(ranks_at: &BTreeMap<&Seat, Vec<usize>>) -> Option<String> {
+fn overlap(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>) -> Option<String> {
     let seats: Vec<_> = ranks_at.iter().collect();
-    let shared = |a: &Seat, b: &Seat| a.host == b.host && a.processors.iter().any(|id| b.processors.contains(id));
+    let shared = |a: &ProcessorSet, b: &ProcessorSet| {
+        a.host == b.host && a.processors.iter().any(|id| b.processors.contains(id))
+    };
     let pairs = seats.iter().enumerate().flat_map(|(index, a)| seats[index + 1..].iter().map(move |b| (a, b)));
     let (a, b) = { pairs }.find(|(a, b)| shared(a.0, b.0))?;
     let (first, second) = (a.1[0].min(b.1[0]), a.1[0].max(b.1[0]));
@@ -102,37 +104,43 @@ fn unequal(limits: &Range<usize>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn seat(host: &str, processors: Range<usize>) -> Seat {
-        Seat { host: host.into(), available: processors.len(), processors: processors.collect() }
+    fn seat(host: &str, processors: Range<usize>) -> ProcessorSet {
+        ProcessorSet { host: host.into(), available: processors.len(), processors: processors.collect() }
     }
 
     #[test]
     fn ranks_that_are_bound_use_what_they_have() {
         let seats = [seat("a", 0..2), seat("a", 2..4), seat("b", 0..2)];
-        assert_eq!(Share::new(&seats, None), Share { threads: 2, places: vec![0, 0, 0], warnings: vec![] });
-        assert_eq!(Share::new(&seats[..1], Some(9)).warnings, [""; 0]);
+        assert_eq!(
+            ProcessorShare::new(&seats, None),
+            ProcessorShare { threads: 2, places: vec![0, 0, 0], warnings: vec![] }
+        );
+        assert_eq!(ProcessorShare::new(&seats[..1], Some(9)).warnings, [""; 0]);
     }
 
     #[test]
     fn ranks_that_are_not_bound_share_a_computer() {
         let seats = [seat("a", 0..8), seat("b", 0..4), seat("a", 0..8)];
-        assert_eq!(Share::new(&seats, None), Share { threads: 4, places: vec![0, 0, 1], warnings: vec![] });
-        let share = Share::new(&seats, Some(5));
+        assert_eq!(
+            ProcessorShare::new(&seats, None),
+            ProcessorShare { threads: 4, places: vec![0, 0, 1], warnings: vec![] }
+        );
+        let share = ProcessorShare::new(&seats, Some(5));
         assert!(share.warnings[0].contains("a is oversubscribed: 2 ranks (0 and others) have 10 threads for 8"));
     }
 
     #[test]
     fn what_slows_ranks_down_is_said() {
         let alike = [seat("a", 0..2), seat("a", 0..2), seat("a", 0..2)];
-        let share = Share::new(&alike, None);
+        let share = ProcessorShare::new(&alike, None);
         assert_eq!((share.threads, &share.places[..]), (1, &[0, 1, 2][..]));
         assert!(share.warnings[0].contains("3 ranks (0 and others) have 3 threads for 2 processors"), "{share:?}");
-        let overlapping = Share::new(&[seat("b", 1..3), seat("a", 0..2), seat("a", 1..3)], None);
+        let overlapping = ProcessorShare::new(&[seat("b", 1..3), seat("a", 0..2), seat("a", 1..3)], None);
         assert_eq!(overlapping.warnings.len(), 1);
         assert!(overlapping.warnings[0].contains("ranks 1 and 2 may use some of the same processors of a"));
-        let unequal = Share::new(&[seat("a", 0..4), seat("b", 0..3)], None);
+        let unequal = ProcessorShare::new(&[seat("a", 0..4), seat("b", 0..3)], None);
         assert_eq!((unequal.threads, unequal.warnings.len()), (3, 1));
         assert!(unequal.warnings[0].contains("from 3 to 4 processors: each uses 3"));
-        assert_eq!(Share::new(&[seat("a", 0..4), seat("b", 0..3)], Some(2)).warnings, [""; 0]);
+        assert_eq!(ProcessorShare::new(&[seat("a", 0..4), seat("b", 0..3)], Some(2)).warnings, [""; 0]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::backend::{RANKS, Serving, describe_division};
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
-use crate::run::engine::rank_processors::{Seat, Share};
+use crate::run::engine::rank_processors::{ProcessorSet, ProcessorShare};
 use crate::run::engine::{Engine, run_on_first_thread};
 use crate::run::plan::{Device, Plan};
 use crate::system::{State, System};
@@ -15,7 +15,8 @@ impl Engine {
         if ranks.count() == 1 {
             return Self::new(plan);
         }
-        let Share { threads, places, warnings } = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
+        let ProcessorShare { threads, places, warnings } =
+            ProcessorShare::new(&ranks.gather(&ProcessorSet::here()), plan.run.threads);
         let engine = || {
             if let Some(what) = only_on_one_rank(plan) {
                 let message = format!("there are {} ranks: {what}", ranks.count());
@@ -48,7 +49,7 @@ impl Engine {
         Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
     }
 
-    /// Computes the share of this rank as the first rank directs, until the first rank calls [`dismiss`].
+    /// Computes the share of this rank as the first rank directs, until the first rank calls [`release_ranks`].
     pub fn serve(&self) {
         run_on_first_thread(&self.pool, || self.serving().serve());
     }
@@ -59,8 +60,8 @@ impl Engine {
 }
 
 /// Ends [`Engine::serve`] on the other ranks.
-pub fn dismiss(ranks: &Ranks) {
-    Serving::dismiss(ranks);
+pub fn release_ranks(ranks: &Ranks) {
+    Serving::release_ranks(ranks);
 }
 
 /// Returns the reason why several ranks cannot compute a plan.

@@ -1,6 +1,6 @@
 //! Ensembles: the replicas of an input file, run side by side on this machine or on the ranks of a launcher.
 //!
-//! Each replica is an ordinary run in its own folder. Replicas may swap thermodynamic states ([`Hub`]).
+//! Each replica is an ordinary run in its own folder. Replicas may swap thermodynamic states ([`Barrier`]).
 
 mod placement;
 mod record;
@@ -25,16 +25,16 @@ use crate::run::session::load::{load, needs_the_same};
 use crate::run::session::run;
 use crate::run::session::{ExchangeMember, Job, Outcome};
 use crate::system::{State, System};
-pub use placement::Spread;
-use placement::Tell;
+use placement::MessageSender;
+pub use placement::ReplicaPlacement;
 use record::Record;
-use scheduler::{Desk, Event, Note, Swapping};
-use status::Watch;
+use scheduler::{Event, Message, Scheduler, Swapping};
+use status::StatusWriter;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub use swap::Hub;
+pub use swap::Barrier;
 use swap::Member;
 
 /// Time between lines of progress in the log of a replica.
@@ -90,7 +90,7 @@ pub struct EnsembleJob<'a> {
     /// replicas, in the order of the input file
     pub replicas: Vec<ReplicaJob<'a>>,
     /// distribution of replicas over ranks and slots
-    pub spread: Spread,
+    pub spread: ReplicaPlacement,
     /// parent folder of the replicas' folders
     pub directory: &'a Path,
     /// notes for the log
@@ -130,15 +130,15 @@ pub fn run_replicas(
     };
     let (record, known) = record.map(|(record, known)| (RefCell::new(record), known)).unzip();
     let known = ranks.gather(&known).into_iter().flatten().next();
-    let hub = known.map(|known| Hub::new(known, job.spread.at_once));
+    let hub = known.map(|known| Barrier::new(known, job.spread.at_once));
     let states = swap::states(job);
-    let mut watch = log.map(|log| Watch::new(job, record.as_ref(), log, progress));
+    let mut watch = log.map(|log| StatusWriter::new(job, record.as_ref(), log, progress));
     let see = |event| {
         if let Some(watch) = &mut watch {
             watch.see(event);
         }
     };
-    let work = |replica: usize, slot: usize, tell: &Tell| match &hub {
+    let work = |replica: usize, slot: usize, tell: &MessageSender| match &hub {
         None => job.replica(replica, slot, None, tell),
         Some(hub) => {
             let slot = job.spread.slot_of(replica);
@@ -153,8 +153,8 @@ pub fn run_replicas(
         None => ((0..all).step_by(1), job.spread.at_once),
         Some(_) => (job.spread.own(all), job.spread.own(all).len()),
     };
-    let all = Spread::run(threads, Desk::new(ranks, &job.requests, deal, swapping, see), work);
-    let outcome = watch.map(Watch::finish).transpose();
+    let all = ReplicaPlacement::run(threads, Scheduler::new(ranks, &job.requests, deal, swapping, see), work);
+    let outcome = watch.map(StatusWriter::finish).transpose();
     let outcome = ranks.agree(all.and(outcome))?;
     let of_first = ranks.gather(&outcome).into_iter().flatten().next();
     of_first.ok_or_else(|| Error::Internal("rank 0 has no outcome".into()))
@@ -167,7 +167,7 @@ impl EnsembleJob<'_> {
         index: usize,
         slot: usize,
         exchange: Option<&dyn ExchangeMember>,
-        tell: &Tell,
+        tell: &MessageSender,
     ) -> Result<Outcome> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
@@ -196,7 +196,7 @@ impl EnsembleJob<'_> {
         let echo: Echo = Box::new(move |level, text| {
             if level == Level::Warning {
                 // sending fails only if the scheduler's thread has panicked
-                let _ = tell.send(Note::Happened(index, Event::Warning(text.to_owned())));
+                let _ = tell.send(Message::Happened(index, Event::Warning(text.to_owned())));
             }
         });
         run(job, engine, |path| RunLog::open(path, Some(echo)), Progress::new(false, PROGRESS_INTERVAL))

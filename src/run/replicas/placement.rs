@@ -3,10 +3,10 @@
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::engine::REPRODUCIBLE_PARTS;
-use crate::run::engine::rank_processors::{Seat, Share};
+use crate::run::engine::rank_processors::{ProcessorSet, ProcessorShare};
 use crate::run::engine::threads::{check_threads, pinned};
 use crate::run::plan::Plan;
-use crate::run::replicas::scheduler::{Deal, Desk, Event, Note};
+use crate::run::replicas::scheduler::{Assignment, Event, Message, Scheduler};
 use crate::run::session::job::Outcome;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ use std::thread;
 /// finished takes the next waiting replica. Replicas that swap states are assigned to ranks and slots for the whole
 /// run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
+pub struct ReplicaPlacement {
     /// number of ranks
     pub ranks: usize,
     /// number of slots of each rank
@@ -33,18 +33,18 @@ pub struct Spread {
 }
 
 /// Channel on which slots and replicas of this rank send messages to the scheduler.
-pub(super) type Tell = Sender<Note>;
+pub(super) type MessageSender = Sender<Message>;
 
-impl Spread {
+impl ReplicaPlacement {
     /// Distributes `replicas` replicas with this plan, whose threads are the threads of a rank. Each rank runs
     /// `at_once` replicas side by side, by default as many as it has threads. Every rank must call it.
     pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize, ranks: &Ranks) -> Result<Self> {
-        let share = Share::new(&ranks.gather(&Seat::here()), plan.run.threads);
+        let share = ProcessorShare::new(&ranks.gather(&ProcessorSet::here()), plan.run.threads);
         ranks.agree(Self::on(ranks.rank(), share, plan, at_once, replicas))
     }
 
     /// Distributes the replicas; `rank` is the index of this rank.
-    fn on(rank: usize, share: Share, plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
+    fn on(rank: usize, share: ProcessorShare, plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
         let (all, ranks, mut warnings) = (share.threads, share.places.len(), share.warnings);
         check_threads(all)?;
         let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
@@ -61,7 +61,7 @@ impl Spread {
         }
         let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
         let threads = (all / at_once).min(most);
-        let spread = Spread { ranks, at_once, threads, rank, others: share.places[rank] * at_once, warnings };
+        let spread = ReplicaPlacement { ranks, at_once, threads, rank, others: share.places[rank] * at_once, warnings };
         if plan.run.pin {
             pinned(spread.threads, spread.before(at_once - 1))?;
         }
@@ -75,7 +75,7 @@ impl Spread {
 
     /// Returns the indices of the replicas that are assigned to this rank, out of `replicas`. Each needs a thread,
     /// since they wait for each other.
-    pub(super) fn own(&self, replicas: usize) -> Deal {
+    pub(super) fn own(&self, replicas: usize) -> Assignment {
         (self.rank.min(replicas)..replicas).step_by(self.ranks)
     }
 
@@ -91,7 +91,7 @@ impl Spread {
 
     /// Describes the distribution for the log.
     pub fn describe(&self) -> String {
-        let Spread { ranks, at_once, threads, .. } = self;
+        let ReplicaPlacement { ranks, at_once, threads, .. } = self;
         let plural = if *threads == 1 { "" } else { "s" };
         match ranks {
             1 => format!("{at_once} at once with {threads} thread{plural} each"),
@@ -103,19 +103,19 @@ impl Spread {
     /// becomes an error of its replica. Every rank must call it; it returns when all replicas have ended.
     pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
         threads: usize,
-        mut desk: Desk<'_, W>,
-        work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
+        mut desk: Scheduler<'_, W>,
+        work: impl Fn(usize, usize, &MessageSender) -> Result<Outcome> + Sync,
     ) -> Result<()> {
         // messages fail only if the scheduler has panicked
-        let serve = |slot: usize, tell: Tell| -> Option<()> {
+        let serve = |slot: usize, tell: MessageSender| -> Option<()> {
             loop {
                 let (answer, next) = channel();
-                tell.send(Note::Free(answer)).ok()?;
+                tell.send(Message::Free(answer)).ok()?;
                 let index = next.recv().ok()??;
-                tell.send(Note::Happened(index, Event::Begun)).ok()?;
+                tell.send(Message::Happened(index, Event::Begun)).ok()?;
                 let end = catch_unwind(AssertUnwindSafe(|| work(index, slot, &tell)));
                 let end = end.unwrap_or_else(|panic| Err(Error::Internal(format!("panic: {}", words(&*panic)))));
-                tell.send(Note::Happened(index, Event::Ended(end))).ok()?;
+                tell.send(Message::Happened(index, Event::Ended(end))).ok()?;
             }
         };
         thread::scope(|scope| {
@@ -158,9 +158,9 @@ mod tests {
 
     /// Distributes replicas for the last of these ranks; `places` are the numbers of ranks before each on its
     /// processors.
-    fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<Spread> {
-        let share = Share { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
-        Spread::on(places.len() - 1, share, &plan(run), at_once, replicas)
+    fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<ReplicaPlacement> {
+        let share = ProcessorShare { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
+        ReplicaPlacement::on(places.len() - 1, share, &plan(run), at_once, replicas)
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
     fn ends(
         at_once: usize,
         replicas: usize,
-        work: impl Fn(usize, usize, &Tell) -> Result<Outcome> + Sync,
+        work: impl Fn(usize, usize, &MessageSender) -> Result<Outcome> + Sync,
     ) -> Vec<Option<Result<Outcome>>> {
         let mut ends: Vec<_> = (0..replicas).map(|_| None).collect();
         let watch = |event| {
@@ -209,13 +209,14 @@ mod tests {
             }
         };
         let (ranks, requests) = (Ranks::alone(), Requests::default());
-        Spread::run(at_once, Desk::new(&ranks, &requests, (0..replicas).step_by(1), None, watch), work).unwrap();
+        ReplicaPlacement::run(at_once, Scheduler::new(&ranks, &requests, (0..replicas).step_by(1), None, watch), work)
+            .unwrap();
         ends
     }
 
     #[test]
     fn a_panic_ends_its_replica_only() {
-        let work = |index: usize, _: usize, _: &Tell| {
+        let work = |index: usize, _: usize, _: &MessageSender| {
             assert!(index != 1, "replica {index} has a defect");
             Ok(Outcome::Finished)
         };
@@ -232,7 +233,7 @@ mod tests {
     fn as_many_as_slots_run_at_once_each_in_its_own() {
         // each pair of replicas waits for the other: they would wait for ever if they ran one by one, or in one slot
         let (both, slots) = (Barrier::new(2), [AtomicBool::new(false), AtomicBool::new(false)]);
-        let work = |_: usize, slot: usize, _: &Tell| {
+        let work = |_: usize, slot: usize, _: &MessageSender| {
             both.wait();
             assert!(!slots[slot].swap(true, Ordering::SeqCst), "two in slot {slot}");
             both.wait();
@@ -245,7 +246,8 @@ mod tests {
 
     #[test]
     fn none_begins_after_one_was_stopped() {
-        let work = |index, _: usize, _: &Tell| Ok(if index == 1 { Outcome::Stopped } else { Outcome::Finished });
+        let work =
+            |index, _: usize, _: &MessageSender| Ok(if index == 1 { Outcome::Stopped } else { Outcome::Finished });
         let ends = ends(1, 4, work);
         assert!(matches!(ends[..], [Some(Ok(Outcome::Finished)), Some(Ok(Outcome::Stopped)), None, None]), "{ends:?}");
     }

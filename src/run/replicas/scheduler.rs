@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ranks::Ranks;
 use crate::run::control::signals::Requests;
 use crate::run::replicas::record::{Proposal, Record};
-use crate::run::replicas::swap::Hub;
+use crate::run::replicas::swap::Barrier;
 use crate::run::session::job::Outcome;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -29,7 +29,7 @@ const POLL: Duration = Duration::from_millis(10);
 const SHORT_POLL: Duration = Duration::from_micros(200);
 
 /// Message of a slot to the scheduler of its rank.
-pub(super) enum Note {
+pub(super) enum Message {
     /// the slot is free; the answer is the index of its next replica, or `None` if there is none
     Free(Sender<Option<usize>>),
     /// event of the replica of this index
@@ -74,24 +74,24 @@ enum Message {
 }
 
 /// Indices of the replicas that a scheduler assigns.
-pub(super) type Deal = StepBy<Range<usize>>;
+pub(super) type Assignment = StepBy<Range<usize>>;
 
 /// Parts of an exchange that a scheduler uses.
 pub(super) struct Swapping<'a> {
     /// meeting point of the replicas of this rank
-    pub(super) hub: &'a Hub,
+    pub(super) hub: &'a Barrier,
     /// record of the exchange; `None` except on rank 0
     pub(super) record: Option<&'a RefCell<Record>>,
 }
 
 /// Scheduler of a rank.
-pub(super) struct Desk<'a, W> {
+pub(super) struct Scheduler<'a, W> {
     ranks: &'a Ranks,
     requests: &'a Requests,
     /// callback on rank 0, called with each event, and at intervals with `None`
     watch: W,
     /// replicas that are not assigned yet; `None` on ranks whose replicas are assigned by rank 0
-    deal: Option<Deal>,
+    deal: Option<Assignment>,
     /// exchange of states; `None` without one
     swapping: Option<Swapping<'a>>,
     /// number of replicas of this rank that have made their offer at the next attempt
@@ -112,18 +112,18 @@ pub(super) struct Desk<'a, W> {
     failure: Option<Error>,
 }
 
-impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
+impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
     /// Creates the scheduler of a rank. Requests to stop go to all ranks. `deal` has the replicas of this rank if
     /// they swap states, otherwise all replicas, for rank 0 to assign.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,
-        deal: Deal,
+        deal: Assignment,
         swapping: Option<Swapping<'a>>,
         watch: W,
     ) -> Self {
         let members = deal.len();
-        Desk {
+        Scheduler {
             ranks,
             requests,
             watch,
@@ -147,7 +147,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
 
     /// Serves the slots of this rank until all have ended; rank 0 serves the other ranks too. The channel `notes` is
     /// closed when the last slot has ended.
-    pub(super) fn serve(mut self, notes: &Receiver<Note>) -> Result<()> {
+    pub(super) fn serve(mut self, notes: &Receiver<Message>) -> Result<()> {
         let (mut looked, mut is_here) = (Instant::now(), true);
         while self.at_work > 0 {
             match notes.recv_timeout(self.pause()) {
@@ -191,19 +191,19 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
         }
     }
 
-    fn take_note(&mut self, note: Note) {
+    fn take_note(&mut self, note: Message) {
         match note {
-            Note::Free(answer) => self.free(answer),
-            Note::Happened(index, event) => self.happened(index, event),
-            Note::Offered(proposal) => {
+            Message::Free(answer) => self.free(answer),
+            Message::Happened(index, event) => self.happened(index, event),
+            Message::Offered(proposal) => {
                 self.offered += 1;
                 self.offer(proposal);
             }
-            Note::Sync(answer) if self.ranks.is_first() => {
+            Message::Sync(answer) if self.ranks.is_first() => {
                 // sending fails if the replica has panicked
                 let _ = answer.send(self.sync());
             }
-            Note::Sync(answer) => {
+            Message::Sync(answer) => {
                 self.syncing.push_back(answer);
                 self.ranks.send(0, &Message::Sync);
             }
@@ -314,7 +314,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Desk<'a, W> {
 mod tests {
     use super::*;
     use crate::ensemble::exchange::{Conditions, Exchange, Offer};
-    use crate::run::replicas::placement::{Spread, Tell};
+    use crate::run::replicas::placement::{MessageSender, ReplicaPlacement};
     use crate::run::replicas::swap::Member;
     use crate::run::session::{Attempt, ExchangeMember};
 
@@ -324,12 +324,12 @@ mod tests {
         let states = vec![Conditions { temperature: 300.0, pressure: None }; 2];
         let exchange = Exchange { every: 10, seed: 1, states };
         let (record, known) = Record::at(&folder.path().join("exchange.csv"), exchange).unwrap();
-        let (record, hub) = (RefCell::new(record), Hub::new(known, 2));
+        let (record, hub) = (RefCell::new(record), Barrier::new(known, 2));
         let (ranks, requests, mut ends) = (Ranks::alone(), Requests::default(), 0);
         let swapping = Swapping { hub: &hub, record: Some(&record) };
         let watch = |event| ends += usize::from(matches!(event, Some((_, Event::Ended(Ok(Outcome::Stopped))))));
-        let desk = Desk::new(&ranks, &requests, (0..2).step_by(1), Some(swapping), watch);
-        let work = |replica: usize, slot: usize, tell: &Tell| {
+        let desk = Scheduler::new(&ranks, &requests, (0..2).step_by(1), Some(swapping), watch);
+        let work = |replica: usize, slot: usize, tell: &MessageSender| {
             let member = Member { hub: &hub, replica, slot, states: &[], tell };
             for attempt in 1..4 {
                 // replica 1 misses the third attempt
@@ -343,7 +343,7 @@ mod tests {
             }
             member.sync().map(|()| Outcome::Stopped)
         };
-        let error = Spread::run(2, desk, work).unwrap_err().to_string();
+        let error = ReplicaPlacement::run(2, desk, work).unwrap_err().to_string();
         assert!(error.contains("attempt 4 follows on 2"), "{error}");
         assert_eq!((ends, record.borrow().statistics().attempts), (2, 2));
     }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Status of all replicas of an ensemble, and its reports.
-pub(super) struct Watch<'a> {
+pub(super) struct StatusWriter<'a> {
     job: &'a EnsembleJob<'a>,
     /// record of the exchange; `None` if replicas do not swap states
     record: Option<&'a RefCell<Record>>,
@@ -41,7 +41,7 @@ pub(super) struct Watch<'a> {
     failure: Option<Error>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> StatusWriter<'a> {
     pub(super) fn new(
         job: &'a EnsembleJob<'a>,
         record: Option<&'a RefCell<Record>>,
@@ -60,7 +60,7 @@ impl<'a> Watch<'a> {
         (status.at_once, status.threads) = (Some(job.spread.at_once), Some(job.spread.threads));
         status.ranks = Some(job.spread.ranks).filter(|&ranks| ranks > 1);
         let ends = job.replicas.iter().map(|_| None).collect();
-        Watch {
+        StatusWriter {
             job,
             record,
             status,
@@ -97,7 +97,7 @@ impl<'a> Watch<'a> {
                 let how = if replica.time_ps > 0.0 || replica.step > 0 { "continues" } else { "begins" };
                 (replica.state, replica.reason) = (ReplicaState::Running, None);
                 let line = format!("{name}: {how} ({})", replica.description);
-                self.say(Level::Note, &line)?;
+                self.say(Level::Message, &line)?;
                 self.write()
             }
             Event::Warning(text) => self.say(Level::Warning, &format!("{name}: {text}")),
@@ -141,12 +141,12 @@ impl<'a> Watch<'a> {
         let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
         self.simulated += summary.map_or(0.0, |summary| summary.simulated_ps);
         let speed = replica.ns_per_day.map_or(String::new(), |speed| format!(", {} ns/day", three_digits(speed)));
-        (Level::Note, format!("{how}, {:.1} ps{speed}", replica.time_ps))
+        (Level::Message, format!("{how}, {:.1} ps{speed}", replica.time_ps))
     }
 
     /// Writes a line to the log. The first line is preceded by a description of the ensemble.
     fn say(&mut self, level: Level, text: &str) -> Result<()> {
-        let Watch { log, progress, job, news, .. } = self;
+        let StatusWriter { log, progress, job, news, .. } = self;
         progress.suspend(|| {
             if !std::mem::replace(news, true) {
                 let (all, spread) = (job.replicas.len(), job.spread.describe());
@@ -176,7 +176,7 @@ impl<'a> Watch<'a> {
         let elapsed = self.job.started.elapsed();
         let status = self.overall(elapsed);
         if let Some(line) = self.progress.update(elapsed, &status) {
-            self.say(Level::Note, &line)?;
+            self.say(Level::Message, &line)?;
         }
         if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
     }

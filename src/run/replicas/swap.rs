@@ -20,9 +20,9 @@ use crate::error::{Error, Problem, Result};
 use crate::observe::exchange::EXCHANGE;
 use crate::run::plan::StageKind;
 use crate::run::replicas::EnsembleJob;
-use crate::run::replicas::placement::Tell;
+use crate::run::replicas::placement::MessageSender;
 use crate::run::replicas::record::Proposal;
-use crate::run::replicas::scheduler::Note;
+use crate::run::replicas::scheduler::Message;
 use crate::run::session::{Attempt, ExchangeMember, ThermodynamicState};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy)]
 pub(super) struct Member<'a> {
     /// meeting point with the other replicas of the rank
-    pub(super) hub: &'a Hub,
+    pub(super) hub: &'a Barrier,
     /// index of the replica
     pub(super) replica: usize,
     /// slot in which the replica takes turns
@@ -43,16 +43,16 @@ pub(super) struct Member<'a> {
     /// all thermodynamic states
     pub(super) states: &'a [ThermodynamicState<'a>],
     /// channel to the scheduler of the rank
-    pub(super) tell: &'a Tell,
+    pub(super) tell: &'a MessageSender,
 }
 
-/// Meeting point of the replicas of a rank, where they wait for the outcomes of attempts.
-pub struct Hub {
-    meeting: Mutex<Meeting>,
+/// BarrierState point of the replicas of a rank, where they wait for the outcomes of attempts.
+pub struct Barrier {
+    meeting: Mutex<BarrierState>,
     changed: Condvar,
 }
 
-struct Meeting {
+struct BarrierState {
     /// number of attempts so far
     attempts: u64,
     /// states of all replicas after each attempt up to the last; older attempts are dropped when every replica
@@ -62,7 +62,7 @@ struct Meeting {
     busy: Vec<bool>,
 }
 
-impl Meeting {
+impl BarrierState {
     /// Returns the states after an attempt; `None` if they are not known.
     fn outcome(&self, attempt: u64) -> Option<&[usize]> {
         let back = usize::try_from(self.attempts.checked_sub(attempt)?).ok()?;
@@ -71,21 +71,21 @@ impl Meeting {
     }
 }
 
-impl Hub {
+impl Barrier {
     /// Creates a hub that knows the states after each attempt so far, for a rank with `slots` slots.
     pub(super) fn new(known: Vec<Vec<usize>>, slots: usize) -> Self {
-        let meeting = Meeting { attempts: known.len() as u64, known, busy: vec![false; slots] };
-        Hub { meeting: Mutex::new(meeting), changed: Condvar::new() }
+        let meeting = BarrierState { attempts: known.len() as u64, known, busy: vec![false; slots] };
+        Barrier { meeting: Mutex::new(meeting), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Meeting> {
+    fn lock(&self) -> MutexGuard<'_, BarrierState> {
         self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `find` returns a value; `None` if `stop` returns true, which is asked at intervals.
     fn wait<T>(
         &self,
-        find: impl Fn(&mut Meeting) -> Option<T>,
+        find: impl Fn(&mut BarrierState) -> Option<T>,
         stop: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<Option<T>> {
         loop {
@@ -108,7 +108,7 @@ impl Hub {
 
     /// Waits for the turn of a replica in its slot; false if it is to stop instead.
     fn take_turn(&self, slot: usize, stop: &mut dyn FnMut() -> Result<bool>) -> Result<bool> {
-        let take = |meeting: &mut Meeting| (!std::mem::replace(&mut meeting.busy[slot], true)).then_some(());
+        let take = |meeting: &mut BarrierState| (!std::mem::replace(&mut meeting.busy[slot], true)).then_some(());
         self.wait(take, stop).map(|taken| taken.is_some())
     }
 
@@ -168,7 +168,7 @@ impl ExchangeMember for Member<'_> {
         stop: &mut dyn FnMut() -> Result<bool>,
     ) -> Result<Option<usize>> {
         let Member { hub, replica, slot, .. } = *self;
-        self.say(Note::Offered(Proposal { replica, attempt, step, time, offer }))?;
+        self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
         let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
         // the last files are written in turn, too; slots are released even after an error, so this wait is short
@@ -178,14 +178,14 @@ impl ExchangeMember for Member<'_> {
 
     fn sync(&self) -> Result<()> {
         let (answer, done) = channel();
-        self.say(Note::Sync(answer))?;
-        done.recv().unwrap_or_else(|_| Err(no_desk()))
+        self.say(Message::Sync(answer))?;
+        done.recv().unwrap_or_else(|_| Err(no_scheduler()))
     }
 }
 
 impl Member<'_> {
-    fn say(&self, note: Note) -> Result<()> {
-        self.tell.send(note).map_err(|_| no_desk())
+    fn say(&self, note: Message) -> Result<()> {
+        self.tell.send(note).map_err(|_| no_scheduler())
     }
 
     /// Does the work of this replica in its turn; `None` if `stop` says that the replica is to stop before its turn
@@ -207,8 +207,8 @@ impl Member<'_> {
 }
 
 /// Returns the error for a scheduler whose thread has panicked.
-fn no_desk() -> Error {
-    Error::Internal("the desk of this rank does not listen".into())
+fn no_scheduler() -> Error {
+    Error::Internal("the scheduler of this rank does not answer".into())
 }
 
 /// Returns the states of an ensemble. State k is that of the plan of replica k.

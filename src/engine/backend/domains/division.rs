@@ -8,7 +8,7 @@ use crate::vec3::Vec3;
 
 /// Minimum ratio of the width of a domain to that of the halo. The margin is left because a barostat may shrink the
 /// cell.
-const ROOM: f64 = 1.05;
+const WIDTH_MARGIN: f64 = 1.05;
 
 /// Equal domains, separated by planes parallel to the faces of the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,8 @@ impl Division {
     /// minimises communication. Returns an error if the cell is too small.
     pub(super) fn new(cell: &PeriodicCell, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
-        let fits = |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= ROOM * halo);
+        let fits =
+            |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= WIDTH_MARGIN * halo);
         // divisions with more domains along x come first and win ties, because the mesh is divided along x
         let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
         let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
@@ -38,12 +39,12 @@ impl Division {
     }
 
     fn refusal(cell: &PeriodicCell, ranks: usize, halo: f64) -> Problem {
-        let most = cell.face_distances().map(|width| ((width / (ROOM * halo)) as usize).max(1));
+        let most = cell.face_distances().map(|width| ((width / (WIDTH_MARGIN * halo)) as usize).max(1));
         let [a, b, c] = cell.face_distances();
         let what = format!(
             "the cell ({a:.2} x {b:.2} x {c:.2} nm between its faces) cannot be divided among {ranks} ranks: a domain must be \
              wider than what it needs of its neighbours, {:.2} nm",
-            ROOM * halo
+            WIDTH_MARGIN * halo
         );
         let [x, y, z] = most;
         Problem::new(what).help(format!(

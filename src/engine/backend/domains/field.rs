@@ -2,7 +2,7 @@
 
 use super::division::Division;
 use super::halo::Halo;
-use super::local::{Ground, Local};
+use super::local::{DivisionContext, Local};
 use super::restrict::{Numbers, at_home, share};
 use crate::backend::{Cpu, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
@@ -71,14 +71,14 @@ impl Domain {
 
     /// Divides the cell at a state of all atoms, unless it is divided already, and takes over the home groups of this
     /// rank. Returns the system of the home atoms if the cell was divided now.
-    pub(super) fn settle(&mut self, state: &State) -> Result<Option<System>> {
+    pub(super) fn divide(&mut self, state: &State) -> Result<Option<System>> {
         if self.division.is_some() {
             return Ok(None);
         }
         let (ranks, groups) = (&self.ranks, &self.groups);
         let division = Division::of((&self.system, groups), state, self.radius, ranks.count())?;
         let cell = state.cell.expect("what has no cell is not divided");
-        let ground = Ground { ranks, division: &division, cell: &cell, groups };
+        let ground = DivisionContext { ranks, division: &division, cell: &cell, groups };
         self.local.groups = ground.groups_at_home(&state.positions);
         self.local.atoms = self.local.groups.iter().flat_map(|&group| groups.atoms(group as usize)).copied().collect();
         self.local.region = Default::default();
@@ -142,16 +142,16 @@ impl ForceField for Domain {
         velocities: &mut Vec<Vec3>,
     ) -> Result<Option<System>> {
         let (Some(cell), Some(division)) = (cell, &self.division) else { return Ok(None) };
-        let ground = Ground { ranks: &self.ranks, division, cell, groups: &self.groups };
+        let ground = DivisionContext { ranks: &self.ranks, division, cell, groups: &self.groups };
         ground.migrate(&mut self.local.groups, positions, velocities);
         let home = std::mem::take(&mut self.local.groups);
         let radius = self.ranks.largest(ground.group_radius(&home, positions));
         let reach = self.radius + 2.0 * radius;
         division.check(cell, reach)?;
         self.positions.clone_from(positions);
-        (self.local, self.halo) = ground.surround(home, reach, &mut self.positions);
+        (self.local, self.halo) = ground.add_halo(home, reach, &mut self.positions);
         self.numbers.assign(self.all_atoms(), &self.local.atoms);
-        let share = share(&self.system, &self.numbers, &self.local, cell, &self.positions);
+        let share = select_terms(&self.system, &self.numbers, &self.local, cell, &self.positions);
         let own = [terms(&share.topology), share.excluded.len(), positions.len()];
         let all = self.ranks.gather(&own);
         let counts = [0, 1, 2].map(|what| all.iter().map(|counts| counts[what]).sum::<usize>());
@@ -190,7 +190,7 @@ impl ForceField for Domain {
         self.fetch(positions);
         self.cpu.evaluate(cell, &self.positions, workload, &mut self.evaluation)?;
         let Evaluation { forces, energies, virial, .. } = &mut self.evaluation;
-        self.halo.give_back(&self.ranks, forces, &mut self.buffer);
+        self.halo.return_forces(&self.ranks, forces, &mut self.buffer);
         memory::copy(&forces[..positions.len()], &mut out.forces);
         (out.energies, out.virial) = (*energies, *virial);
         out.impulse.clear();

@@ -36,7 +36,7 @@ impl Halo {
 
     /// Sends forces on halo atoms back and adds the received ones to the home atoms, in reverse order of directions.
     /// Collective.
-    pub(super) fn give_back(&self, ranks: &Ranks, forces: &mut [Vec3], buffer: &mut Vec<Vec3>) {
+    pub(super) fn return_forces(&self, ranks: &Ranks, forces: &mut [Vec3], buffer: &mut Vec<Vec3>) {
         for Stage { below, above, send, receive } in self.stages.iter().rev() {
             buffer.clear();
             buffer.resize(send.len(), Vec3::ZERO);

@@ -33,7 +33,7 @@ struct Migrants {
 
 /// Groups that another rank needs in its halo.
 #[derive(Serialize, Deserialize)]
-struct Loan {
+struct HaloGroups {
     /// number of groups in each zone
     counts: Vec<u32>,
     groups: Vec<u32>,
@@ -55,7 +55,7 @@ pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64
 
 /// Data from which local atoms are chosen: ranks, cell, division and groups.
 #[derive(Clone, Copy)]
-pub(super) struct Ground<'a> {
+pub(super) struct DivisionContext<'a> {
     pub(super) ranks: &'a Ranks,
     pub(super) division: &'a Division,
     pub(super) cell: &'a PeriodicCell,
@@ -63,7 +63,7 @@ pub(super) struct Ground<'a> {
     pub(super) groups: &'a Molecules,
 }
 
-impl Ground<'_> {
+impl DivisionContext<'_> {
     /// Selects the home groups of this rank from all groups.
     pub(super) fn groups_at_home(&self, positions: &[Vec3]) -> Vec<u32> {
         let is_here = |&group: &u32| {
@@ -120,7 +120,7 @@ impl Ground<'_> {
     /// Adds to the home groups all groups within `reach` (nm) of the upper sides of the domain, with their positions.
     /// Collective. Directions are handled one after another; groups received along one direction are passed on along
     /// the next.
-    pub(super) fn surround(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
+    pub(super) fn add_halo(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
         let (rank, faces) = (self.ranks.rank(), self.cell.face_distances());
         let divided = self.division.divided();
         let [low, ends] = self.division.ends(rank);
@@ -140,7 +140,8 @@ impl Ground<'_> {
             // ranks below see this domain beyond their upper end; if the cell boundary lies in between, they see its
             // next image
             let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
-            let mut loan = Loan { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };
+            let mut loan =
+                HaloGroups { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };
             let mut send: Vec<u32> = vec![];
             for (index, (group, range)) in self.ranges(&groups).enumerate() {
                 let s = fractional(&range, positions).to_array()[direction] - f64::from(images[index][direction]);

@@ -28,7 +28,7 @@ use crate::team::Team;
 use crate::vec3::Vec3;
 use division::Division;
 use field::Domain;
-pub(in crate::backend) use restrict::Share;
+pub(in crate::backend) use restrict::LocalTerms;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Executes the commands of the first rank, on another rank, until [`Serving::dismiss`]. Errors are not returned
+    /// Executes the commands of the first rank, on another rank, until [`Serving::release`]. Errors are not returned
     /// here, because the first rank has them too.
     pub fn serve(&self) {
         let mut host = None;
@@ -82,14 +82,14 @@ impl Serving {
                 (Order::End, _) => host = None,
                 (Order::Quit, _) => break,
                 // the first rank has the same error and reports it
-                (order, Some(host)) => _ = obey(host, order),
+                (order, Some(host)) => _ = execute(host, order),
                 (_, None) => {}
             }
         }
     }
 
     /// Makes the other ranks stop serving.
-    pub fn dismiss(ranks: &Ranks) {
+    pub fn release(ranks: &Ranks) {
         ranks.send_to_others(&Order::Quit);
     }
 
@@ -110,7 +110,7 @@ impl Serving {
 }
 
 /// Executes a command, which all ranks execute together.
-fn obey(host: &mut Host<Domain>, order: Order) -> Result<()> {
+fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
     match order {
         Order::Begin(..) | Order::End | Order::Quit => Ok(()),
         Order::Upload(state) => upload(host, &state),
@@ -135,7 +135,7 @@ fn obey(host: &mut Host<Domain>, order: Order) -> Result<()> {
 }
 
 fn upload(host: &mut Host<Domain>, state: &State) -> Result<()> {
-    if let Some(system) = host.field_mut().settle(state)? {
+    if let Some(system) = host.field_mut().divide(state)? {
         host.adopt(&system)?;
     }
     let own = host.field().part_of(state);
@@ -198,7 +198,7 @@ impl Domains {
     /// Sends a command to the other ranks and executes it on this one.
     fn order(&mut self, order: Order) -> Result<()> {
         self.ranks.send_to_others(&order);
-        let done = obey(&mut self.host, order);
+        let done = execute(&mut self.host, order);
         self.after(done)
     }
 

@@ -53,7 +53,7 @@ pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> Syst
 
 /// The interactions that a rank computes.
 #[derive(Debug, Default)]
-pub(in crate::backend) struct Share {
+pub(in crate::backend) struct LocalTerms {
     /// atoms, bonded terms that this rank computes, and all exclusions between its atoms
     pub(in crate::backend) topology: Topology,
     /// excluded pairs that this rank corrects, [i, j] with i < j, ascending
@@ -62,13 +62,13 @@ pub(in crate::backend) struct Share {
 
 /// Selects the terms between local atoms that no other rank computes. This rank computes a term if its local atoms
 /// are nearest images of each other, and if at least one of them is a home atom along each divided direction.
-pub(super) fn share(
+pub(super) fn select_terms(
     system: &System,
     numbers: &Numbers,
     Local { atoms, region, .. }: &Local,
     cell: &PeriodicCell,
     positions: &[Vec3],
-) -> Share {
+) -> LocalTerms {
     let is_ours = |those: &[u32]| {
         if numbers.are_below(those, region.home()) {
             return true;
@@ -96,5 +96,5 @@ pub(super) fn share(
     excluded.sort_unstable();
     let exclusions = Exclusions::from_pairs(atoms.len(), known.into_iter().map(number));
     let atoms = atoms.iter().map(|&atom| system.topology.atoms[atom as usize]).collect();
-    Share { topology: Topology { atoms, bonded, exclusions, ..Topology::default() }, excluded }
+    LocalTerms { topology: Topology { atoms, bonded, exclusions, ..Topology::default() }, excluded }
 }

@@ -1,4 +1,4 @@
-//! Rollback journal of a trajectory, against a loss of power: a file beside the trajectory that holds, as of the last
+//! Rollback journal of a trajectory, against a loss of power: a file journal_path the trajectory that holds, as of the last
 //! sync, all bytes that change in place.
 //!
 //! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. After a loss of power, each page
@@ -90,8 +90,8 @@ pub(super) struct Journal {
     /// fixed data and their CRC-32
     fixed: Vec<(Bytes, u32)>,
     /// byte ranges that are not written again, begin to end, adjacent ranges merged
-    settled: BTreeMap<u64, u64>,
-    /// number of frames whose complete chunks are in `settled`
+    final_ranges: BTreeMap<u64, u64>,
+    /// number of frames whose complete chunks are in `final_ranges`
     frames: u64,
     /// packed rows of the last of these frames
     last: Vec<Bytes>,
@@ -103,9 +103,9 @@ impl Journal {
     pub(super) fn new(path: &Path, file: &hdf5::File) -> Result<Self> {
         let io = |e: &dyn std::fmt::Display| Error::io(path, e);
         let mut journal = Self {
-            path: beside(path),
+            path: journal_path(path),
             fixed: vec![],
-            settled: BTreeMap::new(),
+            final_ranges: BTreeMap::new(),
             frames: 0,
             last: vec![],
             trajectory: Stored::open(path).map_err(|e| io(&e))?,
@@ -117,7 +117,7 @@ impl Journal {
             let bytes = Bytes { offset, length: dataset.storage_size() };
             let checksum = crc32fast::hash(journal.trajectory.read(bytes).map_err(|e| io(&e))?);
             journal.fixed.push((bytes, checksum));
-            journal.settle(bytes);
+            journal.mark_final(bytes);
         }
         Ok(journal)
     }
@@ -133,7 +133,7 @@ impl Journal {
         for &bytes in &self.last {
             known.push((bytes, crc32fast::hash(self.trajectory.read(bytes).map_err(io)?)));
         }
-        let header = Header { extent, length, known, saved: self.unsettled(length) };
+        let header = Header { extent, length, known, saved: self.rewritable(length) };
         let internal = |e: postcard::Error| Error::Internal(e.to_string());
         let mut image = postcard::to_extend(&header, [0; START].to_vec()).map_err(internal)?;
         for bytes in header.saved {
@@ -155,7 +155,7 @@ impl Journal {
         }
         self.last.clear();
         let found = datasets.complete_chunks(self.frames, frames, |bytes, is_last| {
-            self.settle(bytes);
+            self.mark_final(bytes);
             if is_last {
                 self.last.push(bytes);
             }
@@ -164,23 +164,23 @@ impl Journal {
         found.map_err(|e| Error::io(&self.path, e))
     }
 
-    fn settle(&mut self, Bytes { offset: mut start, length }: Bytes) {
+    fn mark_final(&mut self, Bytes { offset: mut start, length }: Bytes) {
         let mut end = start.saturating_add(length);
-        if let Some(after) = self.settled.remove(&end) {
+        if let Some(after) = self.final_ranges.remove(&end) {
             end = after;
         }
-        if let Some((&before, &middle)) = self.settled.range(..start).next_back()
+        if let Some((&before, &middle)) = self.final_ranges.range(..start).next_back()
             && middle == start
         {
             start = before;
         }
-        self.settled.insert(start, end);
+        self.final_ranges.insert(start, end);
     }
 
     /// Returns the ranges within the first `length` bytes that may still be rewritten.
-    fn unsettled(&self, length: u64) -> Vec<Bytes> {
-        let ends = std::iter::once(0).chain(self.settled.values().copied());
-        let starts = self.settled.keys().copied().chain([length]);
+    fn rewritable(&self, length: u64) -> Vec<Bytes> {
+        let ends = std::iter::once(0).chain(self.final_ranges.values().copied());
+        let starts = self.final_ranges.keys().copied().chain([length]);
         ends.zip(starts)
             .filter(|(from, to)| to > from)
             .map(|(from, to)| Bytes { offset: from, length: to - from })
@@ -189,7 +189,7 @@ impl Journal {
 }
 
 /// Returns the path of the journal of a trajectory.
-fn beside(path: &Path) -> PathBuf {
+fn journal_path(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".journal");
@@ -198,7 +198,7 @@ fn beside(path: &Path) -> PathBuf {
 
 /// Removes the journal of a trajectory that is closed and on disk.
 pub(super) fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(beside(path)) {
+    match std::fs::remove_file(journal_path(path)) {
         Ok(()) => sync_directory(path),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Error::io(path, e)),
@@ -208,7 +208,7 @@ pub(super) fn remove(path: &Path) -> Result<()> {
 /// Restores the last sync of a trajectory that was not closed, if there is a matching journal and that state has at
 /// least the frames of `wanted`. Returns whether it was restored.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
-    match read(&beside(path)) {
+    match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
         Some((header, _)) if header.extent.count == wanted.count && header.extent != wanted => Ok(false),
         Some(journal) => apply(journal, path),
@@ -219,7 +219,7 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
 /// Writes to `copy` the trajectory at `path` in the state of its last sync, if there is a matching journal. Returns
 /// whether it did.
 pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
-    read(&beside(path)).map_or(Ok(false), |journal| apply(journal, copy))
+    read(&journal_path(path)).map_or(Ok(false), |journal| apply(journal, copy))
 }
 
 fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {

@@ -61,20 +61,20 @@ impl Case {
         let whole = Division::new(&self.cell, 1, 0.0).ok()?;
         let everything: Vec<u32> = (0..self.groups.len() as u32).collect();
         let alone = |ranks: &Ranks| {
-            let ground = Ground { ranks, division: &whole, cell: &self.cell, groups: &self.groups };
+            let ground = DivisionContext { ranks, division: &whole, cell: &self.cell, groups: &self.groups };
             ground.group_radius(&everything, &self.positions)
         };
         let reach = self.radius + 2.0 * alone(&Ranks::alone());
         let division = Division::new(&self.cell, ranks, reach).ok()?;
         let found = Ranks::threads(ranks, |ranks| {
-            let ground = Ground { ranks: &ranks, division: &division, cell: &self.cell, groups: &self.groups };
+            let ground = DivisionContext { ranks: &ranks, division: &division, cell: &self.cell, groups: &self.groups };
             // initially all groups are at home on the first rank
             let mut home = if ranks.is_first() { everything.clone() } else { vec![] };
             let (mut positions, mut velocities) =
                 (if ranks.is_first() { self.positions.clone() } else { vec![] }, vec![]);
             ground.migrate(&mut home, &mut positions, &mut velocities);
             assert_eq!(home, ground.groups_at_home(&self.positions));
-            let (local, halo) = ground.surround(home, reach, &mut positions);
+            let (local, halo) = ground.add_halo(home, reach, &mut positions);
             // a second halo exchange brings the same positions
             let mut again = positions.clone();
             again[local.region.home()..].fill(Vec3::ZERO);
