@@ -3,7 +3,7 @@
 use super::division::Division;
 use super::halo::Halo;
 use super::local::{DivisionContext, Local};
-use super::restrict::{Numbers, at_home, share};
+use super::restrict::{Numbers, at_home, select_terms};
 use crate::backend::{Cpu, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
