@@ -182,7 +182,7 @@ pub trait Backend: Send {
     fn forces(&mut self, workload: Workload) -> Result<()>;
     /// Adds a user-defined force to all later force evaluations. A backend without external forces returns an error.
     fn add_external_force(&mut self, _force: Box<dyn ExternalForce>) -> Result<()> {
-        let problem = Problem::new("this device takes no external forces");
+        let problem = Problem::new("this device does not support external forces");
         Err(problem.help("set run.device = \"cpu\"").into())
     }
     /// Sets the restraints of a stage, which act in [`Backend::forces`] from then on. The stage starts, or continues
@@ -191,7 +191,7 @@ pub trait Backend: Send {
         if restraints.is_empty() {
             return Ok(());
         }
-        Err(Problem::new("this device has no restraints").help("set run.device = \"cpu\"").into())
+        Err(Problem::new("this device does not support restraints").help("set run.device = \"cpu\"").into())
     }
     /// Active restraints, with their work at the last step that returned kinetic energies. `None` from a backend
     /// without restraints.
@@ -230,13 +230,13 @@ pub trait Backend: Send {
     /// request energies, at the positions that result. The inner list is pruned here and holds all pairs of both
     /// volumes; another pruning must follow. A backend without such moves returns an error.
     fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
-        let problem = Problem::new("this device has no barostat that makes trial moves");
-        Err(problem.help("set run.device = \"cpu\", or take barostat kind \"c-rescale\"").into())
+        let problem = Problem::new("this device does not support a Monte Carlo barostat");
+        Err(problem.help("set run.device = \"cpu\", or use barostat kind \"c-rescale\"").into())
     }
     /// Sets the temperature groups: atoms that share a heat bath. Initially all atoms share one. A backend without
     /// groups returns an error.
     fn set_temperature_groups(&mut self, _groups: &Arc<TemperatureGroups>) -> Result<()> {
-        Err(Problem::new("this device has one temperature group").help("set run.device = \"cpu\"").into())
+        Err(Problem::new("this device supports only one temperature group").help("set run.device = \"cpu\"").into())
     }
     /// Changes velocities as a thermostat asks ([`crate::ensemble::thermostat`]) and adds the work to the
     /// thermostat's. For scaling factors the rest of the work is added with the next [`Backend::integrate`].

@@ -359,7 +359,9 @@ impl<D: Device> Backend for Cuda<D> {
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
         if workload.long_range != LongRange::Ordinary {
-            return Err(Problem::new("this device has no multiple time steps").help("set run.device = \"cpu\"").into());
+            return Err(Problem::new("this device does not support multiple time steps")
+                .help("set run.device = \"cpu\"")
+                .into());
         }
         if !workload.energy {
             self.pending = Some(workload.virial);
@@ -374,7 +376,7 @@ impl<D: Device> Backend for Cuda<D> {
         steps::forces(&self.device, &unchecked, self.rule, true)?;
         let sums = Sums::read(&self.device, &self.arguments)?;
         if self.check()?.lists_expired != 0 {
-            return Err(Error::Internal("energies are requested while steps are still to be replayed".into()));
+            return Err(Error::Internal("energies were requested before the pending steps were replayed".into()));
         }
         self.evaluate(&sums, workload)?;
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)
@@ -413,7 +415,7 @@ impl<D: Device> Backend for Cuda<D> {
             return Ok(());
         }
         if box_scaling.coupling != PressureCoupling::Isotropic {
-            let problem = Problem::new("this device scales cells isotropically only");
+            let problem = Problem::new("this device supports only isotropic box scaling");
             return Err(problem.help("set run.device = \"cpu\"").into());
         }
         self.amend_last_request(|asked| asked.box_scaling = Some(box_scaling));

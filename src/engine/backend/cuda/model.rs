@@ -54,18 +54,18 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     ConstraintPlan::new(&system.constraints, &masses)?;
     let groups = Groups::new(&system.constraints, &masses)?;
     if !system.nonbonded.c4.is_empty() {
-        return refuse("the CUDA backend has no 12-6-4 interactions of ions");
+        return refuse("the CUDA backend does not support 12-6-4 ions");
     }
     if system.settings.lj_pme().is_some() {
-        return refuse("the CUDA backend has no LJ-PME");
+        return refuse("the CUDA backend does not support LJ-PME");
     }
     if masses.len() > 1 << SLOT_BITS {
-        return refuse("the CUDA backend takes at most 33 million atoms");
+        return refuse("the CUDA backend supports at most 33 million atoms");
     }
     if let Electrostatics::Pme(PmeParameters { grid, .. }) = system.settings.electrostatics
         && grid.iter().any(|&points| points > 1 << GRID_BITS)
     {
-        return refuse("the CUDA backend takes at most 1024 grid points along an edge");
+        return refuse("the CUDA backend supports at most 1024 grid points along an edge");
     }
     Ok(groups)
 }

@@ -36,7 +36,7 @@ impl<D: Device> Cuda<D> {
     /// Sets the restraints of a stage, which starts, or continues after `progress`.
     pub(super) fn set_restraints(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         if !restraints.collective.is_empty() {
-            let problem = Problem::new("this device has no restraints of collective variables");
+            let problem = Problem::new("this device does not support restraints on collective variables");
             return Err(problem.help("set run.device = \"cpu\"").into());
         }
         let (mut sets, mut points, mut atoms) = (vec![], vec![], vec![]);
