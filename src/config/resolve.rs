@@ -176,7 +176,7 @@ fn scalar(
         ) => dimensional(&name, key, dimension.expect("a quantity has one"), node),
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
-            let problem = Problem::new("missing unit: an interval is written as text with its unit");
+            let problem = Problem::new("the unit is missing: an interval is written as text with its unit");
             Err(named(problem.help(format!("write \"{text} ps\" or \"{text} steps\""))))
         }
         (Kind::Grid, Node::Array(items)) => grid(items).ok_or_else(|| range(GRID_WORDS)),
@@ -285,7 +285,7 @@ fn values_of(schedules: &[&Schedule]) -> Vec<f64> {
 fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
     // TOML is UTF-8, so the path is, too, unless the working directory is not
-    path.into_os_string().into_string().map_err(|_| Problem::new("the path is not UTF-8"))
+    path.into_os_string().into_string().map_err(|_| Problem::new("the path is not valid UTF-8"))
 }
 
 /// Returns the points of a schedule, and their text.
@@ -332,12 +332,13 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
             .iter()
             .any(|own| key == *own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.')))
         {
-            let help = "run.threads, run.pin and output.directory of the file hold for the ensemble, run.max_time for the process";
+            let help = "run.threads, run.pin and output.directory of the file hold for the whole ensemble, and \
+                        run.max_time for the process";
             return Err(Problem::new(format!("\"{key}\" is not a setting of one replica")).help(help));
         }
         if !key.contains('.') {
             let problem = Problem::new(format!("\"{key}\" is not a dotted key"));
-            return Err(problem.help("write it whole and in quotes, as \"forces.cutoff\" = \"0.9 nm\""));
+            return Err(problem.help("write the whole key in quotes, for example \"forces.cutoff\" = \"0.9 nm\""));
         }
         written.push(format!("{} = {}", quote(&key), value.text()));
         settings.push(Override::at(&value.place, key, value.text()));
@@ -414,7 +415,7 @@ fn wrong_type(name: &str, key: &Key, found: &Node) -> Problem {
 }
 
 fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
-    let problem = Problem::new(format!("{name}: \"{text}\" is not known; expected {}", key.expected()));
+    let problem = Problem::new(format!("{name}: unknown value \"{text}\"; expected {}", key.expected()));
     let instead = super::words::INSTEAD.iter().find(|(known, _)| text.eq_ignore_ascii_case(known));
     match (instead, nearest(text, key.words.iter().copied())) {
         (Some((_, advice)), _) => problem.help(*advice),
@@ -432,8 +433,8 @@ fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
         return problem.help(format!("did you mean \"{near}\"?"));
     }
     problem.help(match keys::with_name(name) {
-        Some(path) => format!("there is a key {path}"),
-        None => format!("known here: {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
+        Some(path) => format!("did you mean the key {path}?"),
+        None => format!("known keys: {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
     })
 }
 
