@@ -131,7 +131,7 @@ mod tests {
         let phases = [row("pairs", 0.5, 0.3), row("pme_solve", 0.4, 0.1)];
         let text = bottleneck(&phases, 0.95, Some(0.6));
         assert!(text.starts_with("pairs takes 50 % of a step at 30 % of its roof, and 40 %"), "{text}");
-        assert!(bottleneck(&phases, 0.6, Some(0.6)).starts_with("40 % of the time lies outside"));
+        assert!(bottleneck(&phases, 0.6, Some(0.6)).starts_with("40 % of the time is outside"));
         let mesh = bottleneck(&[row("pairs", 0.2, 0.3), row("pme_solve", 0.7, 0.6)], 0.95, None);
         assert!(mesh.contains("pme_solve takes 70 %") && mesh.contains("coarser mesh"), "{mesh}");
     }

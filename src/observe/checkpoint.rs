@@ -276,7 +276,7 @@ mod tests {
             bytes[i] ^= 1 << (i % 8);
             (bytes, "is ")
         }));
-        damaged.push(([good.clone(), vec![0]].concat(), "announced"));
+        damaged.push(([good.clone(), vec![0]].concat(), "bytes instead of"));
         for (bytes, words) in damaged {
             fs::write(&path, &bytes).unwrap();
             let found = restored(&path);

@@ -222,5 +222,5 @@ fn files_are_recognised_by_what_is_in_them() {
     let text = folder.path().join("text.xtc");
     std::fs::write(&text, "1995 is written out here, and that is no trajectory\n").unwrap();
     let error = Format::of_file(&text).err().unwrap();
-    assert!(error.exit_code() == 2 && error.to_string().contains("not a trajectory of a format"), "{error}");
+    assert!(error.exit_code() == 2 && error.to_string().contains("unknown format of a trajectory"), "{error}");
 }

@@ -128,6 +128,6 @@ mod tests {
         let twice = of(&[vec![0, 1], vec![1]]).expect_err("twice").to_string();
         assert!(twice.contains("atom 2 is in temperature groups 1 and 2"), "{twice}");
         let cut = of(&[vec![2]]).expect_err("cut").to_string();
-        assert!(cut.contains("a constraint holds atoms 3 and 4"), "{cut}");
+        assert!(cut.contains("a constraint connects atoms 3 and 4"), "{cut}");
     }
 }

@@ -341,7 +341,7 @@ mod tests {
             dispersion_correction: Setting::Given(DispersionCorrection::AllPairs),
             ..ForceOptions::all_pairs()
         };
-        assert_one(&problems(forces, &still(None)), "nothing to correct");
+        assert_one(&problems(forces, &still(None)), "the dispersion correction needs a cutoff");
     }
 
     #[test]
