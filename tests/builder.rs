@@ -290,7 +290,7 @@ fn parameters_outside_their_physical_ranges_are_refused() {
     refused("1-4 pairs: term 1, of atoms 1, 4, has the c12 1e30", |b| {
         b.bonded().pairs14.push(Pair14 { c12: 1e30, ..pair })
     });
-    refused("a grid of a correction map has the energy 1e30 kJ/mol", |b| {
+    refused("the grid of a correction map has the energy 1e30 kJ/mol", |b| {
         b.bonded().cmap_grids.push(CmapGrid { size: 4, energies: vec![1e30; 16] })
     });
     refused("Lennard-Jones types 0 and 1: the c6 3.1", |b| _ = b.lj_type("L", LennardJones { c6: 1e30, c12: 1.0 }));

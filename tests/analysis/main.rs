@@ -140,7 +140,7 @@ fn what_cannot_be_done_is_said() {
     refused(&["rg", "out/fine.xtc", "--topology", "out/few.dcd"], "contains no topology");
     let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.prmtop.xz");
     refused(&["rg", "out/fine.xtc", "--topology", other.to_str().unwrap()], "the topology has 774 atoms");
-    refused(&["rmsd", TRAJECTORY, "--reference", "41"], "there is no frame 41, the trajectory has 41 frames");
+    refused(&["rmsd", TRAJECTORY, "--reference", "41"], "there is no frame 41; the trajectory has 41 frames");
     refused(&["rmsd", TRAJECTORY, "--reference", "0", "--device", "cpu"], "--device");
     refused(&["rmsx", TRAJECTORY], "unrecognized subcommand");
     refused(&["dihedrals", TRAJECTORY, "--select", "water"], "no dihedral angle of a protein");

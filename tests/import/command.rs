@@ -40,7 +40,7 @@ fn nothing_is_overwritten_unasked() {
     assert!(written.contains("topology = \"system.prmtop\"\ncoordinates = \"system.rst7\"\n"), "{written}");
     let again = import(place.path(), &arguments);
     assert_eq!(again.status.code(), Some(2));
-    assert!(text(&again.stderr).contains("there is such a file already"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("the file already exists"), "{}", text(&again.stderr));
     assert!(import(place.path(), &[&arguments[..], &["--force"]].concat()).status.success());
 }
 

@@ -245,7 +245,7 @@ fn what_disang_files_have_more_is_said() {
         (format!("&rst iat=1,2, {shape}, nstep2=10 /\n&rst iat=3,4 /"), 0, "in line 2: md does not translate nstep2"),
         (format!("&rst iat=1,2,3,4,5, {shape} /"), 0, "md has no restraint on 5 atoms"),
         (format!("&rst iat=-1,2, igr1=3,4, {shape}, ir6=1 /"), 0, "does not translate ir6"),
-        (format!("&rst iat=1,2,3,4, {shape}, r4=5 /"), 0, "on both sides of a torsion"),
+        (format!("&rst iat=1,2,3,4, {shape}, r4=5 /"), 0, "linear region on both sides"),
         ("&rst iat=1,2, r1=3, r2=1, r3=2, r4=3, rk2=1, rk3=1 /".to_owned(), 0, "do not ascend"),
         ("&rst restraint = 'distance( (45) (49) )', r2 = 1 /".to_owned(), 0, "does not translate restraint"),
         (format!("&rst iat=1,2, {shape}, rk2=0, rk3=0 /"), 0, ""),

@@ -174,7 +174,7 @@ fn frames_and_rows_are_sorted_by_state() {
         let mut command = Command::cargo_bin("md").unwrap();
         command.arg("demux").arg(case.path("out")).args(arguments).env("NO_COLOR", "1").output().unwrap()
     };
-    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("there is no exchange.csv"));
+    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("has no exchange.csv"));
     case.ends_with(0, &[]);
     let output = demux(&[]);
     let said = String::from_utf8(output.stdout).unwrap();
@@ -357,5 +357,5 @@ fn scaled_solutes_are_swapped() {
         assert!(case.ends_with(2, &[]).contains(reason), "{reason}");
     }
     case.rewrite("peptide-vacuum", &input(1, LANGEVIN, solute, 1));
-    assert!(case.ends_with(2, &[]).contains("there is no solute"));
+    assert!(case.ends_with(2, &[]).contains("no solute is defined"));
 }

@@ -294,7 +294,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     converted(&[], &original, &path("a.xtc"));
     let before = names(folder.path());
     let cases: [(&[&str], &Path, &str, &str); 12] = [
-        (&[], &original, "a.xtc", "there is such a file already"),
+        (&[], &original, "a.xtc", "the file already exists"),
         (&["--force"], &original, "original.h5md", "input and output are the same file"),
         (&[], &path("a.xtc"), "b.pdb", "--topology"),
         (&["--select", "water"], &path("a.xtc"), "b.dcd", "--topology"),
