@@ -214,8 +214,8 @@ fn atoms_that_cannot_be_are_refused() {
     refused("the position of atom 6 (BAD of BUT 1)", |b| {
         _ = b.atom(AtomSpec { position: Vec3::splat(f64::NAN), ..atom })
     });
-    refused("none of them empty", |b| _ = b.residue("A"));
-    refused("none of them empty", |b| _ = b.residue("A").residue("B").atom(atom));
+    refused("must be contiguous and non-empty", |b| _ = b.residue("A"));
+    refused("must be contiguous and non-empty", |b| _ = b.residue("A").residue("B").atom(atom));
     // an atom with a wrong type in a chain whose 1-4 pairs need this type
     refused("type 7, but there are 1", |b| {
         let last = b.atom(AtomSpec { lj_type: 7, ..atom });
@@ -225,10 +225,10 @@ fn atoms_that_cannot_be_are_refused() {
 
 #[test]
 fn terms_of_atoms_that_are_not_there_are_refused() {
-    refused("a bond names atom 9, but there are 5", |b| _ = b.bond([0, 8]));
-    refused("a bond names atom 1 twice", |b| _ = b.bond([0, 0]));
-    refused("an exclusion names atom 9", |b| _ = b.exclude([8, 0]));
-    refused("a 1-4 pair names atom 6", |b| {
+    refused("a bond refers to atom 9, but there are only 5", |b| _ = b.bond([0, 8]));
+    refused("a bond contains atom 1 twice", |b| _ = b.bond([0, 0]));
+    refused("an exclusion refers to atom 9", |b| _ = b.exclude([8, 0]));
+    refused("a 1-4 pair refers to atom 6", |b| {
         b.bonded().pairs14.push(Pair14 { atoms: [0, 5], charge_product: 0.0, c6: 0.0, c12: 0.0 })
     });
     refused("bonds: term 4 refers to atom 6", |b| {

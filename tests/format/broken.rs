@@ -169,7 +169,11 @@ fn names_may_touch_and_hold_blanks() {
     assert_eq!(topology(&stripped).atoms[6].name.as_str(), "H");
     // a character more or less within: the names behind it have moved
     for moved in ["C1  C2 C3  C4  O   H1  H2  ", "C1  C2   C3  C4  O   H1  H2  "] {
-        refused(&with_line(PRMTOP, "ATOM_NAME", 2, moved), Some(flag("ATOM_NAME") + 2), &["columns of 4", "damaged"]);
+        refused(
+            &with_line(PRMTOP, "ATOM_NAME", 2, moved),
+            Some(flag("ATOM_NAME") + 2),
+            &["the column width 4", "damaged"],
+        );
     }
 }
 

@@ -390,7 +390,7 @@ fn what_a_format_cannot_express_is_refused_with_the_term() {
     let outside = |topology: &mut Topology| topology.bonded.angles[0].atoms[2] = 1_000_000;
     for ending in ["top", "prmtop"] {
         let message = refusal(&outside, ending);
-        assert!(message.contains("names atom 1000001, but there are 74"), "{message}");
+        assert!(message.contains("refers to atom 1000001, but there are only 74"), "{message}");
     }
 
     peptide.cell_hint.kind = md::system::BoxKind::Rectangular;

@@ -140,5 +140,5 @@ fn position_restraints_are_carried_over_by_force_constants() {
     // GROMACS' default
     assert_eq!(imported.plan.stages[1].position_restraints[0].reference_scaling, ReferenceScaling::None);
     assert_eq!(imported.differing(), ["define"]);
-    assert!(imported.remark("define").text.contains("the first 0 0 500"), "{:?}", imported.remark("define"));
+    assert!(imported.remark("define").text.contains("the first: 0 0 500"), "{:?}", imported.remark("define"));
 }

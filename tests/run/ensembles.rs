@@ -182,7 +182,7 @@ fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
         // at the text of the file, of the system, of the time step, of the machine
         ("\"forces.cutof\" = \"1 nm\"", &["replica-2: unknown key \"cutof\"", "input.toml:"][..]),
         ("\"stage.b.steps\" = 5", &["replica-2: there is no stage \"b\"", "input.toml:"]),
-        ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: there is no file"]),
+        ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: the file"]),
         ("\"stage.a.timestep\" = \"20 fs\"", &["replica-2: stage \"a\": the timestep of 20 fs is long"]),
         (
             "\"forces.cutoff\" = \"0.9 nm\", \"forces.electrostatics\" = \"pme\"",

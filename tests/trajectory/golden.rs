@@ -84,7 +84,7 @@ fn dcd_of_other_programs() {
     }
     assert_frames("xplor.dcd", 7, false, SINGLE, at);
     let message = open(&golden("fixed.dcd")).err().unwrap().to_string();
-    assert!(message.contains("3 of its atoms are fixed"), "{message}");
+    assert!(message.contains("3 atoms are fixed"), "{message}");
 }
 
 /// Velocities (nm/ps) and forces (kJ/mol/nm) of `make_more.py`.
