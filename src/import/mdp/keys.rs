@@ -164,7 +164,7 @@ const MODULES: &[Key] = &[
     absent("orire", "no", "md has no orientation restraints"),
     part("orire-*", "orire"),
     part("nstorireout", "orire"),
-    absent("free-energy", "no", "md has no free-energy perturbation: the system is that of state A"),
+    absent("free-energy", "no", "md has no free-energy perturbation: it uses the system of state A"),
     part("couple-*", "free-energy"),
     part("init-lambda*", "free-energy"),
     part("init-wl-histogram-counts", "free-energy"),
