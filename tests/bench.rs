@@ -118,7 +118,7 @@ fn an_input_file_is_timed_and_compared_and_nothing_else_is_written() {
     let first = [&short[..], &["--json", "a.json", "--roofline", "a.svg", "--phases"]].concat();
     let (code, out, err) = md(folder.path(), &first);
     assert_eq!(code, Some(0), "{err}");
-    for part in ["ns/day", "too short to say", "roof %", "of the pairs computed are within the cutoff"] {
+    for part in ["ns/day", "too short to measure", "roof %", "of the computed pairs are within the cutoff"] {
         assert!(out.contains(part), "{part} in {out}");
     }
     let path = folder.path().join("a.json");
@@ -194,7 +194,7 @@ fn mistakes_are_input_errors() {
     std::fs::write(folder.path().join("still.toml"), format!("{}[forces]\n", files("water"))).unwrap();
     std::fs::write(folder.path().join("no.json"), "{}").unwrap();
     let cases = [
-        (&["dhrf"][..], 2, "nearest is dhfr"),
+        (&["dhrf"][..], 2, "did you mean dhfr?"),
         (&["still.toml"], 2, "no stage of dynamics"),
         (&["dhfr", "--compare", "no.json"], 2, "not a report of md bench"),
         (&["dhfr", "--compare", "none.json"], 2, "did you mean no.json?"),

@@ -214,8 +214,8 @@ fn atoms_that_cannot_be_are_refused() {
     refused("the position of atom 6 (BAD of BUT 1)", |b| {
         _ = b.atom(AtomSpec { position: Vec3::splat(f64::NAN), ..atom })
     });
-    refused("none of them empty", |b| _ = b.residue("A"));
-    refused("none of them empty", |b| _ = b.residue("A").residue("B").atom(atom));
+    refused("must be contiguous and non-empty", |b| _ = b.residue("A"));
+    refused("must be contiguous and non-empty", |b| _ = b.residue("A").residue("B").atom(atom));
     // an atom with a wrong type in a chain whose 1-4 pairs need this type
     refused("type 7, but there are 1", |b| {
         let last = b.atom(AtomSpec { lj_type: 7, ..atom });
@@ -225,24 +225,24 @@ fn atoms_that_cannot_be_are_refused() {
 
 #[test]
 fn terms_of_atoms_that_are_not_there_are_refused() {
-    refused("a bond names atom 9, but there are 5", |b| _ = b.bond([0, 8]));
-    refused("a bond names atom 1 twice", |b| _ = b.bond([0, 0]));
-    refused("an exclusion names atom 9", |b| _ = b.exclude([8, 0]));
-    refused("a 1-4 pair names atom 6", |b| {
+    refused("a bond refers to atom 9, but there are only 5", |b| _ = b.bond([0, 8]));
+    refused("a bond contains atom 1 twice", |b| _ = b.bond([0, 0]));
+    refused("an exclusion refers to atom 9", |b| _ = b.exclude([8, 0]));
+    refused("a 1-4 pair refers to atom 6", |b| {
         b.bonded().pairs14.push(Pair14 { atoms: [0, 5], charge_product: 0.0, c6: 0.0, c12: 0.0 })
     });
-    refused("bonds: term 4 names atom 6", |b| {
+    refused("bonds: term 4 refers to atom 6", |b| {
         b.bonded().bonds.push(Bond { atoms: [0, 5], length: 0.1, force_constant: 1.0 })
     });
-    refused("angles: term 1 names atom 2 twice", |b| {
+    refused("angles: term 1 contains atom 2 twice", |b| {
         b.bonded().angles.push(Angle { atoms: [1, 0, 1], angle: 2.0, force_constant: 1.0 })
     });
     let torsion = Torsion { atoms: [0, 1, 2, 3], periodicity: 3, phase: f64::NAN, force_constant: 1.0 };
-    refused("proper torsions: term 1 has parameters that are no numbers", |b| b.bonded().propers.push(torsion));
-    refused("correction map takes grid 0, but there are 0", |b| {
+    refused("proper torsions: term 1 has parameters that are not finite", |b| b.bonded().propers.push(torsion));
+    refused("correction map uses grid 0, but there are only 0", |b| {
         b.bonded().cmaps.push(Cmap { atoms: [0, 1, 2, 3, 1, 2, 3, 4], grid: 0 })
     });
-    refused("a grid of a correction map is not square", |b| {
+    refused("the grid of a correction map is not square", |b| {
         b.bonded().cmap_grids.push(CmapGrid { size: 4, energies: vec![0.0; 15] })
     });
 }
@@ -290,7 +290,7 @@ fn parameters_outside_their_physical_ranges_are_refused() {
     refused("1-4 pairs: term 1, of atoms 1, 4, has the c12 1e30", |b| {
         b.bonded().pairs14.push(Pair14 { c12: 1e30, ..pair })
     });
-    refused("a grid of a correction map has the energy 1e30 kJ/mol", |b| {
+    refused("the grid of a correction map has the energy 1e30 kJ/mol", |b| {
         b.bonded().cmap_grids.push(CmapGrid { size: 4, energies: vec![1e30; 16] })
     });
     refused("Lennard-Jones types 0 and 1: the c6 3.1", |b| _ = b.lj_type("L", LennardJones { c6: 1e30, c12: 1.0 }));
@@ -305,12 +305,12 @@ fn types_and_options_that_contradict_each_other_are_refused() {
     geometric.lj_type("R", repulsive);
     geometric.combination_rule(CombinationRule::Geometric);
     assert!(geometric.build().is_ok());
-    refused("types 0 and 1, but there are 1", |b| _ = b.lj_pair([0, 1], repulsive));
+    refused("types 0 and 1 does not exist: there are 1", |b| _ = b.lj_pair([0, 1], repulsive));
     refused("is given twice", |b| _ = b.lj_pair([0, 0], repulsive).lj_pair([0, 0], repulsive));
     refused("types 0 and 0: c6, c12 and c4 must be finite", |b| {
         _ = b.lj_pair([0, 0], LennardJones { c6: f64::NAN, c12: 1.0 })
     });
-    refused("factors of 1-4 pairs", |b| _ = b.scale_pairs14(f64::NAN, 1.0));
+    refused("1-4 scaling factors", |b| _ = b.scale_pairs14(f64::NAN, 1.0));
     refused("needs a periodic cell", |b| _ = b.forces(ForceOptions::default()));
     refused("cutoff is 0.9 nm", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0; 3])));
     refused("has no volume", |b| _ = b.cell(PeriodicCell::orthorhombic([1.0, f64::NAN, 1.0])));
@@ -356,14 +356,17 @@ fn virtual_sites_are_placed() {
     for (wrong, expected) in [
         (average([0.8, 0.1, 0.2]), "its weights add up to 1.1"),
         (average([f64::NAN, 0.1, 0.2]), "its weights add up to NaN"),
-        (Construction::Average2 { atoms: [0, 0], weights: [0.5, 0.5] }, "it follows from atom 1 twice"),
-        (Construction::Average2 { atoms: [0, 3], weights: [0.5, 0.5] }, "it follows from itself"),
-        (Construction::Average2 { atoms: [0, 9], weights: [0.5, 0.5] }, "it follows from atom 10, but there are 4"),
-        (Construction::Average { atoms: vec![0, 1], weights: vec![1.0] }, "1 weights of 2 atoms"),
+        (Construction::Average2 { atoms: [0, 0], weights: [0.5, 0.5] }, "atom 1 appears twice in its construction"),
+        (Construction::Average2 { atoms: [0, 3], weights: [0.5, 0.5] }, "its construction depends on the site itself"),
+        (
+            Construction::Average2 { atoms: [0, 9], weights: [0.5, 0.5] },
+            "it is constructed from atom 10, but there are only 4",
+        ),
+        (Construction::Average { atoms: vec![0, 1], weights: vec![1.0] }, "it has 1 weights for 2 atoms"),
         (Construction::FixedDistance2 { atoms: [0, 1], distance: 0.0 }, "its distance is 0 nm"),
         (Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.5, distance: f64::NAN }, "its distance is NaN nm"),
-        (Construction::FixedAngle3 { atoms: [0, 1, 2], angle: f64::INFINITY, distance: 0.1 }, "are no numbers"),
-        (Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: f64::NAN }, "are no numbers"),
+        (Construction::FixedAngle3 { atoms: [0, 1, 2], angle: f64::INFINITY, distance: 0.1 }, "are not finite"),
+        (Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: f64::NAN }, "are not finite"),
         (
             Construction::OutOfPlane { atoms: [0, 1, 2], weights: [0.1, 0.1], cross: 1e300 },
             "it has the coefficient of the cross product 1e300 1/nm, outside the physical range of -1000 to 1000 1/nm",
@@ -415,7 +418,7 @@ fn sites_of_sites_are_placed_in_order() {
     assert_eq!(order, [4, 3]);
     let refusal =
         build(Construction::Average2 { atoms: [1, 3], weights: [0.5, 0.5] }).expect_err("a circle").to_string();
-    assert!(refusal.contains("virtual site 4: it follows from itself"), "{refusal}");
+    assert!(refusal.contains("virtual site 4: its construction depends on the site itself"), "{refusal}");
 }
 
 #[test]

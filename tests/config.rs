@@ -286,18 +286,18 @@ fn bad_options_say_how_to_write_them() {
         ("=3", "expected KEY=VALUE"),
         (
             "forces.cutoff=0.9 nm",
-            "text needs its quotes, and the shell removes one pair: --set forces.cutoff='\"0.9 nm\"'",
+            "write the text in two pairs of quotes, because the shell removes one: --set forces.cutoff='\"0.9 nm\"'",
         ),
         ("forces.cutoff=0.9", "--set forces.cutoff=0.9: forces.cutoff: missing unit"),
         ("forces.cutof=\"1 nm\"", "did you mean \"cutoff\"?"),
-        ("stage.cool.steps=3", "there is no stage \"cool\" (stages are minimize, heat, or numbers from 1 to 2)"),
+        ("stage.cool.steps=3", "there is no stage \"cool\" (the stages are minimize, heat, or numbers from 1 to 2)"),
         ("stage.3.steps=3", "there is no stage \"3\""),
         ("stage.0.steps=3", "there is no stage \"0\""),
-        ("stage=3", "stage: expected sections headed [[stage]]; found a whole number"),
+        ("stage=3", "stage: expected sections with the heading [[stage]]; found a whole number"),
         ("forces=3", "forces: expected keys in braces"),
         ("a..b=3", "unknown key \"a\""),
-        ("forces.pme.grid.x=3", "a key of one entry of a list cannot be set by itself"),
-        ("a.a.a.a.a.a.a.a.a=3", "there is no key so deep"),
+        ("forces.pme.grid.x=3", "a single key of a list entry cannot be set"),
+        ("a.a.a.a.a.a.a.a.a=3", "no key has so many levels"),
     ];
     for (setting, expected) in table {
         let problems = parse_set(EVERYTHING, &[setting]).map(|_| ()).expect_err(setting);

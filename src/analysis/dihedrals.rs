@@ -13,7 +13,7 @@ use crate::vec3::Vec3;
 /// If the side chain branches, the first branch counts.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 
-/// File of the result: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with /phi_residue, … (0-based
+/// Datasets of the result file: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with /phi_residue, … (0-based
 /// residues of the topology), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {}
@@ -122,7 +122,7 @@ impl Observable for Dihedrals {
             }
         }
         if self.kinds.iter().all(|kind| kind.atoms.is_empty()) {
-            return Err(Problem::new("the selection has no dihedral angle of a protein")
+            return Err(Problem::new("the selection contains no dihedral angle of a protein")
                 .help("select residues of a protein with their atoms N, CA, C (and CB and the next one for chi1)")
                 .into());
         }

@@ -39,7 +39,7 @@ impl Frames {
         let raw = masses.map_or_else(|| vec![1.0; atoms.len()], <[f64]>::to_vec);
         let total_weight: f64 = raw.iter().sum();
         if !(total_weight > 0.0 && total_weight.is_finite()) {
-            return Err(Problem::new("the selected atoms have no mass").help("leave out the mass weighting").into());
+            return Err(Problem::new("the selected atoms have no mass").help("leave out --mass-weighted").into());
         }
         let weights = raw.iter().map(|weight| weight / total_weight).collect();
         Ok(Self { atoms, weights, by_mass: masses.is_some(), total_weight, ..Self::default() })

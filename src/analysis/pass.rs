@@ -50,7 +50,7 @@ impl Selection<'_> {
         let raw = if by_mass { self.masses() } else { vec![1.0; self.atoms.len()] };
         let total: f64 = raw.iter().sum();
         if !(total > 0.0 && total.is_finite()) {
-            return Err(Problem::new("the selected atoms have no mass").help("select atoms that have one").into());
+            return Err(Problem::new("the selected atoms have no mass").help("select atoms with mass").into());
         }
         Ok((raw.into_iter().map(|weight| weight / total).collect(), total))
     }

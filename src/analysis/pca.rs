@@ -11,11 +11,11 @@ use crate::error::{Problem, Result};
 use crate::observe::trajectory::FrameSource;
 use crate::superpose::{Correlation, rotation};
 
-/// File of the result: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections (frames × components), /mean
+/// Datasets of the result file: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections (frames × components), /mean
 /// (nm, atoms × 3), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// Weight atoms by mass; without it equally
+    /// Weight atoms by mass (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
     /// Number of eigenvectors and projections to write; all eigenvalues are written
@@ -107,7 +107,7 @@ impl Pca {
     pub fn new(frames: &Frames, components: usize) -> Result<Self> {
         let (count, width) = (frames.len(), 3 * frames.atoms.len());
         if count < 2 {
-            return Err(Problem::new("principal components need two frames or more").into());
+            return Err(Problem::new("principal components need at least two frames").into());
         }
         let smaller = width.min(count);
         if smaller > LARGEST_PROBLEM {
@@ -115,7 +115,7 @@ impl Pca {
             return Err(Problem::new(format!(
                 "{message}: a matrix of {smaller} × {smaller} is too large to diagonalise"
             ))
-            .help(format!("select at most {} atoms, or take at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3))
+            .help(format!("select at most {} atoms, or use at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3))
             .into());
         }
         // stored frames are divided by the root of the total weight

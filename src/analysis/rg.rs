@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::observe::trajectory::FrameSource;
 use crate::vec3::Vec3;
 
-/// What can be asked of it: nothing. File of the result: /rg (nm), /time, /step, /atoms
+/// No options. Datasets of the result file: /rg (nm), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {}
 

@@ -12,17 +12,17 @@ use crate::observe::trajectory::FrameSource;
 use crate::run::Device;
 use crate::superpose::{Correlation, overlap};
 
-/// File of the result: /rmsd (nm; frames × frames, or of each frame from the reference), /time, /step, /atoms
+/// Datasets of the result file: /rmsd (nm; frames × frames, or frames with --reference), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Compare with one structure instead of every frame with every other: first, the number of a frame (from 0), or a
     /// structure of the same atoms in any format of coordinates
     #[arg(long, value_name = "FRAME|FILE", value_parser = Reference::parse)]
     reference: Option<Reference>,
-    /// Weight atoms by mass; without it equally
+    /// Weight atoms by mass (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
-    /// Where all frames are multiplied with all: auto, cpu, cuda or cuda:1; auto is the CPU
+    /// Device for the RMSD between all pairs of frames: auto, cpu, cuda or cuda:1; auto is the CPU
     #[arg(long, value_parser = device, conflicts_with = "reference")]
     device: Option<Device>,
 }
@@ -80,7 +80,7 @@ impl<C: Core> Observable for AllToAll<C> {
         let summary = vec![
             format!("mean         {:.5} nm over all pairs", matrix.mean()),
             format!("largest      {largest:.5} nm, between {} and {} ps", time(a), time(b)),
-            format!("central      {} ps, the frame nearest to all others", time(matrix.central())),
+            format!("central      {} ps, the frame with the smallest RMSD to all others", time(matrix.central())),
         ];
         Ok(Findings {
             arrays: vec![Array { name: "rmsd", shape, values: Values::Single(matrix.values), unit: "nm" }],
@@ -148,9 +148,11 @@ fn zeros(count: usize) -> Result<Vec<f32>> {
     let size = count.checked_mul(count);
     if size.is_none_or(|size| values.try_reserve_exact(size).is_err()) {
         let needed = 4e-9 * count as f64 * count as f64;
-        return Err(Problem::new(format!("{count} frames against each other need {needed:.0} GB of memory"))
-            .help("take fewer frames, for example every tenth")
-            .into());
+        return Err(Problem::new(format!(
+            "the RMSD between all pairs of {count} frames needs {needed:.0} GB of memory"
+        ))
+        .help("use fewer frames, for example every tenth")
+        .into());
     }
     values.resize(count * count, 0.0);
     Ok(values)

@@ -37,7 +37,7 @@ impl Reference {
             && *index >= count
         {
             let problem =
-                Problem::new(format!("--reference: there is no frame {index}, the trajectory has {count} frames"));
+                Problem::new(format!("--reference: there is no frame {index}; the trajectory has {count} frames"));
             return Err(problem.help("frames are counted from 0").into());
         }
         let mut frame = StoredFrame::default();

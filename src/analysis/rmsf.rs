@@ -14,14 +14,14 @@ use crate::vec3::Vec3;
 /// Conversion from nm² to Å², the unit of B-factors in PDB files.
 const SQUARE_ANGSTROMS: f64 = 100.0;
 
-/// File of the result: /rmsf (nm), /b_factor (Å²) and /mean (nm, atoms × 3) of each atom, /time, /step, /atoms
+/// Datasets of the result file: /rmsf (nm), /b_factor (Å²) and /mean (nm, atoms × 3) of each atom, /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Structure on which every frame is superposed: first, the number of a frame (from 0), or a coordinate file of the
     /// same atoms
     #[arg(long, value_name = "FRAME|FILE", default_value = "first", value_parser = Reference::parse)]
     reference: Reference,
-    /// Weight atoms by mass in the superposition; without it equally
+    /// Weight atoms by mass in the superposition (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
 }

@@ -63,7 +63,7 @@ impl StepReport {
         let useful_pairs = (slots > 0.0).then(|| useful_pairs(system, volume) / slots);
         let bottleneck = match useful_pairs {
             Some(_) => bottleneck(&phases, compute_share, useful_pairs),
-            None => "The reference in double precision keeps no account of its forces.".to_owned(),
+            None => "The double-precision reference does not count its operations.".to_owned(),
         };
         StepReport { phases, useful_pairs, compute_share, bottleneck }
     }
@@ -93,7 +93,7 @@ fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {
         return format!(
-            "{:.0} % of the time lies outside all phases: threads or launches start, wait or share the device with \
+            "{:.0} % of the time is outside all phases: threads or launches start, wait or share the device with \
              others; fewer threads or a larger system would help.",
             100.0 * (1.0 - compute_share)
         );
@@ -104,14 +104,14 @@ fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>
         return format!("{name} takes {:.0} % of a step.", 100.0 * share);
     }
     let waste = useful_pairs.filter(|_| name == "pairs").map_or(String::new(), |useful| {
-        format!(", and {:.0} % of its pairs lie beyond the cutoff", 100.0 * (1.0 - useful).max(0.0))
+        format!(", and {:.0} % of its pairs are beyond the cutoff", 100.0 * (1.0 - useful).max(0.0))
     });
     let help = match (name.as_str(), *roof_share > NEAR_ROOF) {
         ("pairs", true) => "only fewer pairs would help: a shorter cutoff with a finer mesh, or tighter lists",
-        ("pairs", false) => "fewer operations per pair and tighter lists would help, memory would not",
+        ("pairs", false) => "fewer operations per pair and tighter lists would help, but faster memory would not",
         ("pme_spread" | "pme_solve" | "pme_gather", _) => "a coarser mesh with a longer cutoff would help",
-        ("search", _) => "lists that live longer would help",
-        (_, true) => "it moves data as fast as the memory allows; only moving less would help",
+        ("search", _) => "a longer list lifetime would help",
+        (_, true) => "it moves data as fast as the memory allows, so only moving less data would help",
         (_, false) => "more operations in parallel would help",
     };
     format!("{place}{waste}; {help}.")
@@ -131,7 +131,7 @@ mod tests {
         let phases = [row("pairs", 0.5, 0.3), row("pme_solve", 0.4, 0.1)];
         let text = bottleneck(&phases, 0.95, Some(0.6));
         assert!(text.starts_with("pairs takes 50 % of a step at 30 % of its roof, and 40 %"), "{text}");
-        assert!(bottleneck(&phases, 0.6, Some(0.6)).starts_with("40 % of the time lies outside"));
+        assert!(bottleneck(&phases, 0.6, Some(0.6)).starts_with("40 % of the time is outside"));
         let mesh = bottleneck(&[row("pairs", 0.2, 0.3), row("pme_solve", 0.7, 0.6)], 0.95, None);
         assert!(mesh.contains("pme_solve takes 70 %") && mesh.contains("coarser mesh"), "{mesh}");
     }

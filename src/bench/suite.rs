@@ -93,7 +93,7 @@ impl Case {
         }
         let near = NAMES.iter().copied().max_by(|a, b| closeness(a, text).total_cmp(&closeness(b, text)));
         Err(Problem::new(format!("{text} is neither a benchmark nor an input file")).help(format!(
-            "nearest is {}; benchmarks are {}",
+            "did you mean {}? the benchmarks are {}",
             near.unwrap_or("dhfr"),
             NAMES.join(", ")
         )))
@@ -138,7 +138,7 @@ impl Case {
             StageKind::Minimize(_) => None,
         });
         let dynamics = last.ok_or_else(|| {
-            Problem::new(format!("{}: there is nothing to time: no stage of dynamics", self.name()))
+            Problem::new(format!("{}: the input file has no stage of dynamics to time", self.name()))
                 .help("add [[stage]] with kind = \"dynamics\"")
         })?;
         Ok(Prepared { name: self.name(), plan, system, state, dynamics })
@@ -161,8 +161,8 @@ fn water_copies(name: &str, size: f64) -> std::result::Result<usize, Problem> {
     if size > MOST_ATOMS || (atoms(edge) / size - 1.0).abs() > SIZE_TOLERANCE {
         let [below, above] =
             [(size / WATER_ATOMS).cbrt().floor().max(1.0), (size / WATER_ATOMS).cbrt().ceil()].map(atoms);
-        return Err(Problem::new(format!("{name}: boxes of water have 3000 n³ atoms, at most 50 million"))
-            .help(format!("near it are water-{}k and water-{}k", below / 1e3, above / 1e3)));
+        return Err(Problem::new(format!("{name}: a box of water has 3000 n³ atoms, and at most 50 million"))
+            .help(format!("the nearest sizes are water-{}k and water-{}k", below / 1e3, above / 1e3)));
     }
     Ok(edge as usize)
 }
@@ -176,8 +176,8 @@ fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Resu
     let file = files.rsplit('/').next().unwrap_or(files);
     let complete = |folder: &PathBuf| folder.join(format!("{file}.prmtop.xz")).is_file();
     folders.iter().map(|folder| folder.join(files)).find(complete).ok_or_else(|| {
-        Problem::new(format!("the files of benchmark {name} are not here: inputs/{files}/{file}.prmtop.xz"))
-            .help("start md in the project's folder, or name an input file")
+        Problem::new(format!("the files of benchmark {name} are missing: inputs/{files}/{file}.prmtop.xz"))
+            .help("start md in the folder of the project, or give an input file")
     })
 }
 
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(cubes, [Some(1), Some(2), Some(3), Some(4), Some(8)]);
         let mistake = |text| Case::find(text).unwrap_err().to_string();
         assert!(mistake("water-10k").contains("water-3k and water-24k"), "{}", mistake("water-10k"));
-        assert!(mistake("dhrf").contains("nearest is dhfr"), "{}", mistake("dhrf"));
+        assert!(mistake("dhrf").contains("did you mean dhfr?"), "{}", mistake("dhrf"));
         assert!(["water-0k", "water--3k", "water-nank", "water-1e30"].iter().all(|text| Case::find(text).is_err()));
     }
 }

@@ -37,7 +37,7 @@ fn range(range: &Range) -> String {
 }
 
 fn drift(row: &Row) -> String {
-    row.drift.map_or("too short to say".to_owned(), |drift| format!("{:+.3} ± {:.3}", drift.slope, drift.error))
+    row.drift.map_or("too short to measure".to_owned(), |drift| format!("{:+.3} ± {:.3}", drift.slope, drift.error))
 }
 
 /// Returns the table of the time per phase of a row's step, and its diagnosis.
@@ -77,7 +77,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
         };
     }
     let useful = step.useful_pairs.map_or(String::new(), |useful| {
-        format!("{:.0} % of the pairs computed are within the cutoff; ", 100.0 * useful)
+        format!("{:.0} % of the computed pairs are within the cutoff; ", 100.0 * useful)
     });
     let _ = writeln!(text, "  {useful}{:.0} % of the wall time is in phases", 100.0 * step.compute_share);
     let _ = writeln!(text, "  {}", step.bottleneck);

@@ -124,14 +124,14 @@ impl Common {
         let stride = self.stride as usize;
         let count = trajectory.frames().div_ceil(stride);
         if count == 0 {
-            return Err(Problem::new("the trajectory has no frame yet").in_file(&self.trajectory).into());
+            return Err(Problem::new("the trajectory contains no frames yet").in_file(&self.trajectory).into());
         }
         let selection = Selection { topology: &topology, atoms: &atoms };
         let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let selector = Selector::new(selection, images);
         if !has_bonds {
-            let what =
-                "bonds        not known: molecules are not made whole; name a topology with bonds if they are broken\n";
+            let what = "bonds        unknown, so molecules are not made whole; give a topology with bonds if molecules \
+                        are broken\n";
             super::print(what)?;
         }
         let mut observables = [options.observable(trajectory.as_mut(), &selector)?];
@@ -160,9 +160,9 @@ impl Common {
         let names = match (&self.topology, trajectory.topology()) {
             (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),
             (None, None) => {
-                let problem = Problem::new("this trajectory holds positions only: no names, masses or bonds");
-                let help = "name the topology with --topology: a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory \
-                            of the same atoms";
+                let problem = Problem::new("this trajectory contains only positions: no names, masses or bonds");
+                let help = "give the topology with --topology: a topology, a structure (gro, PDB, mmCIF) or an H5MD \
+                            trajectory of the same atoms";
                 return Err(problem.in_file(&self.trajectory).help(help).into());
             }
             (Some(path), _) => topology::read(path)?,

@@ -240,7 +240,7 @@ fn known(report: &mut Report, roofline: Roofline) -> Roofline {
 fn read_report(path: &Path) -> Result<Report> {
     let text = crate::format::read(path)?;
     serde_json::from_slice(&text).map_err(|error| {
-        let problem = Problem::new(format!("not a report of md bench: {error}")).in_file(path);
+        let problem = Problem::new(format!("the file is not a report of md bench: {error}")).in_file(path);
         problem.help("`md bench --json FILE` writes one").into()
     })
 }
@@ -249,7 +249,9 @@ fn read_report(path: &Path) -> Result<Report> {
 fn compare(baseline: &Report, report: &Report) -> Result<bool> {
     let (slower, compared) = regressions(baseline, report);
     if compared == 0 {
-        super::say("no row of the older report has the same system, threads, instruction set and device");
+        super::say(
+            "nothing to compare: no row of the older report has the same system, threads, instruction set and device",
+        );
     }
     for regression in &slower {
         let (before, now) = (regression.before.median, regression.now.median);

@@ -131,13 +131,16 @@ fn summary(plan: &Plan, system: &System, state: &State) -> Result<String> {
         let _ = writeln!(text, "conventions  {conventions}");
     }
     if let Some(methods) = describe_methods(system) {
-        let _ = writeln!(text, "not taken    {methods}");
+        let _ = writeln!(text, "ignored      {methods}");
     }
     let _ = writeln!(text, "pair lists   {}", describe_lists(plan, system, state));
     let constraints = &system.constraints;
     let freedom = describe_degrees_of_freedom(plan, system, state.cell.is_some());
     let (waters, bonds) = (constraints.settles.len(), constraints.bonds.len());
-    let _ = writeln!(text, "constraints  {waters} rigid waters, {bonds} distances; {freedom} degrees of freedom");
+    let _ = writeln!(
+        text,
+        "constraints  {waters} rigid waters, {bonds} distance constraints; {freedom} degrees of freedom"
+    );
     for (index, stage) in plan.stages.iter().enumerate() {
         let _ = writeln!(text, "stage {:<6} {}: {}", index + 1, stage.name, describe_stage(stage));
     }

@@ -120,7 +120,7 @@ impl Convert {
         if writable_topology(&self.output).is_some() {
             return self.write_topology();
         }
-        self.refuse(&self.of_topology.given(), "which makes no topology")?;
+        self.refuse(&self.of_topology.given(), "applies only to topologies, and this conversion writes none")?;
         let quantity = |name: &str, text: &Option<String>, dimension: Dimension| {
             let value = text.as_ref().map(|text| dimension.parse(text)).transpose();
             value.map_err(|problem| Problem { message: format!("--{name}: {}", problem.message), ..problem })
@@ -183,7 +183,7 @@ impl Convert {
             ("no-velocities", self.no_velocities),
             ("no-forces", self.no_forces),
         ];
-        self.refuse(&of_frames, "which makes a topology")?;
+        self.refuse(&of_frames, "applies only to trajectories and structures, and this conversion writes a topology")?;
         let OfTopology { coordinates, parameters, define, include } = &self.of_topology;
         let include = include.iter().cloned().chain(gromacs_folders()).collect();
         let options = TopologyOptions { include, define: define.clone(), parameters: parameters.clone(), atoms: None };
@@ -200,8 +200,8 @@ impl Convert {
     fn refuse(&self, options: &[(&str, bool)], why: &str) -> Result<()> {
         match options.iter().find(|(_, given)| *given) {
             Some((name, _)) => {
-                let problem = Problem::new(format!("--{name} has no effect on this conversion, {why}"));
-                Err(problem.in_file(&self.output).help("leave it out").into())
+                let problem = Problem::new(format!("--{name} {why}"));
+                Err(problem.in_file(&self.output).help("leave out the option").into())
             }
             None => Ok(()),
         }
@@ -209,9 +209,9 @@ impl Convert {
 
     fn topology<'t>(&self, topology: Option<&'t Topology>) -> Result<&'t Topology> {
         topology.ok_or_else(|| {
-            let problem = Problem::new("this file holds no names and bonds").in_file(&self.input);
+            let problem = Problem::new("this file contains no names and bonds").in_file(&self.input);
             problem
-                .help("name the topology with --topology, a topology file or an H5MD trajectory of the same atoms")
+                .help("give the topology with --topology: a topology file or an H5MD trajectory of the same atoms")
                 .into()
         })
     }

@@ -34,8 +34,10 @@ impl Sort {
         let target = self.output_dir.as_deref().unwrap_or(&self.folder);
         let folders = (0..demux.states()).map(|state| Demux::folder(target, state));
         if let Some(there) = folders.into_iter().find(|folder| !self.force && folder.exists()) {
-            let problem = Problem::new("this folder is here already").in_file(&there);
-            return Err(problem.help("--force replaces its files; --output-dir names another folder").into());
+            let problem = Problem::new("the folder already exists").in_file(&there);
+            return Err(problem
+                .help("replace its files with --force, or choose another folder with --output-dir")
+                .into());
         }
         let mut text = String::new();
         for sorted in demux.sort_into(target)? {

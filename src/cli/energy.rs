@@ -71,7 +71,7 @@ impl Energy {
         let terms = if self.constraints { ConstrainedTerms::Drop } else { ConstrainedTerms::Keep };
         let Prepared { system, state, .. } = engine.pool.install(|| load(&config.plan, terms))?;
         if let Some(methods) = describe_methods(&system) {
-            super::say(&format!("not taken: {methods}"));
+            super::say(&format!("ignored: {methods}"));
         }
         if let Some(text) = describe_geometry(&system, &state) {
             super::say(&text);
@@ -93,8 +93,8 @@ impl Energy {
         let Some(name) = &self.stage else { return Ok(Restraints::default()) };
         let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
         let index = stages.iter().position(|stage| stage == name).ok_or_else(|| {
-            let problem = Problem::new(format!("--stage {name}: the input file has no stage of this name"));
-            problem.help(format!("stages are {}", stages.join(", ")))
+            let problem = Problem::new(format!("--stage {name}: the input file has no stage with this name"));
+            problem.help(format!("the stages are {}", stages.join(", ")))
         })?;
         Ok(restraints(plan, system, state)?.swap_remove(index))
     }
@@ -111,8 +111,8 @@ fn describe_geometry(system: &System, state: &State) -> Option<String> {
     (deviation > CONSTRAINED).then(|| {
         let percent = deviation * 100.0;
         format!(
-            "constrained distances (rigid water among them) deviate by up to {percent:.2} % in these coordinates: energies and \
-             forces are those of the coordinates as given; md run constrains them first"
+            "constrained distances (rigid water among them) deviate by up to {percent:.2} % in these coordinates: \
+             energies and forces are computed for the coordinates as given; md run first constrains the coordinates"
         )
     })
 }
@@ -131,7 +131,8 @@ fn report(system: &System, state: &State, evaluation: &Evaluation) -> Report {
 }
 
 fn table(energies: &Energies) -> String {
-    let mut text = String::from("energies in kJ/mol; lj and coulomb contain their parts\n");
+    let mut text =
+        String::from("energies in kJ/mol; lj and coulomb are totals that include the parts listed below them\n");
     for (name, value) in energies.named() {
         // writing to a String cannot fail
         let _ = writeln!(text, "{name:<24}{value:>24.9}");

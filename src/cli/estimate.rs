@@ -88,7 +88,7 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
         Precision::Double => format!("{threads} threads in double precision"),
     };
     format!(
-        "about {} ({} ms per step{}) on {machine}, if nothing else runs there; right to a factor of two",
+        "about {} ({} ms per step{}) on {machine} if it runs nothing else; accurate to a factor of two",
         duration(seconds(plan, system, state, (threads, level))),
         three_digits(step * 1e3),
         speed.unwrap_or_default()

@@ -16,7 +16,7 @@ impl Help {
     pub(super) fn execute(&self) -> Result<()> {
         let Some(key) = &self.key else {
             return super::print(&format!(
-                "Keys of the input file; `md help KEY` says more, `md --help` lists commands.\n\n{}",
+                "Keys of the input file; `md help KEY` explains a key, `md --help` lists commands.\n\n{}",
                 overview()
             ));
         };
@@ -29,7 +29,7 @@ impl Help {
             (Some(text), Err(_)) | (None, Ok(text)) => super::print(&text),
             (None, Err(near)) => {
                 let problem = Problem::new(format!("there is no key \"{key}\""));
-                Err(problem.help(format!("nearest are {}; `md help` lists all", near.join(", "))).into())
+                Err(problem.help(format!("similar keys are {}; `md help` lists all keys", near.join(", "))).into())
             }
         }
     }

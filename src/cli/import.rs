@@ -82,8 +82,9 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path);
     }
-    let problem = Problem::new("--after: there is no such file; a finished run writes it").in_file(&path);
-    Err(problem.help("give the output.directory of a run that has finished").into())
+    let problem =
+        Problem::new("--after: the run has no final structure; only a finished run writes this file").in_file(&path);
+    Err(problem.help("give the output.directory of a finished run").into())
 }
 
 /// Describes in two lists the settings that differ in the result, and the settings that need no counterpart in it.
@@ -93,6 +94,6 @@ fn report(remarks: &[Remark]) -> String {
         let lines: String = lines.map(|line| format!("\n  {line}")).collect();
         if lines.is_empty() { String::new() } else { format!("{title}:{lines}\n") }
     };
-    let text = list("not carried over", true) + &list("nothing to carry over", false);
-    if text.is_empty() { "everything is carried over".to_owned() } else { text.trim_end().to_owned() }
+    let text = list("not translated", true) + &list("no counterpart needed", false);
+    if text.is_empty() { "all settings were translated".to_owned() } else { text.trim_end().to_owned() }
 }

@@ -78,7 +78,7 @@ fn perhaps_unknown(problem: Problem) -> Error {
 }
 
 const OF_A_RUN: &str = "trajectories (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB), and of a run checkpoint.md, \
-    summary.json, status.json and energies.csv; the other files of a run are text";
+                        summary.json, status.json and energies.csv; the other files of a run are text files";
 
 fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
@@ -120,8 +120,8 @@ fn topology(format: &str, description: &Description) -> String {
 fn without_parameters(format: &str, topology: &Topology) -> String {
     let (title, contents) = (topology.title.trim(), contents(topology));
     format!(
-        "{format}\ntitle        {title}\ncontents     {contents}\nbonds        {}\nparameters   none in this file: list those of its \
-         force field in system.parameters\n",
+        "{format}\ntitle        {title}\ncontents     {contents}\nbonds        {}\nparameters   none in this file: \
+         list the parameter files of its force field in system.parameters\n",
         topology.connectivity.len()
     )
 }

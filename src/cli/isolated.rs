@@ -43,12 +43,12 @@ pub(super) fn run(file: &Path) -> Result<Option<ExitCode>> {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ok(Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))),
         (None, Some(signal)) if fatal.contains(&signal) => {
-            let reason = "its structure is damaged in a way that ends the HDF5 library";
-            Err(Error::io(file, format!("{reason} (signal {signal}); take another copy of the file")))
+            let reason = "the file is damaged, and the HDF5 library crashed while reading it";
+            Err(Error::io(file, format!("{reason} (signal {signal}); use another copy of the file")))
         }
         (None, signal) => {
             let signal = signal.unwrap_or_default();
-            Err(Error::Internal(format!("{}: ended by signal {signal}", file.display())))
+            Err(Error::Internal(format!("reading {} was ended by signal {signal}", file.display())))
         }
     }
 }

@@ -47,9 +47,8 @@ impl Launched {
     fn refusal(&self, why: &str, help: &str) -> Error {
         let Launched { rank, variable, .. } = self;
         let all = self.count.map_or(String::new(), |count| format!(" of {count}"));
-        let apart =
-            format!("for runs that have nothing to do with each other, unset {variable} (env -u {variable} md ...)");
-        Problem::new(format!("this is process {rank}{all} by {variable}, and {why}"))
+        let apart = format!("for independent runs unset {variable} (env -u {variable} md ...)");
+        Problem::new(format!("{variable} says that this is process {rank}{all}, but {why}"))
             .help(format!("{help}; {apart}"))
             .into()
     }
@@ -70,7 +69,7 @@ impl Launched {
         let ranks = self.start()?;
         if ranks.count() == 1 && self.count.is_some_and(|count| count > 1) {
             let help = "use the launcher that belongs to the MPI library of md; srun may need --mpi=pmix";
-            return Err(self.refusal("the MPI library finds no other", help));
+            return Err(self.refusal("the MPI library finds no other process", help));
         }
         Ok(ranks)
     }
@@ -105,8 +104,8 @@ fn same_program(ranks: &Ranks) -> Result<()> {
     }
     let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
     let own = [crc32fast::hash(&program).to_le_bytes().as_slice(), crate::VERSION.as_bytes()].concat();
-    let help = "start the same file on every rank; where it is copied to the nodes, copy it again";
-    same(ranks, &own, "a different md", help)
+    let help = "start the same program file on every rank; if each node has a copy, copy it again";
+    same(ranks, &own, "a different program file", help)
 }
 
 /// Returns an error if the ranks have different inputs or options.
@@ -119,7 +118,7 @@ pub(super) fn same_input(ranks: &Ranks, text: &str, config: &Config) -> Result<(
         hash.update(argument.as_encoded_bytes());
         hash.update(&[0]);
     }
-    let help = "give every rank the same options and the same file, which all must see";
+    let help = "give every rank the same options and the same input file, and check that all nodes can read it";
     same(ranks, &hash.finalize().to_le_bytes(), "another input file or other options", help)
 }
 
@@ -129,7 +128,11 @@ pub(super) fn same_files<'a>(ranks: &Ranks, starts: impl Iterator<Item = &'a Sta
         return Ok(());
     }
     let own: Vec<_> = starts.map(Start::identity).collect();
-    differing(&ranks.gather(&own), "other topologies or coordinates", "the files must be the same on all machines")
+    differing(
+        &ranks.gather(&own),
+        "other topologies or coordinates",
+        "use the same topology and coordinate files on all machines",
+    )
 }
 
 /// Returns an error if the bytes of a rank differ from those of rank 0.

@@ -37,11 +37,10 @@ const STOPPED: u8 = 3;
 /// Exit code of a benchmark comparison that found a slower system.
 const SLOWER: u8 = 1;
 
-const EXIT_CODES: &str = "\
-Exit codes:
+const EXIT_CODES: &str = "Exit codes:
   0  done
-  1  a defect of md; from md bench --compare: slower than before
-  2  input or usage wrong
+  1  a bug in md; with md bench --compare: slower than before
+  2  wrong input or usage
   3  stopped early on request, with a good checkpoint: the same command continues
   4  simulation unstable
   5  input/output failed, for example a full disk

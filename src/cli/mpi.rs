@@ -34,7 +34,7 @@ impl Library {
         let (universe, provided) = mpi::initialize_with_threading(Threading::Serialized)
             .ok_or_else(|| Error::Internal("MPI was started twice".into()))?;
         if provided < Threading::Serialized {
-            return Err(Error::Device("this MPI library does not work in programs with threads".into()));
+            return Err(Error::Device("this MPI library does not support programs with threads".into()));
         }
         Ok(Library(Mutex::new(World { communicator: universe.world(), _universe: universe })))
     }
@@ -103,7 +103,7 @@ impl Drop for World {
 
 /// Converts a rank or the length of a message to the integer type of MPI.
 fn count(number: usize) -> i32 {
-    i32::try_from(number).expect("less than 2 GB go from rank to rank")
+    i32::try_from(number).expect("messages between ranks are shorter than 2 GB")
 }
 
 fn number(count: i32) -> usize {

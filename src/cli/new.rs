@@ -25,9 +25,9 @@ pub(super) struct New {
 impl New {
     pub(super) fn execute(&self) -> Result<()> {
         let mut file = std::fs::File::create_new(&self.file).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Problem::new("there is such a file already")
+            std::io::ErrorKind::AlreadyExists => Problem::new("the file already exists")
                 .in_file(&self.file)
-                .help("name another: md new other.toml")
+                .help("choose another name: md new other.toml")
                 .into(),
             _ => Error::io(&self.file, error),
         })?;

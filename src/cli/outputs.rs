@@ -57,7 +57,7 @@ pub(super) fn trajectory(path: &Path, format: &Format) -> Result<String> {
 
 pub(super) fn checkpoint(path: &Path) -> Result<String> {
     let Some(found) = Checkpoint::read(path)? else {
-        return Err(Problem::new("there is no such file").in_file(path).into());
+        return Err(Problem::new("the file does not exist").in_file(path).into());
     };
     let before_first_step = found.body.is_start();
     let Checkpoint { run_id, plan, stage, place, state, written, .. } = found.body;
@@ -130,7 +130,7 @@ pub(super) fn status(path: &Path) -> Result<String> {
         let _ = writeln!(text, "speed        {} ns/day", three_digits(speed));
     }
     if let Some(seconds) = found.seconds_left.filter(|_| found.state == RunState::Running) {
-        let _ = writeln!(text, "to go        {} for this stage", duration(seconds));
+        let _ = writeln!(text, "remaining    {} for this stage", duration(seconds));
     }
     if let Some(message) = &found.message {
         let _ = writeln!(text, "message      {message}");
@@ -155,11 +155,11 @@ pub(super) fn energies(path: &Path) -> Result<String> {
 pub(super) fn check_new(output: &Path, input: &Path, force: bool) -> Result<()> {
     let place = |path: &Path| path.canonicalize().ok();
     if place(output).is_some_and(|there| Some(there) == place(input)) {
-        return Err(Problem::new("the result would replace the file that it is made from").in_file(output).into());
+        return Err(Problem::new("input and output are the same file").in_file(output).into());
     }
     if output.exists() && !force {
-        let problem = Problem::new("there is such a file already").in_file(output);
-        return Err(problem.help("give another name, or replace it with --force").into());
+        let problem = Problem::new("the file already exists").in_file(output);
+        return Err(problem.help("choose another name, or replace the file with --force").into());
     }
     Ok(())
 }

@@ -86,7 +86,8 @@ impl<'a> Replicas<'a> {
         let mut text = String::new();
         let all = ensemble.replicas.len();
         // writing to a String cannot fail
-        let _ = writeln!(text, "ensemble     {all} replicas, {}; above is the first", spread.describe());
+        let _ =
+            writeln!(text, "ensemble     {all} replicas, {}; the description above is of the first", spread.describe());
         let stays = ensemble.is_exchange() && spread.ranks > 1;
         for (index, replica) in ensemble.replicas.iter().enumerate() {
             let place = if stays { format!(", on rank {}", spread.rank_of(index)) } else { String::new() };
@@ -112,7 +113,7 @@ impl<'a> Replicas<'a> {
         memory.sort_by(|a, b| b.total_cmp(a));
         // replicas of an exchange wait for each other, so all of them are in memory
         let (held, whose) = match (ensemble.is_exchange(), all.div_ceil(ranks)) {
-            (false, _) => (spread.at_once, "those at once".to_owned()),
+            (false, _) => (spread.at_once, "the replicas that run at the same time".to_owned()),
             (true, _) if ranks == 1 => (all, "all".to_owned()),
             (true, most) => (most, format!("{most} replica{}", if most == 1 { "" } else { "s" })),
         };
@@ -123,7 +124,7 @@ impl<'a> Replicas<'a> {
         if seconds > 0.0 {
             let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
             let what = format!("about {} for all ({speed} ns/day in all)", duration(seconds));
-            let _ = writeln!(text, "time         {what}, if nothing else runs there; right to a factor of two");
+            let _ = writeln!(text, "time         {what} if the machine runs nothing else; accurate to a factor of two");
         }
         for warning in &spread.warnings {
             let _ = writeln!(text, "warning      {warning}");
@@ -139,15 +140,14 @@ impl<'a> Replicas<'a> {
         let (every, time) = (exchange.every, exchange.every as f64 * stage.timestep);
         let attempts = plan.target(stage.steps) / every;
         let what =
-            format!("states are swapped in stage \"{name}\" every {every} steps = {time} ps, {attempts} attempts");
+            format!("states are exchanged in stage \"{name}\" every {every} steps = {time} ps, {attempts} attempts");
         let _ = writeln!(text, "exchange     {what}");
         let estimates = estimated_acceptances(plan, &start.system, &start.state);
         let estimates = estimates.iter().map(|(low, p)| format!("{}-{}: {p:.2}", low + 1, low + 2));
         let estimates: Vec<String> = estimates.collect();
         if !estimates.is_empty() {
             let list = estimates.join(", ");
-            let _ =
-                writeln!(text, "acceptance   about {list}, if energies fluctuate as harmonic ones; less in liquids");
+            let _ = writeln!(text, "acceptance   about {list} (estimate for harmonic energies; lower in liquids)");
         }
     }
 
@@ -172,10 +172,10 @@ impl<'a> Replicas<'a> {
 pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &str) -> Result<Config> {
     let Some(ensemble) = &shared.ensemble else {
         let problem = Problem::new(format!("--replica {which}: the input file has no [ensemble]"));
-        return Err(problem.help("`md help ensemble` says how to write one").into());
+        return Err(problem.help("`md help ensemble` explains how to write one").into());
     };
     if ensemble.is_exchange() {
-        let problem = Problem::new(format!("--replica {which}: replicas that swap states run together only"));
+        let problem = Problem::new(format!("--replica {which}: replicas that exchange states cannot run alone"));
         return Err(problem.help("run the whole ensemble, or remove ensemble.exchange").into());
     }
     input.read_replica(options, ensemble.find(which)?, &[])

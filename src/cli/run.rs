@@ -92,7 +92,7 @@ impl Run {
         };
         if outcome == Outcome::Unchanged && !self.quiet && ranks.is_first() {
             super::say(
-                "this run has finished already, nothing was done; a longer duration continues it, --force starts anew",
+                "this run has already finished: set a longer duration to continue it, or start anew with --force",
             );
         }
         Ok(outcome)

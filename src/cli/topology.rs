@@ -18,8 +18,8 @@ pub(super) fn read(path: &Path) -> Result<Names> {
         return read_names(path, &options);
     }
     let topology = open(path)?.topology().cloned().ok_or_else(|| {
-        let problem = Problem::new("this trajectory holds no topology").in_file(path);
-        problem.help("name a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory")
+        let problem = Problem::new("this trajectory contains no topology").in_file(path);
+        problem.help("give a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory")
     })?;
     Ok(Names { topology, has_bonds: true })
 }
@@ -36,13 +36,13 @@ const BEGINNING: u64 = 4096;
 
 /// Returns the error for an operation that needs bonds, if the structure at `path` states none.
 pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
-    let problem = Problem::new(format!("{what} needs bonds, which this file does not state")).in_file(path);
-    problem.help("name a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
+    let problem = Problem::new(format!("{what} needs bonds, and this file contains none")).in_file(path);
+    problem.help("give a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
 /// Returns the warning about atoms at alternative locations that were left out; `None` if there are none.
 pub(super) fn left_out(count: usize) -> Option<String> {
-    let words = "atoms at alternative locations are left out: of each residue the first location is taken";
+    let words = "atoms at alternative locations are left out: the first location in each residue is used";
     (count > 0).then(|| format!("{count} {words}"))
 }
 
@@ -52,7 +52,7 @@ pub(super) fn check(topology: &Topology, trajectory: &dyn FrameSource, path: &Pa
     let (found, expected) = (topology.atoms.len(), trajectory.atoms());
     if found != expected {
         let problem = Problem::new(format!("the topology has {found} atoms, the trajectory {expected}"));
-        return Err(problem.in_file(path).help("both must belong together").into());
+        return Err(problem.in_file(path).help("give the topology of this trajectory").into());
     }
     Ok(check_order(topology, trajectory.labels()).map_err(|problem| problem.in_file(path))?)
 }

@@ -27,17 +27,17 @@ impl Verify {
         if is_checkpoint(&self.file) {
             return match Checkpoint::read(&self.file)?.and_then(|found| found.warning) {
                 Some(warning) => Err(Error::io(&self.file, warning)),
-                None => super::print("the checkpoint is as it was written\n"),
+                None => super::print("the checkpoint matches its checksum\n"),
             };
         }
         let Verification { frames, bad, checksums } = Format::of_file(&self.file)?.files.verify(&self.file)?;
         if bad.is_empty() {
-            let how = if checksums { "are as they were written" } else { "can be read; this file has no checksums" };
+            let how = if checksums { "match their checksums" } else { "are readable (the file has no checksums)" };
             return super::print(&format!("{frames} frames {how}\n"));
         }
         let lines: String = bad.iter().map(|(frame, reason)| format!("frame {frame}: {reason}\n")).collect();
         super::describe(&lines)?;
-        let help = "md repair saves the others";
+        let help = "md repair saves the undamaged frames";
         Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({help})", bad.len())))
     }
 }

@@ -53,7 +53,7 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
     let lj_modifier = lj_modifier(table, problems);
     if all_pairs != lj_all_pairs && table.get("cutoff").is_some() && table.get("cutoff_lj").is_some() {
         let message = "cutoff and cutoff_lj must both be distances, or both be \"none\"";
-        report(problems, table, "cutoff_lj", message, "remove cutoff_lj to take the same as cutoff");
+        report(problems, table, "cutoff_lj", message, "remove cutoff_lj to use the same value as cutoff");
     }
     let dispersion_correction = match (table.boolean("dispersion_correction"), table.word("dispersion_correction")) {
         (Some(false), _) => Setting::Given(DispersionCorrection::Off),
@@ -64,7 +64,7 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
         (None, None) => return None,
     };
     if lj_all_pairs && dispersion_correction != Setting::Given(DispersionCorrection::Off) {
-        let message = "dispersion_correction has nothing to correct with cutoff_lj = \"none\"";
+        let message = "dispersion_correction has no effect with cutoff_lj = \"none\"";
         report(problems, table, "dispersion_correction", message, "set dispersion_correction = false");
     }
     let list = list(table.table("list")?, problems);
@@ -237,7 +237,7 @@ fn run(table: &Table, problems: &mut Vec<Problem>) -> Option<RunOptions> {
     let device = table.text("device").and_then(|text| device(text, table, problems));
     let precision = table.meaning("precision", &words::PRECISIONS)?;
     if precision == Precision::Double && matches!(device, Some(Device::Cuda(_))) {
-        let message = "precision = \"double\" runs on the CPU only, but device asks for CUDA";
+        let message = "precision = \"double\" runs on the CPU only, but device is CUDA";
         report(problems, table, "precision", message, "set device = \"cpu\", or precision = \"mixed\"");
     }
     let max_time = table.number("max_time").map(Duration::from_secs_f64);
@@ -286,8 +286,8 @@ fn trajectories(output: &Table, problems: &mut Vec<Problem>) -> Option<Vec<Traje
     let tables = output.tables("trajectory");
     if tables.is_empty() && output.word("trajectory").is_none() {
         if output.get("trajectory").is_some() {
-            let message = "output.trajectory: an empty list";
-            report(problems, output, "trajectory", message, "write trajectory = \"none\" where no frames are wanted");
+            let message = "output.trajectory: the list is empty";
+            report(problems, output, "trajectory", message, "write trajectory = \"none\" to write no frames");
         }
         return None;
     }
@@ -296,7 +296,7 @@ fn trajectories(output: &Table, problems: &mut Vec<Problem>) -> Option<Vec<Traje
         let options = trajectory(table, problems)?;
         if found.iter().any(|other| other.file == options.file) {
             let message = format!("output.trajectory.file: two trajectories are called \"{}\"", options.file);
-            report(problems, table, "file", message, "give each a file of its own");
+            report(problems, table, "file", message, "give each trajectory its own file");
         }
         found.push(options);
     }
@@ -319,12 +319,15 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
     };
     if !is_plain_name(&options.file) {
         let message = format!("\"{}\" is not the name of a file in the output folder", options.file);
-        refuse("file", Problem::new(message).help("leave out folders: output.directory names the only one"));
+        refuse(
+            "file",
+            Problem::new(message).help("give a file name without folders; output.directory is the only folder"),
+        );
         return None;
     }
     if RESERVED.contains(&options.file.as_str()) {
-        let message = format!("\"{}\" is the name of a structure that runs write", options.file);
-        refuse("file", Problem::new(message).help("choose another"));
+        let message = format!("\"{}\" is the name of a structure that every run writes", options.file);
+        refuse("file", Problem::new(message).help("choose another name"));
         return None;
     }
     let format = match Format::of_name(&options.file) {
@@ -335,8 +338,8 @@ fn trajectory(table: &Table, problems: &mut Vec<Problem>) -> Option<TrajectoryOp
         }
     };
     if let Some(word) = table.word("format").filter(|word| *word != format.extension) {
-        let message = format!("\"{word}\" is not the format of a file called \"{}\"", options.file);
-        refuse("format", Problem::new(message).help("remove one of the two"));
+        let message = format!("\"{word}\" does not agree with the file name \"{}\"", options.file);
+        refuse("format", Problem::new(message).help("remove format, or change the extension of file"));
         return None;
     }
     match options.check(format) {

@@ -31,9 +31,9 @@ fn missing_file(key: &Key, text: &str) -> Option<Problem> {
     }
     if path.exists() {
         let problem = Problem::new(format!("{}: {text} is not a regular file", key.name));
-        return Some(problem.help("folders, pipes and devices are not read"));
+        return Some(problem.help("give a file: folders, pipes and devices cannot be read"));
     }
-    let problem = Problem::new(format!("{}: there is no file {text}", key.name));
+    let problem = Problem::new(format!("{}: the file {text} does not exist", key.name));
     Some(match neighbour(path) {
         Some(name) => problem.help(format!("did you mean \"{name}\"?")),
         None => problem.help("paths are relative to the folder of the input file"),

@@ -27,8 +27,14 @@ pub(super) fn stages(
             report(problems, table, "name", message, "give each stage its own name");
         }
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
-            let message = format!("stage.name: \"{name}\" is not a name");
-            report(problems, table, "name", message, "letters, digits, - and _ only: files are named after it");
+            let message = format!("stage.name: \"{name}\" is not a valid name");
+            report(
+                problems,
+                table,
+                "name",
+                message,
+                "use only letters, digits, - and _, because files are named after the stage",
+            );
         }
     }
     // every stage is checked before the first failure ends the collection
@@ -66,13 +72,19 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
 fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> {
     let Some(text) = table.text("frozen") else { return (!table.is_set("frozen")).then_some(None) };
     if table.table("barostat").is_some() {
-        let message = "frozen atoms and a barostat exclude each other: it would move them with the cell";
-        report(problems, table, "frozen", message, "remove one of them, or hold the atoms by position_restraints");
+        let message = "frozen atoms and a barostat exclude each other: the barostat would move the atoms with the cell";
+        report(problems, table, "frozen", message, "remove one of them, or hold the atoms with position_restraints");
         return None;
     }
     if table.integer("com_removal").is_some() {
         let message = "com_removal would move the frozen atoms";
-        report(problems, table, "com_removal", message, "remove it: frozen atoms hold the rest in place");
+        report(
+            problems,
+            table,
+            "com_removal",
+            message,
+            "remove com_removal: frozen atoms hold the rest of the system in place",
+        );
         return None;
     }
     Some(Some(text.to_owned()))
@@ -81,8 +93,8 @@ fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> 
 fn position_restraint(table: &Table, problems: &mut Vec<Problem>) -> Option<PositionRestraint> {
     let force_constant = table.schedule("force_constant")?.clone();
     if force_constant.largest() == 0.0 {
-        let message = "position_restraints.force_constant: zero restrains nothing";
-        report(problems, table, "force_constant", message, "take a larger one, or remove the restraint");
+        let message = "position_restraints.force_constant is zero and has no effect";
+        report(problems, table, "force_constant", message, "set a larger force constant, or remove the restraint");
     }
     Some(PositionRestraint {
         select: table.text("select")?.to_owned(),
@@ -118,7 +130,7 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
         && b.kind.facts().is_isobaric
     {
         let kind = inner.word("kind").unwrap_or_default();
-        let message = format!("barostat \"{kind}\" needs a thermostat: its noise takes the temperature from there");
+        let message = format!("barostat \"{kind}\" needs a thermostat, which sets the temperature of its noise");
         report(problems, inner, "kind", message, "add thermostat = { temperature = \"300 K\" } to the stage");
     }
     let multiple_time_steps =
@@ -182,7 +194,7 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
                     table,
                     "duration",
                     message,
-                    &format!("near are \"{below} ps\" and \"{above} ps\"; or give steps"),
+                    &format!("use \"{below} ps\" or \"{above} ps\", or give steps"),
                 );
                 return None;
             }
@@ -241,7 +253,7 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
         along_directions(table, "compressibility", table.numbers("compressibility")?, coupling, problems);
     let (pressure, compressibility) = (pressure?, compressibility?);
     if compressibility == [0.0; 3] {
-        let message = "barostat: with compressibility zero in all directions the cell is rigid";
+        let message = "barostat: compressibility is zero in all directions, so that the cell is rigid";
         report(problems, table, "compressibility", message, "write barostat = \"none\"");
         return None;
     }
@@ -277,8 +289,8 @@ fn along_directions<T: Clone>(
         let message = format!("barostat.{name}: {} values with coupling = \"{word}\"", values.len());
         let help = match coupling {
             PressureCoupling::Isotropic => "give one value; or write coupling = \"semi-isotropic\" or \"anisotropic\"",
-            PressureCoupling::SemiIsotropic => "give one value, or two: of x and y, and of z",
-            PressureCoupling::Anisotropic => "give one value, or three: of x, y and z",
+            PressureCoupling::SemiIsotropic => "give one value, or two: one for x and y, one for z",
+            PressureCoupling::Anisotropic => "give one value, or three: for x, y and z",
         };
         report(problems, table, name, message, help);
         return None;

@@ -18,14 +18,17 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
         report(problems, table, "exchange", format!("ensemble.exchange: {what}"), help);
     };
     if ["replicas", "replica"].into_iter().any(|name| table.is_given(name)) {
-        wrong("replicas that swap states are those of a list", "write temperature = [\"300 K\", \"310 K\"]");
+        wrong("replica exchange needs a list of states", "write temperature = [\"300 K\", \"310 K\"]");
         return None;
     }
     if replicas < 2 {
-        wrong("one replica has nobody to swap with", "write temperature = [\"300 K\", \"310 K\"]");
+        wrong("replica exchange needs at least two replicas", "write temperature = [\"300 K\", \"310 K\"]");
     }
     let Some(Stage { name, kind: StageKind::Dynamics(dynamics), restraints, .. }) = plan.stages.last() else {
-        wrong("states are swapped in the last stage, which is not one of dynamics", "add a stage of dynamics");
+        wrong(
+            "states are exchanged in the last stage, and the last stage is not dynamics",
+            "add a stage with kind = \"dynamics\" at the end",
+        );
         return None;
     };
     let mut refuse = |why: String, help: &str| wrong(&format!("stage \"{name}\" {why}"), help);
@@ -35,22 +38,23 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
         Potential::Force(_) => false,
     };
     if restraints.iter().any(|restraint| moves(&restraint.potential)) {
-        let why = "has a restraint whose centre moves or is where the stage starts: it is another one in each replica";
-        refuse(why.to_owned(), "give it a center, and no rate");
+        let why = "has a restraint with a moving centre, or a centre at the initial value, so that replicas would have \
+                   different restraints";
+        refuse(why.to_owned(), "give the restraint a center and no rate");
     }
     if table.is_given("solute_temperature") && plan.run.tuning == TuningMethod::Off {
-        wrong("with tuning = \"off\" each state would have a PME mesh of its own", "remove run.tuning");
+        wrong("with tuning = \"off\" each state would have its own PME grid", "remove run.tuning");
     }
     if plan.run.tuning == TuningMethod::Measure {
-        wrong("with tuning = \"measure\" each replica would choose a PME mesh of its own", "remove run.tuning");
+        wrong("with tuning = \"measure\" each replica would choose its own PME grid", "remove run.tuning");
     }
     let every = inner.interval("every")?;
     let steps = every.steps(dynamics.timestep);
     if let Interval::Time(time) = every
         && (time / dynamics.timestep - steps as f64).abs() > WHOLE_STEPS
     {
-        let message = format!("ensemble.exchange.every: not a whole number of steps of stage \"{name}\"");
-        report(problems, inner, "every", message, "take a multiple of its timestep, or a number of steps");
+        let message = format!("ensemble.exchange.every is not a whole number of steps of stage \"{name}\"");
+        report(problems, inner, "every", message, "use a multiple of its timestep, or a number of steps");
     }
     Some(steps)
 }
@@ -58,22 +62,22 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
 /// Refuses couplings that sample no ensemble, or an unknown one.
 fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     match &dynamics.thermostat {
-        None => refuse("has no thermostat".to_owned(), "states have a temperature: add a thermostat"),
+        None => refuse("has no thermostat".to_owned(), "add a thermostat: a state has a temperature"),
         Some(thermostat) => {
             let facts = thermostat.kind.facts();
             let why = match (facts.is_canonical, facts.is_random) {
                 (false, _) => Some("whose energies have no known distribution"),
-                (true, false) => Some("whose variables would have to be swapped, too"),
+                (true, false) => Some("whose variables would have to be exchanged, too"),
                 (true, true) => None,
             };
             if let Some(why) = why {
                 refuse(format!("has {}, {why}", facts.name), "use thermostat kind \"v-rescale\" or \"langevin\"");
             }
             if !is_constant(thermostat) {
-                refuse("changes its temperature with time".to_owned(), "anneal in a stage before it");
+                refuse("changes its temperature with time".to_owned(), "anneal in an earlier stage");
             } else if temperature(thermostat).is_none() {
-                let why = "has temperature groups at different temperatures: a swap is accepted by 1/kT of a state, which has \
-                           one temperature only";
+                let why = "has temperature groups at different temperatures: the acceptance of an exchange needs one \
+                           temperature per state";
                 let help = "give all groups the temperature of the thermostat, or remove ensemble.exchange";
                 refuse(why.to_owned(), help);
             }
@@ -81,12 +85,12 @@ fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     }
     let Some(barostat) = &dynamics.barostat else { return };
     if !barostat.kind.facts().is_isobaric {
-        let help = "take barostat kind \"c-rescale\" or \"monte-carlo\"";
-        refuse("has a barostat of weak coupling, whose volumes have no known distribution".to_owned(), help);
+        let help = "use barostat kind \"c-rescale\" or \"monte-carlo\"";
+        refuse("has a weak-coupling barostat, whose volumes have no known distribution".to_owned(), help);
     }
     if pressure(barostat).is_none() || barostat.surface_tension != 0.0 {
-        let why =
-            "does not have one constant pressure and no surface tension: the work P dV would not be that of a state";
+        let why = "needs one constant pressure and no surface tension, because the acceptance of an exchange uses the \
+                   work P dV of a state";
         refuse(why.to_owned(), "give the barostat one pressure");
     }
 }

@@ -150,17 +150,23 @@ impl Key {
             Kind::Schedule(dimension, _) => {
                 let (name, value) = (dimension.name(), dimension.example());
                 format!(
-                    "text with {name}, for example \"{value}\", or a list of times with it, [[\"0 ps\", \"{value}\"], ...]"
+                    "text with {name}, for example \"{value}\", or a list of times and values, [[\"0 ps\", \
+                     \"{value}\"], ...]"
                 )
             }
             Kind::Schedules(dimension, _) => {
                 let (name, value) = (dimension.name(), dimension.example());
                 format!(
-                    "text with {name}, for example \"{value}\", a list of such, or a list of times with it, [[\"0 ps\", \"{value}\"], ...]"
+                    "text with {name}, for example \"{value}\", a list of such texts, or a list of times and values, \
+                     [[\"0 ps\", \"{value}\"], ...]"
                 )
             }
             Kind::Quantities(dimension, _) => {
-                format!("text with {0}, for example \"{1}\", or a list of such", dimension.name(), dimension.example())
+                format!(
+                    "text with {0}, for example \"{1}\", or a list of such texts",
+                    dimension.name(),
+                    dimension.example()
+                )
             }
             Kind::QuantityBy([usual, other], (name, words), _) => format!(
                 "text with {}, for example \"{}\"; with {name} = {} {}, for example \"{}\"",
@@ -176,8 +182,8 @@ impl Key {
             Kind::Grid => "three whole numbers, for example [64, 64, 64]".to_owned(),
             Kind::Settings => format!("dotted keys in quotes with their values, for example {}", self.example),
             Kind::Table(_) => format!("keys in braces, for example {}", self.example),
-            Kind::Tables(_) => format!("sections headed [[{}]]", self.name),
-            Kind::OneOrMore(_) => format!("keys in braces, for example {}, or a list of such", self.example),
+            Kind::Tables(_) => format!("sections with the heading [[{}]]", self.name),
+            Kind::OneOrMore(_) => format!("keys in braces, for example {}, or a list of such entries", self.example),
         };
         match (kind.is_empty(), self.words.len()) {
             (_, 0) => kind,

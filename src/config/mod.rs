@@ -144,7 +144,7 @@ pub fn read_text(path: &Path) -> Result<String> {
     let bytes = file::read(path, LARGEST_FILE).map_err(|error| not_read(path, &error))?;
     String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
-        Problem::new("not valid UTF-8 text").in_file(path).at_line(line).into()
+        Problem::new("the file is not valid UTF-8 text").in_file(path).at_line(line).into()
     })
 }
 

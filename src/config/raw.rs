@@ -194,20 +194,20 @@ impl Override {
         };
         let mut value = parse_at(&self.value, &place).map_err(|problem| {
             let help = format!(
-                "text needs its quotes, and the shell removes one pair: --set {}='\"{}\"'",
+                "write the text in two pairs of quotes, because the shell removes one: --set {}='\"{}\"'",
                 self.key, self.value
             );
             place.problem(problem.help(help))
         })?;
         value.place = place.clone();
         if self.key.split('.').count() > DEEPEST {
-            return Err(place.problem(Problem::new("there is no key so deep").help("`md help` lists all keys")));
+            return Err(place.problem(Problem::new("no key has so many levels").help("`md help` lists all keys")));
         }
         let mut target = root;
         let mut path = self.key.split('.').map(str::trim);
         while let Some(name) = path.next() {
             if matches!(target.node, Node::Array(_)) {
-                let message = "a key of one entry of a list cannot be set by itself";
+                let message = "a single key of a list entry cannot be set";
                 return Err(place.problem(Problem::new(message).help("set the whole list")));
             }
             target = member(target, name, &place);
@@ -237,13 +237,13 @@ fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
 
 /// Returns the stage with this name, or else with this number counted from 1.
 fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
-    let Node::Array(items) = &mut stages.node else { return Err(Problem::new("there are no stages")) };
+    let Node::Array(items) = &mut stages.node else { return Err(Problem::new("the input file has no stages")) };
     let names: Vec<String> = items.iter().map(stage_name).collect();
     let by_number = || which.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     match names.iter().position(|name| name == which).or_else(by_number).filter(|&index| index < items.len()) {
         Some(index) => Ok(&mut items[index]),
         None => Err(Problem::new(format!("there is no stage \"{which}\"")).help(format!(
-            "stages are {}, or numbers from 1 to {}",
+            "the stages are {}, or numbers from 1 to {}",
             names.join(", "),
             names.len()
         ))),

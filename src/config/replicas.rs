@@ -53,8 +53,8 @@ impl Ensemble {
     pub fn find(&self, which: &str) -> Result<&Replica, Problem> {
         let by_number = || which.parse::<usize>().ok().and_then(|number| self.replicas.get(number.checked_sub(1)?));
         self.replicas.iter().find(|replica| replica.name == which).or_else(by_number).ok_or_else(|| {
-            let problem = Problem::new(format!("--replica {which}: there is no such replica"));
-            problem.help(format!("numbers from 1 to {}, or their names", self.replicas.len()))
+            let problem = Problem::new(format!("--replica {which}: the replica does not exist"));
+            problem.help(format!("give a number from 1 to {}, or the name of a replica", self.replicas.len()))
         })
     }
 
@@ -71,8 +71,8 @@ impl Ensemble {
         let exchange = exchange::between(&plans, every, seed);
         for config in configs {
             config.plan.exchange = Some(exchange.clone());
-            let note =
-                "# A replica that swaps states with others in its last stage: this file alone is not that run.\n";
+            let note = "# A replica that exchanges states with others in its last stage: this file alone does not \
+                        repeat that run.\n";
             config.effective.insert_str(0, note);
         }
     }
@@ -107,17 +107,23 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
         [] => {
             let help =
                 "write replicas = 4, temperature = [\"300 K\", \"310 K\"], or replica = [{ set = { ... } }, ...]";
-            report(problems, table, "", "ensemble: there are no replicas", help);
+            report(problems, table, "", "ensemble: no replicas are given", help);
             return None;
         }
         [first, second, ..] => {
             let message = format!("ensemble: {first} and {second} exclude each other");
-            report(problems, table, second, message, "keep one; replica = [{ set = { ... } }, ...] can say all");
+            report(
+                problems,
+                table,
+                second,
+                message,
+                "keep one; replica = [{ set = { ... } }, ...] can combine all settings",
+            );
             return None;
         }
     };
     if variants.is_empty() {
-        report(problems, table, "replica", "ensemble.replica: an empty list", "write replica = [{}, {}] or more");
+        report(problems, table, "replica", "ensemble.replica: the list is empty", "write replica = [{}, {}] or more");
     }
     check_names(table, problems);
     let replicas = variants.into_iter().enumerate().map(|(index, variant)| replica(index, variant, plan));
@@ -179,8 +185,8 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
         let name = inner.text("name").map_or_else(|| format!("replica-{}", index + 1), str::to_owned);
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         if !plain || name.chars().all(|c| c.is_ascii_digit()) {
-            let message = format!("ensemble.replica.name: \"{name}\" is not a name");
-            report(problems, inner, "name", message, "letters, digits, - and _ only, and not a number");
+            let message = format!("ensemble.replica.name: \"{name}\" is not a valid name");
+            report(problems, inner, "name", message, "use only letters, digits, - and _, and not a number");
         }
         if !names.insert(name.clone()) {
             let message = format!("there are two replicas named \"{name}\"");
@@ -189,7 +195,7 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
                 inner,
                 "name",
                 message,
-                "give each its own name; replica-1, replica-2, ... are the default",
+                "give each replica its own name; the default is replica-1, replica-2, ...",
             );
         }
     }
@@ -213,7 +219,7 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
             vec![]
         });
         if keys.is_empty() && problems.len() == before {
-            let message = format!("ensemble.{name}: no stage has a constant one, which the list could replace");
+            let message = format!("ensemble.{name}: no stage has a constant value that the list could replace");
             let coupling = if name == "pressure" { "barostat" } else { "thermostat" };
             report(problems, table, name, message, &format!("give a stage of dynamics a {coupling}"));
         }
@@ -226,7 +232,7 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
         && let Some(second) = rest.iter().find(|list| list.texts.len() != first.texts.len())
     {
         let [a, b] = [first, second].map(|list| format!("{} has {}", list.name, list.texts.len()));
-        let help = "together they say of each replica its temperature and its pressure: repeat values as needed";
+        let help = "give each replica its temperature and its pressure: repeat values as needed";
         report(problems, table, second.name, format!("ensemble: {a} values, {b}"), help);
     }
     // an invalid list has been reported already
@@ -256,20 +262,26 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
         report(problems, table, SOLUTE_TEMPERATURE, format!("ensemble.{SOLUTE_TEMPERATURE}: {what}"), help);
     };
     if plan.forces.scaled_solute.is_none() {
-        wrong("there is no solute", "say which atoms: [forces] scaled_solute = { select = \"protein\" }");
+        wrong("no solute is defined", "select the atoms: [forces] scaled_solute = { select = \"protein\" }");
         return None;
     }
     if table.is_given("temperature") {
-        wrong("the thermostat has one temperature", "remove ensemble.temperature: scaling takes its place");
+        wrong(
+            "with scaled solutes all replicas have the same thermostat temperature",
+            "remove ensemble.temperature: scaling of the solute replaces it",
+        );
         return None;
     }
     let last = plan.dynamics().next_back().and_then(|(_, stage)| constant(&stage.thermostat.as_ref()?.temperature));
     let Some(bath) = last else {
-        wrong("the last stage has no constant temperature to scale by", "give it a thermostat");
+        wrong("the last stage has no constant temperature to scale by", "give the last stage a thermostat");
         return None;
     };
     if let Some(cold) = kelvin.iter().find(|kelvin| **kelvin < bath) {
-        wrong(&format!("{cold} K is below the {bath} K of the thermostat"), "scaling makes hot, not cold");
+        wrong(
+            &format!("{cold} K is below the {bath} K of the thermostat"),
+            "the effective temperature must be at least the temperature of the thermostat",
+        );
         return None;
     }
     let values = kelvin.iter().map(|kelvin| format!("{:?}", bath / kelvin)).collect();
@@ -294,15 +306,15 @@ fn temperature_keys((table, plan): (&Table, &Plan), notes: &mut Vec<String>) -> 
     for (stage, dynamics) in plan.dynamics() {
         let Some(thermostat) = &dynamics.thermostat else { continue };
         if !thermostat.groups.is_empty() && table.is_given("exchange") {
-            let message = "has temperature groups, but swapped states have one temperature each";
+            let message = "has temperature groups, but each exchanged state has one temperature";
             let problem = Problem::new(format!("ensemble.temperature: stage \"{stage}\" {message}"));
             return Err(problem.help("remove the groups of its thermostat, or ensemble.exchange"));
         }
         if !thermostat.groups.is_empty() {
             return Err(Problem::new(format!("ensemble.temperature: stage \"{stage}\" has temperature groups")).help(
                 format!(
-                    "say what each replica sets: replica = [{{ set = {{ \"stage.{stage}.thermostat\" = \
-                     {{ temperature = \"310 K\", groups = [...] }} }} }}, ...]"
+                    "give the settings of each replica: replica = [{{ set = {{ \"stage.{stage}.thermostat\" = {{ \
+                     temperature = \"310 K\", groups = [...] }} }} }}, ...]"
                 ),
             ));
         }
@@ -327,7 +339,7 @@ fn pressure_keys((_, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<
             [Some(_), Some(_), Some(_)] => {
                 let message = format!("ensemble.pressure: stage \"{stage}\" has different pressures along x, y and z");
                 return Err(Problem::new(message).help(format!(
-                    "say what each replica sets: replica = [{{ set = {{ \"stage.{stage}.barostat.pressure\" = \
+                    "give the settings of each replica: replica = [{{ set = {{ \"stage.{stage}.barostat.pressure\" = \
                      [\"1 bar\", \"2 bar\"] }} }}, ...]"
                 )));
             }

@@ -286,7 +286,7 @@ fn values_of(schedules: &[&Schedule]) -> Vec<f64> {
 fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
     // TOML is UTF-8, so the path is, too, unless the working directory is not
-    path.into_os_string().into_string().map_err(|_| Problem::new("the path is not UTF-8"))
+    path.into_os_string().into_string().map_err(|_| Problem::new("the path is not valid UTF-8"))
 }
 
 /// Returns the points of a schedule, and their text.
@@ -333,12 +333,13 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
             .iter()
             .any(|own| key == *own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.')))
         {
-            let help = "run.threads, run.pin and output.directory of the file hold for the ensemble, run.max_time for the process";
+            let help = "run.threads, run.pin and output.directory of the file hold for the whole ensemble, and \
+                        run.max_time for the process";
             return Err(Problem::new(format!("\"{key}\" is not a setting of one replica")).help(help));
         }
         if !key.contains('.') {
             let problem = Problem::new(format!("\"{key}\" is not a dotted key"));
-            return Err(problem.help("write it whole and in quotes, as \"forces.cutoff\" = \"0.9 nm\""));
+            return Err(problem.help("write the whole key in quotes, for example \"forces.cutoff\" = \"0.9 nm\""));
         }
         written.push(format!("{} = {}", quote(&key), value.text()));
         settings.push(Override::at(&value.place, key, value.text()));
@@ -415,7 +416,7 @@ fn wrong_type(name: &str, key: &Key, found: &Node) -> Problem {
 }
 
 fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
-    let problem = Problem::new(format!("{name}: \"{text}\" is not known; expected {}", key.expected()));
+    let problem = Problem::new(format!("{name}: unknown value \"{text}\"; expected {}", key.expected()));
     let instead = super::words::INSTEAD.iter().find(|(known, _)| text.eq_ignore_ascii_case(known));
     match (instead, nearest(text, key.words.iter().copied())) {
         (Some((_, advice)), _) => problem.help(*advice),
@@ -433,7 +434,7 @@ fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
         return problem.help(format!("did you mean \"{near}\"?"));
     }
     problem.help(match keys::with_name(name) {
-        Some(path) => format!("there is a key {path}"),
-        None => format!("known here: {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
+        Some(path) => format!("did you mean the key {path}?"),
+        None => format!("known keys: {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")),
     })
 }

@@ -13,26 +13,31 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
     let groups = table.texts("groups")?.to_vec();
     let before = problems.len();
     if groups.len() != kind.groups() {
-        let message =
-            format!("restraints.groups: {} groups, where {} needs {}", groups.len(), named(kind), kind.groups());
-        report(problems, table, "groups", message, "write one selection for each");
+        let message = format!(
+            "restraints.groups: {} groups are given, but {} needs {}",
+            groups.len(),
+            named(kind),
+            kind.groups()
+        );
+        report(problems, table, "groups", message, "give one selection for each group");
     }
     let gather_around = table.texts("gather_around").unwrap_or_default();
     let gather_around: Vec<Option<String>> =
         gather_around.iter().map(|text| Some(text.clone()).filter(|text| text != words::NO_ATOM)).collect();
     let gather_around = if gather_around.iter().all(Option::is_none) { vec![] } else { gather_around };
     if !gather_around.is_empty() && gather_around.len() != groups.len() {
-        let message = format!("restraints.gather_around: {} atoms for {} groups", gather_around.len(), groups.len());
+        let message =
+            format!("restraints.gather_around: {} atoms are given for {} groups", gather_around.len(), groups.len());
         report(
             problems,
             table,
             "gather_around",
             message,
-            "write a selection for each group, \"none\" where molecules are gathered by distance",
+            "give a selection for each group, and \"none\" for a group whose molecules are gathered by distance",
         );
     }
     if table.is_given("rate") && matches!(stage, StageKind::Minimize(_)) {
-        let message = "restraints.rate: in a minimisation no time goes by";
+        let message = "restraints.rate: a minimisation has no time";
         report(problems, table, "rate", message, "remove rate, or pull in a stage of dynamics");
     }
     let potential = if table.is_set("force") { force(kind, table, problems) } else { well(kind, table, problems) };
@@ -59,12 +64,12 @@ fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Opti
     for name in ["at", "flat", "lower", "upper", "force_constant", "linear_beyond", "rate"] {
         if table.is_given(name) {
             let message = format!("restraints: force and {name} exclude each other");
-            report(problems, table, name, message, "a constant force acts alike everywhere");
+            report(problems, table, name, message, "a constant force does not depend on the value");
         }
     }
     if kind == VariableKind::Torsion {
-        let message = "restraints.force: a constant force on a torsion has no energy that a full turn leaves as it is";
-        report(problems, table, "force", message, "pull the torsion by at and rate");
+        let message = "restraints.force: the energy of a constant force on a torsion is not periodic";
+        report(problems, table, "force", message, "pull the torsion with at and rate");
     }
     table.number("force").map(Potential::Force)
 }
@@ -83,7 +88,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
         report(problems, table, name, message, "keep lower and upper, or at and flat");
     }
     if kind == VariableKind::Torsion && walls[0] != walls[1] {
-        let message = "restraints: one wall does not bound a torsion, which comes round";
+        let message = "restraints: one wall does not bound a torsion, because a torsion is periodic";
         report(problems, table, "", message, "set lower and upper");
     }
     let [lower, upper] = ["lower", "upper"].map(|name| table.number(name));
@@ -102,7 +107,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
     if let (Some(lower), Some(upper)) = (lower, upper)
         && lower > upper
     {
-        report(problems, table, "lower", "restraints.lower is above upper", "exchange them");
+        report(problems, table, "lower", "restraints.lower is above upper", "exchange the two values");
     }
     if kind == VariableKind::Torsion && below.is_some_and(|half| half >= PI) {
         let message = "restraints: the bottom is flat all around the torsion";
@@ -122,12 +127,12 @@ fn bounds(kind: VariableKind, center: Option<f64>, table: &Table, problems: &mut
     let name = ["at", "lower", "upper"].into_iter().find(|name| table.is_given(name)).unwrap_or_default();
     let Some(center) = center else { return };
     let (fits, words) = match kind {
-        VariableKind::Angle => ((0.0..=PI).contains(&center), "angles are from 0 to 180 deg"),
-        VariableKind::Torsion => (center.abs() <= TAU, "torsions are from -180 to 180 deg"),
-        VariableKind::Distance | VariableKind::Rmsd => (center >= 0.0, "it is never negative"),
+        VariableKind::Angle => ((0.0..=PI).contains(&center), "angles are between 0 and 180 deg"),
+        VariableKind::Torsion => (center.abs() <= TAU, "torsions are between -180 and 180 deg"),
+        VariableKind::Distance | VariableKind::Rmsd => (center >= 0.0, "distances and RMSDs are never negative"),
     };
     if !fits {
-        let message = format!("restraints.{name} is a value that {} cannot have", named(kind));
+        let message = format!("restraints.{name} is outside the range of {}", named(kind));
         report(problems, table, name, message, words);
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
         return Ok(None);
     }
     let drawn = getrandom::u64().map(|bits| bits >> (u64::BITS - BITS)).map_err(|error| {
-        let problem = Problem::new(format!("run.seed: the operating system gives no random numbers: {error}"));
+        let problem = Problem::new(format!("run.seed: the operating system provides no random numbers: {error}"));
         seed.place.problem(problem.help("write a number, for example seed = 1"))
     })?;
     seed.node = Node::Number { text: drawn.to_string(), integer: i64::try_from(drawn).ok(), value: drawn as f64 };

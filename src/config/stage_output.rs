@@ -45,7 +45,7 @@ fn every(table: &Table) -> Option<Option<Interval>> {
 }
 
 fn no_file(table: &Table, key: &str, problems: &mut Vec<Problem>) {
-    let message = format!("stage.output.{key}: the run writes none, output.{key} = \"none\"");
+    let message = format!("stage.output.{key} has no effect with output.{key} = \"none\"");
     let help = format!("set output.{key} in [output], and {key} = \"none\" in the output of other stages");
     report(problems, table, key, message, &help);
 }
@@ -60,12 +60,12 @@ fn trajectory(table: &Table, run: &OutputOptions, output: &mut StageOutput, prob
     }
     if let Some(file) = table.text("file").filter(|_| files.is_empty()) {
         let message = format!("stage.output.trajectory.file: the run writes no trajectory \"{file}\"");
-        let help = format!("it writes {}, as [output] says", known().collect::<Vec<_>>().join(", "));
+        let help = format!("the run writes {}, as set in [output]", known().collect::<Vec<_>>().join(", "));
         report(problems, table, "file", message, &help);
     }
     for file in files {
         if output.every.insert(file.to_owned(), every).is_some() {
-            let message = format!("stage.output.trajectory: two intervals of \"{file}\"");
+            let message = format!("stage.output.trajectory: \"{file}\" has two intervals");
             report(problems, table, "file", message, "keep one of them");
         }
     }

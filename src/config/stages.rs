@@ -92,14 +92,15 @@ fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     let Some((_, _, text)) = PRESETS.iter().find(|(known, _, _)| known == name) else {
         let help = match nearest(name, names()) {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+            None => format!("known presets: {}", names().collect::<Vec<_>>().join(", ")),
         };
         return Err(preset.value.place.problem(Problem::new(format!("there is no preset \"{name}\"")).help(help)));
     };
     let known = |name: &str| name == "preset" || SETTINGS.iter().any(|(setting, _)| *setting == name);
     if let Some(other) = members.iter().find(|member| !known(&member.name)) {
-        let problem = Problem::new(format!("\"{}\" does not go with a preset", other.name));
-        let help = "temperature, pressure and select do; write out its stages (`md check --effective`) to change more";
+        let problem = Problem::new(format!("\"{}\" cannot be combined with a preset", other.name));
+        let help =
+            "use temperature, pressure and select; to change more, write out its stages (`md check --effective`)";
         return Err(other.name_place.problem(problem.help(help)));
     }
     let mut list = parse_at(
@@ -216,7 +217,7 @@ mod tests {
     fn mistakes_have_their_place() {
         for (text, message) in [
             ("[[stage]]\npreset = \"equilibrate-protien\"", "did you mean \"equilibrate-protein\"?"),
-            ("[[stage]]\npreset = \"equilibrate-protein\"\nduration = \"1 ns\"", "\"duration\" does not go"),
+            ("[[stage]]\npreset = \"equilibrate-protein\"\nduration = \"1 ns\"", "\"duration\" cannot be combined"),
             ("[[stage]]\npreset = 5", "expected a text, not a whole number"),
             ("[[stage]]\nkind = \"minimize\"\nrepeat = 0", "from 1 to 1000"),
             ("[[stage]]\npreset = \"equilibrate-protein\"\ntemperature = \"-4 K\"", "greater than zero"),

@@ -191,5 +191,5 @@ pub(super) const INSTEAD: [(&str, &str); 6] = [
     ("semiisotropic", "write \"semi-isotropic\""),
     ("surface-tension", "write coupling = \"semi-isotropic\", surface_tension = \"20 mN/m\""),
 ];
-const SAME_ENSEMBLE: &str = "\"c-rescale\" samples the same ensemble, with the same pressure, coupling_time and compressibility; \
-                             it needs no cell that is near equilibrium";
+const SAME_ENSEMBLE: &str = "\"c-rescale\" samples the same ensemble, with the same pressure, coupling_time and \
+                             compressibility; the cell need not be near equilibrium";

@@ -35,7 +35,10 @@ impl Sorted {
         let replica = 1 + self.counts.iter().position(|count| count == shortest)?;
         (shortest < longest).then(|| {
             let name = &self.name;
-            format!("replica-{replica}/{name} has {shortest} records, others up to {longest}: records after these are left out")
+            format!(
+                "replica-{replica}/{name} has {shortest} records, and other replicas have up to {longest}: the \
+                 additional records are left out"
+            )
         })
     }
 }
@@ -53,14 +56,14 @@ impl Demux {
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(EXCHANGE);
         if !path.exists() {
-            let problem =
-                Problem::new("there is no exchange.csv: no replicas have swapped states here").in_file(folder);
-            return Err(problem.help("name the output folder of a run with ensemble.exchange").into());
+            let problem = Problem::new("the folder has no exchange.csv: it is not the output of a replica exchange")
+                .in_file(folder);
+            return Err(problem.help("give the output folder of a run with ensemble.exchange").into());
         }
         let (replicas, attempts) = read(&path)?;
         let checkpoint = folder.join("replica-1/checkpoint.md");
         let Some(found) = Checkpoint::read(&checkpoint)? else {
-            return Err(Problem::new("there is no such checkpoint").in_file(&checkpoint).into());
+            return Err(Problem::new("the checkpoint does not exist").in_file(&checkpoint).into());
         };
         Ok(Demux { folder: folder.to_owned(), replicas, attempts, output: found.body.plan.output })
     }
@@ -195,9 +198,9 @@ impl Demux {
         if step == expected && step >= 0 {
             return Ok(());
         }
-        let message = format!("record {index} is of step {step}, that of replica-1 of step {expected}");
+        let message = format!("record {index} has step {step}, and the record of replica-1 has step {expected}");
         let problem = Problem::new(message).in_file(&self.file(replica, name));
-        Err(problem.help("all replicas must write at the same steps: leave output.*.every as it was").into())
+        Err(problem.help("all replicas must write at the same steps: do not change output.*.every").into())
     }
 }
 
@@ -239,7 +242,7 @@ mod tests {
         let [Sorted { records: 2, counts, .. }] = &sorted[..] else { panic!("{sorted:?}") };
         assert_eq!(counts, &[2, 4]);
         let warning = sorted[0].warning().unwrap();
-        assert!(warning.contains("replica-1/energies.csv has 2 records, others up to 4"), "{warning}");
+        assert!(warning.contains("replica-1/energies.csv has 2 records, and other replicas have up to 4"), "{warning}");
         assert_eq!(std::fs::read_to_string(folder.path().join("state-2/energies.csv")).unwrap(), "step\n1\n2\n");
         // the folder of a state is a link to another place
         let elsewhere = tempfile::tempdir().unwrap();

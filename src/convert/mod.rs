@@ -99,7 +99,7 @@ pub fn convert(
 ) -> Result<Converted> {
     let count = source.frames();
     if let Some(only) = frames.only.filter(|&only| only >= count) {
-        let problem = Problem::new(format!("there is no frame {only}: there are {count}"));
+        let problem = Problem::new(format!("there is no frame {only}: the input has {count} frames"));
         return Err(problem.help("frames are counted from 0").into());
     }
     let every = operations.iter().any(|operation| operation.needs_every_frame());
@@ -133,8 +133,8 @@ pub fn convert(
         }
     }
     if written == 0 {
-        let help = "md info tells the times of a trajectory";
-        return Err(Problem::new("no frame is chosen").help(help).into());
+        let help = "md info lists the times of a trajectory";
+        return Err(Problem::new("no frame of the input is selected").help(help).into());
     }
     Ok(Converted { frames: written, warning: target.finish()? })
 }

@@ -73,8 +73,8 @@ impl<'a> Target<'a> {
         let system = match topology {
             Some(topology) => topology.clone(),
             None if needs_names => {
-                let problem = Problem::new("this format holds names of atoms, and the input has none").in_file(path);
-                return Err(problem.help("name the topology with --topology").into());
+                let problem = Problem::new("this format contains atom names, and the input has none").in_file(path);
+                return Err(problem.help("give the topology with --topology").into());
             }
             None => nameless(count),
         };
@@ -189,7 +189,12 @@ impl<'a> Target<'a> {
             Kind::Structure(_) => Fields::default(),
         };
         for (what, is_first, is_here, help) in [
-            ("a cell", self.periodic, frame.cell.is_some(), "choose frames of one kind with --begin and --end"),
+            (
+                "a cell",
+                self.periodic,
+                frame.cell.is_some(),
+                "choose frames that all have a cell, or all have none, with --begin and --end",
+            ),
             (
                 "velocities",
                 self.fields.velocities,
@@ -267,12 +272,12 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
     match (structure, format) {
         (Some((_, structure)), _) if one => Ok((Kind::Structure(structure), structure != Structure::Rst7)),
         (Some(_), Err(_)) => {
-            let problem = Problem::new("this format holds one frame, and the input has several").in_file(path);
+            let problem = Problem::new("this format stores one frame, and the input has several").in_file(path);
             Err(problem.help("choose one with --frame").into())
         }
         (_, Ok(format)) => {
             let precision = format.precision(rounding).or_else(|| format.holds.rounded.then_some(Precision::Decimals3));
-            let precision = precision.ok_or_else(|| Error::Internal(format!("{} holds no positions", format.name)))?;
+            let precision = precision.ok_or_else(|| Error::Internal(format!("{} stores no positions", format.name)))?;
             Ok((Kind::Trajectory(format, precision), format.holds.names))
         }
         (None, Err(problem)) => {

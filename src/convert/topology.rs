@@ -18,10 +18,12 @@ pub fn write_topology(description: &Description, cell: Option<&PeriodicCell>, pa
     if !problems.is_empty() {
         return Err(Error::Input(problems));
     }
-    let format = writable_topology(path).ok_or_else(|| Problem::new("no format of topologies").in_file(path))?;
+    let format = writable_topology(path)
+        .ok_or_else(|| Problem::new("the file name extension is not a topology format that md writes").in_file(path))?;
     if format.states_cell && cell.is_none() && description.cell_hint.kind != BoxKind::None {
-        let problem = Problem::new(format!("an {} states the cell, whose size is not known here", format.name));
-        return Err(problem.in_file(path).help("name the coordinates with --coordinates").into());
+        let problem =
+            Problem::new(format!("an {} contains the cell, and the size of the cell is unknown", format.name));
+        return Err(problem.in_file(path).help("give the coordinates with --coordinates").into());
     }
     let text = (format.write)(description, cell).map_err(|problem| problem.in_file(path))?;
     replace_synced(path, |out| out.write_all(text.as_bytes()))

@@ -53,7 +53,7 @@ pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure
     let pressure = asked.pressure.map(Schedule::from);
     let Pressure { mut kind, coupling, surface_tension, mut coupling_time, compressibility, .. } = *asked;
     if kind.facts().is_isobaric && stage.thermostat.is_none() {
-        draft.differs(method, "without a thermostat md has the Berendsen barostat only, which is used instead");
+        draft.differs(method, "without a thermostat md has only the Berendsen barostat, which is used instead");
         kind = BarostatKind::Berendsen;
     }
     let most = asked.every.unwrap_or(EVERY).max(1);
@@ -64,7 +64,7 @@ pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure
     let every = intervals(coupling_time, stage.timestep, couplings, most);
     let least = couplings * stage.timestep;
     if coupling_time < least * (1.0 - ROUNDING) {
-        draft.differs(time, format!("too short for the time step: {couplings} steps, {least} ps, are used instead"));
+        draft.differs(time, format!("too short for the time step: {couplings} steps ({least} ps) are used instead"));
         coupling_time = least;
     }
     Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every }

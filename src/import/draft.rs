@@ -167,7 +167,7 @@ impl<'a> Draft<'a> {
             match real(word) {
                 Some(value) => values.push(value),
                 None => {
-                    let message = format!("{name}: \"{}\" is no finite number", shortened(word));
+                    let message = format!("{name}: \"{}\" is not a finite number", shortened(word));
                     self.problem(name, message, "expected a number");
                 }
             }
@@ -195,7 +195,7 @@ impl<'a> Draft<'a> {
         const MOST: f64 = 9e15;
         let value = self.real(name);
         if value.fract() != 0.0 || value.abs() > MOST {
-            self.problem(name, format!("{name} = {value} is no whole number"), "expected a whole number of steps");
+            self.problem(name, format!("{name} = {value} is not a whole number"), "expected a whole number of steps");
             return 0;
         }
         value as i64
@@ -205,7 +205,7 @@ impl<'a> Draft<'a> {
     pub(super) fn count(&mut self, name: &str) -> u64 {
         let value = self.whole(name);
         u64::try_from(value).unwrap_or_else(|_| {
-            self.problem(name, format!("{name} = {value}"), "expected a number that is not negative");
+            self.problem(name, format!("{name} = {value} is negative"), "expected zero or a positive number");
             0
         })
     }
@@ -218,7 +218,7 @@ impl<'a> Draft<'a> {
         };
         if !range.contains(value) {
             let message = format!("{name} = {}: {key} must be {}", self.text(name), range.words);
-            self.problem(name, message, "correct the file, or import another");
+            self.problem(name, message, "correct the file, or import another file");
         }
         value
     }
@@ -307,12 +307,12 @@ impl<'a> Draft<'a> {
 
     fn fate(&self, key: &Key, value: &str) -> (bool, String) {
         match key.fate {
-            Fate::Carried => (false, "without effect beside the other settings of this file".to_owned()),
+            Fate::Carried => (false, "has no effect with the other settings of this file".to_owned()),
             Fate::NoUse(why) => (false, why.to_owned()),
             Fate::Absent { why } if !key.is_off(value) => (true, why.to_owned()),
-            Fate::Absent { .. } => (false, "as in md".to_owned()),
-            Fate::Part(of) if self.settings.is_off(of) => (false, format!("without effect: {of} is off")),
-            Fate::Part(of) => (true, format!("belongs to {of}, which is not carried over")),
+            Fate::Absent { .. } => (false, "md does the same".to_owned()),
+            Fate::Part(of) if self.settings.is_off(of) => (false, format!("has no effect: {of} is off")),
+            Fate::Part(of) => (true, format!("belongs to {of}, which is not translated")),
         }
     }
 }

@@ -129,7 +129,7 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
             let Whole { plan, remarks, .. } = whole;
             Ok(Imported { program: program.name, text, plan, remarks })
         }
-        Ok(_) => Err(Error::Internal("the translated input reads back differently".to_owned())),
+        Ok(_) => Err(Error::Internal("the translated input differs after it is read back".to_owned())),
         Err(problems) => Err(Error::Input(problems.into_iter().map(|p| traced(p, &text, &lines, &whole)).collect())),
     }
 }
@@ -140,16 +140,16 @@ fn program(inputs: &[(&Path, String)]) -> Result<&'static Program> {
     for (path, text) in inputs {
         let program = PROGRAMS.iter().find(|program| (program.recognises)(text)).ok_or_else(|| {
             let help = "expected a GROMACS mdp (lines like \"dt = 0.002\") or an AMBER mdin (with a namelist &cntrl)";
-            Problem::new("this is no input of a program that md knows").in_file(path).at_line(1).help(help)
+            Problem::new("unknown format of an input file").in_file(path).at_line(1).help(help)
         })?;
         let (first, of_first) = *found.get_or_insert((path, program));
         if of_first.name != program.name {
             let [here, there] = [program.name, of_first.name].map(article);
             let problem = Problem::new(format!("this is {here}, but {} is {there}", first.display())).in_file(path);
-            return Err(problem.help("import files of one program at a time").into());
+            return Err(problem.help("import the files of one program at a time").into());
         }
     }
-    let (_, program) = found.ok_or_else(|| Problem::new("there is no file to import"))?;
+    let (_, program) = found.ok_or_else(|| Problem::new("no file to import is given"))?;
     Ok(program)
 }
 
@@ -212,11 +212,11 @@ fn stage_name(path: &Path, kind: &StageKind) -> String {
 fn whole_text(program: &Program, paths: &[&Path], whole: &Whole, lines: &[Line]) -> String {
     let names = paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let names = printable(&names.collect::<Vec<_>>().join(", "));
-    let kind = if paths.len() == 1 { article(program.name) } else { format!("files of the kind {}", program.name) };
+    let kind = if paths.len() == 1 { article(program.name) } else { format!("{} files", program.name) };
     let mut text = format!("# Made by `md import` from {names}, {kind}.\n");
     let differing: Vec<&Remark> = whole.remarks.iter().filter(|remark| remark.differs).collect();
     if !differing.is_empty() {
-        text.push_str("#\n# Not carried over:\n");
+        text.push_str("#\n# Not translated:\n");
         differing.iter().for_each(|remark| text.push_str(&format!("# - {}\n", printable(&remark.describe()))));
     }
     lines.iter().for_each(|line| text.push_str(&format!("{}\n", line.text)));

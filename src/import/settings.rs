@@ -104,7 +104,7 @@ impl Settings {
         let mut names = HashMap::new();
         for Entry { name, line, .. } in &entries {
             if let Some(first) = names.insert(folded(name), line) {
-                let problem = Problem::new(format!("{name} is set twice, first in line {first}"));
+                let problem = Problem::new(format!("{name} is set twice; the first setting is in line {first}"));
                 return Err(problem.in_file(&path).at_line(*line).help("keep one of them"));
             }
         }
@@ -156,7 +156,8 @@ impl Settings {
             let known = self.keys.iter().flat_map(|keys| keys.iter()).map(|key| key.name);
             let near = nearest(&entry.name, known).map(|near| format!("did you mean \"{near}\"?"));
             let problem = Problem::new(format!("unknown key \"{}\"", shortened(&entry.name)));
-            let help = near.unwrap_or_else(|| "neither md nor this program's manual has one of this name".to_owned());
+            let help =
+                near.unwrap_or_else(|| "neither md nor the manual of the program has a key with this name".to_owned());
             problem.in_file(&self.path).at_line(entry.line).help(help)
         };
         unknown.map(problem).collect()

@@ -99,7 +99,8 @@ impl Whole {
                 let same = |other: &&TrajectoryOptions| other.file == options.file;
                 let taken = self.plan.output.trajectories.iter().find(same);
                 if taken.is_some_and(|taken| *options != TrajectoryOptions { every: options.every, ..taken.clone() }) {
-                    let text = "velocities, forces, precision and atoms of frames are those of the last stage that writes the file";
+                    let text = "the last stage that writes the file sets velocities, forces, precision and atoms of \
+                                its frames";
                     self.remarks.push(remark(part, "output.trajectory", &options.file, text.to_owned()));
                 }
             }
@@ -122,7 +123,7 @@ impl Whole {
                 }
                 let own = part.note(key).map_or(String::new(), |note| format!("here from {note}; "));
                 let text = format!(
-                    "{own}all stages have {} of {}{line}{from}",
+                    "{own}all stages use {} from {}{line}{from}",
                     shortened(value(decisive)),
                     chosen.path.display()
                 );

@@ -171,7 +171,7 @@ fn load(path: &Path) -> std::result::Result<Stored, Fault> {
     let length = u64::from_le_bytes(std::array::from_fn(|i| header[12 + i]));
     let found = size.saturating_sub(HEADER as u64);
     if length != found {
-        let message = format!("is damaged: {found} bytes where {length} are announced");
+        let message = format!("is damaged: it has {found} bytes instead of {length}");
         return Err(Fault::Damaged(message));
     }
     let mut body = vec![];
@@ -186,12 +186,12 @@ fn load(path: &Path) -> std::result::Result<Stored, Fault> {
 
 fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std::result::Result<T, Fault> {
     if stored.version != version {
-        let message = format!("a checkpoint of version {}, this md reads version {version}", stored.version);
-        let help = "continue with the md that wrote it, or use --force to start anew";
+        let message = format!("a checkpoint of version {}, but this md reads version {version}", stored.version);
+        let help = "continue with the version of md that wrote it, or use --force to start anew";
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
     // the checksum is right, so the file is intact but was written by a program with different contents
-    postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("is not understood: {e}")))
+    postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("has unexpected contents: {e}")))
 }
 
 /// Checksum of version, length and body.
@@ -276,7 +276,7 @@ mod tests {
             bytes[i] ^= 1 << (i % 8);
             (bytes, "is ")
         }));
-        damaged.push(([good.clone(), vec![0]].concat(), "announced"));
+        damaged.push(([good.clone(), vec![0]].concat(), "bytes instead of"));
         for (bytes, words) in damaged {
             fs::write(&path, &bytes).unwrap();
             let found = restored(&path);
@@ -308,7 +308,7 @@ mod tests {
         let path = two_written(directory.path());
         let error = read::<State>(&path, 7).unwrap_err();
         assert_eq!(error.exit_code(), 2);
-        assert!(error.to_string().contains("version 1, this md reads version 7"), "{error}");
+        assert!(error.to_string().contains("version 1, but this md reads version 7"), "{error}");
         // state after a kill between the two renames
         fs::remove_file(&path).unwrap();
         let found = restored(&path);

@@ -190,7 +190,8 @@ pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     let text = file::text(path).map_err(|e| Error::io(path, e))?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
     let header = lines.next().filter(|line| line.starts_with(TABLE_START));
-    let header = header.ok_or_else(|| Problem::new("not an energy table of md").in_file(path).at_line(1))?;
+    let header =
+        header.ok_or_else(|| Problem::new("the file is not an energy table of md").in_file(path).at_line(1))?;
     let column = |text: &str| {
         let (name, unit) = text.split_once(" (").unwrap_or((text, ""));
         (name.to_owned(), unit.trim_end_matches(')').to_owned())
@@ -198,7 +199,7 @@ pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     let columns: Vec<(String, String)> = header.split(',').map(column).collect();
     let row = |(index, line): (usize, &str)| {
         let row: Option<Vec<f64>> = line.split(',').map(|value| value.parse().ok()).collect();
-        let message = format!("expected {} numbers", columns.len());
+        let message = format!("expected {} numbers in the row", columns.len());
         row.filter(|row| row.len() == columns.len())
             .ok_or_else(|| Problem::new(message).in_file(path).at_line(index + 2))
     };

@@ -131,7 +131,7 @@ fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRo
     };
     let header = ExchangeRow::header(replicas);
     if text.split_inclusive('\n').next() != Some(header.as_str()) {
-        return Err(wrong(0, format!("these are not the columns of an exchange of {replicas} replicas")).into());
+        return Err(wrong(0, format!("the columns do not match an exchange of {replicas} replicas")).into());
     }
     let mut sequence = Sequence::new(replicas);
     for (index, line) in text.lines().enumerate().skip(1) {
@@ -165,10 +165,12 @@ impl Sequence {
         if let Some((before, time_before)) = self.last {
             let every = step.checked_sub(before).filter(|&every| every > 0 && self.every.is_none_or(|e| e == every));
             let expected =
-                self.every.map_or("a later one".to_owned(), |every| before.saturating_add(every).to_string());
-            self.every = Some(every.ok_or_else(|| format!("is of step {step}, expected {expected}"))?);
+                self.every.map_or("a later step".to_owned(), |every| before.saturating_add(every).to_string());
+            self.every = Some(every.ok_or_else(|| format!("has step {step}, expected {expected}"))?);
             if time < time_before {
-                return Err(format!("is of {time} ps, which is before the {time_before} ps of the row above"));
+                return Err(format!(
+                    "has the time {time} ps, which is before the {time_before} ps of the previous row"
+                ));
             }
         }
         if !time.is_finite() {
@@ -181,14 +183,14 @@ impl Sequence {
                 return Err(format!("{what} probability of the states {} and {}", low + 1, low + 2));
             }
             if let Some(value) = probability.filter(|value| !(0.0..=1.0).contains(value)) {
-                return Err(format!("has the probability {value}, expected 0 to 1"));
+                return Err(format!("has the probability {value}, expected a value from 0 to 1"));
             }
         }
         for (replica, (&old, &new)) in self.states.iter().zip(states).enumerate() {
             if new != old && neighbour(attempt, old, count) != Some(new) {
                 let [old, new, replica] = [old, new, replica].map(|index| index + 1);
                 return Err(format!(
-                    "brings replica-{replica} from state {old} to state {new}, which this attempt cannot"
+                    "moves replica-{replica} from state {old} to state {new}, which is not possible in this attempt"
                 ));
             }
         }
@@ -205,8 +207,8 @@ pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     let columns = complete.lines().next().unwrap_or_default().split(',');
     let replicas = columns.filter(|column| column.starts_with("state of ")).count();
     if replicas == 0 {
-        let problem = Problem::new("no replicas in its columns").in_file(path).at_line(1);
-        return Err(problem.help("restore the file; its columns name the state of every replica").into());
+        let problem = Problem::new("the columns contain no replicas").in_file(path).at_line(1);
+        return Err(problem.help("restore the file; its columns must contain the state of every replica").into());
     }
     let mut found = vec![];
     rows(path, complete, replicas, |row| found.push(row))?;
@@ -306,7 +308,7 @@ impl ExchangeStatistics {
             [format!("replica-{}", index + 1), state, walk.round_trips.to_string()]
         };
         let walks: Vec<_> = self.replicas.iter().enumerate().map(walk).collect();
-        log.table(["replica", "state now", "round trips"], &walks)?;
+        log.table(["replica", "current state", "round trips"], &walks)?;
         log.line(Level::Detail, &format!("  {} attempts", self.attempts))
     }
 }
@@ -353,7 +355,7 @@ mod tests {
         table.write(&row(1, [1, 0, 2], [Some(0.5), None])).unwrap();
         let good = std::fs::read_to_string(&path).unwrap();
         let open = |replicas| ExchangeTable::open(&path, replicas, |_| ()).map(|_| ()).unwrap_err().to_string();
-        assert!(open(4).contains("not the columns of an exchange of 4 replicas"));
+        assert!(open(4).contains("the columns do not match an exchange of 4 replicas"));
         for wrong in
             ["1,10,0.02,1,1,3,0.5,", "2,10,0.02,2,1,3,0.5,", "1,10,0.02,2,1,4,0.5,", "1,10,0.02,2,1,3,0.5", "x"]
         {
@@ -379,12 +381,12 @@ mod tests {
             ("3,30,0.1,3,2,1,0.5,", "before the 0.2 ps"),
             ("3,30,inf,3,2,1,0.5,", "the time inf"),
             ("3,30,NaN,3,2,1,0.5,", "the time NaN"),
-            ("3,30,0.3,3,2,1,inf,", "probability inf, expected 0 to 1"),
+            ("3,30,0.3,3,2,1,inf,", "probability inf, expected a value from 0 to 1"),
             ("3,30,0.3,3,2,1,-0.5,", "probability -0.5"),
             ("3,30,0.3,3,2,1,NaN,", "probability NaN"),
             ("3,30,0.3,3,2,1,,0.5", "lacks the probability of the states 1 and 2"),
             ("3,30,0.3,3,2,1,0.5,0.5", "has a probability of the states 2 and 3"),
-            ("3,30,0.3,2,1,3,0.5,", "brings replica-1 from state 3 to state 2"),
+            ("3,30,0.3,2,1,3,0.5,", "moves replica-1 from state 3 to state 2"),
             ("2,20,0.2,3,1,2,,1.0", "not the row of attempt 3"),
         ] {
             let error = read([good[0], good[1], wrong]).unwrap_err();
@@ -398,7 +400,7 @@ mod tests {
         let path = folder.path().join(EXCHANGE);
         for text in ["attempt,step,time (ps)\n", "attempt,step,time (ps)\n1,10,0.1\n", "\n", ""] {
             std::fs::write(&path, text).unwrap();
-            assert!(read(&path).unwrap_err().to_string().contains("no replicas in its columns"), "{text}");
+            assert!(read(&path).unwrap_err().to_string().contains("the columns contain no replicas"), "{text}");
         }
     }
 

@@ -44,7 +44,7 @@ impl OutputLock {
                 return Ok(lock);
             }
         }
-        Err(Error::io(directory, "the folder is being replaced again and again by another process"))
+        Err(Error::io(directory, "another process keeps replacing the folder"))
     }
 
     /// Tries once to lock the directory; `None` if the directory is removed meanwhile.
@@ -78,14 +78,15 @@ impl OutputLock {
     /// of the lock file no longer leads to the locked file.
     pub fn check(&self) -> Result<()> {
         if !is_at(&self.directory, &self.path) {
-            let message = "the folder was moved, removed or replaced while a run was writing to it: the run stops, since \
-                           its files must not get among those of another; its last checkpoint is where the folder is now";
+            let message = "the folder was moved, removed or replaced while a run was writing to it: the run stops, so \
+                           that its files do not mix with the files of another run; its last checkpoint is in the \
+                           folder at its new place";
             return Err(Error::io(&self.path, message));
         }
         let file = self.path.join(FILE_NAME);
         if !self.directory_is_locked && self.file.as_ref().is_some_and(|held| !is_at(held, &file)) {
-            let message = "the lock was removed or replaced while a run was at work: the run stops, since another one \
-                           could begin to write here; its last checkpoint is good, and the same command continues";
+            let message = "the lock was removed or replaced during a run: the run stops, because another run could \
+                           begin to write here; its last checkpoint is good, and the same command continues";
             return Err(Error::io(&file, message));
         }
         Ok(())

@@ -38,8 +38,8 @@ pub fn refuse_link(path: &Path) -> Result<()> {
 }
 
 fn is_link(path: &Path) -> Problem {
-    let problem = Problem::new("a symbolic link is in the place of a file of the run").in_file(path);
-    problem.help("remove the link, or put the file itself there; the output folder as a whole may be a link")
+    let problem = Problem::new("a symbolic link has the name of a file of the run").in_file(path);
+    problem.help("remove the link, or replace it by the file itself; only the output folder as a whole can be a link")
 }
 
 /// Creates an empty temporary file in the directory of `path`, removed on drop unless it is renamed. The name is

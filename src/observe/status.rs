@@ -78,7 +78,7 @@ impl Status {
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read(path, file::LONGEST_RECORD).map_err(|e| Error::io(path, e))?;
         serde_json::from_slice(&text)
-            .map_err(|e| Problem::new(format!("not a status file of md: {e}")).in_file(path).into())
+            .map_err(|e| Problem::new(format!("the file is not a status file of md: {e}")).in_file(path).into())
     }
 }
 

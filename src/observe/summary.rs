@@ -128,8 +128,8 @@ impl Summary {
     pub fn read(path: &Path) -> Result<Self> {
         let text = file::read(path, file::LONGEST_RECORD).map_err(|e| Error::io(path, e))?;
         serde_json::from_slice(&text).map_err(|e| {
-            let problem = Problem::new(format!("not a summary of md: {e}")).in_file(path);
-            problem.help("a run writes it at its end").into()
+            let problem = Problem::new(format!("the file is not a summary of md: {e}")).in_file(path);
+            problem.help("give a summary.json, which a run writes at its end").into()
         })
     }
 }

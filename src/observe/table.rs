@@ -52,7 +52,7 @@ impl Table {
             std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
         }
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => Problem::new("the table of another run is here")
+            std::io::ErrorKind::AlreadyExists => Problem::new("the folder contains the table of another run")
                 .in_file(path)
                 .help("continue that run, or use --force to move its output aside")
                 .into(),
@@ -119,10 +119,13 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     let (length, rows) = read_rows(path, header, checkpointed.count)?;
     let message = match rows.count.cmp(&checkpointed.count) {
         _ if rows.extent() == checkpointed => return Ok((length, rows)),
-        Ordering::Less => format!("{} rows found, the checkpoint was written after {}", rows.count, checkpointed.count),
-        _ => format!("the first {} rows are not those the checkpoint was written after", checkpointed.count),
+        Ordering::Less => {
+            format!("{} rows found, but the checkpoint was written after {}", rows.count, checkpointed.count)
+        }
+        _ => format!("the first {} rows differ from the rows at the time of the checkpoint", checkpointed.count),
     };
-    let help = "the file was changed or replaced since; restore it, or see `md run --help` for --no-append and --force";
+    let help = "the file was changed or replaced after the checkpoint; restore it, or see `md run --help` for \
+                --no-append and --force";
     Err(Problem::new(message).in_file(path).help(help).into())
 }
 
@@ -135,7 +138,7 @@ fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
         reader.read_until(b'\n', line).map(|_| line.ends_with(b"\n")).map_err(|e| Error::io(path, e))
     };
     if !next(&mut line)? || line != header.as_bytes() {
-        let problem = Problem::new("the columns are not the ones this run writes").in_file(path).at_line(1);
+        let problem = Problem::new("the columns differ from the columns that this run writes").in_file(path).at_line(1);
         return Err(problem.help("restore the file, or see `md run --help` for --no-append and --force").into());
     }
     let (mut end, mut rows) = (line.len() as u64, Rows::default());
@@ -209,10 +212,10 @@ mod tests {
         let good = std::fs::read_to_string(&path).unwrap();
         let cut = good.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
         for (text, header, reason) in [
-            (&good, OTHER, "columns are not the ones"),
-            (&cut, HEADER, "1 rows found, the checkpoint was written after 2"),
-            (&good.replace("7.25", "7.26"), HEADER, "the first 2 rows are not those"),
-            (&String::new(), HEADER, "columns are not the ones"),
+            (&good, OTHER, "the columns differ"),
+            (&cut, HEADER, "1 rows found, but the checkpoint was written after 2"),
+            (&good.replace("7.25", "7.26"), HEADER, "the first 2 rows differ"),
+            (&String::new(), HEADER, "the columns differ"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = Table::append(&path, header, written).unwrap_err();

@@ -169,7 +169,11 @@ fn names_may_touch_and_hold_blanks() {
     assert_eq!(topology(&stripped).atoms[6].name.as_str(), "H");
     // one character more or less in a line moves all names behind it
     for moved in ["C1  C2 C3  C4  O   H1  H2  ", "C1  C2   C3  C4  O   H1  H2  "] {
-        refused(&with_line(PRMTOP, "ATOM_NAME", 2, moved), Some(flag("ATOM_NAME") + 2), &["columns of 4", "damaged"]);
+        refused(
+            &with_line(PRMTOP, "ATOM_NAME", 2, moved),
+            Some(flag("ATOM_NAME") + 2),
+            &["the column width 4", "damaged"],
+        );
     }
 }
 
@@ -226,15 +230,15 @@ fn what_md_cannot_compute_is_refused() {
     refused(&added("LENNARD_JONES_ACOEFF"), Some(end), &["unknown section", "LENNARD_JONES_ACOEF"]);
     refused(&added("CMAP_PARAMETER_01"), None, &["CMAP_COUNT is missing"]);
     let massless = with_line(PRMTOP, "MASS", 3, "  0.00000000E+00  1.00800000E+00");
-    refused(&massless, Some(flag("MASS") + 3), &["atom 6", "extra point that is not part of a water"]);
+    refused(&massless, Some(flag("MASS") + 3), &["atom 6", "extra point outside of a water"]);
     let negative = with_line(PRMTOP, "MASS", 3, " -1.00000000E+00  1.00800000E+00");
     refused(&negative, Some(flag("MASS") + 3), &["atom 6", "mass -1"]);
 }
 
 #[test]
 fn damaged_containers_are_refused() {
-    refused("", Some(1), &["known are: AMBER topology"]);
-    refused("ATOM      1  N   ALA     1\n", Some(1), &["known are: AMBER topology"]);
+    refused("", Some(1), &["known formats: AMBER topology"]);
+    refused("ATOM      1  N   ALA     1\n", Some(1), &["known formats: AMBER topology"]);
     refused("%VERSION\n", None, &["POINTERS is missing"]);
     refused("%FLAG POINTERS\n", Some(1), &["no %FORMAT"]);
     refused("%VERSION\n%FORMAT(10I8)\n", Some(2), &["without a %FLAG"]);
@@ -420,7 +424,7 @@ fn wrong_values_are_refused_at_their_line() {
     let many = "99999999       3       3       3       0       2       0       2       0       0";
     refused(&with_line(PRMTOP, "POINTERS", 2, many), Some(flag("ATOM_TYPE_INDEX")), &["expected 99999999 values"]);
     let half = with_line(PRMTOP, "DIHEDRAL_PERIODICITY", 2, "  2.50000000E+00  2.00000000E+00");
-    refused(&half, Some(flag("DIHEDRAL_PERIODICITY") + 2), &["2.5 is not a periodicity"]);
+    refused(&half, Some(flag("DIHEDRAL_PERIODICITY") + 2), &["2.5 is not a valid periodicity"]);
 }
 
 /// The CHARMM reference system as text.

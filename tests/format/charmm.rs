@@ -235,7 +235,7 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
         &["dihedral X TC TA X with n = 6 is given twice"],
     );
     of("X    TA   TC   X     0.05   6", "X TA TC TN 0.05 6", "X TA TC TN", &["A B C D or X B C X"]);
-    of("X    TA   TC   X     0.05   6", "X TA TC X 0.05 2.5", "X TA TC X", &["2.5 is no periodicity"]);
+    of("X    TA   TC   X     0.05   6", "X TA TC X 0.05 2.5", "X TA TC X", &["2.5 is not a valid periodicity"]);
     of("X    TA   TC   X     0.05   6", "X TA TC X 0.05 0", "X TA TC X", &["a torsion with n = 0"]);
     of("TO X  X  TC", "TO X  TN TC", "TO X  TN TC", &["A B C D, A X X D, X B C D, X B C X or X X C D"]);
     of("TC TN TA TC TN TA TC TN 8", "TC TN TA TC TN TA TC TN 3", "TC TN TA TC TN TA TC TN 3", &["4 to 1000 points"]);
@@ -249,7 +249,7 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("eps 1.0", "eps 4.0", "nbxmod", &["EPS is not 1"]);
     of("cdiel", "rdiel", "nbxmod", &["RDIE"]);
     of("vatom", "geom", "nbxmod", &["geometric combination rule"]);
-    of("TC 0.0 -0.11 2.0", "TC 0.0 0.11 2.0", "TC 0.0 0.11", &["epsilon is 0.11", "Slater and Kirkwood"]);
+    of("TC 0.0 -0.11 2.0", "TC 0.0 0.11 2.0", "TC 0.0 0.11", &["epsilon is 0.11", "Slater-Kirkwood"]);
     of("TC 0.0 -0.11 2.0", "TC 0.0 -0.11 2.0 0.0", "TC 0.0 -0.11 2.0 0.0", &["of 1-4 pairs"]);
     of("HBOND", "NBTHOLE\nSOD TO 1.3\nHBOND", "SOD TO 1.3", &["Thole", "additive"]);
     of("ATOMS", "TYPES", "TYPES", &["expected a section", "title lacks"]);
@@ -418,7 +418,7 @@ fn parameters_are_read_behind_residues() {
         "charmm.prm",
         &[("ANGLES", "END\nANGLES")],
         Some("ANGLES"),
-        &["a section behind the END of the parameters", "CHARMM reads nothing behind END"],
+        &["a section after the END of the parameters", "CHARMM reads nothing after END"],
     );
 }
 
@@ -438,9 +438,9 @@ fn what_charmm_would_not_read_is_not_read() {
         ["if 0 eq 1 then", "if 0 eq 1 goto label", "goto label", "if 0 eq 1 return", "if 0 eq 1 read para card"]
     {
         let changes = [("\nend\n", &*format!("\nend\n{condition}\n{never}endif\n"))];
-        let words = ["what is read depends on", "does not evaluate conditions"];
+        let words = ["the parts to read depend on", "does not evaluate conditions"];
         refused("charmm.str", &changes, Some(condition), &words);
     }
     let block = [("\nend\n", &*format!("\nend\nif 0 eq 1 then\nreturn\nendif\n{never}"))];
-    refused("charmm.str", &block, Some("return"), &["what is read depends on RETURN"]);
+    refused("charmm.str", &block, Some("return"), &["the parts to read depend on the condition RETURN"]);
 }

@@ -130,7 +130,7 @@ fn coordinates_cut_anywhere_lose_nothing_unnoticed() {
                 let input = format!("[system]\ntopology = {topology:?}\ncoordinates = {part:?}\n");
                 let plan = Config::parse(&input, Path::new("input.toml"), &[]).unwrap().plan;
                 let error = load(&plan, ConstrainedTerms::Keep).map(|_| ()).expect_err(&place).to_string();
-                assert!(error.contains("these coordinates have no cell"), "{place}: {error}");
+                assert!(error.contains("the coordinates have no cell"), "{place}: {error}");
             }
         }
     }

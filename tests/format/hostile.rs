@@ -44,7 +44,10 @@ fn bonds_that_meet_in_one_atom_are_refused_before_their_exclusions_take_memory()
     let (_folder, parameters) = file("star.prm", b"BONDS\nCT CT 100 1.5\nNONBONDED\nCT 0 -0.1 2.0\nEND\n");
     let options = TopologyOptions { parameters: vec![parameters], ..TopologyOptions::default() };
     let message = refusal("star.psf", psf.as_bytes(), &options);
-    assert!(message.contains("pairs of 5000 atoms are excluded") && message.contains("meet in one atom"), "{message}");
+    assert!(
+        message.contains("pairs of 5000 atoms are excluded") && message.contains("one atom may have too many"),
+        "{message}"
+    );
 }
 
 /// The size of the Lennard-Jones parameter table is the square of the number of types.

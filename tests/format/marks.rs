@@ -60,7 +60,7 @@ fn a_run_input_file_of_gromacs_is_called_that() {
             read_coordinates(&path, None, None).unwrap_err().to_string(),
         ] {
             assert!(
-                message.contains("run input file of GROMACS (tpr)") && message.contains("take the topology (top)"),
+                message.contains("GROMACS run input files (tpr)") && message.contains("use the topology (top)"),
                 "{message}"
             );
         }

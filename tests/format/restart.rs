@@ -86,13 +86,13 @@ fn one_or_two_atoms_are_ambiguous_but_never_misread() {
 #[test]
 fn broken_files_are_refused_at_their_line() {
     for other in ["", "title\n", "words\nATOM      1  N   ALA\n", "title\n-7\n", "a\n3\nnames and numbers\n"] {
-        refused(other, &["no coordinate file of a format that md knows", "known are: AMBER", "PDB, "]);
+        refused(other, &["unknown format of a coordinate file", "known formats: AMBER", "PDB, "]);
     }
     refused("title\nATOM      1  N   ALA\n", &[":2:", "expected x, y and z of an atom"]);
     refused("title\n0\n", &[":2:", "number of atoms"]);
     refused(
         "\0\u{1}binary",
-        &[":1:", "known are: AMBER coordinates (NetCDF restart), ", "PDB, ", "AMBER coordinates (rst7, inpcrd)"],
+        &[":1:", "known formats: AMBER coordinates (NetCDF restart), ", "PDB, ", "AMBER coordinates (rst7, inpcrd)"],
     );
     refused("title\n 99999999\n", &["expected 50000000 lines"]);
     refused(&replaced(RST7, "1.5000000E+01", "soon"), &[":2:", "time"]);

@@ -68,7 +68,7 @@ fn the_box_is_that_of_the_coordinates() {
     assert_eq!(system(RST7).unwrap(), [2.0, 2.1, 2.2]);
     let last = RST7.trim_end().rfind('\n').unwrap() + 1;
     let message = system(&RST7[..last]).unwrap_err().to_string();
-    assert!(message.contains("these coordinates have no cell"), "{message}");
+    assert!(message.contains("the coordinates have no cell"), "{message}");
 }
 
 /// An atom count of six digits uses the column of the blank before it. The time may follow or be absent.

@@ -151,8 +151,8 @@ fn names_in_the_header_of_a_netcdf() {
         md::format::netcdf::Header::read(&bytes).map(|_| ()).map_err(md::error::Error::from)
     };
     read(1, 1).unwrap();
-    refused(read(2, 1).unwrap_err(), &["the attribute `units` stands twice: at place 1 and 2"]);
-    refused(read(1, 3).unwrap_err(), &["the variable `time` stands twice: at place 1 and 2"]);
+    refused(read(2, 1).unwrap_err(), &["the attribute `units` occurs twice, as number 1 and 2"]);
+    refused(read(1, 3).unwrap_err(), &["the variable `time` occurs twice, as number 1 and 2"]);
 }
 
 const SECRET: &str = "root:$6$DECOY$hash:19000:0:999";

@@ -23,7 +23,7 @@ fn a_minimisation() {
     assert_eq!((forces.constraints, forces.rigid_water), (ConstraintKind::None, false));
     assert!(matches!(forces.electrostatics, ElectrostaticsSpec::Pme(PmeSpec::ForceError(_))));
     // sander prints "Ewald Coefficient = 0.34864" for a cutoff of 8 Å
-    assert!(imported.text.contains("AMBER: alpha = 3.486"), "{}", imported.text);
+    assert!(imported.text.contains("AMBER uses alpha = 3.486"), "{}", imported.text);
     assert_eq!(imported.differing(), Vec::<&str>::new());
     assert_eq!(imported.plan.output.energies.unwrap().every, Interval::Steps(100));
 }
@@ -96,7 +96,7 @@ fn wrong_files_are_refused_at_their_lines() {
         ("ntt = 7", "ntt = 7"),
         ("cutt = 9", "did you mean \"cut\"?"),
         ("dt = 2", "at most 100 fs"),
-        ("nstlim = 1.5", "no whole number"),
+        ("nstlim = 1.5", "not a whole number"),
         ("cut = 8 9", "2 values"),
         ("irest = 1", "needs velocities"),
         ("ntx = 1, ntx = 1", "set twice"),

@@ -180,7 +180,7 @@ fn multiple_time_steps_are_translated() {
     assert_eq!(text("x.mdp", "mts = no\nmts-level2-factor = 3").differing(), Vec::<&str>::new());
     let mistake = |lines: &str| problem("x.mdp", &with(&pme(lines))).1;
     assert!(mistake("mts-level2-factor = 1").contains("mts-level2-factor = 1"));
-    assert!(mistake("mts-levels = 3").contains("two levels only"));
+    assert!(mistake("mts-levels = 3").contains("only two levels"));
 }
 
 #[test]
@@ -279,12 +279,12 @@ fn directions_of_the_pressure() {
 fn wrong_files_are_refused_at_their_lines() {
     for (text, line, message) in [
         ("dt = 0.002\nrcoulonb = 1\n", 2, "did you mean \"rcoulomb\"?"),
-        ("dt = 0.002\nthis is no setting\n", 2, "no setting"),
+        ("dt = 0.002\nthis is no setting\n", 2, "not a setting"),
         ("dt = fast\n", 1, "no finite number"),
         ("nsteps = 1\ndt = 0.2\n", 2, "at most 100 fs"),
-        ("nsteps = 1.5\n", 1, "no whole number"),
-        ("nsteps = -1\n", 1, "has an end"),
-        ("dt = 0.001\nDT = 0.002\n", 2, "set twice, first in line 1"),
+        ("nsteps = 1.5\n", 1, "not a whole number"),
+        ("nsteps = -1\n", 1, "must end"),
+        ("dt = 0.001\nDT = 0.002\n", 2, "set twice; the first setting is in line 1"),
         (" = 3\n", 1, "without a key"),
         ("integrator = tpi\n", 1, "integrator = tpi"),
         (
@@ -292,7 +292,7 @@ fn wrong_files_are_refused_at_their_lines() {
             5,
             "ref-t has 1 values for 2 groups",
         ),
-        ("rvdw = 1.2\nvdw-modifier = Force-switch\nrvdw-switch = 1.3", 3, "begins before the cutoff"),
+        ("rvdw = 1.2\nvdw-modifier = Force-switch\nrvdw-switch = 1.3", 3, "must begin before the cutoff"),
         ("rcoulomb = -1", 1, "greater than zero"),
         ("coulombtype = magic", 1, "coulombtype = magic"),
         ("gen-vel = perhaps", 1, "expected yes or no"),
@@ -312,7 +312,7 @@ fn frozen_groups_are_carried_over_where_their_atoms_are_known() {
     let stage = &imported.plan.stages[0];
     assert_eq!((stage.frozen.as_deref(), imported.dynamics().com_removal), (Some("protein"), None));
     for (setting, expected) in [
-        ("freezegrps = Protein\nfreezedim = Y Y N\n", "in all directions only"),
+        ("freezegrps = Protein\nfreezedim = Y Y N\n", "only in all directions"),
         ("freezegrps = Wall\nfreezedim = Y Y Y\n", "in place of Wall"),
     ] {
         let imported = text("x.mdp", setting);

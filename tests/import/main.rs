@@ -178,6 +178,6 @@ fn every_time_is_spelled_so_that_it_reads_back() {
 #[test]
 fn what_is_no_input_is_refused() {
     for text in ["", "a title\nand nothing else\n", "&wt type = 'END' /\n".replace('=', " ").as_str()] {
-        assert!(problem("x", text).1.contains("no input of a program that md knows"), "{text}");
+        assert!(problem("x", text).1.contains("unknown format of an input file"), "{text}");
     }
 }

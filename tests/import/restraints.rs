@@ -111,20 +111,20 @@ fn what_the_pull_code_has_more_is_said() {
     assert_eq!(imported.plan.stages[0].restraints.len(), 1);
     let said = &imported.remark("pull").text;
     for expected in [
-        "with selections for names, restraints = [{ kind = \"distance\", groups = [\"Protein\", \"C\"], along = \"z\", \
+        "with selections instead of names, restraints = [{ kind = \"distance\", groups = [\"Protein\", \"C\"], along = \"z\", \
          upper = \"1.5 nm\", force_constant = \"20 kJ/mol/nm^2\" }]",
-        "coordinate 3: md pulls groups to groups",
+        "coordinate 3: md pulls groups only relative to other groups",
         "coordinate 4: md has no geometry cylinder",
-        "coordinate 5: md has no weights of atoms",
+        "coordinate 5: md has no atom weights",
         "coordinate 6: md has no signed component",
-        "coordinate 7: md has neither walls nor offsets",
-        "coordinate 8: md has no pulling of type constraint",
+        "coordinate 7: md has no walls and no offsets",
+        "coordinate 8: md does not support pulling of type constraint",
         "coordinate 9: k = 0",
     ] {
         assert!(said.contains(expected), "{expected}\n{said}");
     }
     let minimised = text("x.mdp", &format!("integrator = steep\npull-coord1-rate = 1\n{head}{coordinates}"));
-    assert!(minimised.remark("pull").text.contains("in a minimisation md moves nothing"));
+    assert!(minimised.remark("pull").text.contains("md has no moving restraints in a minimisation"));
 }
 
 #[test]
@@ -148,10 +148,10 @@ fn wrong_index_files_are_refused_at_their_lines() {
     let path = place.path().join("a.ndx");
     for (text, line, message) in [
         ("1 2\n[ A ]\n", 1, "before the first heading"),
-        ("[ A ]\n1 0\n", 2, "\"0\" is no number of an atom"),
-        ("[ A ]\n1 x\n", 2, "\"x\" is no number of an atom"),
-        ("[ A ]\n4294967296\n", 2, "no number of an atom"),
-        ("[ A ]\n1\n[ B\n", 3, "without its end"),
+        ("[ A ]\n1 0\n", 2, "\"0\" is not an atom number"),
+        ("[ A ]\n1 x\n", 2, "\"x\" is not an atom number"),
+        ("[ A ]\n4294967296\n", 2, "not an atom number"),
+        ("[ A ]\n1\n[ B\n", 3, "lacks its closing bracket"),
     ] {
         std::fs::write(&path, text).unwrap();
         let files = Files { index: Some(path.clone()), ..Files::default() };
@@ -162,7 +162,7 @@ fn wrong_index_files_are_refused_at_their_lines() {
         assert!(problem.line == Some(line) && problem.message.contains(message), "{text}: {problem}");
         assert_eq!(problem.file.as_deref(), Some(path.as_path()));
         let for_amber = import_text("t\n &cntrl /\n", Path::new("x.mdin"), &files, Path::new(BASE));
-        assert!(for_amber.unwrap_err().to_string().contains("goes with a GROMACS mdp only"));
+        assert!(for_amber.unwrap_err().to_string().contains("applies only to a GROMACS mdp"));
     }
 }
 
@@ -242,17 +242,17 @@ fn what_disang_files_have_more_is_said() {
         (
             format!("&rst iat=1,2, {shape}, ifvari=1 /\n&rst iat=1,2, ifvari=0 /"),
             1,
-            "&rst in line 1: md does not carry over ifvari",
+            "&rst in line 1: md does not translate ifvari",
         ),
-        (format!("&rst iat=1,2, {shape}, nstep2=10 /\n&rst iat=3,4 /"), 0, "in line 2: md does not carry over nstep2"),
-        (format!("&rst iat=1,2,3,4,5, {shape} /"), 0, "md has no restraint of 5 atoms"),
-        (format!("&rst iat=-1,2, igr1=3,4, {shape}, ir6=1 /"), 0, "does not carry over ir6"),
-        (format!("&rst iat=1,2,3,4, {shape}, r4=5 /"), 0, "on both sides of a torsion"),
+        (format!("&rst iat=1,2, {shape}, nstep2=10 /\n&rst iat=3,4 /"), 0, "in line 2: md does not translate nstep2"),
+        (format!("&rst iat=1,2,3,4,5, {shape} /"), 0, "md has no restraint on 5 atoms"),
+        (format!("&rst iat=-1,2, igr1=3,4, {shape}, ir6=1 /"), 0, "does not translate ir6"),
+        (format!("&rst iat=1,2,3,4, {shape}, r4=5 /"), 0, "linear region on both sides"),
         ("&rst iat=1,2, r1=3, r2=1, r3=2, r4=3, rk2=1, rk3=1 /".to_owned(), 0, "do not ascend"),
-        ("&rst restraint = 'distance( (45) (49) )', r2 = 1 /".to_owned(), 0, "does not carry over restraint"),
+        ("&rst restraint = 'distance( (45) (49) )', r2 = 1 /".to_owned(), 0, "does not translate restraint"),
         (format!("&rst iat=1,2, {shape}, rk2=0, rk3=0 /"), 0, ""),
         (format!("&rst iat=0, {shape} /\n&rst iat=1,2 /"), 0, ""),
-        (format!("&rst iat=1.5,2, {shape} /"), 0, "no numbers of atoms"),
+        (format!("&rst iat=1.5,2, {shape} /"), 0, "no atom numbers"),
     ] {
         let (found, text) = said(&list);
         assert!(
@@ -264,7 +264,7 @@ fn what_disang_files_have_more_is_said() {
     let path = folder().join("x.mdin");
     let imported = import_text(weighed, &path, &Files::default(), Path::new(BASE)).unwrap();
     assert!(imported.plan.stages[0].restraints.is_empty());
-    assert!(imported.remark("&wt").differs && imported.remark("a card").text.contains("its weight changes"));
+    assert!(imported.remark("&wt").differs && imported.remark("a card").text.contains("the weight changes"));
     let nowhere = import_text(
         "t\n &cntrl nmropt=1 /\nDISANG=a.dist\n",
         Path::new("/nowhere/x.mdin"),

@@ -65,10 +65,10 @@ fn contradictions_are_named_with_both_places() {
     let described: Vec<String> =
         imported.remarks.iter().filter(|remark| remark.differs).map(|remark| remark.describe()).collect();
     assert_eq!(imported.differing(), ["tinit", "forces.cutoff", "system.define"], "{described:#?}");
-    assert_eq!(described[0], "tinit = 5, line 5 of em.mdp, line 3 of md.mdp: times count from 0");
+    assert_eq!(described[0], "tinit = 5, line 5 of em.mdp, line 3 of md.mdp: md counts the time from 0");
     assert_eq!(
         described[1],
-        "forces.cutoff = \"1.2 nm\", line 3 of em.mdp: here from rcoulomb = 1.2; all stages have \"1 nm\" of md.mdp, line 4 \
+        "forces.cutoff = \"1.2 nm\", line 3 of em.mdp: here from rcoulomb = 1.2; all stages use \"1 nm\" from md.mdp, line 4 \
          (rcoulomb = 1.0)"
     );
 }
@@ -140,5 +140,5 @@ fn position_restraints_are_carried_over_by_force_constants() {
     // default of GROMACS
     assert_eq!(imported.plan.stages[1].position_restraints[0].reference_scaling, ReferenceScaling::None);
     assert_eq!(imported.differing(), ["define"]);
-    assert!(imported.remark("define").text.contains("the first 0 0 500"), "{:?}", imported.remark("define"));
+    assert!(imported.remark("define").text.contains("the first: 0 0 500"), "{:?}", imported.remark("define"));
 }

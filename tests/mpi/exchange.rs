@@ -33,7 +33,7 @@ fn replicas_swap_alike_on_any_number_of_ranks() {
         ends_with(0, &case, ranks, &["--output-dir", "parts", "--steps", steps]);
     }
     assert_same_exchange(&case, ["whole", "parts"]);
-    assert!(ends_with(0, &case, 3, &["--output-dir", "parts"]).contains("finished already"));
+    assert!(ends_with(0, &case, 3, &["--output-dir", "parts"]).contains("already finished"));
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn replicas_are_the_same_on_any_number_of_ranks() {
             assert_same(&case.record(&format!("alone/{folder}")), &case.record(&format!("{directory}/{folder}")));
         }
     }
-    assert!(ends_with(0, &case, 2, &["--output-dir", "on-3"]).contains("finished already"));
+    assert!(ends_with(0, &case, 2, &["--output-dir", "on-3"]).contains("already finished"));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn ranks_that_are_not_alike_are_refused() {
             &["input.toml", "--steps", "5"],
             "rank 1 has another input file or other options than rank 0",
         ),
-        (copy, &["input.toml"], "rank 1 has a different md than rank 0"),
+        (copy, &["input.toml"], "rank 1 has a different program file than rank 0"),
     ];
     for (program, arguments, message) in cases {
         let mut command = launcher(&case);
@@ -274,7 +274,10 @@ fn check_says_how_replicas_are_spread() {
     let output = over(&case, 2, "check", &[]).output().unwrap();
     let text = said(&output);
     assert!(output.status.success(), "{text}");
-    for part in ["5 replicas, 1 at once on each of 2 ranks with 1 thread each", "MB for those at once on each rank"] {
+    for part in [
+        "5 replicas, 1 at once on each of 2 ranks with 1 thread each",
+        "MB for the replicas that run at the same time on each rank",
+    ] {
         assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
     }
     // one of six ranks is idle

@@ -291,7 +291,7 @@ fn read_group(group: &hdf5::Group, path: &str, into: &mut BTreeMap<String, Vec<u
 }
 
 fn says_finished_already(output: &Output) -> bool {
-    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).contains("has finished already")
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).contains("has already finished")
 }
 
 /// Checks that the exit code is 0.

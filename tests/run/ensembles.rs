@@ -135,7 +135,7 @@ fn a_signal_stops_all_and_the_same_command_continues() {
         files
     };
     let before = everything();
-    assert!(case.ends_with(0, &options).contains("finished already"));
+    assert!(case.ends_with(0, &options).contains("already finished"));
     assert!(before == everything());
     case.ends_with(0, &[&options[..], &["--force"]].concat());
     assert!(case.path("out/replica-1.bak1").exists() && before != everything());
@@ -155,7 +155,7 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
     assert_eq!(states(&case), [ReplicaState::Waiting, ReplicaState::Finished]);
     assert!(!case.path("out/replica-1").exists());
     let before = case.contents("out/replica-2");
-    assert!(case.ends_with(0, &["--replica", "warm"]).contains("finished already"));
+    assert!(case.ends_with(0, &["--replica", "warm"]).contains("already finished"));
     case.ends_with(0, &[]);
     assert_eq!(states(&case), [ReplicaState::Finished; 2]);
     assert!(before == case.contents("out/replica-2"), "it had finished");
@@ -164,7 +164,9 @@ fn one_replica_runs_by_itself_into_the_same_folders() {
     assert_same(&case.record("out/replica-2"), &case.record("all/replica-2"));
     case.ends_with(6, &["--replica", "1", "--output-dir", "none", "--device", "cuda:63"]);
     assert!(!case.path("none").exists(), "nothing was begun");
-    assert!(case.ends_with(2, &["--replica", "3"]).contains("there is no such replica help: numbers from 1 to 2"));
+    assert!(
+        case.ends_with(2, &["--replica", "3"]).contains("the replica does not exist help: give a number from 1 to 2")
+    );
     let text = check(&case, &["--replica", "warm", "--effective"]);
     assert!(
         text.contains("temperature = \"310 K\"") && text.contains("seed = 2") && !text.contains("ensemble"),
@@ -180,7 +182,7 @@ fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
         // errors in the file, in the system, in the time step and in the machine
         ("\"forces.cutof\" = \"1 nm\"", &["replica-2: unknown key \"cutof\"", "input.toml:"][..]),
         ("\"stage.b.steps\" = 5", &["replica-2: there is no stage \"b\"", "input.toml:"]),
-        ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: there is no file"]),
+        ("\"system.coordinates\" = \"none.rst7\"", &["replica-2: coordinates: the file"]),
         ("\"stage.a.timestep\" = \"20 fs\"", &["replica-2: stage \"a\": the timestep of 20 fs is long"]),
         (
             "\"forces.cutoff\" = \"0.9 nm\", \"forces.electrostatics\" = \"pme\"",
@@ -200,7 +202,7 @@ fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
 #[test]
 fn check_says_what_differs_and_where_it_runs() {
     let case = case(2, "pressure = \"1 bar\"");
-    assert!(case.ends_with(2, &[]).contains("no stage has a constant one"));
+    assert!(case.ends_with(2, &[]).contains("no stage has a constant value"));
     let stages = "[[stage]]\nname = \"heat\"\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
         thermostat = { temperature = [[\"0 ps\", \"10 K\"], [\"20 fs\", \"300 K\"]] }\n\
         [[stage]]\nname = \"hold\"\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
@@ -212,7 +214,7 @@ fn check_says_what_differs_and_where_it_runs() {
         "ensemble     3 replicas, 1 at once with 2 threads each",
         "replica-2    320 K, seed 2\n",
         "note         stage \"heat\" keeps its schedule of temperatures in all replicas\n",
-        "MB for those at once",
+        "MB for the replicas that run at the same time",
         "for all (",
     ] {
         assert!(text.contains(part), "{part} in {text}");

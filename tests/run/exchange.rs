@@ -31,7 +31,7 @@ fn slots_and_stops_change_nothing() {
         case.ends_with(0, &["--output-dir", "parts", "--steps", steps]);
     }
     assert_same_exchange(&case, ["whole", "parts"]);
-    assert!(case.ends_with(0, &["--output-dir", "parts"]).contains("finished already"));
+    assert!(case.ends_with(0, &["--output-dir", "parts"]).contains("already finished"));
     // approximately one step of one replica per call
     let limited = ["--output-dir", "limited", "--steps", "12", "--max-hours", "1e-9"];
     let mut calls = 1;
@@ -174,7 +174,7 @@ fn frames_and_rows_are_sorted_by_state() {
         let mut command = Command::cargo_bin("md").unwrap();
         command.arg("demux").arg(case.path("out")).args(arguments).env("NO_COLOR", "1").output().unwrap()
     };
-    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("there is no exchange.csv"));
+    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("has no exchange.csv"));
     case.ends_with(0, &[]);
     let output = demux(&[]);
     let said = String::from_utf8(output.stdout).unwrap();
@@ -214,7 +214,7 @@ fn frames_and_rows_are_sorted_by_state() {
             assert_eq!(line, &tables[replica_of(state, step)][index]);
         }
     }
-    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("state-1: this folder is here already"));
+    assert!(String::from_utf8_lossy(&demux(&[]).stderr).contains("state-1: the folder already exists"));
     assert!(demux(&["--force"]).status.success());
 }
 
@@ -229,14 +229,14 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
     };
     let text = check(&[]);
     for part in [
-        "exchange     states are swapped in stage \"b\" every 10 steps = 0.02 ps, 10 attempts\n",
+        "exchange     states are exchanged in stage \"b\" every 10 steps = 0.02 ps, 10 attempts\n",
         "acceptance   about 1-2: 0.",
         "MB for all\n",
         "warning      replicas at 330 K and 2000 K would accept some 0.",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(case.ends_with(2, &["--replica", "2"]).contains("replicas that swap states run together only"));
+    assert!(case.ends_with(2, &["--replica", "2"]).contains("replicas that exchange states cannot run alone"));
     // another interval makes another run
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2));
     case.ends_with(0, &["--steps", "20"]);
@@ -358,5 +358,5 @@ fn scaled_solutes_are_swapped() {
         assert!(case.ends_with(2, &[]).contains(reason), "{reason}");
     }
     case.rewrite("peptide-vacuum", &input(1, LANGEVIN, solute, 1));
-    assert!(case.ends_with(2, &[]).contains("there is no solute"));
+    assert!(case.ends_with(2, &[]).contains("no solute is defined"));
 }

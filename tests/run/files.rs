@@ -28,7 +28,7 @@ fn a_finished_run_is_left_alone_and_moved_aside_when_forced() {
     assert!(case.summary("out").ns_per_day.is_some_and(|speed| speed > 0.0));
     for arguments in [&[][..], &["--steps", "100"], &["--max-hours", "1e-9"]] {
         let messages = case.ends_with(0, arguments);
-        assert!(messages.contains("finished already"), "{messages}");
+        assert!(messages.contains("already finished"), "{messages}");
         assert!(case.contents("out") == first, "{arguments:?} touched a finished run");
     }
     let record = case.record("out");
@@ -286,5 +286,5 @@ fn the_final_structure_may_be_a_gro_file_too() {
         assert!(a.iter().zip(&b).all(near), "{a:?}");
     }
     assert!(case.summary("out").files.contains_key("final.gro"));
-    assert!(case.ends_with(0, &[]).contains("finished already"));
+    assert!(case.ends_with(0, &[]).contains("already finished"));
 }

@@ -48,8 +48,11 @@ fn damages(case: &Case) -> [(&'static str, Damage<'_>); 6] {
     let (first, second, third, fourth) = (energies.clone(), energies.clone(), energies, trajectory.clone());
     let other = case.path("other/trajectory.h5md");
     [
-        ("1 rows found, the checkpoint was written after", Box::new(move || fs::write(&first, &cut).unwrap())),
-        ("rows are not those the checkpoint", Box::new(move || fs::write(&second, &edited).unwrap())),
+        ("1 rows found, but the checkpoint was written after", Box::new(move || fs::write(&first, &cut).unwrap())),
+        (
+            "rows differ from the rows at the time of the checkpoint",
+            Box::new(move || fs::write(&second, &edited).unwrap()),
+        ),
         ("energies.csv: this file is missing", Box::new(move || fs::remove_file(&third).unwrap())),
         ("trajectory.h5md: this file is missing", Box::new(move || fs::remove_file(&fourth).unwrap())),
         ("belongs to another run", {
@@ -91,7 +94,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     for name in ["final.rst7", "final.pdb", "summary.json", "status.json"] {
         fs::remove_file(case.path("out").join(name)).unwrap();
         let messages = case.ends_with(0, &[]);
-        assert!(!messages.contains("finished already"), "{name}: {messages}");
+        assert!(!messages.contains("already finished"), "{name}: {messages}");
         assert_same(&record, &case.record("out"));
         for name in ["final.rst7", "final.pdb"] {
             assert!(case.contents("out")[Path::new(name)] == good[Path::new(name)], "{name}");
@@ -110,7 +113,7 @@ fn a_finished_run_checks_every_file_before_it_says_so() {
     assert!(messages.contains("changed after the run had finished"), "{messages}");
     restore(&case, &good);
     let messages = case.ends_with(0, &[]);
-    assert!(messages.contains("finished already"), "{messages}");
+    assert!(messages.contains("already finished"), "{messages}");
 }
 
 /// Simulates a kill between the summary and the end of a run of an older version.
@@ -170,7 +173,10 @@ fn changed_output_is_honoured_or_refused() {
     case.rewrite("peptide-vacuum", &input(&OUTPUT.replace("velocities = true", "velocities = false")));
     let before = case.contents("out");
     let messages = case.ends_with(2, &[]);
-    assert!(messages.contains("keeps what it was begun with") && messages.contains("--no-append"), "{messages}");
+    assert!(
+        messages.contains("the settings of an existing trajectory cannot change") && messages.contains("--no-append"),
+        "{messages}"
+    );
     assert!(case.contents("out").keys().eq(before.keys()));
     case.ends_with(0, &["--no-append"]);
     let (old, new) = (frames("trajectory.part1.h5md"), frames("trajectory.h5md"));

@@ -126,7 +126,7 @@ fn what_does_not_fit_the_system_is_refused() {
         ),
         (
             "restraints = { kind = \"rmsd\", groups = [\"all\"], reference = \"other.gro\", force_constant = \"1 kJ/mol/nm^2\" }",
-            "there is no file",
+            "does not exist",
         ),
     ] {
         let forces = "[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }";

@@ -35,7 +35,7 @@ fn every_stage_is_capped_and_the_last_goes_on() {
     }
     for fewer in ["40", "10"] {
         let messages = case.ends_with(0, &["--steps", fewer]);
-        assert!(messages.contains("finished already"), "{messages}");
+        assert!(messages.contains("already finished"), "{messages}");
     }
     let messages = case.ends_with(0, &[]);
     assert!(messages.contains("stage heat was ended after 20 of 500 steps"), "{messages}");

@@ -37,7 +37,7 @@ fn a_run_that_blows_up_ends_with_4_and_keeps_the_good_checkpoint() {
     // with flexible bonds, a timestep that is too long is refused before the run
     let bad = [
         ("none", stage("bad", 100, "1 fs", &generate("3e8 K")), "atom "),
-        ("h-bonds", stage("bad", 100, "60 fs", ""), "cannot be restored"),
+        ("h-bonds", stage("bad", 100, "60 fs", ""), "cannot be satisfied"),
     ];
     for (constraints, bad, cause) in bad {
         let forces = format!("{FORCES}constraints = \"{constraints}\"\n");

@@ -295,16 +295,16 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     converted(&[], &original, &path("a.xtc"));
     let before = names(folder.path());
     let cases: [(&[&str], &Path, &str, &str); 12] = [
-        (&[], &original, "a.xtc", "there is such a file already"),
-        (&["--force"], &original, "original.h5md", "replace the file that it is made from"),
+        (&[], &original, "a.xtc", "the file already exists"),
+        (&["--force"], &original, "original.h5md", "input and output are the same file"),
         (&[], &path("a.xtc"), "b.pdb", "--topology"),
         (&["--select", "water"], &path("a.xtc"), "b.dcd", "--topology"),
         (&["--whole"], &path("a.xtc"), "b.dcd", "--topology"),
         (&["--frame", "6"], &original, "b.dcd", "there is no frame 6"),
-        (&["--begin", "3 ps"], &original, "b.dcd", "no frame is chosen"),
+        (&["--begin", "3 ps"], &original, "b.dcd", "no frame of the input is selected"),
         (&["--begin", "3"], &original, "b.dcd", "missing unit"),
         (&["--select", "name XYZ"], &original, "b.dcd", "no atom is selected"),
-        (&[], &original, "b.txt", "no ending by which its format is known"),
+        (&[], &original, "b.txt", "no known file name extension"),
         (&[], &original, "b.gro", "--frame"),
         (&["--unwrap", "--whole"], &original, "b.trr", "cannot be used with"),
     ];

@@ -107,7 +107,7 @@ fn a_file_killed_while_it_was_opened_is_recognised() {
     for refused in [info(&killed[0]).map(drop), TrajectoryReader::open(&killed[0]).map(drop)] {
         let error = refused.unwrap_err();
         assert_eq!(error.exit_code(), 2);
-        assert!(error.to_string().contains("killed as it opened it"), "{error}");
+        assert!(error.to_string().contains("killed while opening it"), "{error}");
     }
     let repaired = repair(&killed[0]).unwrap();
     assert_eq!((repaired.info.frames as usize, repaired.info.closed, repaired.backup), (FRAMES, true, None));

@@ -143,7 +143,7 @@ fn what_cannot_be_known_is_refused() {
     assert!(refused(&path).contains("two atoms have the number (id) 9"));
     let path = place(folder.path(), "groups.h5md");
     drop(create(&path, [0, 1, 2, 3], Some("nm")).create_group("/particles/solvent").unwrap());
-    assert!(refused(&path).contains("expected one, or one called `trajectory`"));
+    assert!(refused(&path).contains("expected only one, or one with the name `trajectory`"));
     // an HDF5 file that is not a trajectory
     let path = place(folder.path(), "other.h5md");
     drop(File::create(&path).unwrap().create_group("results").unwrap());

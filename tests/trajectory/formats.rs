@@ -205,7 +205,7 @@ fn positions_beyond_the_format_end_the_run_and_not_the_file() {
         let (velocities, forces, observables) = (&[], &[], &[]);
         let frame = Frame { step: 900, time: 0.0, cell: None, positions: &positions, velocities, forces, observables };
         let error = sink.write(&frame).unwrap_err();
-        assert!(error.to_string().contains("beyond what XTC packs"), "{error}");
+        assert!(error.to_string().contains("exceed the range of XTC"), "{error}");
     }
     assert_eq!(sink.close().unwrap().extent.count, 2);
     assert_contents(&path, "none", 2, atoms, 0.5e-3 + SINGLE);
@@ -257,8 +257,8 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
             bytes
         };
         for (bytes, part) in [
-            (good[..good.len() - 1].to_vec(), "3 frames found, the checkpoint was written after 4"),
-            (changed, "the first 4 frames are not those"),
+            (good[..good.len() - 1].to_vec(), "3 frames found, but the checkpoint was written after 4"),
+            (changed, "the first 4 frames differ"),
         ] {
             fs::write(&path, &bytes).unwrap();
             let error = append(&path, "triclinic", 20, kept).err().unwrap();
@@ -277,7 +277,7 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
         // an existing file is never overwritten
         let create = |contents: &Contents<'_>| files.create(&path, contents);
         let error = with_contents((&topology, extension), "triclinic", precision(extension), create).err().unwrap();
-        assert!(error.to_string().contains("exists already"), "{error}");
+        assert!(error.to_string().contains("already exists"), "{error}");
         // a file begun with other settings is refused
         let contents = |precision, steps, waters| {
             let continues = |contents: &Contents<'_>| {
@@ -291,7 +291,7 @@ fn files_that_are_not_as_a_checkpoint_has_seen_them_are_refused() {
             "dcd" => contents(Precision::Lossless, 50, 20),
             _ => contents(precision(extension), 100, 21),
         };
-        assert!(error.unwrap_err().to_string().contains("keeps what it was begun with"));
+        assert!(error.unwrap_err().to_string().contains("the settings of an existing trajectory cannot change"));
     }
 }
 
@@ -321,8 +321,8 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
         let find = |from: usize, mark: &[u8]| (from..).find(|&at| good[at..].starts_with(mark)).unwrap();
         let frame = good.len() - third as usize;
         let (at, message) = match extension {
-            "xtc" => (find(third as usize / 3, &[0, 0, 7, 203]), "begins no frame"),
-            "trr" => (find(third as usize / 3, &[0, 0, 7, 201]), "begins no frame"),
+            "xtc" => (find(third as usize / 3, &[0, 0, 7, 203]), "a frame begins with"),
+            "trr" => (find(third as usize / 3, &[0, 0, 7, 201]), "a frame begins with"),
             "dcd" => (find(third as usize / 3 + 90, &[48, 0, 0, 0]), "record"),
             // the offset is after time and step
             "nc" => (good.len() - 3 * frame + 12, "not finite"),

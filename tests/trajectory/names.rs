@@ -64,7 +64,7 @@ fn a_psf_file_needs_no_parameters_and_has_bonds() {
     let folder = folder();
     let rg = ["analyze", "rg", "a.dcd", "--topology", "a.psf", "--select", "resid 1"];
     let (code, text) = md(folder.path(), &rg);
-    assert!(code == Some(0) && text.contains("0.075") && !text.contains("not known"), "{text}");
+    assert!(code == Some(0) && text.contains("0.075") && !text.contains("unknown"), "{text}");
     let (code, text) = md(folder.path(), &["convert", "a.dcd", "b.gro", "--topology", "a.psf", "--whole"]);
     assert_eq!(code, Some(0), "{text}");
     let (code, text) = md(folder.path(), &["info", "a.psf"]);
@@ -81,11 +81,11 @@ fn structures_give_names_and_say_that_bonds_are_not_known() {
     for structure in ["a.gro", "a.pdb"] {
         let rg = ["analyze", "rg", "a.dcd", "--topology", structure, "--select", "resid 1", "--force"];
         let (code, text) = md(folder.path(), &rg);
-        assert!(code == Some(0) && text.contains("0.925") && text.contains("bonds not known"), "{structure}: {text}");
+        assert!(code == Some(0) && text.contains("0.925") && text.contains("bonds unknown"), "{structure}: {text}");
         for option in [&["--whole"][..], &["--unwrap"], &["--center", "resid 1"]] {
             let arguments = [&["convert", "a.dcd", "b.gro", "--topology", structure], option].concat();
             let (code, text) = md(folder.path(), &arguments);
-            assert!(code == Some(2) && text.contains("needs bonds, which this file does not state"), "{text}");
+            assert!(code == Some(2) && text.contains("needs bonds, and this file contains none"), "{text}");
         }
     }
 }
@@ -103,13 +103,13 @@ fn conect_records_are_bonds_where_none_is_missing() {
     // one record for each direction, as programs write them, and an atom that does not exist
     let all = "CONECT    1    2\nCONECT    2    1\nCONECT    3    4    9\n";
     let (code, text) = rg("all.pdb", all);
-    assert!(code == Some(0) && text.contains("0.075") && !text.contains("not known"), "{text}");
+    assert!(code == Some(0) && text.contains("0.075") && !text.contains("unknown"), "{text}");
     let (code, text) = rg("some.pdb", "CONECT    1    2\n");
-    assert!(code == Some(0) && text.contains("not known"), "{text}");
+    assert!(code == Some(0) && text.contains("unknown"), "{text}");
     // a serial number that two atoms share is not usable
     let twice = atoms.replace("    3  C1 ", "    1  C1 ");
     assert_ne!(twice, atoms);
     std::fs::write(folder.path().join("twice.pdb"), format!("{twice}END\n{all}")).unwrap();
     let (code, text) = md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", "twice.pdb", "--select", "resid 1"]);
-    assert!(code == Some(0) && text.contains("not known"), "{text}");
+    assert!(code == Some(0) && text.contains("unknown"), "{text}");
 }

@@ -285,7 +285,7 @@ fn packed_models_and_models_of_mmcif_are_frames() {
     assert_pdb(&gzip, 3, "gzip");
     assert_pdb(&zstd, 3, "zstd");
     let error = open(&gzip).err().unwrap().to_string();
-    assert!(error.contains("packed with gzip"), "{error}");
+    assert!(error.contains("compressed with gzip"), "{error}");
     let row = |k: usize, atom: usize| {
         let r = [1.0 + 0.1 * k as f64 + 3.0 * atom as f64, 2.0 + 3.0 * atom as f64, 3.0 + 3.0 * atom as f64];
         format!("ATOM {} C C{} . CHN A 1 {:.3} {:.3} {:.3} {}\n", atom + 1, atom + 1, r[0], r[1], r[2], k + 1)
@@ -429,7 +429,7 @@ fn times_that_dcd_cannot_hold_are_told() {
     ] {
         let input = written(folder.path(), &format!("{}-{}.trr", times.len(), times[0]), &times, false);
         let (done, message) = convert(&input, &folder.path().join("out.dcd"), &["--force"]);
-        assert!(done && message.contains("DCD holds one interval for all frames") == is_told, "{times:?}: {message}");
+        assert!(done && message.contains("DCD stores one interval for all frames") == is_told, "{times:?}: {message}");
         let (done, message) = convert(&input, &folder.path().join("out.xtc"), &["--force"]);
         assert!(done && !message.contains("warning"), "{message}");
     }

@@ -51,16 +51,16 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
     let annealed =
         "thermostat = { temperature = [[\"0 ps\", \"10 K\"], [\"1 ps\", \"300 K\"]], coupling_time = \"1 ps\" }";
     for (stage, ensemble, every, reason) in [
-        (weak, LIST, "20 fs", "weak coupling"),
+        (weak, LIST, "20 fs", "a weak-coupling thermostat"),
         (chain, LIST, "20 fs", "Nosé-Hoover chain"),
-        (format!("{LANGEVIN}\nbarostat = {{ kind = \"berendsen\" }}"), LIST, "20 fs", "barostat of weak coupling"),
+        (format!("{LANGEVIN}\nbarostat = {{ kind = \"berendsen\" }}"), LIST, "20 fs", "weak-coupling barostat"),
         (
             format!("{LANGEVIN}\nbarostat = {{ coupling = \"semi-isotropic\", surface_tension = \"60 mN/m\" }}"),
             LIST,
             "20 fs",
             "no surface tension",
         ),
-        (format!("{LANGEVIN}\n{moving}"), LIST, "20 fs", "whose centre moves"),
+        (format!("{LANGEVIN}\n{moving}"), LIST, "20 fs", "with a moving centre"),
         (
             format!("{annealed}\nbarostat = {{ pressure = \"1 bar\" }}"),
             "pressure = [\"1 bar\", \"2 bar\"]",
@@ -73,12 +73,17 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
             "20 fs",
             "temperature groups at different temperatures",
         ),
-        (grouped("select = \"water\""), LIST, "20 fs", "swapped states have one temperature"),
+        (grouped("select = \"water\""), LIST, "20 fs", "each exchanged state has one temperature"),
         (LANGEVIN.to_owned(), LIST, "21 fs", "not a whole number of steps"),
-        (LANGEVIN.to_owned(), "temperature = \"300 K\"", "20 fs", "nobody to swap with"),
-        (LANGEVIN.to_owned(), "replicas = 3", "20 fs", "are those of a list"),
-        (format!("{LANGEVIN}\n[[stage]]\nkind = \"minimize\"\nname = \"end\""), LIST, "20 fs", "not one of dynamics"),
-        (format!("{LANGEVIN}\n[run]\ntuning = \"measure\""), LIST, "20 fs", "a PME mesh of its own"),
+        (LANGEVIN.to_owned(), "temperature = \"300 K\"", "20 fs", "needs at least two replicas"),
+        (LANGEVIN.to_owned(), "replicas = 3", "20 fs", "needs a list of states"),
+        (
+            format!("{LANGEVIN}\n[[stage]]\nkind = \"minimize\"\nname = \"end\""),
+            LIST,
+            "20 fs",
+            "the last stage is not dynamics",
+        ),
+        (format!("{LANGEVIN}\n[run]\ntuning = \"measure\""), LIST, "20 fs", "its own PME grid"),
     ] {
         let found = problems(&stage, ensemble, every);
         assert!(found.iter().any(|problem| problem.contains(reason)), "{stage}: {found:?}");
@@ -107,6 +112,6 @@ fn states_are_those_of_the_replicas() {
         assert_eq!((exchange.every, exchange.seed, exchange.states.len()), (5, 9, 2));
         assert_eq!([0, 1].map(|state| exchange.states[state].temperature), [300.0, 305.0]);
         assert!((exchange.states[1].pressure.unwrap() / crate::units::BAR - 2.0).abs() < 1e-12);
-        assert!(config.effective.starts_with("# A replica that swaps states"));
+        assert!(config.effective.starts_with("# A replica that exchanges states"));
     }
 }

@@ -36,7 +36,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &["none", words::FORCE_FIELD],
         default: BY_FORCE_FIELD,
         example: "\"0.9 nm\"",
-        doc: "Distance at which pair interactions end (with PME: their direct-space part). \"none\" takes all pairs, for systems without a periodic cell; \"force-field\" is 0.9 nm, with CHARMM force fields 1.2 nm.",
+        doc: "Distance at which pair interactions end (with PME: their direct-space part). \"none\" computes all pairs, for systems without a periodic cell; \"force-field\" is 0.9 nm, or 1.2 nm with CHARMM force fields.",
         ..KEY
     },
     Key {
@@ -45,7 +45,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &["none", words::FORCE_FIELD],
         default: Rule("the same as cutoff", |table| table.get("cutoff").map(|entry| entry.text.clone())),
         example: "\"1.2 nm\"",
-        doc: "Lennard-Jones cutoff, where it differs from the Coulomb cutoff.",
+        doc: "Lennard-Jones cutoff, if it differs from the Coulomb cutoff.",
         ..KEY
     },
     Key {
@@ -74,7 +74,7 @@ pub(super) static FORCES: &[Key] = &[
         default: Is("{}"),
         only: Some(("electrostatics", &["pme"])),
         example: "{ force_error = 5e-4 }",
-        doc: "Accuracy of PME: force_error; or spacing with order; or alpha, grid and order.",
+        doc: "Accuracy of PME, set by force_error, or by spacing and order, or by alpha, grid and order.",
         ..KEY
     },
     Key {
@@ -82,7 +82,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &words::of(&words::LJ_MODIFIERS),
         default: BY_FORCE_FIELD,
         example: "\"force-switch\"",
-        doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged); force or potential switched to zero between lj_switch and the cutoff, as GROMACS' Force-switch and Potential-switch (the latter also OpenMM's); or truncated. \"force-field\" is \"potential-shift\", with CHARMM force fields \"force-switch\" from 1.0 nm. 1-4 pairs are not modified.",
+        doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged); force or potential switched to zero between lj_switch and the cutoff, as GROMACS' Force-switch and Potential-switch (the latter also OpenMM's); or truncated. \"force-field\" is \"potential-shift\", or \"force-switch\" from 1.0 nm with CHARMM force fields. 1-4 pairs are not modified.",
         ..KEY
     },
     Key {
@@ -109,7 +109,7 @@ pub(super) static FORCES: &[Key] = &[
             _ => quoted(words::FORCE_FIELD),
         }),
         example: "true",
-        doc: "Lennard-Jones energy and pressure beyond the cutoff, and what a switch takes. \"force-field\" is true, with CHARMM force fields false. true is \"all-pairs\", the average of OpenMM; \"non-excluded\" is that of GROMACS. \"pme\" is LJ-PME: instead of a correction, the attraction between all images by particle-mesh Ewald, with geometric means of c6 beyond the cutoff and the force field's rule within; as GROMACS' vdwtype = PME and OpenMM's LJPME, with lj_modifier \"potential-shift\" or \"none\".",
+        doc: "Correction of energy and pressure for Lennard-Jones interactions removed by the cutoff and by a switch. \"force-field\" is true, or false with CHARMM force fields. true is \"all-pairs\", the average that OpenMM uses; \"non-excluded\" is the average that GROMACS uses. \"pme\" is LJ-PME: instead of a correction, the attraction between all images by particle-mesh Ewald, with geometric means of c6 beyond the cutoff and the force field's rule within it, as with GROMACS' vdwtype = PME and OpenMM's LJPME; it needs lj_modifier \"potential-shift\" or \"none\".",
         ..KEY
     },
     Key {
@@ -118,7 +118,7 @@ pub(super) static FORCES: &[Key] = &[
         default: Is("{}"),
         only: Some(("dispersion_correction", &["pme"])),
         example: "{ spacing = \"0.12 nm\" }",
-        doc: "Accuracy of LJ-PME: spacing with order; or alpha, grid and order.",
+        doc: "Accuracy of LJ-PME, set by spacing and order, or by alpha, grid and order.",
         ..KEY
     },
     Key {
@@ -126,7 +126,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &words::of(&words::CONSTRAINTS),
         default: Is("\"h-bonds\""),
         example: "\"h-bonds\"",
-        doc: "Constrained bonds: none, those to hydrogen, or all; with \"h-angles\" all bonds and the angles H-X-H and H-O-X, as in GROMACS.",
+        doc: "Constrained bonds: none, bonds to hydrogen, or all; \"h-angles\" constrains all bonds and the angles H-X-H and H-O-X, as in GROMACS.",
         ..KEY
     },
     Key {
@@ -136,7 +136,7 @@ pub(super) static FORCES: &[Key] = &[
             Some((table.word("constraints") != Some("none")).to_string())
         }),
         example: "true",
-        doc: "Water molecules are rigid (SETTLE).",
+        doc: "Whether water molecules are rigid (SETTLE).",
         ..KEY
     },
     Key {
@@ -151,14 +151,14 @@ pub(super) static FORCES: &[Key] = &[
         name: "hydrogen_mass",
         kind: Quantity(Mass, HYDROGEN),
         example: "\"3.024 amu\"",
-        doc: "Hydrogen mass repartitioning: mass of hydrogens outside water; the difference is taken from the atom each is bonded to. Not set: masses of the topology.",
+        doc: "Hydrogen mass repartitioning: mass of hydrogens outside water; the difference is taken from the atom that each is bonded to. If it is not set, the masses of the topology are used.",
         ..KEY
     },
     Key {
         name: "scaled_solute",
         kind: Kind::Table(SCALED_SOLUTE),
         example: "{ select = \"protein\", factor = 0.7 }",
-        doc: "A part of the system that is as if it were hot, the Hamiltonian of REST2: its energy with itself is multiplied by factor, that with the rest by its root: charges, Lennard-Jones, 1-4 pairs, torsions and correction maps, no bonds and angles. `md help ensemble.solute_temperature` runs replicas of several.",
+        doc: "Solute scaled as in REST2. Energies within the solute are multiplied by factor, energies with the rest by its square root: charges, Lennard-Jones, 1-4 pairs, torsions and correction maps, but not bonds and angles. For replicas with several factors see `md help ensemble.solute_temperature`.",
         ..KEY
     },
     Key {
@@ -166,7 +166,7 @@ pub(super) static FORCES: &[Key] = &[
         kind: Kind::Table(LIST),
         default: Is("{}"),
         example: "{ tolerance = \"0.005 kJ/mol/ps\" }",
-        doc: "When pair lists are rebuilt: after a fixed number of steps, with a buffer from the tolerated energy drift and error of the pressure; or, with buffer, whenever an atom has moved half of it, so that no pair is ever missed.",
+        doc: "When pair lists are rebuilt: after a fixed number of steps, with a buffer that follows from the tolerated energy drift and pressure error; or, with buffer, whenever an atom has moved half of the buffer, so that no pair is ever missed.",
         ..KEY
     },
 ];
@@ -175,7 +175,7 @@ const ALPHA: Key = Key {
     name: "alpha",
     kind: Quantity(InverseLength, SPLITTING),
     example: "\"3.1 1/nm\"",
-    doc: "Ewald splitting parameter; with grid. Both are used as given.",
+    doc: "Ewald splitting parameter; it is given together with grid, and both are used as given.",
     ..KEY
 };
 
@@ -183,7 +183,7 @@ const GRID: Key = Key {
     name: "grid",
     kind: Grid,
     example: "[64, 64, 64]",
-    doc: "Grid points along the cell vectors a, b, c; with alpha.",
+    doc: "Grid points along the cell vectors a, b, c; the grid is given together with alpha.",
     ..KEY
 };
 
@@ -194,7 +194,7 @@ static PME: &[Key] = &[
         name: "spacing",
         kind: Quantity(Length, SPACING),
         example: "\"0.12 nm\"",
-        doc: "Largest spacing of grid points; alpha follows from erfc(alpha*cutoff) = 1e-5. Names the accuracy to hold.",
+        doc: "Largest spacing of grid points; alpha follows from erfc(alpha*cutoff) = 1e-5. The pair (spacing, order) defines the accuracy.",
         ..KEY
     },
     Key {
@@ -205,7 +205,7 @@ static PME: &[Key] = &[
             (!others).then(|| "5e-4".to_owned())
         }),
         example: "5e-4",
-        doc: "Largest RMS error of the electrostatic force over its RMS value; alpha, grid and order follow.",
+        doc: "Largest RMS error of the electrostatic force divided by the RMS force; alpha, grid and order follow from it.",
         ..KEY
     },
     Key {
@@ -222,7 +222,10 @@ static PME: &[Key] = &[
 ];
 
 static LJ_PME: &[Key] = &[
-    Key { doc: "Ewald splitting parameter of r^-6; with grid. Both are used as given.", ..ALPHA },
+    Key {
+        doc: "Ewald splitting parameter of r^-6; it is given together with grid, and both are used as given.",
+        ..ALPHA
+    },
     GRID,
     Key {
         name: "spacing",
@@ -232,7 +235,7 @@ static LJ_PME: &[Key] = &[
             if others { None } else { quoted("0.12 nm") }
         }),
         example: "\"0.12 nm\"",
-        doc: "Largest spacing of grid points; alpha leaves 1e-3 of r^-6 in direct space at the cutoff, as GROMACS' ewald-rtol-lj.",
+        doc: "Largest spacing of grid points; alpha is such that 1e-3 of r^-6 remains in direct space at the cutoff, as with GROMACS' ewald-rtol-lj.",
         ..KEY
     },
     Key {
@@ -254,7 +257,7 @@ static SCALED_SOLUTE: &[Key] = &[
         kind: Text,
         default: Required,
         example: "\"protein\"",
-        doc: "The atoms, in the words of output.trajectory.select.",
+        doc: "Selection of the atoms, with the keywords of output.trajectory.select.",
         ..KEY
     },
     Key {
@@ -262,7 +265,7 @@ static SCALED_SOLUTE: &[Key] = &[
         kind: Number(Range { above: 0.0, at_most: 1.0, words: "greater than 0 and at most 1" }),
         default: Is("1.0"),
         example: "0.7",
-        doc: "The factor, the temperature of the thermostat over the one that the part shall see: 0.5 for 600 K at 300 K.",
+        doc: "Scaling factor: thermostat temperature divided by the effective temperature of the solute, for example 0.5 for 600 K at 300 K.",
         ..KEY
     },
 ];
@@ -272,7 +275,7 @@ static LIST: &[Key] = &[
         name: "buffer",
         kind: Quantity(Length, Range::POSITIVE),
         example: "\"0.1 nm\"",
-        doc: "Rebuild when any atom has moved half of this: no pair is missed.",
+        doc: "Pair-list buffer; lists are rebuilt when any atom has moved half of it, so that no pair is missed.",
         ..KEY
     },
     Key {
@@ -282,7 +285,7 @@ static LIST: &[Key] = &[
             (!table.is_set("buffer")).then(|| "\"0.005 kJ/mol/ps\"".to_owned())
         }),
         example: "\"0.005 kJ/mol/ps\"",
-        doc: "Energy drift per atom tolerated from missed pairs; sets the buffer of lists with a fixed lifetime.",
+        doc: "Energy drift per atom tolerated from missed pairs; it sets the buffer of lists with a fixed lifetime.",
         ..KEY
     },
     Key {
@@ -292,14 +295,14 @@ static LIST: &[Key] = &[
             (!table.is_set("buffer")).then(|| "\"0.5 bar\"".to_owned())
         }),
         example: "\"0.5 bar\"",
-        doc: "Error of the mean pressure tolerated from missed pairs; as GROMACS' verlet-buffer-pressure-tolerance.",
+        doc: "Error of the mean pressure tolerated from missed pairs (GROMACS: verlet-buffer-pressure-tolerance).",
         ..KEY
     },
     Key {
         name: "interval",
         kind: Integer(1, 1000),
         example: "40",
-        doc: "Steps between rebuilds. Not set: chosen by the cost model.",
+        doc: "Steps between rebuilds. If it is not set, the cost model chooses it.",
         ..KEY
     },
 ];

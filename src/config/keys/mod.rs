@@ -32,7 +32,7 @@ pub static ROOT: &[Key] = &[
         kind: Kind::Table(SYSTEM),
         default: Required,
         example: "{ topology = \"dhfr.prmtop.gz\", coordinates = \"dhfr.rst7.gz\" }",
-        doc: "What is simulated.",
+        doc: "Topology, coordinates and periodic cell of the simulated system.",
         ..KEY
     },
     Key {
@@ -40,7 +40,7 @@ pub static ROOT: &[Key] = &[
         kind: Kind::Table(FORCES),
         default: Is("{}"),
         example: "{ cutoff = \"0.9 nm\" }",
-        doc: "How forces are computed.",
+        doc: "Interactions, constraints and pair lists.",
         ..KEY
     },
     Key {
@@ -56,7 +56,7 @@ pub static ROOT: &[Key] = &[
         kind: Kind::Table(OUTPUT),
         default: Is("{}"),
         example: "{ directory = \"out\" }",
-        doc: "What is written, where and how often. Nothing here changes the trajectory.",
+        doc: "Output files, their contents and intervals. Nothing here changes the trajectory.",
         ..KEY
     },
     Key {
@@ -70,7 +70,7 @@ pub static ROOT: &[Key] = &[
         name: "ensemble",
         kind: Kind::Table(ENSEMBLE),
         example: "{ replicas = 4 }",
-        doc: "Several runs of this file by one command, replicas, which differ in their seeds and in what is listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml repeats it alone; ensemble.json and ensemble.log beside these folders say how far each is. run.threads are the threads of all. The same command continues replicas that have not finished; one that fails does not stop the others; `md run --replica 3` runs one. With a build for MPI, `mpirun -n 4 md run input.toml` and srun spread them over ranks. Other commands than run and check take the file as if this table were not there.",
+        doc: "Replicas: several runs of this file by one command, which differ in their seeds and in the settings listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml is the input file of this replica alone; ensemble.json and ensemble.log next to these folders give the progress of each. run.threads is the total number of threads. The same command continues replicas that have not finished; a replica that fails does not stop the others; `md run --replica 3` runs only replica 3. With a build for MPI, `mpirun -n 4 md run input.toml` and srun distribute the replicas over ranks. Commands other than run and check ignore this table.",
         ..KEY
     },
 ];
@@ -81,7 +81,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.prmtop.gz\"",
-        doc: "Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System as XmlSerializer writes it, whose cutoffs, thermostats and barostats are not taken. Files packed with gzip, bzip2, xz or zstd are read as they are. Relative to the folder of the input file.",
+        doc: "Atoms and force field: AMBER prmtop/parm7, GROMACS top, CHARMM psf with system.parameters, or an OpenMM System as XmlSerializer writes it, whose cutoffs, thermostats and barostats are ignored. Files compressed with gzip, bzip2, xz or zstd are read directly. The path is relative to the folder of the input file.",
         ..KEY
     },
     Key {
@@ -89,7 +89,7 @@ static SYSTEM: &[Key] = &[
         kind: File,
         default: Required,
         example: "\"dhfr.rst7.gz\"",
-        doc: "Positions and, where the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB or PDBx/mmCIF (the first model), or the checkpoint.md of another run.",
+        doc: "Positions and, if the format has them, velocities and periodic cell, in the order of the topology: AMBER rst7 or NetCDF restart, GROMACS gro or g96, CHARMM crd, PDB or PDBx/mmCIF (the first model), or the checkpoint.md of another run.",
         ..KEY
     },
     Key {
@@ -97,7 +97,7 @@ static SYSTEM: &[Key] = &[
         kind: Folders,
         default: Is("[]"),
         example: "[\"toppar\"]",
-        doc: "Folders in which files are looked for that a GROMACS topology includes, after its own folder; then those of the environment variable GMXLIB, and of an installed GROMACS. Relative to the folder of the input file.",
+        doc: "Folders in which md looks for files that a GROMACS topology includes, after the folder of the topology; the folders of the environment variable GMXLIB and of an installed GROMACS follow. Paths are relative to the folder of the input file.",
         ..KEY
     },
     Key {
@@ -105,7 +105,7 @@ static SYSTEM: &[Key] = &[
         kind: Texts,
         default: Is("[]"),
         example: "[\"FLEXIBLE\"]",
-        doc: "Macros of the preprocessor of a GROMACS topology, as -D of grompp: \"NAME\" or \"NAME=text\". One that no file asks for is an error.",
+        doc: "Preprocessor macros of a GROMACS topology, like -D of grompp: \"NAME\" or \"NAME=text\". A macro that no file uses is an error.",
         ..KEY
     },
     Key {
@@ -113,14 +113,14 @@ static SYSTEM: &[Key] = &[
         kind: Files,
         default: Is("[]"),
         example: "[\"par_all36m_prot.prm\", \"toppar_water_ions.str\"]",
-        doc: "Parameters of a CHARMM topology: prm, str and rtf files of its force field, in the order in which CHARMM reads them; a later file replaces parameters of an earlier one. Relative to the folder of the input file.",
+        doc: "Parameters of a CHARMM topology: prm, str and rtf files of its force field, in the order in which CHARMM reads them; a later file replaces parameters of an earlier one. Paths are relative to the folder of the input file.",
         ..KEY
     },
     Key {
         name: "cell",
         kind: Cell,
         example: "[\"6 nm\", \"6 nm\", \"9 nm\"]",
-        doc: "Periodic cell, in place of that of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM cards have no cell; PDB and PDBx/mmCIF files have one unless its edges are 1 or 0 angstrom.",
+        doc: "Periodic cell, instead of the cell of the coordinates: edges a, b, c, and then, unless all are 90 deg, angles alpha, beta, gamma, as in [\"6 nm\", \"6 nm\", \"9 nm\", \"90 deg\", \"90 deg\", \"120 deg\"]. CHARMM cards have no cell; PDB and PDBx/mmCIF files have one unless its edges are 1 or 0 angstrom.",
         ..KEY
     },
 ];
@@ -132,7 +132,7 @@ static RUN: &[Key] = &[
         words: &["random"],
         default: Is("1"),
         example: "1",
-        doc: "Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change it for an independent one. \"random\" draws a seed from the operating system for each new run; the log and effective.toml have it as a number, and a run that continues keeps it.",
+        doc: "Seed of all random numbers. The same seed gives the same run, bit for bit on the same machine with the same settings; change the seed for an independent run. \"random\" draws a seed from the operating system for each new run; the log and effective.toml list it as a number, and a continued run keeps it.",
         ..KEY
     },
     Key {
@@ -140,7 +140,7 @@ static RUN: &[Key] = &[
         kind: Text,
         default: Is("\"auto\""),
         example: "\"cpu\"",
-        doc: "Where forces are computed: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" takes the GPU if there is one, it supports the system, and its initial forces and energies agree with those of the CPU; log and summary give the reason. A device that was asked for but is missing, or does not agree, ends the run with exit code 6.",
+        doc: "Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if there is one, it supports the system, and its initial forces and energies agree with the CPU; log and summary give the reason. If a requested device is missing, or does not agree, the run ends with exit code 6.",
         ..KEY
     },
     Key {
@@ -149,7 +149,7 @@ static RUN: &[Key] = &[
         words: &["auto"],
         default: Is("\"auto\""),
         example: "8",
-        doc: "Worker threads; \"auto\" takes every core this process may use.",
+        doc: "Number of worker threads; \"auto\" uses every core that is available to this process.",
         ..KEY
     },
     Key {
@@ -157,7 +157,7 @@ static RUN: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Bind each thread to its own core (CPU affinity), in the order of those this process may use. Faster on a dedicated machine, slower on a shared one.",
+        doc: "Bind each thread to its own core (CPU affinity), in the order of the cores available to this process. Pinning is faster on a dedicated machine and slower on a shared one.",
         ..KEY
     },
     Key {
@@ -165,7 +165,7 @@ static RUN: &[Key] = &[
         words: &words::of(&words::PRECISIONS),
         default: Is("\"mixed\""),
         example: "\"mixed\"",
-        doc: "\"mixed\" computes interactions in 32 bits and sums in 64; \"double\" is the slow reference, everything in 64 bits.",
+        doc: "Floating-point precision. \"mixed\" computes interactions in 32 bits and sums in 64 bits; \"double\" is the slow reference, everything in 64 bits.",
         ..KEY
     },
     Key {
@@ -173,7 +173,7 @@ static RUN: &[Key] = &[
         words: &words::of(&words::TUNINGS),
         default: Is("\"model\""),
         example: "\"measure\"",
-        doc: "How pair lists and the PME grid are chosen at the accuracy asked for. \"model\": by a cost model, the same on every run. \"measure\": the best candidates of the model are timed before the first stage of dynamics, also with other Coulomb cutoffs of the same force error (unless alpha and grid are given); another run may choose differently, a run that continues keeps its choice; on a GPU nothing is timed, and the model chooses pair lists only. \"off\": pair lists for 20 steps and PME of order 4. Log and summary.json list candidates, choice and gain.",
+        doc: "How pair lists and the PME grid are chosen at the requested accuracy. \"model\": by a cost model, with the same choice in every run. \"measure\": the best candidates of the model are timed before the first stage of dynamics, also with other Coulomb cutoffs of the same force error (unless alpha and grid are given); another run may choose differently, but a continued run keeps its choice; on a GPU nothing is timed, and the model chooses only pair lists. \"off\": pair lists for 20 steps and PME of order 4. Log and summary.json list the candidates, the choice and the gain.",
         ..KEY
     },
     Key {
@@ -181,7 +181,7 @@ static RUN: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "false",
-        doc: "The same bits on any number of threads up to 16, a few percent slower (the README says how much). Without it the same number of threads gives the same bits on every run. The instruction set changes roundings either way: set simd to compare processors of different kinds.",
+        doc: "Results are identical bit for bit on any number of threads up to 16, at a cost of a few percent (see the README). Without this option they are identical bit for bit in every run with the same number of threads. The instruction set changes rounding in both cases: set simd to compare processors of different kinds.",
         ..KEY
     },
     Key {
@@ -189,7 +189,7 @@ static RUN: &[Key] = &[
         words: &words::of(&words::SIMD_LEVELS),
         default: Is("\"auto\""),
         example: "\"avx2\"",
-        doc: "Instruction set of the CPU kernels; the environment variable MD_SIMD does the same.",
+        doc: "Instruction set of the CPU kernels; the environment variable MD_SIMD has the same effect.",
         ..KEY
     },
     Key {
@@ -203,7 +203,7 @@ static RUN: &[Key] = &[
         name: "max_steps",
         kind: Integer(0, i64::MAX),
         example: "1000",
-        doc: "Every stage, minimiser included, ends after this many steps in all.",
+        doc: "Every stage, minimisation included, ends after this total number of steps.",
         ..KEY
     },
 ];
@@ -214,7 +214,7 @@ static OUTPUT: &[Key] = &[
         kind: Folder,
         default: Is("\"out\""),
         example: "\"out\"",
-        doc: "Folder for every file of the run, relative to the folder of the input file. Made when the run starts.",
+        doc: "Folder for every file of the run, relative to the folder of the input file. It is created when the run starts.",
         ..KEY
     },
     Key {
@@ -241,7 +241,7 @@ static OUTPUT: &[Key] = &[
         words: &["none"],
         default: Is("{}"),
         example: "{ every = \"0.1 ps\" }",
-        doc: "Table of the restraints of stages, restraints.csv: the value of each, its centre, force, energy and work. A run without restraints has none.",
+        doc: "Table of restraints, restraints.csv: value, centre, force, energy and work of each. A run without restraints does not write it.",
         ..KEY
     },
     Key {
@@ -249,7 +249,7 @@ static OUTPUT: &[Key] = &[
         kind: Kind::Table(CHECKPOINT),
         default: Is("{}"),
         example: "{ every = \"5 min\" }",
-        doc: "Checkpoints, from which a run continues.",
+        doc: "Interval between checkpoints, from which a run continues.",
         ..KEY
     },
     Key {
@@ -257,7 +257,7 @@ static OUTPUT: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Write the final structure as final.gro with its velocities, too, beside final.rst7 and final.pdb.",
+        doc: "Write the final structure with its velocities also as final.gro, besides final.rst7 and final.pdb.",
         ..KEY
     },
 ];
@@ -275,7 +275,7 @@ static TRAJECTORY: &[Key] = &[
         name: "format",
         words: &EXTENSIONS,
         example: "\"h5md\"",
-        doc: "Format of the file; must agree with its extension. H5MD is also readable as MDTraj HDF5, holds everything, and has a checksum of each frame; TRR and AMBER NetCDF (nc) hold positions, velocities and forces; XTC, DCD and PDB positions and cells only. DCD stores no times: readers take frames as evenly spaced.",
+        doc: "Format of the file; must agree with its extension. H5MD is also readable as MDTraj HDF5, stores everything, and has a checksum of each frame; TRR and AMBER NetCDF (nc) store positions, velocities and forces; XTC, DCD and PDB store only positions and cells. DCD stores no times: readers assume evenly spaced frames.",
         ..KEY
     },
     Key {
@@ -283,7 +283,7 @@ static TRAJECTORY: &[Key] = &[
         kind: Text,
         default: Rule("\"trajectory.h5md\", or with the ending of the format", file_name),
         example: "\"trajectory.xtc\"",
-        doc: "Name of the file in the output folder; its extension is the format.",
+        doc: "Name of the file in the output folder; its extension determines the format.",
         ..KEY
     },
     Key {
@@ -291,7 +291,7 @@ static TRAJECTORY: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Write velocities: those half a step before the positions.",
+        doc: "Write velocities, at half a step before the positions.",
         ..KEY
     },
     Key { name: "forces", kind: Boolean, default: Is("false"), example: "true", doc: "Write forces.", ..KEY },
@@ -300,23 +300,23 @@ static TRAJECTORY: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Write image flags: the lattice vectors by which each atom was moved to put whole molecules into the cell. Added back, they give unwrapped positions, for diffusion coefficients.",
+        doc: "Write image flags: the lattice vectors by which each atom was moved to put whole molecules into the cell. Added to the positions they give unwrapped positions, for diffusion coefficients.",
         ..KEY
     },
     Key {
         name: "precision",
         kind: Quantity(Length, ROUNDING),
         words: &["lossless"],
-        default: Rule("\"lossless\"; \"0.001 nm\" in XTC and PDB, which always round", rounding),
+        default: Rule("\"lossless\"; \"0.001 nm\" for XTC and PDB, which always round", rounding),
         example: "\"0.001 nm\"",
-        doc: "Positions may be rounded to this, for smaller files: to 0.001 nm or 0.0001 nm, whichever is not coarser; with less, and with \"lossless\", they are stored in 32 bits.",
+        doc: "Largest rounding of positions, for smaller files: positions are stored to 0.001 nm or 0.0001 nm, whichever is not coarser; smaller values and \"lossless\" store 32 bits.",
         ..KEY
     },
     Key {
         name: "select",
         kind: Text,
         example: "\"not water\"",
-        doc: "Atoms that are written, all unless given: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look for; and, or, not, parentheses. Their molecules are made whole with all atoms.",
+        doc: "Selection of the written atoms (default: all). Keywords: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with values; and, or, not, parentheses. Molecules are made whole with all of their atoms before the selection.",
         ..KEY
     },
 ];
@@ -344,7 +344,7 @@ static CHECKPOINT: &[Key] = &[Key {
     kind: Quantity(WallTime, Range::POSITIVE),
     default: Is("\"5 min\""),
     example: "\"5 min\"",
-    doc: "Wall-clock time between checkpoints; the first two of a process follow after five seconds each, if that is sooner.",
+    doc: "Wall-clock time between checkpoints; the first two of a process are written after five seconds each, if that is sooner.",
     ..KEY
 }];
 

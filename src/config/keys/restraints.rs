@@ -23,7 +23,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         words: &words::of(&words::VARIABLES),
         default: Required,
         example: "\"distance\"",
-        doc: "What is restrained: the distance between two centres of mass, the angle of three (at the second), the torsion of four, or the root mean square deviation from a reference after the best superposition.",
+        doc: "Restrained variable: the distance between two centres of mass, the angle of three (at the second), the torsion of four, or the root mean square deviation from a reference after the best superposition.",
         ..KEY
     },
     Key {
@@ -31,7 +31,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: Texts,
         default: Required,
         example: "[\"resid 5 and name CA\", \"resid 60 and name CA\"]",
-        doc: "Selections of atoms, in the words of output.trajectory.select, whose centres of mass count: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms all count alike. Displacements are those to the nearest periodic image. The molecules of a group are gathered along their shortest distances when a stage begins.",
+        doc: "Selections of atoms, with the keywords of output.trajectory.select, whose centres of mass are used: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms have equal weights. Displacements are minimum-image. The molecules of a group are gathered along their shortest distances when a stage begins.",
         ..KEY
     },
     Key {
@@ -39,7 +39,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: Texts,
         default: Rule("none: the molecules of a group are gathered along their shortest distances", |_| None),
         example: "[\"index 17\", \"none\"]",
-        doc: "For each group a selection of one atom, or none: the molecules of the group are taken in the periodic images nearest to it (GROMACS: pull-group1-pbcatom). It matters for groups of several molecules that extend over more than half of the cell.",
+        doc: "For each group a selection of one atom, or \"none\": the molecules of the group are placed in the periodic images nearest to this atom (GROMACS: pull-group1-pbcatom). It matters for groups of several molecules that extend over more than half of the cell.",
         ..KEY
     },
     Key {
@@ -48,7 +48,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         default: Is("\"xyz\""),
         only: Some(("kind", &["distance"])),
         example: "\"z\"",
-        doc: "The components of the displacement that count in a distance (GROMACS: pull-coord-dim).",
+        doc: "Components of the displacement that a distance uses (GROMACS: pull-coord-dim).",
         ..KEY
     },
     Key {
@@ -57,7 +57,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         default: Rule("the coordinates that the run starts from", |_| None),
         only: Some(("kind", &["rmsd"])),
         example: "\"start.gro\"",
-        doc: "Coordinates of all atoms that an RMSD refers to, in any format of system.coordinates.",
+        doc: "Reference of an RMSD: coordinates of all atoms, in any format of system.coordinates.",
         ..KEY
     },
     Key {
@@ -65,7 +65,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::ANY),
         default: Rule("the value at the start of the stage; not with lower, upper or force", |_| None),
         example: "\"0.8 nm\"",
-        doc: "The centre of a harmonic restraint (AMBER: r2 = r3; GROMACS: pull-coord-init).",
+        doc: "Centre of a harmonic restraint (AMBER: r2 = r3; GROMACS: pull-coord-init).",
         ..KEY
     },
     Key {
@@ -73,7 +73,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(NOT_NEGATIVE),
         default: Rule("0", |_| None),
         example: "\"0.1 nm\"",
-        doc: "Nothing acts within this distance from the centre; beyond it counts what is longer (a flat bottom).",
+        doc: "Half-width of the flat bottom: no force within this distance from the centre; beyond it the excess distance counts.",
         ..KEY
     },
     Key {
@@ -81,7 +81,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::ANY),
         default: Rule("no lower wall", |_| None),
         example: "\"0.3 nm\"",
-        doc: "In place of a centre: nothing acts above this value (AMBER: r2).",
+        doc: "Lower wall, instead of a centre: no force above this value (AMBER: r2).",
         ..KEY
     },
     Key {
@@ -89,15 +89,15 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::ANY),
         default: Rule("no upper wall", |_| None),
         example: "\"1.2 nm\"",
-        doc: "In place of a centre: nothing acts below this value (AMBER: r3).",
+        doc: "Upper wall, instead of a centre: no force below this value (AMBER: r3).",
         ..KEY
     },
     Key {
         name: "force_constant",
         kind: QuantityBy([ForceConstant, AngularForceConstant], ANGULAR, Range::POSITIVE),
-        default: Rule("none, it must be given but with force", |_| None),
+        default: Rule("none, it must be given unless force is given", |_| None),
         example: "\"1000 kJ/mol/nm^2\"",
-        doc: "k of the energy k/2 e^2 at the distance e from centre, flat bottom or wall, as in GROMACS; twice the rk of AMBER.",
+        doc: "Force constant k of the energy k/2 e^2 at the distance e from centre, flat bottom or wall, as in GROMACS; it is twice AMBER's rk.",
         ..KEY
     },
     Key {
@@ -105,7 +105,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::POSITIVE),
         default: Rule("none: harmonic everywhere", |_| None),
         example: "\"0.2 nm\"",
-        doc: "The energy goes on as a line beyond this distance from centre, flat bottom or wall (AMBER: r4 - r3).",
+        doc: "Distance from centre, flat bottom or wall beyond which the energy is linear (AMBER: r4 - r3).",
         ..KEY
     },
     Key {
@@ -113,7 +113,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: QuantityBy([Velocity, AngularVelocity], ANGULAR, Range::ANY),
         default: Rule("0", |_| None),
         example: "\"1 nm/ns\"",
-        doc: "Speed at which centre or walls move during a stage of dynamics, which pulls; their work is in the energy table and in restraints.csv.",
+        doc: "Speed at which centre or walls move (pull) during a stage of dynamics; their work is in the energy table and in restraints.csv.",
         ..KEY
     },
     Key {
@@ -121,7 +121,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: QuantityBy([Force, Torque], ANGULAR, Range::ANY),
         default: Rule("none", |_| None),
         example: "\"100 kJ/mol/nm\"",
-        doc: "In place of a harmonic restraint: a constant force, which drives the value up where it is positive. Not of a torsion.",
+        doc: "Constant force instead of a harmonic restraint; a positive force increases the value. Not available for torsions.",
         ..KEY
     },
 ];

@@ -33,21 +33,21 @@ pub(super) static STAGE: &[Key] = &[
         kind: Text,
         default: Rule("the kind", |table| quoted(table.word("kind")?)),
         example: "\"production\"",
-        doc: "Name in log and files; letters, digits, - and _, different for each stage.",
+        doc: "Name in log and files; letters, digits, - and _; each stage has its own name.",
         ..KEY
     },
     Key {
         name: "preset",
         kind: Text,
         example: "\"equilibrate-protein\"",
-        doc: "In place of all other keys: the stages of a common protocol, which `md check --effective` shows. \"equilibrate-protein\" minimises, heats, and relaxes the density and the protein, whose restraints it releases, without frames; it takes temperature (300 K unless set), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\"). A stage whose name another stage has is numbered: minimize-2.",
+        doc: "Stages of a common protocol, instead of all other keys; `md check --effective` shows them. \"equilibrate-protein\" minimises, heats, relaxes the density, and releases the restraints on the protein, without frames; its settings are temperature (default: 300 K), pressure (1 bar) and select, the restrained atoms (\"protein and heavy\"). A stage whose name is already in use is numbered: minimize-2.",
         ..KEY
     },
     Key {
         name: "repeat",
         kind: Integer(1, 1000),
         example: "10",
-        doc: "How often the stage is done; its repetitions are called name-1, name-2, ...",
+        doc: "Number of repetitions of the stage, named name-1, name-2, ...",
         ..KEY
     },
     Key {
@@ -65,7 +65,7 @@ pub(super) static STAGE: &[Key] = &[
             (table.word("kind") == Some("minimize")).then(|| "5000".to_owned())
         }),
         example: "500000",
-        doc: "Number of steps; of a minimisation, the largest number.",
+        doc: "Number of steps; for a minimisation, the largest number.",
         ..KEY
     },
     Key {
@@ -74,7 +74,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"10 kJ/mol/nm\""),
         only: MINIMIZE,
         example: "\"10 kJ/mol/nm\"",
-        doc: "A minimisation ends when the largest force on any atom is below this (GROMACS: emtol).",
+        doc: "Convergence criterion: a minimisation ends when the largest force on any atom is below this value (GROMACS: emtol).",
         ..KEY
     },
     Key {
@@ -101,13 +101,13 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"file\""),
         only: DYNAMICS,
         example: "\"generate\"",
-        doc: "Velocities at the start: those of the coordinate file or of the stage before, or generated from the Maxwell-Boltzmann distribution. Those of a file are taken as half a step before its positions, as AMBER and md write them.",
+        doc: "Initial velocities: from the coordinate file or the previous stage, or generated from the Maxwell-Boltzmann distribution. Velocities in a file are taken to be half a step before its positions, as AMBER and md write them.",
         ..KEY
     },
     Key {
         name: "temperature",
         kind: Quantity(Temperature, Range::POSITIVE),
-        default: Rule("with velocities = \"generate\", that of the thermostat", |_| None),
+        default: Rule("with velocities = \"generate\", the temperature of the thermostat", |_| None),
         only: Some(("velocities", &["generate"])),
         example: "\"300 K\"",
         doc: "Temperature of generated velocities.",
@@ -137,7 +137,7 @@ pub(super) static STAGE: &[Key] = &[
         words: &["none"],
         default: Is("\"none\""),
         example: "{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }",
-        doc: "Atoms that are held near reference positions; in braces, or a list of such.",
+        doc: "Atoms that are held near reference positions; in braces, or a list of such entries.",
         ..KEY
     },
     Key {
@@ -146,7 +146,7 @@ pub(super) static STAGE: &[Key] = &[
         words: &["none"],
         default: Is("\"none\""),
         example: "{ kind = \"distance\", groups = [\"index 0\", \"index 9\"], at = \"0.8 nm\", force_constant = \"1000 kJ/mol/nm^2\" }",
-        doc: "Restraints of distances, angles, torsions and deviations, which may pull; in braces, or a list of such.",
+        doc: "Restraints on distances, angles, torsions and RMSDs, which may pull; in braces, or a list of such entries.",
         ..KEY
     },
     Key {
@@ -154,7 +154,7 @@ pub(super) static STAGE: &[Key] = &[
         kind: Text,
         default: Rule("no atom", |_| None),
         example: "\"resname GRA\"",
-        doc: "Atoms that do not move in this stage, in the words of output.trajectory.select: all or none of those that constraints hold together. Not with a barostat.",
+        doc: "Atoms that do not move in this stage, selected with the keywords of output.trajectory.select. Of atoms connected by constraints, select all or none. Frozen atoms cannot be combined with a barostat.",
         ..KEY
     },
     Key {
@@ -164,7 +164,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"none\""),
         only: DYNAMICS,
         example: "{ every = 2 }",
-        doc: "Reciprocal space (PME, LJ-PME) not at every step but every few steps, as an impulse (r-RESPA; GROMACS: mts). The steps of the stage, the intervals of energies and trajectories, and every of barostats and of thermostats that rescale velocities must be multiples of it. Impulses resonate with vibrations: with rigid water and constrained bonds to hydrogen an interval of impulses (every times timestep) of 8 fs or more gives a warning and 12 fs or more is refused, in flexible systems a sixth and a third of the period of the fastest vibration.",
+        doc: "Reciprocal space (PME, LJ-PME) is computed every few steps instead of every step, and acts as an impulse (r-RESPA; GROMACS: mts). The number of steps of the stage, the intervals of energies and trajectories, and `every` of barostats and of thermostats that rescale velocities must be multiples of this interval. Impulses resonate with vibrations: with rigid water and constrained bonds to hydrogen an interval of impulses (every times timestep) of 8 fs or more gives a warning, and 12 fs or more is refused; in flexible systems the limits are a sixth and a third of the period of the fastest vibration.",
     },
     Key {
         name: "output",
@@ -172,7 +172,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Rule("as in [output]", |_| None),
         only: DYNAMICS,
         example: "{ energies = { every = \"1 ps\" }, trajectory = \"none\" }",
-        doc: "What this stage writes in other intervals than [output] says, or not at all, into the same files.",
+        doc: "Output intervals of this stage that differ from [output], or \"none\". The files are the same.",
         ..KEY
     },
     Key {
@@ -194,7 +194,7 @@ pub(super) static STAGE: &[Key] = &[
         ),
         only: DYNAMICS,
         example: "100",
-        doc: "Steps between removals of centre-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature, as they should where friction and noise, or collisions, act on it.",
+        doc: "Steps between removals of centre-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature, as they should if friction and noise, or collisions, act on it.",
     },
 ];
 
@@ -206,7 +206,7 @@ static MULTIPLE_TIME_STEPS: &[Key] = &[Key {
     kind: Integer(1, 100),
     default: Is("2"),
     example: "2",
-    doc: "Steps between impulses (GROMACS: mts-level2-factor). With bonds to hydrogen constrained, 2 with steps of 2 fs.",
+    doc: "Steps between impulses (GROMACS: mts-level2-factor). If bonds to hydrogen are constrained, use 2 with a time step of 2 fs.",
     ..KEY
 }];
 
@@ -224,7 +224,7 @@ static THERMOSTAT: &[Key] = &[
         kind: Kind::Schedule(Temperature, Range::POSITIVE),
         default: Required,
         example: "\"300 K\"",
-        doc: "Temperature; for annealing a list of times from the start of the stage and temperatures, between which it changes linearly: [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]].",
+        doc: "Temperature; for annealing, a list of times (from the start of the stage) and temperatures, with linear interpolation between them: [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]].",
         ..KEY
     },
     Key {
@@ -233,7 +233,7 @@ static THERMOSTAT: &[Key] = &[
         default: Is("\"1 ps\""),
         only: Some(("kind", &["v-rescale", "berendsen", "nose-hoover", "andersen"])),
         example: "\"1 ps\"",
-        doc: "Relaxation time of the temperature; with \"nose-hoover\" the period of its oscillations; with \"andersen\" the mean time between collisions of an atom, or of atoms that constraints hold together.",
+        doc: "Relaxation time of the temperature; with \"nose-hoover\" the period of its oscillations; with \"andersen\" the mean time between collisions of an atom, or of a group of atoms connected by constraints.",
         ..KEY
     },
     Key {
@@ -257,7 +257,7 @@ static THERMOSTAT: &[Key] = &[
         words: &["none"],
         default: Is("\"none\""),
         example: "{ select = \"protein\", temperature = \"310 K\" }",
-        doc: "Groups of atoms with a heat bath of their own, of the same kind (GROMACS: tc-grps); in braces, or a list of such. All other atoms have that of the keys above. Without them the whole system has one, which suits most.",
+        doc: "Temperature groups, each with its own thermostat of the same kind (GROMACS: tc-grps); in braces, or a list of such entries. Other atoms use the keys above. Usually one thermostat for the whole system is best.",
         ..KEY
     },
 ];
@@ -268,13 +268,13 @@ static THERMOSTAT_GROUPS: &[Key] = &[
         kind: Text,
         default: Required,
         example: "\"protein\"",
-        doc: "The atoms, in the words of output.trajectory.select; all of those that constraints hold together, and none that is in another group.",
+        doc: "Selection of the atoms, with the keywords of output.trajectory.select. Atoms connected by constraints must be in the same group, and no atom can be in two groups.",
         ..KEY
     },
     Key {
         name: "temperature",
         kind: Kind::Schedule(Temperature, Range::POSITIVE),
-        default: Rule("that of the thermostat", |_| None),
+        default: Rule("the temperature of the thermostat", |_| None),
         example: "\"310 K\"",
         doc: "Temperature of the group, or times and temperatures.",
         ..KEY
@@ -282,17 +282,17 @@ static THERMOSTAT_GROUPS: &[Key] = &[
     Key {
         name: "coupling_time",
         kind: Quantity(Time, Range::POSITIVE),
-        default: Rule("that of the thermostat", |_| None),
+        default: Rule("the coupling time of the thermostat", |_| None),
         example: "\"1 ps\"",
-        doc: "As coupling_time of the thermostat.",
+        doc: "Relaxation time of the group, like coupling_time of the thermostat.",
         ..KEY
     },
     Key {
         name: "friction",
         kind: Quantity(Rate, Range::POSITIVE),
-        default: Rule("that of the thermostat", |_| None),
+        default: Rule("the friction of the thermostat", |_| None),
         example: "\"1 1/ps\"",
-        doc: "As friction of the thermostat, with kind = \"langevin\".",
+        doc: "Friction coefficient of the group, like friction of the thermostat, with kind = \"langevin\".",
         ..KEY
     },
 ];
@@ -303,7 +303,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         kind: Text,
         default: Required,
         example: "\"protein and heavy\"",
-        doc: "The atoms, in the words of output.trajectory.select. Virtual sites among them are left out.",
+        doc: "Selection of the atoms, with the keywords of output.trajectory.select. Virtual sites in it are left out.",
         ..KEY
     },
     Key {
@@ -311,7 +311,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         kind: Kind::Schedule(ForceConstant, NOT_NEGATIVE),
         default: Is("\"1000 kJ/mol/nm^2\""),
         example: "\"1000 kJ/mol/nm^2\"",
-        doc: "k of the energy k/2 d^2 at the distance d from the reference, as in GROMACS; twice the restraint_wt of AMBER. A list of times from the start of the stage and values, [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"100 ps\", \"0 kJ/mol/nm^2\"]], changes it linearly.",
+        doc: "Force constant k of the energy k/2 d^2 at the distance d from the reference, as in GROMACS; it is twice AMBER's restraint_wt. A list of times (from the start of the stage) and values changes it linearly: [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"100 ps\", \"0 kJ/mol/nm^2\"]].",
         ..KEY
     },
     Key {
@@ -319,7 +319,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         kind: Quantity(Length, NOT_NEGATIVE),
         default: Is("\"0 nm\""),
         example: "\"0.2 nm\"",
-        doc: "Nothing acts within this distance from the reference; beyond it counts what is longer (a flat bottom).",
+        doc: "Radius of the flat bottom: no force within this distance from the reference; beyond it the excess distance counts.",
         ..KEY
     },
     Key {
@@ -327,7 +327,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         kind: File,
         default: Rule("the coordinates that the run starts from", |_| None),
         example: "\"start.gro\"",
-        doc: "Coordinates of all atoms, whose positions are the references, in any format of system.coordinates (GROMACS: grompp -r).",
+        doc: "Reference positions: coordinates of all atoms, in any format of system.coordinates (GROMACS: grompp -r).",
         ..KEY
     },
     Key {
@@ -335,7 +335,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         words: &words::of(&words::REFERENCE_SCALINGS),
         default: Is("\"center-of-mass\""),
         example: "\"center-of-mass\"",
-        doc: "What a barostat does with references: their centre of mass moves with the cell, each of them does, or they stay (GROMACS: refcoord-scaling).",
+        doc: "Reference scaling by the barostat: the centre of mass of the references scales with the cell, every reference does, or none (GROMACS: refcoord-scaling).",
         ..KEY
     },
 ];
@@ -346,7 +346,7 @@ static BAROSTAT: &[Key] = &[
         words: &words::of(&words::BAROSTATS),
         default: Is("\"c-rescale\""),
         example: "\"c-rescale\"",
-        doc: "Stochastic cell rescaling or trial moves of the volume (both the correct ensemble), or Berendsen's weak coupling (for equilibration).",
+        doc: "Stochastic cell rescaling or Monte Carlo volume moves (both sample the correct ensemble), or Berendsen's weak coupling (for equilibration).",
         ..KEY
     },
     Key {
@@ -354,7 +354,7 @@ static BAROSTAT: &[Key] = &[
         words: &words::of(&words::PRESSURE_COUPLINGS),
         default: Is("\"isotropic\""),
         example: "\"semi-isotropic\"",
-        doc: "What is scaled alike: x, y and z; x and y, and z by itself (membranes); or each by itself. There is no shear.",
+        doc: "Directions that scale together: x, y and z; x and y, with z separate (membranes); or each separately. The cell is not sheared.",
         ..KEY
     },
     Key {
@@ -362,7 +362,7 @@ static BAROSTAT: &[Key] = &[
         kind: Kind::Schedules(Pressure, Range::ANY),
         default: Is("\"1 bar\""),
         example: "\"1 bar\"",
-        doc: "Pressure; or a list, of x and y, and of z with semi-isotropic coupling, of x, y, z with anisotropic coupling. Different pressures in directions that are free belong to no ensemble. Each may be a list of times from the start of the stage and pressures, between which it changes linearly: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone.",
+        doc: "Pressure; or a list: for x and y together and for z with semi-isotropic coupling, for x, y and z with anisotropic coupling. Different pressures in directions that can change do not define an ensemble. Each may be a list of times (from the start of the stage) and pressures, with linear interpolation between them: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone.",
         ..KEY
     },
     Key {
@@ -371,7 +371,7 @@ static BAROSTAT: &[Key] = &[
         default: Is("\"0 mN/m\""),
         only: Some(("coupling", &["semi-isotropic"])),
         example: "\"20 mN/m\"",
-        doc: "Surface tension in x and y, of all interfaces together, as in GROMACS and OpenMM (AMBER: gamma_ten times ninterface): twice that of each leaflet of a bilayer.",
+        doc: "Surface tension in x and y, summed over all interfaces, as in GROMACS and OpenMM (AMBER: gamma_ten times ninterface): for a bilayer twice the tension of each leaflet.",
         ..KEY
     },
     Key {
@@ -389,14 +389,14 @@ static BAROSTAT: &[Key] = &[
         // water at 300 K
         default: Is("\"4.5e-5 1/bar\""),
         example: "\"4.5e-5 1/bar\"",
-        doc: "Isothermal compressibility; an estimate is enough, it only scales the coupling time, or the first trial moves. Or a list as of pressure: where it is zero the cell keeps its length.",
+        doc: "Isothermal compressibility; an estimate is enough, because it only scales the coupling time, or the initial size of Monte Carlo volume moves. It may be a list like pressure; zero keeps the length of the cell fixed.",
         ..KEY
     },
     Key {
         default: Rule("10; 100 with kind = \"monte-carlo\"", |table| {
             Some(if table.word("kind")? == "monte-carlo" { "100" } else { "10" }.to_owned())
         }),
-        doc: "Steps between couplings, or between trial moves, each of which costs the forces of a step.",
+        doc: "Steps between couplings, or between Monte Carlo volume moves, each of which costs a force evaluation.",
         ..EVERY
     },
 ];

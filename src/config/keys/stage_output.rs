@@ -13,7 +13,7 @@ pub(super) static STAGE_OUTPUT: &[Key] = &[
         words: &["none"],
         default: Rule("as output.trajectory", |_| None),
         example: "{ every = \"1 ps\" }",
-        doc: "Interval between frames of this stage, or \"none\". What frames hold, and in which file, stands in output.trajectory; of several files, a list names those that differ: [{ file = \"coarse.xtc\", every = \"none\" }].",
+        doc: "Interval between frames of this stage, or \"none\". output.trajectory sets the contents and the file. With several files, list the files whose interval differs: [{ file = \"coarse.xtc\", every = \"none\" }].",
         ..KEY
     },
     Key {
@@ -22,7 +22,7 @@ pub(super) static STAGE_OUTPUT: &[Key] = &[
         words: &["none"],
         default: Rule("as output.energies", |_| None),
         example: "{ every = \"0.1 ps\" }",
-        doc: "Interval between rows of the energy table in this stage, or \"none\"; averages of the stage are taken over these rows.",
+        doc: "Interval between rows of the energy table in this stage, or \"none\"; averages of the stage are computed from these rows.",
         ..KEY
     },
     Key {
@@ -39,7 +39,7 @@ pub(super) static STAGE_OUTPUT: &[Key] = &[
         kind: Kind::Table(CHECKPOINT),
         default: Rule("as output.checkpoint", |_| None),
         example: "{ every = \"1 min\" }",
-        doc: "Checkpoints in this stage.",
+        doc: "Interval between checkpoints in this stage.",
         ..KEY
     },
 ];
@@ -60,7 +60,7 @@ static TRAJECTORY: &[Key] = &[
         kind: Text,
         default: Rule("all of output.trajectory", |_| None),
         example: "\"trajectory.h5md\"",
-        doc: "Which trajectory of output.trajectory is meant.",
+        doc: "File of the trajectory in output.trajectory to which the interval applies.",
         ..KEY
     },
     EVERY,

@@ -34,7 +34,7 @@ pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_wat
         if atoms[heavy].mass <= 0.0 {
             let residue = &topology.residues[atoms[heavy].residue as usize];
             let message = format!(
-                "hydrogen_mass = {target} amu leaves nothing of atom {} {} of {} {}",
+                "hydrogen_mass = {target} amu would make the mass of atom {} {} of {} {} zero or negative",
                 heavy + 1,
                 atoms[heavy].name,
                 residue.name,

@@ -81,7 +81,7 @@ pub fn largest_deviation(constraints: &Constraints, positions: &[Vec3]) -> f64 {
 /// A constraint that could not be satisfied, because the atoms moved too far in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the fixed distance between atoms {} and {} cannot be restored: they moved too far in one step",
+    "the constraint between atoms {} and {} cannot be satisfied: the atoms moved too far in one step",
     .atoms[0] + 1, .atoms[1] + 1
 )]
 pub struct ConstraintFailure {

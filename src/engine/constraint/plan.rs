@@ -312,17 +312,21 @@ fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     let check = |atoms: &[u32], lengths: &[f64]| {
         let name = || atoms.iter().map(|a| (a + 1).to_string()).collect::<Vec<_>>().join(", ");
         if atoms.iter().any(|&a| a as usize >= masses.len()) {
-            return Err(Problem::new(format!("a constraint names atoms {} of {}", name(), masses.len())));
+            return Err(Problem::new(format!(
+                "a constraint refers to atoms {}, but there are only {} atoms",
+                name(),
+                masses.len()
+            )));
         }
         if atoms.iter().any(|&a| !(masses[a as usize] > 0.0 && masses[a as usize].is_finite())) {
-            return Err(Problem::new(format!("a constraint of atoms {} includes one without mass", name())));
+            return Err(Problem::new(format!("the constraint between atoms {} includes an atom without mass", name())));
         }
         if lengths.iter().any(|&l| !(l > 0.0 && l.is_finite())) {
-            return Err(Problem::new(format!("the constraint of atoms {} needs a positive length", name())));
+            return Err(Problem::new(format!("the constraint between atoms {} needs a positive length", name())));
         }
         let repeated = atoms.iter().enumerate().any(|(k, a)| atoms[..k].contains(a));
         if repeated {
-            return Err(Problem::new(format!("a constraint of atoms {} names one of them twice", name())));
+            return Err(Problem::new(format!("the constraint between atoms {} contains one of them twice", name())));
         }
         Ok(())
     };
@@ -335,7 +339,8 @@ fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     match counts.iter().position(|&count| count > MOST_PER_ATOM) {
         None => Ok(()),
         Some(atom) => {
-            let message = format!("atom {} is in {} constraints, at most {MOST_PER_ATOM}", atom + 1, counts[atom]);
+            let message =
+                format!("atom {} is in {} constraints; the maximum is {MOST_PER_ATOM}", atom + 1, counts[atom]);
             Err(Problem::new(message).help("set constraints = \"none\", or check the bonds of that atom"))
         }
     }
@@ -371,7 +376,7 @@ fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>,
         let [oxygen, hydrogen, _] = water.atoms;
         let Some(shape) = SettleShape::new([oxygen, hydrogen].map(|a| masses[a as usize]), water.oh, water.hh) else {
             let message = format!(
-                "the rigid water at atom {} is no triangle: O-H {} nm, H-H {} nm",
+                "the sides of the rigid water at atom {} do not form a triangle: O-H {} nm, H-H {} nm",
                 oxygen + 1,
                 water.oh,
                 water.hh
@@ -398,7 +403,7 @@ fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<C
     distances.sort_by_key(|c| (molecules.of_atom(c.atoms[0] as usize), ascending(c)));
     if let Some(twice) = distances.windows(2).find(|w| ascending(&w[0]) == ascending(&w[1])) {
         let [i, j] = ascending(&twice[0]);
-        return Err(Problem::new(format!("the distance between atoms {} and {} is fixed twice", i + 1, j + 1)));
+        return Err(Problem::new(format!("there are two constraints between atoms {} and {}", i + 1, j + 1)));
     }
     let same = |a: &Constraint, b: &Constraint| {
         molecules.of_atom(a.atoms[0] as usize) == molecules.of_atom(b.atoms[0] as usize)

@@ -75,7 +75,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
     let mut bonds = vec![];
     for ([i, j], length) in own.chain(chosen).filter(flexible) {
         if !(length > 0.0 && length.is_finite()) {
-            let message = format!("the bond of atoms {} and {} has length {length} nm", i + 1, j + 1);
+            let message = format!("the bond between atoms {} and {} has length {length} nm", i + 1, j + 1);
             return Err(Problem::new(message).help("only a positive length can be constrained").into());
         }
         bonds.push(Constraint { atoms: [i.min(j), i.max(j)], length });
@@ -181,7 +181,7 @@ impl WaterShape {
             return Err(problem("neither an H-H bond nor an H-O-H angle is known"));
         };
         if !(oh > 0.0 && hh > 0.0 && hh < 2.0 * oh) {
-            return Err(problem("its sides are no triangle"));
+            return Err(problem("its O-H and H-H lengths do not form a triangle"));
         }
         Ok(Settle { atoms: [o, h1, h2], oh, hh })
     }

@@ -420,8 +420,8 @@ pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()
         return Ok(());
     }
     let what = format!(
-        "the cell has shrunk so far that the cutoff of {cutoff} nm exceeds half of it ({half:.3} nm); start from a \
-         larger cell or a denser system"
+        "the cell has shrunk: the cutoff of {cutoff} nm exceeds half of its shortest dimension ({half:.3} nm); start \
+         from a larger cell or a denser system"
     );
     Err(Error::unstable(what, []))
 }

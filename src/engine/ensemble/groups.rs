@@ -34,7 +34,7 @@ impl TemperatureGroups {
             return Ok(TemperatureGroups { of_atom: vec![], degrees_of_freedom: vec![total] });
         }
         if groups.len() > MOST_GROUPS {
-            return Err(Problem::new(format!("{} temperature groups are too many", groups.len()))
+            return Err(Problem::new(format!("there are too many temperature groups ({})", groups.len()))
                 .help(format!("at most {MOST_GROUPS} are possible")));
         }
         let mut of_atom = vec![0u8; topology.atoms.len()];
@@ -43,7 +43,7 @@ impl TemperatureGroups {
                 let now = std::mem::replace(&mut of_atom[atom as usize], group);
                 if now != 0 {
                     return Err(Problem::new(format!("atom {} is in temperature groups {now} and {group}", atom + 1))
-                        .help("an atom has one temperature: let the selections exclude each other"));
+                        .help("an atom can be in only one temperature group: make the selections disjoint"));
                 }
             }
         }
@@ -55,9 +55,12 @@ impl TemperatureGroups {
         for (atoms, count) in waters.chain(constraints.bonds.iter().map(|bond| (&bond.atoms[..], 1.0))) {
             let group = of_atom[atoms[0] as usize];
             if let Some(other) = atoms.iter().find(|&&atom| of_atom[atom as usize] != group) {
-                let message =
-                    format!("a constraint holds atoms {} and {}, of two temperature groups", atoms[0] + 1, other + 1);
-                return Err(Problem::new(message).help("let groups have whole molecules, or \"protein\", \"water\""));
+                let message = format!(
+                    "a constraint connects atoms {} and {}, which are in different temperature groups",
+                    atoms[0] + 1,
+                    other + 1
+                );
+                return Err(Problem::new(message).help("select whole molecules, for example \"protein\" or \"water\""));
             }
             free[usize::from(group)] -= count;
         }
@@ -125,6 +128,6 @@ mod tests {
         let twice = of(&[vec![0, 1], vec![1]]).expect_err("twice").to_string();
         assert!(twice.contains("atom 2 is in temperature groups 1 and 2"), "{twice}");
         let cut = of(&[vec![2]]).expect_err("cut").to_string();
-        assert!(cut.contains("a constraint holds atoms 3 and 4"), "{cut}");
+        assert!(cut.contains("a constraint connects atoms 3 and 4"), "{cut}");
     }
 }

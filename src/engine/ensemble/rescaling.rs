@@ -76,7 +76,7 @@ pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
     if factor.is_finite() {
         return Ok(factor);
     }
-    let what = format!("the kinetic energy is {kinetic} kJ/mol, which no thermostat can mend");
+    let what = format!("the kinetic energy is {kinetic} kJ/mol: the simulation has blown up");
     Err(Error::unstable(what, []))
 }
 

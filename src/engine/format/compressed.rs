@@ -160,7 +160,7 @@ fn unsupported(kind: &str) -> Problem {
 
 /// Returns the error for a file that does not exist, with similar file names in its folder.
 fn missing(path: &Path) -> Problem {
-    let problem = Problem::new("no such file").in_file(path);
+    let problem = Problem::new("the file does not exist").in_file(path);
     let folder = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,

@@ -134,8 +134,8 @@ type ModelsReader = fn(&[u8]) -> Parsed<Vec<Coordinates>>;
 pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx/mmCIF (cif)", mmcif::read_models)];
 
 /// Advice on what to use instead of a GROMACS run input file.
-const OF_RUN_INPUT: &str = "take the topology (top) that grompp read, and for trajectories also a structure: \
-                            gmx editconf -f run.tpr -o run.gro";
+const OF_RUN_INPUT: &str = "use the topology (top) that grompp read, and for trajectories also a structure: gmx \
+                            editconf -f run.tpr -o run.gro";
 
 /// Whether the bytes are those of a GROMACS run input file (tpr): a text `VERSION …` after one or two lengths in XDR.
 fn is_run_input(bytes: &[u8]) -> bool {
@@ -148,11 +148,11 @@ fn is_run_input(bytes: &[u8]) -> bool {
 pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> Parsed<&'static Format<R>> {
     formats.iter().find(|format| (format.recognises)(bytes)).ok_or_else(|| {
         if is_run_input(bytes) {
-            return Problem::new("a run input file of GROMACS (tpr), which md does not read").help(OF_RUN_INPUT);
+            return Problem::new("md does not read GROMACS run input files (tpr)").help(OF_RUN_INPUT);
         }
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
-        let problem = Problem::new(format!("this is no {what} file of a format that md knows")).at_line(1);
-        problem.help(format!("known are: {}", names.join(", ")))
+        let problem = Problem::new(format!("unknown format of a {what} file")).at_line(1);
+        problem.help(format!("known formats: {}", names.join(", ")))
     })
 }
 

@@ -39,8 +39,8 @@ pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {
     };
     let coordinates = (structure.read)(&bytes, None).map_err(located)?;
     if coordinates.labels.is_empty() {
-        let problem = Problem::new(format!("{} holds no names of atoms", structure.name)).in_file(path);
-        return Err(problem.help("name a topology, or a gro, PDB or mmCIF file of the same atoms").into());
+        let problem = Problem::new(format!("{} contains no atom names", structure.name)).in_file(path);
+        return Err(problem.help("give a topology, or a gro, PDB or mmCIF file of the same atoms").into());
     }
     let mut topology = of_labels(&coordinates.labels);
     topology.title = coordinates.title;

@@ -173,7 +173,8 @@ impl Numbers<'_> {
         let [a, b, c, alpha, beta, gamma] = values;
         let cell = cell_of([a, b, c].map(|edge| edge * ANGSTROM), [alpha, beta, gamma]);
         cell.map(Some).ok_or_else(|| {
-            problem("these edges and angles make no box").help("expected a b c in Å, then alpha beta gamma in degrees")
+            problem("these edges and angles do not form a box")
+                .help("expected a b c in Å, then alpha beta gamma in degrees")
         })
     }
 }

@@ -77,8 +77,8 @@ pub fn check(parameters: &PmeParameters) -> Result<(), Problem> {
     }
     let points = grid.iter().map(|&n| n as f64).product::<f64>();
     if grid.iter().any(|&n| n < order) || points > MAX_POINTS as f64 {
-        return Err(Problem::new(format!("a PME grid of {grid:?} points does not work with order {order}"))
-            .help(format!("use at least {order} points each way and {MAX_POINTS} in all")));
+        return Err(Problem::new(format!("a PME grid of {grid:?} points is too small or too large for order {order}"))
+            .help(format!("use at least {order} points in each direction and at most {MAX_POINTS} in all")));
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ fn check_order(order: usize) -> Result<(), Problem> {
     if ORDERS.contains(&order) {
         return Ok(());
     }
-    Err(Problem::new(format!("PME order {order} is not offered")).help("use order 4, 5, 6 or 8"))
+    Err(Problem::new(format!("PME order {order} is not supported")).help("use order 4, 5, 6 or 8"))
 }
 
 /// Parameters for grid points at most `spacing` nm apart.
@@ -117,7 +117,7 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
     let wanted = cell.rows().map(|row| (row.norm() / spacing).ceil());
     let too_fine = || {
         Problem::new(format!("a PME grid with {spacing} nm between points is too fine for this cell"))
-            .help("ask for a larger spacing or force error")
+            .help("set a larger spacing or force error")
     };
     // the negated comparison also refuses NaN
     if !(spacing > 0.0 && wanted.iter().product::<f64>() <= MAX_POINTS as f64) {
@@ -224,7 +224,7 @@ impl ErrorModel {
             bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > allowed_direct) / self.cutoff;
         if !(allowed_direct > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * allowed_direct) {
             return Err(Problem::new(format!("a PME force error of {force_error} kJ/mol/nm cannot be reached"))
-                .help("ask for a positive error, relative to the RMS electrostatic force, such as 5e-4"));
+                .help("set a positive error, relative to the RMS electrostatic force, such as 5e-4"));
         }
         let choice = |order| {
             let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= allowed_reciprocal;

@@ -227,25 +227,26 @@ impl SystemBuilder {
         for (what, pairs) in lists {
             problems.extend(pairs.iter().flatten().find(|&&i| i as usize >= atoms).map(|&i| absent(what, i, atoms)));
             let twice = pairs.iter().find(|[i, j]| i == j);
-            problems.extend(twice.map(|[i, _]| Problem::new(format!("{what} names atom {} twice", i + 1))));
+            problems.extend(twice.map(|[i, _]| Problem::new(format!("{what} contains atom {} twice", i + 1))));
         }
         let rule = self.rule();
         problems.extend(self.types.iter().filter(|(_, lj)| !lj.is_combined_by(rule)).map(|(name, lj)| {
             let problem =
                 Problem::new(format!("Lennard-Jones type {name}: c6 {} and c12 {} cannot be combined", lj.c6, lj.c12));
-            problem.help("neither is negative; types with one of them alone need CombinationRule::Geometric")
+            problem.help("c6 and c12 must not be negative; types with only one of them need CombinationRule::Geometric")
         }));
         let mut seen = HashSet::new();
         for &([a, b], _) in &self.type_pairs {
             if a.max(b) as usize >= types {
-                problems
-                    .push(Problem::new(format!("a pair of Lennard-Jones types {a} and {b}, but there are {types}")));
+                problems.push(Problem::new(format!(
+                    "the pair of Lennard-Jones types {a} and {b} does not exist: there are {types} types"
+                )));
             } else if !seen.insert([a.min(b), a.max(b)]) {
                 problems.push(Problem::new(format!("the pair of Lennard-Jones types {a} and {b} is given twice")));
             }
         }
         if self.scales14.is_some_and(|scales| scales.iter().any(|scale| !scale.is_finite())) {
-            problems.push(Problem::new("the factors of 1-4 pairs are no numbers"));
+            problems.push(Problem::new("the 1-4 scaling factors are not finite"));
         }
         problems
     }

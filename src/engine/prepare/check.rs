@@ -24,7 +24,7 @@ pub(super) fn problems(
     problems.extend(check_options(forces, truncation));
     problems.extend(check_switch(forces, truncation));
     if !description.nonbonded.c4.is_empty() && truncation.lj_modifier.switch_distance().is_some() {
-        let problem = Problem::new("12-6-4 interactions of ions are not switched off before the cutoff");
+        let problem = Problem::new("12-6-4 ions cannot be combined with a Lennard-Jones switch");
         problems.push(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
     }
     if problems.is_empty() && coordinates.cell.is_none() && truncation.cutoff.is_some() {
@@ -56,8 +56,8 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
 /// The problem of a topology of a periodic system with coordinates without a cell. Such coordinates are accepted only
 /// without cutoffs.
 fn missing_cell(description: &Description) -> Option<Problem> {
-    let problem = Problem::new("the topology is of a periodic system, but these coordinates have no cell");
-    let help = "take coordinates that end with the box; the sizes in a topology are often out of date";
+    let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");
+    let help = "use a coordinate file with a box; the box size in a topology is often out of date";
     (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
 }
 
@@ -75,7 +75,7 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
     require(
         truncation.cutoff.is_some() == truncation.cutoff_lj.is_some(),
         "cutoff and cutoff_lj must both be distances, or both be absent",
-        "give both the same distance where nothing asks for two",
+        "set both to the same distance unless the force field needs two",
     );
     let (needs_cutoff, numbers) = match forces.electrostatics {
         ElectrostaticsSpec::Off | ElectrostaticsSpec::Plain => (false, true),
@@ -85,18 +85,18 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
     require(
         !needs_cutoff || truncation.cutoff.is_some(),
         "PME and reaction field need a cutoff",
-        "without a cutoff electrostatics are plain",
+        "set electrostatics = \"plain\", the only Coulomb method without a cutoff",
     );
-    require(numbers, "the permittivity of a reaction field is not positive", "infinity is a conductor");
+    require(numbers, "the permittivity of a reaction field is not positive", "use infinity for a conductor");
     require(
         truncation.dispersion_correction == DispersionCorrection::Off || truncation.cutoff_lj.is_some(),
-        "the dispersion correction has nothing to correct without a cutoff",
-        "switch it off",
+        "the dispersion correction needs a cutoff",
+        "switch off the dispersion correction, or set a cutoff",
     );
     require(
         positive(forces.constraint_tolerance) && forces.constraint_tolerance < 1.0,
         "the constraint tolerance is not between 0 and 1",
-        "it is relative to the length; 1e-6 is usual",
+        "the tolerance is relative to the length; 1e-6 is usual",
     );
     let list = match forces.list {
         ListPolicy::Drift { tolerance, pressure_tolerance, interval } => {
@@ -104,11 +104,7 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
         }
         ListPolicy::Exact { buffer } => positive(buffer),
     };
-    require(
-        list,
-        "tolerances, interval and buffer of pair lists must be positive",
-        "take ForceOptions::default().list",
-    );
+    require(list, "tolerances, interval and buffer of pair lists must be positive", "use ForceOptions::default().list");
     problems
 }
 
@@ -116,7 +112,7 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
 fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Problem> {
     let from = truncation.lj_modifier.switch_distance()?;
     if matches!(truncation.dispersion_correction, DispersionCorrection::Pme(_)) {
-        let problem = Problem::new("LJ-PME leaves no Lennard-Jones interaction to switch off before the cutoff");
+        let problem = Problem::new("LJ-PME cannot be combined with a Lennard-Jones switch");
         return Some(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
     }
     let Some(cutoff) = truncation.cutoff_lj else {
@@ -129,9 +125,9 @@ fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Proble
     }
     if forces.lj_modifier == Setting::ForceField {
         let message = format!(
-            "CHARMM's force fields switch Lennard-Jones forces off from {from} nm, but cutoff_lj is {cutoff} nm already"
+            "the CHARMM convention switches Lennard-Jones forces off from {from} nm, but cutoff_lj is only {cutoff} nm"
         );
-        let help = "take a longer cutoff (their convention is 1.2 nm), or set lj_modifier";
+        let help = "use a longer cutoff (1.2 nm in the CHARMM convention), or set lj_modifier";
         return Some(Problem::new(message).help(help));
     }
     let message = format!("lj_switch is {from} nm, not between zero and cutoff_lj, {cutoff} nm");
@@ -148,7 +144,7 @@ fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem>
         if found != expected {
             let message =
                 format!("the coordinates have a {what} for each of {found} atoms, the topology has {expected}");
-            problems.push(Problem::new(message).help("topology and coordinates must belong together"));
+            problems.push(Problem::new(message).help("use the coordinates of the system that the topology describes"));
         }
         problems.extend(beyond(values, what, most, topology));
     }
@@ -165,29 +161,31 @@ fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option
         residue.map_or_else(|| format!(" ({})", atom.name), |r| format!(" ({} of {} {})", atom.name, r.name, r.number))
     });
     let message = format!(
-        "the {what} of atom {}{} is no number, or beyond all bounds; {count} such atoms in all",
+        "the {what} of atom {}{} is not finite, or is outside the physical range; this concerns {count} atoms",
         first + 1,
         name.unwrap_or_default()
     );
-    Some(Problem::new(message).help("write the coordinate file again; the run that made it was unstable"))
+    Some(Problem::new(message).help("the run that wrote the coordinate file was probably unstable; use another frame"))
 }
 
 fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &PeriodicCell, problems: &mut Vec<Problem>) {
     let largest = cell.max_cutoff();
     if !(largest > 0.0 && cell.rows().iter().all(|row| row.norm() <= FARTHEST)) {
-        problems
-            .push(Problem::new(format!("the periodic cell {:?} has no volume, or is beyond all bounds", cell.rows())));
+        problems.push(Problem::new(format!(
+            "the periodic cell {:?} has no volume, or an edge is outside the physical range",
+            cell.rows()
+        )));
         return;
     }
     let Some(cutoff) = truncation.cutoff else {
-        let problem = Problem::new("cutoff = \"none\" takes all pairs, but the coordinates have a periodic cell");
+        let problem = Problem::new("cutoff = \"none\" (all pairs) is not possible with a periodic cell");
         problems.push(problem.help(format!("set a cutoff of at most {largest:.4} nm")));
         return;
     };
     for (name, distance) in [("cutoff", Some(cutoff)), ("cutoff_lj", truncation.cutoff_lj.filter(|lj| *lj != cutoff))] {
         if let Some(distance) = distance.filter(|distance| *distance > largest) {
             let message = format!(
-                "{name} is {distance} nm, but in this cell an atom would see two images of another beyond {largest:.4} nm"
+                "{name} is {distance} nm, but the minimum-image convention allows at most {largest:.4} nm in this cell"
             );
             problems.push(Problem::new(message).help("choose a smaller cutoff, or a larger cell"));
         }
@@ -197,8 +195,10 @@ fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &Periodi
         && reach <= largest
         && reach + buffer > largest
     {
-        let message =
-            format!("list.buffer: cutoff + buffer is {} nm, over half the cell ({largest:.4} nm)", reach + buffer);
+        let message = format!(
+            "list.buffer: cutoff + buffer is {} nm, but the minimum-image convention allows at most {largest:.4} nm",
+            reach + buffer
+        );
         problems.push(Problem::new(message).help(format!("at most \"{:.3} nm\" is possible", largest - reach)));
     }
 }
@@ -209,11 +209,11 @@ fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
     let constraint = topology.constraints.iter().find(|constraint| constraint.length > longest)?;
     let [a, b] = constraint.atoms.map(|atom| u64::from(atom) + 1);
     let message = format!(
-        "the constraint of atoms {a} and {b} is {} nm long, but in this cell no two atoms are further apart than {longest:.4} nm \
-         in every direction",
+        "the constraint between atoms {a} and {b} is {} nm long, but the minimum-image convention allows at most \
+         {longest:.4} nm in this cell",
         constraint.length
     );
-    Some(Problem::new(message).help("mend its length, or take coordinates with a larger cell"))
+    Some(Problem::new(message).help("correct its length, or use coordinates with a larger cell"))
 }
 
 fn check_vacuum(
@@ -341,7 +341,7 @@ mod tests {
             dispersion_correction: Setting::Given(DispersionCorrection::AllPairs),
             ..ForceOptions::all_pairs()
         };
-        assert_one(&problems(forces, &still(None)), "nothing to correct");
+        assert_one(&problems(forces, &still(None)), "the dispersion correction needs a cutoff");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::units::Range;
 const SMALLEST_MAP: usize = 4;
 
 /// Help for a number outside its range.
-pub(super) const MEND: &str = "mend the number in the topology; is it in another unit?";
+pub(super) const MEND: &str = "correct the value in the topology; check its unit";
 
 /// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Force
 /// constants of torsions and of distances that are not bonds may be negative, since such terms may correct other
@@ -50,7 +50,7 @@ pub fn problems(description: &Description) -> Vec<Problem> {
         return vec![Problem::new("the topology has no atoms")];
     }
     if u32::try_from(atoms.len()).is_err() {
-        return vec![Problem::new(format!("{} atoms are more than can be numbered", atoms.len()))];
+        return vec![Problem::new(format!("{} atoms exceed the maximum number of atoms", atoms.len()))];
     }
     let mut problems = vec![];
     problems.extend(check_types(&description.nonbonded));
@@ -65,7 +65,11 @@ pub fn problems(description: &Description) -> Vec<Problem> {
     problems.extend(check_terms("constraints", number, constraints, |term| term.atoms, |term| [term.length]));
     check_bonded(number, bonded, &mut problems);
     if exclusions.atoms() != atoms.len() {
-        problems.push(Problem::new(format!("exclusions are of {} atoms, not of {}", exclusions.atoms(), atoms.len())));
+        problems.push(Problem::new(format!(
+            "the exclusion table has {} atoms, the topology has {}",
+            exclusions.atoms(),
+            atoms.len()
+        )));
     } else {
         let outside = exclusions.pairs().find(|pair| pair[1] as usize >= atoms.len());
         problems.extend(outside.map(|pair| absent("an exclusion", pair[1], atoms.len())));
@@ -80,7 +84,7 @@ fn check_atom(index: usize, atom: &Atom, is_site: bool, types: usize) -> Option<
         false => Range::MASS.refusal(atom.mass),
     };
     if let Some(what) = mass {
-        let help = "a mass is positive, in amu, and zero for virtual sites";
+        let help = "masses are in amu: positive for atoms, zero for virtual sites";
         return problem(format!("has {what}")).map(|problem| problem.help(help));
     }
     if let Some(what) = Range::CHARGE.refusal(atom.charge) {
@@ -98,7 +102,7 @@ fn check_types(nonbonded: &Nonbonded) -> Option<Problem> {
     if [c6.len(), c12.len()] != [pairs; 2]
         || [rounding.len(), c4.len()].iter().any(|length| ![0, pairs].contains(length))
     {
-        return Some(Problem::new(format!("the Lennard-Jones tables of {types} types do not hold {pairs} pairs")));
+        return Some(Problem::new(format!("the Lennard-Jones tables must have {pairs} entries for {types} types")));
     }
     let wrong = (0..pairs).find(|&k| {
         let other = (k % types) * types + k / types;
@@ -106,7 +110,7 @@ fn check_types(nonbonded: &Nonbonded) -> Option<Problem> {
     });
     let named = |k: usize| format!("Lennard-Jones types {} and {}", k / types, k % types);
     if let Some(k) = wrong {
-        let message = format!("{}: c6, c12 and c4 must be finite and the same both ways round", named(k));
+        let message = format!("{}: c6, c12 and c4 must be finite and symmetric", named(k));
         return Some(Problem::new(message));
     }
     [(c6, Range::C6), (c12, Range::C12), (c4, Range::C4)].into_iter().find_map(|(coefficients, range)| {
@@ -121,14 +125,14 @@ fn check_residues(topology: &Topology) -> Option<Problem> {
     let firsts: Vec<usize> = residues.iter().map(|residue| residue.first as usize).collect();
     let ascending = firsts.windows(2).all(|pair| pair[0] < pair[1]) && firsts.last().is_some_and(|&f| f < atoms.len());
     if firsts.first() != Some(&0) || !ascending {
-        return Some(Problem::new("residues do not begin with atom 1 and follow each other, none of them empty"));
+        return Some(Problem::new("residues must be contiguous and non-empty, and the first must begin with atom 1"));
     }
     let mut at = 0;
     let wrong = atoms.iter().enumerate().find(|&(i, atom)| {
         at += usize::from(firsts.get(at + 1) == Some(&i));
         atom.residue as usize != at
     })?;
-    Some(Problem::new(format!("atom {} is not within the residue it names", wrong.0 + 1)))
+    Some(Problem::new(format!("atom {} is outside the atom range of its residue", wrong.0 + 1)))
 }
 
 /// Calls [`check_terms`] for every list of the table of bonded terms.
@@ -158,20 +162,22 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
     }
     let grid = cmaps.iter().find(|term| term.grid as usize >= cmap_grids.len());
     problems.extend(grid.map(|term| {
-        Problem::new(format!("a correction map takes grid {}, but there are {}", term.grid, cmap_grids.len()))
+        Problem::new(format!("a correction map uses grid {}, but there are only {} grids", term.grid, cmap_grids.len()))
     }));
     let good = |grid: &CmapGrid| {
         let whole = grid.size >= SMALLEST_MAP && grid.size.checked_mul(grid.size) == Some(grid.energies.len());
         whole && grid.energies.iter().all(|energy| energy.is_finite())
     };
     if !cmap_grids.iter().all(good) {
-        let message =
-            format!("a grid of a correction map is not square, below {SMALLEST_MAP} points, or holds no number");
+        let message = format!(
+            "the grid of a correction map is not square, has fewer than {SMALLEST_MAP} points per angle, or contains a \
+             non-finite energy"
+        );
         problems.push(Problem::new(message));
     }
     let energies = cmap_grids.iter().flat_map(|grid| &grid.energies);
     let beyond = energies.filter(|energy| energy.is_finite()).find_map(|&energy| Range::AMPLITUDE.refusal(energy));
-    problems.extend(beyond.map(|what| Problem::new(format!("a grid of a correction map has {what}")).help(MEND)));
+    problems.extend(beyond.map(|what| Problem::new(format!("the grid of a correction map has {what}")).help(MEND)));
     let pairs14 = (&pairs14[..], [Range::CHARGE_PRODUCT, Range::C6, Range::C12]);
     problems.extend(check_terms("1-4 pairs", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
 }
@@ -191,11 +197,11 @@ fn check_terms<T, const N: usize, const M: usize>(
             return Some(absent(&what(), atom, atoms));
         }
         if let Some((_, atom)) = named.iter().enumerate().find(|&(k, atom)| named[..k].contains(atom)) {
-            return Some(Problem::new(format!("{} names atom {} twice", what(), atom + 1)));
+            return Some(Problem::new(format!("{} contains atom {} twice", what(), atom + 1)));
         }
         let numbers = parameters(term);
         if numbers.iter().any(|number| !number.is_finite()) {
-            return Some(Problem::new(format!("{} has parameters that are no numbers: {numbers:?}", what())));
+            return Some(Problem::new(format!("{} has parameters that are not finite: {numbers:?}", what())));
         }
         let refused = ranges.iter().zip(numbers).find_map(|(range, number)| range.refusal(number))?;
         let named = named.map(|atom| (u64::from(atom) + 1).to_string()).join(", ");
@@ -205,6 +211,6 @@ fn check_terms<T, const N: usize, const M: usize>(
 
 /// The problem of a term with an atom that does not exist.
 pub(super) fn absent(what: &str, atom: u32, atoms: usize) -> Problem {
-    let message = format!("{what} names atom {}, but there are {atoms}", u64::from(atom) + 1);
+    let message = format!("{what} refers to atom {}, but there are only {atoms} atoms", u64::from(atom) + 1);
     Problem::new(message).help("atoms count from 0 in code, from 1 in messages")
 }

@@ -34,8 +34,8 @@ impl ScaledSolute {
             Problem { message, ..problem }
         })?;
         if atoms.is_empty() {
-            let problem = Problem::new(format!("forces.scaled_solute.select: no atom is \"{}\"", self.select));
-            return Err(problem.help("`md help output.trajectory.select` lists the words").into());
+            let problem = Problem::new(format!("forces.scaled_solute.select: \"{}\" selects no atom", self.select));
+            return Err(problem.help("`md help output.trajectory.select` lists the keywords").into());
         }
         if self.factor == 1.0 {
             return Ok(());

@@ -24,18 +24,21 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
     topology.virtual_sites.iter().find_map(|VirtualSite { site, construction }| {
         let problem = |what: String| Problem::new(format!("virtual site {}: {what}", u64::from(*site) + 1));
         let Some(seen) = seen.get_mut(*site as usize) else {
-            return Some(problem(format!("there are {} atoms", is_site.len())));
+            return Some(problem(format!("there are only {} atoms", is_site.len())));
         };
         if std::mem::replace(seen, true) {
-            return Some(problem("it is placed twice".into()));
+            return Some(problem("it has two constructions".into()));
         }
         let atoms = construction.atoms();
         if let Some(atom) = atoms.iter().find(|&&atom| atom as usize >= is_site.len()) {
             let count = is_site.len();
-            return Some(problem(format!("it follows from atom {}, but there are {count}", u64::from(*atom) + 1)));
+            return Some(problem(format!(
+                "it is constructed from atom {}, but there are only {count} atoms",
+                u64::from(*atom) + 1
+            )));
         }
         if let Some(atom) = repeated(atoms) {
-            return Some(problem(format!("it follows from atom {} twice", atom + 1)));
+            return Some(problem(format!("atom {} appears twice in its construction", atom + 1)));
         }
         let beyond = || beyond(construction).map(|what| problem(what).help(MEND));
         shape(construction).map(problem).or_else(beyond)
@@ -73,8 +76,10 @@ pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
         next += 1;
     }
     if let Some(k) = lacking.iter().position(|&lacking| lacking > 0) {
-        let message = format!("virtual site {}: it follows from itself", u64::from(sites[k].site) + 1);
-        return Err(Problem::new(message).help("a site follows from particles with mass, if by way of other sites"));
+        let message =
+            format!("virtual site {}: its construction depends on the site itself", u64::from(sites[k].site) + 1);
+        return Err(Problem::new(message)
+            .help("a site must be constructed from atoms with mass, directly or through other sites"));
     }
     topology.virtual_sites = ordered.into_iter().map(|k| sites[k].clone()).collect();
     Ok(())
@@ -114,14 +119,14 @@ fn shape(construction: &Construction) -> Option<String> {
         |distance: f64| (distance == 0.0 || !distance.is_finite()).then(|| format!("its distance is {distance} nm"));
     let finite = |numbers: &[f64]| {
         (!numbers.iter().all(|number| number.is_finite()))
-            .then(|| format!("its parameters are no numbers: {numbers:?}"))
+            .then(|| format!("its parameters are not finite: {numbers:?}"))
     };
     match construction {
         Construction::Average { atoms, weights } if atoms.len() != weights.len() => {
-            Some(format!("{} weights of {} atoms", weights.len(), atoms.len()))
+            Some(format!("it has {} weights for {} atoms", weights.len(), atoms.len()))
         }
         Construction::LocalFrame { atoms, weights, .. } if atoms.len() != weights.len() => {
-            Some(format!("{} weights of {} atoms", weights.len(), atoms.len()))
+            Some(format!("it has {} weights for {} atoms", weights.len(), atoms.len()))
         }
         Construction::Average2 { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),
         Construction::Average3 { weights, .. } => sums_to("its weights", &mut weights.iter().copied(), 1.0),

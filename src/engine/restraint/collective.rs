@@ -246,9 +246,9 @@ impl Restraining {
 /// minimisation does not try to avoid it.
 fn too_far(index: usize, value: f64) -> Error {
     let message = format!(
-        "restraint {} of the stage reaches so far through the periodic cell (its value is {value:.4}) that the nearest images \
-         of its groups are not certain",
+        "restraint {} of the stage: the distance (value {value:.4}) is too long for the periodic cell, so that the \
+         minimum image is ambiguous",
         index + 1
     );
-    Problem::new(message).help("take a larger cell, or fewer components in along").into()
+    Problem::new(message).help("use a larger cell, or fewer components in `along`").into()
 }

@@ -101,10 +101,11 @@ impl<'a> Parser<'a> {
         self.parts += 1;
         let atoms = self.topology.atoms.len();
         if self.parts.saturating_mul(atoms) > MOST_TESTS {
-            let message = format!("its more than {} parts are too many for {atoms} atoms", self.parts - 1);
-            return Err(self.problem(&format!("{message}: list names or numbers behind one word, as index 1 5 7-20")));
+            let message = format!("more than {} parts are too many for {atoms} atoms", self.parts - 1);
+            return Err(self
+                .problem(&format!("{message}: list names or numbers after one keyword, for example index 1 5 7-20")));
         }
-        let word = self.peek().ok_or_else(|| self.problem("it ends where a selection was expected"))?;
+        let word = self.peek().ok_or_else(|| self.problem("the text ends where a selection was expected"))?;
         self.next += 1;
         let chosen = match word.to_ascii_lowercase().as_str() {
             "not" => self.one()?.into_iter().map(|chosen| !chosen).collect(),
@@ -156,7 +157,9 @@ impl<'a> Parser<'a> {
         let last = self.topology.atoms.len() as i64 - 1;
         if let Some(outside) = ranges.iter().find(|range| *range.start() < 0 || *range.end() > last) {
             let (first, end) = outside.clone().into_inner();
-            return Err(self.problem(&format!("index {first} to {end} leaves the system, whose atoms are 0 to {last}")));
+            return Err(
+                self.problem(&format!("index {first} to {end} is out of range: atoms are numbered 0 to {last}"))
+            );
         }
         Ok(self.numbered(ranges, |i| i as i64))
     }
@@ -197,7 +200,7 @@ impl<'a> Parser<'a> {
             self.next += 1;
         }
         if self.next == begin {
-            return Err(self.problem(&format!("\"{}\" is followed by nothing to look for", self.words[begin - 1])));
+            return Err(self.problem(&format!("\"{}\" needs at least one value", self.words[begin - 1])));
         }
         Ok(self.words[begin..self.next].to_vec())
     }
@@ -230,8 +233,8 @@ impl<'a> Parser<'a> {
 
     fn problem(&self, what: &str) -> Problem {
         Problem::new(format!("selection \"{}\": {}", shortened(self.text), shortened(what))).help(
-            "words: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with what to look \
-             for; and, or, not, parentheses; for example \"protein and heavy and resid 5-17\"",
+            "keywords: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, \
+             index with values; and, or, not, parentheses; for example \"protein and heavy and resid 5-17\"",
         )
     }
 }
@@ -243,7 +246,7 @@ fn shortened(text: &str) -> String {
 }
 
 fn no_word(word: &str) -> String {
-    format!("\"{word}\" is no word of selections")
+    format!("\"{word}\" is not a selection keyword")
 }
 
 /// Parses `5`, `5-17` or `-3`.
@@ -324,16 +327,16 @@ mod tests {
         for (text, expected) in [
             ("", "ends where a selection"),
             ("protein and", "ends where a selection"),
-            ("protien", "\"protien\" is no word"),
-            ("name", "\"name\" is followed by nothing"),
-            ("name and protein", "\"name\" is followed by nothing"),
+            ("protien", "\"protien\" is not a selection keyword"),
+            ("name", "\"name\" needs at least one value"),
+            ("name and protein", "\"name\" needs at least one value"),
             ("(protein", "not closed"),
             ("protein)", "\")\" follows"),
             ("protein water", "\"water\" follows"),
             ("resid x", "\"x\" is neither"),
             ("resid 9-7", "9-7 runs backwards"),
-            ("index 3 5-12", "index 5 to 12 leaves the system, whose atoms are 0 to 11"),
-            ("index -1", "index -1 to -1 leaves"),
+            ("index 3 5-12", "index 5 to 12 is out of range: atoms are numbered 0 to 11"),
+            ("index -1", "index -1 to -1 is out of range"),
             ("resid 3-", "\"3-\" is neither"),
             ("resid é", "\"é\" is neither"),
             ("resid 99999999999999999999", "is neither"),
@@ -346,7 +349,7 @@ mod tests {
         large.atoms = vec![large.atoms[0]; 1 << 20];
         let parts = "not all or ".repeat(3000) + "all";
         let problem = select(&large, &parts).unwrap_err().to_string();
-        assert!(problem.contains("its more than 2048 parts are too many for 1048576 atoms"), "{}", &problem[..100]);
+        assert!(problem.contains("more than 2048 parts are too many for 1048576 atoms"), "{}", &problem[..100]);
         let deep = "(".repeat(1_000_000);
         let message = select(&topology(), &deep).unwrap_err().message;
         assert!(message.contains("((…\": more than 100 levels") && message.len() < 1000, "{message}");

@@ -92,7 +92,7 @@ impl Exclusions {
             return Ok(());
         }
         let message = format!("more than {most} pairs of {atoms} atoms are excluded from interactions");
-        Err(Problem::new(message).help("mend the bonds they follow from: do too many meet in one atom?"))
+        Err(Problem::new(message).help("check the bonds from which exclusions are derived: one atom may have too many"))
     }
 
     /// Makes exclusions from unordered pairs. Duplicates and self pairs are dropped.

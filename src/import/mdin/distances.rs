@@ -44,7 +44,7 @@ impl Distances {
             2 => VariableKind::Distance,
             3 => VariableKind::Angle,
             4 => VariableKind::Torsion,
-            count => return Err(format!("md has no restraint of {count} atoms or groups")),
+            count => return Err(format!("md has no restraint on {count} atoms or groups")),
         };
         if self.r.windows(2).any(|pair| pair[0] > pair[1]) || self.k.iter().any(|k| *k < 0.0) {
             return Err("r1, r2, r3 and r4 do not ascend, or a force constant is negative".to_owned());
@@ -76,7 +76,9 @@ impl Distances {
         let harmonic = widths.iter().all(|width| *width >= behind);
         if self.k[0] != self.k[1] || (widths[0] != widths[1] && !harmonic) || behind <= 0.0 {
             return Err(
-                "md has the same force constant and line on both sides of a torsion, and a bottom that ends".to_owned()
+                "torsion restraints of md need the same force constant and linear region on both sides, and a flat \
+                 bottom below 360 degrees"
+                    .to_owned(),
             );
         }
         let [half_k, _] = self.half_constants(VariableKind::Torsion);

@@ -38,7 +38,7 @@ fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     let key = "stage.com_removal";
     if stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind == ThermostatKind::Langevin) {
         // AMBER recentres positions only, because friction and noise act on the centre of mass, too
-        draft.carried_as(key, &["nscm", "ntt"], "velocities keep it in Langevin dynamics");
+        draft.carried_as(key, &["nscm", "ntt"], "Langevin dynamics keeps the velocity of the centre of mass");
         return None;
     }
     let every = draft.count("nscm");
@@ -61,7 +61,10 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
     let temperature = draft.real("tempi");
     draft.carried("stage.temperature", &["tempi"]);
     if temperature == 0.0 {
-        draft.differs("tempi", format!("velocities are drawn at {COLD} K; AMBER begins with those that forces give"));
+        draft.differs(
+            "tempi",
+            format!("velocities are generated at {COLD} K; AMBER starts with velocities from the forces"),
+        );
         return Velocities::Generate { temperature: COLD };
     }
     draft.admitted("stage.temperature", "tempi", temperature);
@@ -74,7 +77,7 @@ fn seed(draft: &mut Draft<'_>) {
             draft.plan.run.seed = seed;
             draft.carried("run.seed", &["ig"]);
         }
-        Err(_) => draft.differs("ig", "a random seed there; here run.seed = 1 until you change it"),
+        Err(_) => draft.differs("ig", "AMBER draws a random seed; md uses run.seed = 1 unless set"),
     }
 }
 
@@ -87,17 +90,17 @@ fn temperature(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         1 => (ThermostatKind::Berendsen, "tautp"),
         11 => (ThermostatKind::VRescale, "tautp"),
         2 => {
-            draft.differs("ntt", "single atoms collide, each after vrand steps on average");
+            draft.differs("ntt", "single atoms collide at random, each after vrand steps on average");
             (ThermostatKind::Andersen, "vrand")
         }
         9 | 10 => {
-            draft.differs("ntt", "v-rescale is used, which samples the same ensemble");
+            draft.differs("ntt", "md uses v-rescale, which samples the same ensemble");
             (ThermostatKind::VRescale, "tautp")
         }
         3 => {
             let friction = draft.real("gamma_ln");
             if friction == 0.0 {
-                draft.carried_as("stage.thermostat", &["ntt", "gamma_ln"], "no friction, no thermostat");
+                draft.carried_as("stage.thermostat", &["ntt", "gamma_ln"], "without friction there is no thermostat");
                 return;
             }
             (ThermostatKind::Langevin, "gamma_ln")
@@ -130,7 +133,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         2 => PressureCoupling::Anisotropic,
         3 => PressureCoupling::SemiIsotropic,
         4 => {
-            draft.differs("ntp", "md has no target volume: the pressure is kept");
+            draft.differs("ntp", "md has no target volume: it controls the pressure");
             PressureCoupling::Isotropic
         }
         _ => {
@@ -181,19 +184,19 @@ fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (Pressu
         }
         3 => {}
         1 | 2 => {
-            let help = "turn the system so that interfaces are normal to z, and set csurften = 3";
-            draft.problem("csurften", "md has interfaces in the plane of x and y only".to_owned(), help);
+            let help = "rotate the system so that interfaces are normal to z, and set csurften = 3";
+            draft.problem("csurften", "md has interfaces only in the plane of x and y".to_owned(), help);
         }
         _ => unexpected(draft, "csurften", "expected 0 (none), 1, 2 or 3"),
     }
     if coupling != PressureCoupling::SemiIsotropic {
-        draft.differs("ntp", "a surface tension belongs to ntp = 3, which is used: x and y change alike");
+        draft.differs("ntp", "a surface tension needs ntp = 3, which is used: x and y scale together");
     }
     let [tension, interfaces] = ["gamma_ten", "ninterface"].map(|name| draft.real(name));
     draft.carried_as(
         "stage.barostat.surface_tension",
         &["csurften", "gamma_ten", "ninterface"],
-        "of all interfaces together",
+        "summed over all interfaces",
     );
     // gamma_ten is in dyn/cm = mN/m, per interface
     (PressureCoupling::SemiIsotropic, tension * interfaces * MILLINEWTON_PER_METRE)

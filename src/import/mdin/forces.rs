@@ -56,10 +56,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
 fn cell(draft: &mut Draft<'_>, igb: i64) -> bool {
     let periodic = draft.whole("ntb") != 0 && (igb == 0 || draft.is_given("ntb"));
     if !periodic {
-        draft.differs(
-            "ntb",
-            "the coordinates decide: md has no cell where they have none (no box at the end of an rst7 file)",
-        );
+        draft.differs("ntb", "md has no cell if the coordinates have none (no box at the end of an rst7 file)");
     }
     periodic
 }
@@ -70,7 +67,7 @@ fn cutoffs(draft: &mut Draft<'_>, usual: f64) -> [f64; 2] {
         let source = if draft.is_given(name) { name } else { "cut" };
         let value = if draft.is_given(name) { draft.real(name) } else { cut };
         draft.admitted(key, source, value);
-        let words = if draft.is_given(source) { "in A" } else { "8 A with a cell, all pairs without" };
+        let words = if draft.is_given(source) { "in A" } else { "8 A with a cell, all pairs without a cell" };
         draft.carried_as(key, &[source], words);
         value
     });
@@ -93,11 +90,11 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     let alpha = readable(alpha);
     if grid.contains(&0) || !ORDERS.contains(&order) {
         let text =
-            "md chooses alpha, grid and order for forces.pme; to set them, give it alpha, grid and order 4, 5, 6 or 8";
+            "md chooses alpha, grid and order; to set them, give forces.pme alpha, grid and an order of 4, 5, 6 or 8";
         let asked = ["order", "dsum_tol", "ew_coeff"].iter().chain(&names);
         let asked: Vec<&&str> = asked.filter(|name| draft.is_given(name)).collect();
         asked.into_iter().for_each(|name| draft.differs(name, text));
-        let text = format!("md's default; AMBER: alpha = {alpha} 1/nm, a grid of 1 A, order {order}");
+        let text = format!("default of md; AMBER uses alpha = {alpha} 1/nm, a grid of 1 A, order {order}");
         draft.carried_as("forces.pme", &[], &text);
         return draft.plan.forces.electrostatics;
     }
@@ -110,15 +107,15 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     let switch = draft.real("fswitch");
     if switch > 0.0 {
         if switch >= cutoff {
-            unexpected(draft, "fswitch", "a switch begins before the cutoff");
+            unexpected(draft, "fswitch", "a switch must begin before the cutoff");
         }
         draft.plan.forces.lj_modifier = Setting::Given(LjModifier::ForceSwitch { from: switch / PER_NM });
         draft.carried_as("forces.lj_switch", &["fswitch"], "in A");
         draft.carried("forces.lj_modifier", &["fswitch"]);
     } else {
-        draft.carried_as("forces.lj_modifier", &[], "AMBER truncates");
+        draft.carried_as("forces.lj_modifier", &[], "AMBER truncates the potential");
     }
-    draft.carried_as("forces.coulomb_modifier", &[], "AMBER truncates");
+    draft.carried_as("forces.coulomb_modifier", &[], "AMBER truncates the potential");
     let method = draft.whole("vdwmeth");
     // the correction needs a density, hence a cell
     let correction = match method {
@@ -170,11 +167,11 @@ fn constraints(draft: &mut Draft<'_>) {
     draft.carried("forces.constraints", &["ntc"]);
     draft.carried("forces.rigid_water", &["ntc"]);
     if ntf > 3 {
-        draft.differs("ntf", "md computes all bonded terms but for bonds that are constrained");
+        draft.differs("ntf", "md computes all bonded terms except constrained bonds");
     } else if ntf != ntc {
-        draft.differs("ntf", "bonds that are constrained have no energy in md, all others have");
+        draft.differs("ntf", "in md constrained bonds have no energy, and all other bonds do");
     } else if draft.is_given("ntf") {
-        draft.no_use("ntf", "bonds that are constrained have no energy in md either");
+        draft.no_use("ntf", "constrained bonds have no energy in md either");
     }
     if ntc != 1 && draft.is_given("tol") {
         let tolerance = draft.real("tol");

@@ -34,9 +34,9 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
     for list in found.lists {
         if TRANSLATED.contains(&list.name.as_str()) {
             if let Some((name, first)) = begun.iter().find(|(name, _)| *name == list.name) {
-                let message = format!("a second namelist &{name}, the first begins in line {first}");
+                let message = format!("there is a second namelist &{name}; the first begins in line {first}");
                 let problem = Problem::new(message).in_file(path).at_line(list.line);
-                return Err(problem.help("AMBER reads the first only: join them"));
+                return Err(problem.help("AMBER reads only the first: join the two namelists"));
             }
             begun.push((list.name, list.line));
             entries.extend(list.entries);
@@ -54,15 +54,19 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
 /// Translates a file.
 pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
     if let Some(path) = &draft.files.index {
-        let help = "restraints and masks of AMBER name atoms themselves: leave --index out";
-        draft.fault(Problem::new("an index file goes with a GROMACS mdp only").in_file(path).help(help));
+        let help = "leave out --index: restraints and masks of AMBER contain atom numbers and names";
+        draft.fault(Problem::new("an index file applies only to a GROMACS mdp").in_file(path).help(help));
     }
     forces::translate(draft);
     let kind = match draft.whole("imin") {
         0 => StageKind::Dynamics(dynamics::translate(draft)),
         1 => minimisation(draft),
         other => {
-            draft.problem("imin", format!("imin = {other}"), "md translates dynamics (0) and minimisation (1)");
+            draft.problem(
+                "imin",
+                format!("imin = {other} is not supported"),
+                "md translates dynamics (0) and minimisation (1)",
+            );
             minimisation(draft)
         }
     };
@@ -72,17 +76,21 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
 }
 
 fn minimisation(draft: &mut Draft<'_>) -> StageKind {
-    draft.carried_as("stage.kind", &["imin"], "steepest descent out of clashes, then L-BFGS");
+    draft.carried_as("stage.kind", &["imin"], "md uses steepest descent to remove clashes, then L-BFGS");
     let steps = draft.count("maxcyc");
     draft.carried("stage.steps", &["maxcyc"]);
     let force_tolerance = draft.real("drms") * (KCAL / ANGSTROM);
     draft.admitted("stage.force_tolerance", "drms", force_tolerance);
-    draft.carried_as("stage.force_tolerance", &["drms"], "in kcal/mol/A, here of the largest force, not the RMS");
+    draft.carried_as(
+        "stage.force_tolerance",
+        &["drms"],
+        "in kcal/mol/A; md applies it to the largest force, not to the RMS force",
+    );
     StageKind::Minimize(Minimize { steps, force_tolerance, ..Minimize::default() })
 }
 
 /// Reports an unexpected value of an enumerated key.
 fn unexpected(draft: &mut Draft<'_>, name: &str, help: &str) {
-    let message = format!("{name} = {}", shortened(draft.text(name)));
+    let message = format!("{name} = {} is not allowed", shortened(draft.text(name)));
     draft.problem(name, message, help);
 }

@@ -60,7 +60,7 @@ pub(super) fn read(text: &str) -> Result<Namelists, Problem> {
         while !list.line(rest, at)? {
             (at, rest) = lines.next().ok_or_else(|| {
                 let problem = Problem::new(format!("the namelist &{} has no end", shortened(name))).at_line(number);
-                problem.help("end it with a line of one slash")
+                problem.help("end the namelist with a line that contains only a slash")
             })?;
         }
         let entries = list.entries()?;
@@ -107,7 +107,7 @@ impl Reader {
     /// Returns the values of the last key, to append one.
     fn values(&mut self, number: usize, value: &str) -> Result<&mut Vec<String>, Problem> {
         let problem = || {
-            let message = format!("\"{}\" stands before the first key", shortened(value));
+            let message = format!("\"{}\" is before the first key", shortened(value));
             Problem::new(message).at_line(number).help(SYNTAX)
         };
         self.entries.last_mut().map(|(_, values)| values).ok_or_else(problem)
@@ -123,7 +123,7 @@ const SYNTAX: &str = "expected KEY = VALUE, KEY = VALUE … and a slash at the e
 /// Returns the value, or its copies for `3*value`.
 fn copies(word: &str) -> Result<Vec<String>, Problem> {
     let Some((count, value)) = word.split_once('*') else { return Ok(vec![word.to_owned()]) };
-    let problem = || Problem::new(format!("\"{}\" is no repeated value", shortened(word)));
+    let problem = || Problem::new(format!("\"{}\" is not a repeated value", shortened(word)));
     match count.parse::<usize>() {
         Ok(count) if count <= MOST_COPIES => Ok(vec![value.to_owned(); if value.is_empty() { 0 } else { count }]),
         Ok(_) => Err(problem().help(format!("at most {MOST_COPIES} copies"))),
@@ -179,7 +179,8 @@ fn quoted(text: &str, quote: char) -> Result<(String, &str), Problem> {
             return Ok((value, &text[at + 1..]));
         }
     }
-    Err(Problem::new(format!("the text {} has no end", shortened(text))).help("close its quotes in the same line"))
+    Err(Problem::new(format!("the text {} has no closing quote", shortened(text)))
+        .help("close the quotes in the same line"))
 }
 
 #[cfg(test)]
@@ -226,11 +227,11 @@ mod tests {
     fn wrong_namelists_are_refused_with_their_line() {
         for (text, line, expected) in [
             ("t\n&cntrl\n a = 1\n", 2, "no end"),
-            ("&cntrl\n 3, a = 1 /", 2, "stands before the first key"),
+            ("&cntrl\n 3, a = 1 /", 2, "is before the first key"),
             ("&cntrl a = 'x /\n/", 1, "has no end"),
             ("&cntrl a = 1,\n = 3 /", 2, "without a key"),
-            ("&cntrl a = 99999999*1 /", 1, "no repeated value"),
-            ("&cntrl a = x*1 /", 1, "no repeated value"),
+            ("&cntrl a = 99999999*1 /", 1, "not a repeated value"),
+            ("&cntrl a = x*1 /", 1, "not a repeated value"),
         ] {
             let problem = read(text).expect_err(text);
             assert_eq!(problem.line, Some(line), "{text}");

@@ -15,22 +15,25 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     if let Some(every) = { every }.filter(|&every| every > 0).min() {
         for (name, steps) in [("ntwv", velocities), ("ntwf", forces)] {
             if steps > 0 {
-                draft.differs(name, format!("no file of their own: they are in the frames, every {every} steps"));
+                draft.differs(name, format!("md writes them into the frames of the trajectory, every {every} steps"));
             } else if steps == SAME_FILE {
                 names.push(name);
             }
         }
         if positions > 0 && positions != every {
-            draft.differs("ntwx", format!("a file has one interval for all that it holds: {every} steps"));
+            draft.differs("ntwx", format!("a file has one interval for all of its contents: {every} steps"));
         }
         let selected = draft.count("ntwprt");
         if selected > 0 {
             names.push("ntwprt");
         }
         if draft.whole("ioutfm") == 0 {
-            draft.differs("ioutfm", "frames are written as NetCDF, which AMBER's programs read");
+            draft.differs("ioutfm", "frames are written as NetCDF, which AMBER programs can read");
         }
-        draft.no_use("iwrap", "md writes whole molecules in the cell; md convert --unwrap takes their jumps out");
+        draft.no_use(
+            "iwrap",
+            "md writes whole molecules in the cell; md convert --unwrap removes their jumps across the cell",
+        );
         trajectories.push(TrajectoryOptions {
             file: "trajectory.nc".to_owned(),
             every: Interval::Steps(every),

@@ -45,23 +45,23 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
     for entry in draft.others() {
         let (differs, text) = match kind_of(entry) {
             Other::Restraints(_) if is_on => continue,
-            Other::Restraints(_) => (false, "without effect: nmropt is off"),
+            Other::Restraints(_) => (false, "has no effect: nmropt is off"),
             Other::Rows(steps) => {
                 rows = steps;
-                (false, "output.restraints has its interval")
+                (false, "output.restraints sets the interval")
             }
             Other::Weight => {
                 weighed = true;
-                (true, "md has no weights of restraints that change")
+                (true, "md has no varying weights of restraints")
             }
             Other::Ramp => (
                 true,
-                "a ramp becomes a list of times and values in thermostat.temperature, \
-                 [[\"0 ps\", \"100 K\"], [\"50 ps\", \"300 K\"]]",
+                "write the ramp as a list of times and values in thermostat.temperature, [[\"0 ps\", \"100 K\"], [\"50 \
+                 ps\", \"300 K\"]]",
             ),
             Other::Names => (false, "names a file that md does not write"),
-            Other::End => (false, "nothing follows"),
-            Other::Unknown => (true, "a namelist or card that md has nothing for"),
+            Other::End => (false, "end of the list"),
+            Other::Unknown => (true, "md has no counterpart for this namelist or card"),
         };
         draft.other(entry, differs, text);
     }
@@ -76,15 +76,15 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
             }
         };
         match left.is_empty() {
-            true => draft.other(entry, false, "restraints of the stage"),
+            true => draft.other(entry, false, "translated to restraints of the stage"),
             false => draft.other(entry, true, &left.join("; ")),
         }
     }
     if draft.restraints.is_empty() {
-        draft.no_use("nmropt", "what it switches on is spoken of where it stands");
+        draft.no_use("nmropt", "see the remarks on the restraint and weight namelists");
         return;
     }
-    draft.carried_as("stage.restraints", &["nmropt"], "those of DISANG");
+    draft.carried_as("stage.restraints", &["nmropt"], "restraints of DISANG");
     if let Some(steps) = rows {
         draft.plan.output.restraints = Some(RestraintOptions { every: Interval::Steps(steps) });
     }
@@ -127,7 +127,7 @@ fn kind_of(entry: &Entry) -> Other<'_> {
 fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<Vec<String>, Problem> {
     let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
         Problem::new(format!("cannot read the file: {error}"))
-            .help("DISANG names it, from the folder of the mdin file on")
+            .help("DISANG names the file, relative to the folder of the mdin file")
     })?;
     let found = namelist::read(&String::from_utf8_lossy(&bytes))?;
     let (mut kept, mut left) = (BTreeMap::new(), vec![]);
@@ -135,8 +135,8 @@ fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<
         let restraint = one(&mut kept, &list.entries);
         let Some(restraint) = restraint.transpose() else { break };
         let restraints = match restraint.and_then(|distances| distances.restraints()) {
-            Ok(_) if weighed => Err("its weight changes".to_owned()),
-            Ok(_) if draft.restraints.len() >= MOST_RESTRAINTS => Err("there are too many".to_owned()),
+            Ok(_) if weighed => Err("the weight changes with time".to_owned()),
+            Ok(_) if draft.restraints.len() >= MOST_RESTRAINTS => Err("there are too many restraints".to_owned()),
             other => other,
         };
         match restraints {
@@ -167,19 +167,19 @@ fn one(kept: &mut Kept, entries: &[Entry]) -> Result<Option<Distances>, String> 
         return Ok(None);
     }
     if let Some(name) = unknown {
-        return Err(format!("md does not carry over {}", shortened(&name)));
+        return Err(format!("md does not translate {}", shortened(&name)));
     }
     let off = |(name, off): &(&str, &[f64])| kept.get(*name).is_some_and(|value| !off.starts_with(value));
     let has_groups = iat.iter().any(|atom| *atom < 0.0);
     let absent = ABSENT.iter().filter(|(name, _)| *name != "ir6" || (has_groups && count == 2));
     if let Some((name, _)) = absent.copied().find(|entry| off(entry)) {
-        return Err(format!("md does not carry over {name}"));
+        return Err(format!("md does not translate {name}"));
     }
     let groups = (1..).zip(&iat[..count]).map(|(number, atom)| match *atom {
         atom if atom < 0.0 => atoms(&list(kept, &format!("igr{number}"))),
         atom => atoms(&[atom]),
     });
-    let groups = groups.collect::<Option<Vec<_>>>().ok_or("iat or igr holds no numbers of atoms")?;
+    let groups = groups.collect::<Option<Vec<_>>>().ok_or("iat or igr contains no atom numbers")?;
     let value = |name: &str| kept.get(name).and_then(|values| values.first()).copied();
     let (mut r, mut k) = (["r1", "r2", "r3", "r4"].map(value), ["rk2", "rk3"].map(value));
     if value("r0").is_some() || value("k0").is_some() {

@@ -13,7 +13,7 @@ const COLD: f64 = 1e-3;
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
     draft.carried("stage.kind", &["integrator"]);
     if draft.word("integrator").starts_with("mdvv") {
-        draft.differs("integrator", "leapfrog is used: the same positions; velocities belong to half steps");
+        draft.differs("integrator", "md uses leapfrog: positions are the same; velocities are at half steps");
     }
     let timestep = draft.real("dt");
     draft.admitted("stage.timestep", "dt", timestep);
@@ -39,7 +39,7 @@ fn velocities(draft: &mut Draft<'_>) -> Velocities {
     let temperature = draft.real("gen-temp");
     draft.carried("stage.temperature", &["gen-temp"]);
     if temperature == 0.0 {
-        draft.differs("gen-temp", format!("velocities are drawn at {COLD} K: md has none of zero"));
+        draft.differs("gen-temp", format!("velocities are generated at {COLD} K, because md has no zero velocities"));
         return Velocities::Generate { temperature: COLD };
     }
     draft.admitted("stage.temperature", "gen-temp", temperature);
@@ -54,7 +54,7 @@ fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
     let used: Vec<(&str, i64)> = used.filter(|(name, _)| draft.is_given(name)).collect();
     let Some((name, seed)) = used.iter().find(|(_, seed)| *seed >= 0) else {
         for (name, _) in used {
-            draft.differs(name, "a random seed there; here run.seed = 1 until you change it");
+            draft.differs(name, "GROMACS draws a random seed; md uses run.seed = 1 unless set");
         }
         return;
     };
@@ -62,9 +62,9 @@ fn seed(draft: &mut Draft<'_>, stage: &Dynamics) {
     draft.carried("run.seed", &[name]);
     for (other, value) in used.iter().filter(|(other, _)| other != name) {
         if value != seed {
-            draft.differs(other, "md has one seed for all random numbers");
+            draft.differs(other, "md has only one seed for all random numbers");
         } else {
-            draft.no_use(other, "the same seed");
+            draft.no_use(other, "md uses the same seed");
         }
     }
 }
@@ -80,16 +80,18 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
     match mode.as_str() {
         "linear" => {}
         "angular" => {
-            draft.differs("comm-mode", "rotation is removed where there is no cell, translation otherwise");
+            draft.differs("comm-mode", "md removes rotation only without a cell, and otherwise only translation");
         }
-        "linearaccelerationcorrection" => draft.differs("comm-mode", "translation is removed, without the correction"),
-        _ => {
-            draft.problem("comm-mode", format!("comm-mode = {}", shortened(&mode)), "expected Linear, Angular or None")
-        }
+        "linearaccelerationcorrection" => draft.differs("comm-mode", "md removes translation, without the correction"),
+        _ => draft.problem(
+            "comm-mode",
+            format!("comm-mode = {} is not supported", shortened(&mode)),
+            "expected Linear, Angular or None",
+        ),
     }
     let groups = draft.words("comm-grps");
     if groups.iter().any(|group| !group.eq_ignore_ascii_case("system")) {
-        draft.differs("comm-grps", "the motion of the whole system is removed");
+        draft.differs("comm-grps", "md removes the motion of the whole system");
     } else if !groups.is_empty() {
         draft.carried(key, &["comm-mode", "nstcomm", "comm-grps"]);
     }
@@ -102,7 +104,7 @@ pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
     if steps <= 0 {
         return None;
     }
-    draft.no_use(name, "as every of the coupling, unless its time is too short");
+    draft.no_use(name, "used as `every` of the coupling, unless the coupling time is too short");
     u32::try_from(steps).ok()
 }
 
@@ -116,12 +118,12 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         "crescale" => BarostatKind::CRescale,
         "berendsen" => BarostatKind::Berendsen,
         "parrinellorahman" | "mttk" => {
-            draft.differs("pcoupl", "c-rescale is used, which samples the same ensemble");
+            draft.differs("pcoupl", "md uses c-rescale, which samples the same ensemble");
             BarostatKind::CRescale
         }
         other => {
             let help = "expected C-rescale, Berendsen, Parrinello-Rahman or no";
-            draft.problem("pcoupl", format!("pcoupl = {}", shortened(other)), help);
+            draft.problem("pcoupl", format!("pcoupl = {} is not supported", shortened(other)), help);
             return;
         }
     };
@@ -162,7 +164,7 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
         "anisotropic" => PressureCoupling::Anisotropic,
         other => {
             let help = "expected isotropic, semiisotropic, anisotropic or surface-tension";
-            draft.problem("pcoupltype", format!("pcoupltype = {}", shortened(other)), help);
+            draft.problem("pcoupltype", format!("pcoupltype = {} is not supported", shortened(other)), help);
             return None;
         }
     };
@@ -172,15 +174,19 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
         if values.len() < wanted {
             let message = format!("pcoupltype = {word} with {} values of {name}", values.len());
             let message = if values.is_empty() { format!("pressure coupling without {name}") } else { message };
-            draft.problem(if values.is_empty() { "pcoupl" } else { name }, message, "set it, or pcoupl = no");
+            draft.problem(
+                if values.is_empty() { "pcoupl" } else { name },
+                message,
+                "give all values, or set pcoupl = no",
+            );
             return None;
         }
         let shear = values.split_off(wanted);
         if name == "compressibility" && shear.iter().any(|value| *value != 0.0) {
-            draft.differs(name, "md stretches the cell along x, y and z, without shear");
+            draft.differs(name, "md scales the cell along x, y and z, without shear");
         }
         if name == "compressibility" && values.iter().any(|value| *value < 0.0) {
-            draft.problem(name, format!("{name}: a value is negative"), "zero keeps the length");
+            draft.problem(name, format!("{name}: a value is negative"), "set zero to keep the length fixed");
             return None;
         }
         Some(values)

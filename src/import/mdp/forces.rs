@@ -41,12 +41,11 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
 fn cell(draft: &mut Draft<'_>) -> bool {
     match draft.word("pbc").as_str() {
         "xyz" => {
-            draft.no_use("pbc", "the cell is that of the coordinates");
+            draft.no_use("pbc", "the cell is read from the coordinates");
             true
         }
         "no" => {
-            let text =
-                "the coordinates decide: md has no cell where they have none (a last line of zeros in a gro file)";
+            let text = "md has no cell if the coordinates have none (a last line of zeros in a gro file)";
             draft.differs("pbc", text);
             false
         }
@@ -74,7 +73,7 @@ fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
     draft.plan.forces.electrostatics = match word.as_str() {
         "pme" => pme(draft, cutoff),
         "cutoff" => {
-            draft.carried_as(key, &["coulombtype"], "shifted to zero at the cutoff there and here");
+            draft.carried_as(key, &["coulombtype"], "shifted to zero at the cutoff, as in GROMACS");
             ElectrostaticsSpec::Plain
         }
         "reactionfield" | "generalizedreactionfield" | "reactionfieldnec" => reaction_field(draft, None),
@@ -91,7 +90,7 @@ fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
             pme(draft, cutoff)
         }
         word => {
-            let message = format!("coulombtype = {}", super::shortened(word));
+            let message = format!("coulombtype = {} is not supported", super::shortened(word));
             draft.problem("coulombtype", message, "expected PME, Cut-off or Reaction-Field");
             return;
         }
@@ -111,8 +110,8 @@ fn electrostatics(draft: &mut Draft<'_>, cutoff: f64) {
 }
 
 fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSpec {
-    let text =
-        "md's reaction field acts on interacting pairs only; GROMACS' also on excluded pairs and each atom itself";
+    let text = "the reaction field of md acts only on interacting pairs; in GROMACS it also acts on excluded pairs and \
+                on each atom itself";
     draft.differs("coulombtype", text);
     let given = draft.real("epsilon-rf");
     let permittivity = fixed.unwrap_or(if given == 0.0 { f64::INFINITY } else { given });
@@ -128,7 +127,7 @@ fn spline_order(draft: &mut Draft<'_>) -> usize {
     let asked = draft.count("pme-order") as usize;
     let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
     if order != asked {
-        draft.differs("pme-order", format!("splines of order {order} are used"));
+        draft.differs("pme-order", format!("B-splines of order {order} are used"));
     }
     order
 }
@@ -139,7 +138,7 @@ fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
     if tolerance > 0.0 && tolerance < 0.1 {
         return Some(tolerance);
     }
-    draft.problem(name, format!("{name} = {tolerance}"), "expected a number between 0 and 0.1");
+    draft.problem(name, format!("{name} = {tolerance} is out of range"), "expected a number between 0 and 0.1");
     None
 }
 
@@ -158,7 +157,7 @@ fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
     let alpha = readable(beta_for_tolerance(cutoff, tolerance));
     let spec = if let Some(grid) = grid(draft) {
         let names = [&FOURIER[..], &["pme-order", "ewald-rtol-lj", "rvdw"]].concat();
-        draft.carried_as("forces.lj_pme", &names, "alpha follows");
+        draft.carried_as("forces.lj_pme", &names, "alpha follows from the tolerance");
         LjPmeSpec::Explicit(PmeParameters { alpha, grid, order })
     } else {
         let spacing = draft.real("fourierspacing");
@@ -166,7 +165,8 @@ fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
         draft.carried("forces.lj_pme", &["fourierspacing", "pme-order", "ewald-rtol-lj"]);
         if tolerance != LJ_SPACING_TOLERANCE {
             let text = format!(
-                "with a spacing alpha follows from 1e-3; this one is alpha = \"{alpha} 1/nm\", which can be set with grid"
+                "together with spacing, md uses a tolerance of 1e-3 for alpha; this tolerance gives alpha = \"{alpha} \
+                 1/nm\", which can be set with grid"
             );
             draft.differs("ewald-rtol-lj", text);
         }
@@ -175,11 +175,11 @@ fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
     if draft.word("lj-pme-comb-rule") == "geometric" {
         draft.carried("forces.dispersion_correction", &["vdwtype", "lj-pme-comb-rule"]);
     } else {
-        let text = "the mesh takes geometric means of c6; pairs within the cutoff have the force field's rule";
+        let text = "the mesh uses geometric means of c6; pairs within the cutoff use the force field's rule";
         draft.differs("lj-pme-comb-rule", text);
         draft.carried("forces.dispersion_correction", &["vdwtype"]);
     }
-    draft.no_use("DispCorr", "LJ-PME leaves nothing to correct");
+    draft.no_use("DispCorr", "LJ-PME needs no dispersion correction");
     draft.plan.forces.dispersion_correction = Setting::Given(DispersionCorrection::Pme(spec));
 }
 
@@ -191,7 +191,7 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
         draft.carried_as(
             "forces.pme",
             &[&FOURIER[..], &["pme-order", "ewald-rtol", "rcoulomb"]].concat(),
-            "alpha follows",
+            "alpha follows from the tolerance",
         );
         return ElectrostaticsSpec::Pme(PmeSpec::Explicit { alpha, grid, order });
     }
@@ -200,7 +200,8 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     draft.carried("forces.pme", &["fourierspacing", "pme-order", "ewald-rtol"]);
     if tolerance != TOLERANCE {
         let text = format!(
-            "with a spacing alpha follows from 1e-5; this one is alpha = \"{alpha} 1/nm\", which can be set with grid"
+            "together with spacing, md uses a tolerance of 1e-5 for alpha; this tolerance gives alpha = \"{alpha} \
+             1/nm\", which can be set with grid"
         );
         draft.differs("ewald-rtol", text);
     }
@@ -216,11 +217,11 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
         "switch" => ("vdwtype", "potentialswitch".to_owned()),
         "pme" => ("vdw-modifier", modifier),
         "encadshift" | "user" => {
-            draft.differs("vdwtype", "md has no such potential: Lennard-Jones interactions end at the cutoff");
+            draft.differs("vdwtype", "md does not have this potential: Lennard-Jones interactions end at the cutoff");
             ("vdw-modifier", modifier)
         }
         word => {
-            let message = format!("vdwtype = {}", super::shortened(word));
+            let message = format!("vdwtype = {} is not supported", super::shortened(word));
             draft.problem("vdwtype", message, "expected Cut-off, Shift, Switch or PME");
             return;
         }
@@ -233,7 +234,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
         "forceswitch" => LjModifier::ForceSwitch { from: switch(draft, cutoff) },
         "potentialswitch" => LjModifier::PotentialSwitch { from: switch(draft, cutoff) },
         other => {
-            let message = format!("{key} = {}", super::shortened(other));
+            let message = format!("{key} = {} is not supported", super::shortened(other));
             draft.problem(key, message, "expected Potential-shift, Force-switch, Potential-switch or None");
             return;
         }
@@ -247,7 +248,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
         "no" => DispersionCorrection::Off,
         "enerpres" => DispersionCorrection::NonExcluded,
         "ener" => {
-            draft.differs("DispCorr", "md corrects energy and pressure alike");
+            draft.differs("DispCorr", "md corrects both energy and pressure");
             DispersionCorrection::NonExcluded
         }
         "allener" | "allenerpres" => {
@@ -255,7 +256,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64) {
             DispersionCorrection::NonExcluded
         }
         word => {
-            let message = format!("DispCorr = {}", super::shortened(word));
+            let message = format!("DispCorr = {} is not supported", super::shortened(word));
             draft.problem("DispCorr", message, "expected no, Ener, EnerPres, AllEner or AllEnerPres");
             return;
         }
@@ -267,8 +268,8 @@ fn switch(draft: &mut Draft<'_>, cutoff: f64) -> f64 {
     let from = draft.real("rvdw-switch");
     draft.carried("forces.lj_switch", &["rvdw-switch"]);
     if !(0.0..cutoff).contains(&from) {
-        let message = format!("rvdw-switch = {from} nm, with rvdw = {cutoff} nm");
-        draft.problem("rvdw-switch", message, "a switch begins before the cutoff");
+        let message = format!("rvdw-switch = {from} nm is not between zero and rvdw = {cutoff} nm");
+        draft.problem("rvdw-switch", message, "a switch must begin before the cutoff");
     }
     from.max(SHORTEST_SWITCH)
 }
@@ -279,11 +280,11 @@ fn lists(draft: &mut Draft<'_>, cutoff: f64) {
         let buffer = draft.real("rlist") - cutoff;
         if buffer > 0.0 {
             let buffer = readable(buffer);
-            let words = "beyond the cutoff; no pair is missed";
+            let words = "buffer beyond the cutoff; no pair is missed";
             draft.carried_as("forces.list", &["rlist", "verlet-buffer-tolerance"], words);
             draft.plan.forces.list = ListPolicy::Exact { buffer };
         } else {
-            let text = "a list without a buffer misses pairs: md takes the buffer that its default tolerance needs";
+            let text = "a list without a buffer misses pairs: md uses the buffer that its default tolerance needs";
             draft.differs("verlet-buffer-tolerance", text);
         }
         return;
@@ -296,7 +297,7 @@ fn lists(draft: &mut Draft<'_>, cutoff: f64) {
         pressure_tolerance = pressure * BAR;
         names.push("verlet-buffer-pressure-tolerance");
     } else {
-        draft.differs("verlet-buffer-pressure-tolerance", "md bounds the error of the pressure by 0.5 bar");
+        draft.differs("verlet-buffer-pressure-tolerance", "md limits the pressure error to 0.5 bar");
     }
     draft.carried("forces.list", &names);
     draft.plan.forces.list = ListPolicy::Drift { tolerance, pressure_tolerance, interval: None };
@@ -310,11 +311,11 @@ fn constraints(draft: &mut Draft<'_>) {
         "allbonds" => ConstraintKind::AllBonds,
         "hangles" => ConstraintKind::HAngles,
         "allangles" => {
-            draft.differs("constraints", "angles are not constrained: all bonds are");
+            draft.differs("constraints", "all bonds are constrained, but no angles");
             ConstraintKind::AllBonds
         }
         word => {
-            let message = format!("constraints = {}", super::shortened(word));
+            let message = format!("constraints = {} is not supported", super::shortened(word));
             draft.problem("constraints", message, "expected none, h-bonds, all-bonds or h-angles");
             return;
         }
@@ -324,7 +325,7 @@ fn constraints(draft: &mut Draft<'_>) {
     let flexible = draft.plan.system.define.iter().any(|name| name == "FLEXIBLE");
     let rigid = kind != ConstraintKind::None && !flexible;
     draft.plan.forces.rigid_water = rigid;
-    let words = if rigid { "" } else { "waters with [ settles ] in the topology are rigid all the same" };
+    let words = if rigid { "" } else { "waters with [ settles ] in the topology remain rigid" };
     draft.carried_as("forces.rigid_water", if flexible { &["constraints", "define"] } else { &["constraints"] }, words);
     let factor = draft.real("mass-repartition-factor");
     if factor > 1.0 {
@@ -333,7 +334,7 @@ fn constraints(draft: &mut Draft<'_>) {
         draft.carried_as(
             "forces.hydrogen_mass",
             &["mass-repartition-factor"],
-            "of hydrogen; rigid water keeps its masses",
+            "mass of hydrogen; rigid water keeps its masses",
         );
         draft.plan.forces.hydrogen_mass = Some(mass);
     }

@@ -12,7 +12,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     }
     let all = directions.iter().all(|word| folded(word).starts_with('y'));
     if directions.len() != 3 * groups.len() || !all {
-        let text = "md freezes atoms in all directions only: hold them by position_restraints";
+        let text = "md freezes atoms only in all directions: hold these atoms with position_restraints";
         draft.differs("freezegrps", text);
         return;
     }
@@ -24,7 +24,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
         None => {
             let names = groups.join(" ");
             let text = format!(
-                "groups are not known: give their index file (--index), or set frozen in the stage, in place of {}",
+                "the groups are unknown: give the index file with --index, or set frozen in the stage instead of {}",
                 shortened(&names)
             );
             draft.differs("freezegrps", text);

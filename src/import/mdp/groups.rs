@@ -80,24 +80,26 @@ impl Groups {
 
 fn read(path: &Path) -> Result<Vec<Group>, Problem> {
     let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
-        Problem::new(format!("cannot read the file: {error}")).help("expected an index file of GROMACS")
+        Problem::new(format!("cannot read the file: {error}")).help("expected a GROMACS index file")
     })?;
     let mut groups: Vec<Group> = vec![];
     for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
         let line = line.trim();
         let problem = |message: String| {
-            let help = "expected headings [ NAME ], and below them numbers of atoms, from 1 on";
+            let help = "expected headings [ NAME ], each followed by atom numbers, which count from 1";
             Problem::new(message).at_line(index + 1).help(help)
         };
         if let Some(heading) = line.strip_prefix('[') {
-            let name = heading.strip_suffix(']').ok_or_else(|| problem("a heading without its end".to_owned()))?;
+            let name =
+                heading.strip_suffix(']').ok_or_else(|| problem("a heading lacks its closing bracket".to_owned()))?;
             groups.push(Group { name: name.trim().to_owned(), atoms: vec![] });
             continue;
         }
         for word in line.split_whitespace() {
             let number = word.parse().ok().filter(|&number: &u32| number > 0);
-            let number = number.ok_or_else(|| problem(format!("\"{}\" is no number of an atom", shortened(word))))?;
-            let group = groups.last_mut().ok_or_else(|| problem("atoms stand before the first heading".to_owned()))?;
+            let number = number.ok_or_else(|| problem(format!("\"{}\" is not an atom number", shortened(word))))?;
+            let group =
+                groups.last_mut().ok_or_else(|| problem("there are atoms before the first heading".to_owned()))?;
             group.atoms.push(number);
         }
     }

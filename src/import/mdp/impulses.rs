@@ -17,24 +17,24 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
     }
     let (levels, every) = (draft.whole("mts-levels"), draft.whole("mts-level2-factor"));
     if levels != 2 {
-        draft.problem("mts-levels", format!("mts-levels = {levels}"), "GROMACS has two levels only");
+        draft.problem("mts-levels", format!("mts-levels = {levels} is not supported"), "GROMACS has only two levels");
         return stage;
     }
     let Some(every) = u32::try_from(every).ok().filter(|every| EVERY.contains(every)) else {
-        let message = format!("mts-level2-factor = {every}");
+        let message = format!("mts-level2-factor = {every} is not supported");
         draft.problem("mts-level2-factor", message, "expected 2 to 100, or mts = no");
         return stage;
     };
     let impulses = Dynamics { multiple_time_steps: Some(MultipleTimeSteps { every }), ..stage };
     if let Some(problem) = misplaced(&draft.plan, &impulses, &StageOutput::default()).first() {
         let why = problem.message.trim_start_matches("multiple_time_steps: ");
-        draft.differs("mts", format!("all forces are computed at every step: {why}"));
+        draft.differs("mts", format!("md computes all forces at every step: {why}"));
         return Dynamics { multiple_time_steps: None, ..impulses };
     }
     let names = ["mts", "mts-levels", "mts-level2-forces", "mts-level2-factor"];
     draft.carried("stage.multiple_time_steps", &names);
     if draft.words("mts-level2-forces") != [LONG_RANGE] {
-        draft.differs("mts-level2-forces", "reciprocal space alone: all other forces act at every step");
+        draft.differs("mts-level2-forces", "only reciprocal space: all other forces act at every step");
     }
     impulses
 }

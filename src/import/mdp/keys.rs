@@ -9,10 +9,10 @@ const RUN: &[Key] = &[
     carried("include", ""),
     carried("define", ""),
     carried("integrator", "md"),
-    absent("tinit", "0", "times count from 0"),
+    absent("tinit", "0", "md counts the time from 0"),
     carried("dt", "0.001"),
     carried("nsteps", "0"),
-    absent("init-step", "0", "steps count from 0"),
+    absent("init-step", "0", "md counts steps from 0"),
     no_use("simulation-part", "md counts the parts of a run itself"),
     carried("mts", "no"),
     carried("mts-levels", "2"),
@@ -34,7 +34,7 @@ const RUN: &[Key] = &[
 ];
 
 const SHELLS: &str = "a parameter of shells, which md does not have";
-const MINIMISER: &str = "a parameter of GROMACS' minimisers; md's is steepest descent out of clashes, then L-BFGS";
+const MINIMISER: &str = "a parameter of GROMACS minimisers; md uses steepest descent to remove clashes, then L-BFGS";
 
 const OUTPUT: &[Key] = &[
     carried("nstxout", "0"),
@@ -46,29 +46,29 @@ const OUTPUT: &[Key] = &[
     carried("nstxout-compressed", "0"),
     carried("compressed-x-precision", "1000"),
     carried("compressed-x-grps", ""),
-    absent("energygrps", "", "energies are those of the whole system"),
+    absent("energygrps", "", "md writes only the energies of the whole system"),
 ];
 
 const FORCES: &[Key] = &[
-    absent("cutoff-scheme", "Verlet", "md has Verlet lists of atoms; there are no charge groups"),
-    no_use("nstlist", "md chooses the lifetime of lists for the tolerance, as mdrun does"),
+    absent("cutoff-scheme", "Verlet", "md has Verlet lists of atoms and no charge groups"),
+    no_use("nstlist", "md chooses the lifetime of lists from the tolerance, as mdrun does"),
     carried("pbc", "xyz"),
     absent(
         "periodic-molecules",
         "no",
-        "md makes molecules whole, and refuses those that are bonded to their own images",
+        "md makes molecules whole, and refuses molecules that are bonded to their own images",
     ),
     carried("verlet-buffer-tolerance", "0.005"),
     carried("verlet-buffer-pressure-tolerance", "0.5"),
     carried("rlist", "1"),
     carried("coulombtype", "Cut-off"),
     carried("coulomb-modifier", "Potential-shift"),
-    no_use("rcoulomb-switch", "Coulomb interactions of Verlet lists are not switched"),
+    no_use("rcoulomb-switch", "GROMACS does not switch Coulomb interactions with Verlet lists"),
     carried("rcoulomb", "1"),
     absent(
         "epsilon-r",
         "1",
-        "charges interact as in vacuum: divide those of the topology by the square root of epsilon-r",
+        "md uses a relative permittivity of 1: divide the charges of the topology by the square root of epsilon-r",
     ),
     carried("epsilon-rf", "0"),
     carried("vdwtype", "Cut-off"),
@@ -76,8 +76,8 @@ const FORCES: &[Key] = &[
     carried("rvdw-switch", "0"),
     carried("rvdw", "1"),
     carried("DispCorr", "no"),
-    no_use("table-extension", "md has no tables of potentials"),
-    absent("energygrp-table", "", "md has no tables of potentials"),
+    no_use("table-extension", "md has no tabulated potentials"),
+    absent("energygrp-table", "", "md has no tabulated potentials"),
     carried("fourierspacing", "0.12"),
     carried("fourier-nx", "0"),
     carried("fourier-ny", "0"),
@@ -86,21 +86,24 @@ const FORCES: &[Key] = &[
     carried("ewald-rtol", "1e-5"),
     carried("ewald-rtol-lj", "1e-3"),
     carried("lj-pme-comb-rule", "geometric"),
-    absent("ewald-geometry", "3d", "md sums over three dimensions"),
-    absent("epsilon-surface", "0", "the boundary at infinity is a conductor"),
+    absent("ewald-geometry", "3d", "md has Ewald sums only for three periodic dimensions"),
+    absent("epsilon-surface", "0", "md uses a conducting boundary at infinity"),
     carried("constraints", "none"),
-    no_use("constraint-algorithm", "md chooses: SETTLE, SHAKE, and a sparse solver for coupled constraints"),
+    no_use(
+        "constraint-algorithm",
+        "md chooses the algorithm: SETTLE, SHAKE, and a sparse solver for coupled constraints",
+    ),
     carried("continuation", "no"),
     no_use("Shake-SOR", SOLVERS),
     no_use("shake-tol", SOLVERS),
     no_use("lincs-order", SOLVERS),
     no_use("lincs-iter", SOLVERS),
     no_use("lincs-warnangle", SOLVERS),
-    absent("morse", "no", "bonds are those of the topology"),
+    absent("morse", "no", "md uses the bond potentials of the topology"),
     absent("implicit-solvent", "no", "md has no implicit solvent"),
 ];
 
-const SOLVERS: &str = "md solves constraints to forces.constraint_tolerance, 1e-6 unless set";
+const SOLVERS: &str = "md solves constraints to forces.constraint_tolerance (default: 1e-6)";
 
 const COUPLING: &[Key] = &[
     carried("tcoupl", "no"),
@@ -108,8 +111,8 @@ const COUPLING: &[Key] = &[
     carried("tc-grps", ""),
     carried("tau-t", ""),
     carried("ref-t", ""),
-    no_use("nh-chain-length", "chains of md have three thermostats"),
-    no_use("print-nose-hoover-chain-variables", "for Nose-Hoover chains"),
+    no_use("nh-chain-length", "Nosé-Hoover chains of md have three thermostats"),
+    no_use("print-nose-hoover-chain-variables", "a parameter of Nosé-Hoover chains"),
     no_use("ensemble-temperature-setting", ENSEMBLE),
     no_use("ensemble-temperature", ENSEMBLE),
     carried("pcoupl", "no"),
@@ -128,10 +131,10 @@ const COUPLING: &[Key] = &[
     part("annealing-temp", "annealing"),
 ];
 
-const ENSEMBLE: &str = "the temperature is that of the thermostat";
+const ENSEMBLE: &str = "md uses the temperature of the thermostat";
 
 const MODULES: &[Key] = &[
-    absent("energygrp-excl", "", "all pairs interact but for the exclusions of the topology"),
+    absent("energygrp-excl", "", "md computes all pairs except the exclusions of the topology"),
     absent("nwall", "0", "md has no walls"),
     part("wall-*", "nwall"),
     carried("pull", "no"),
@@ -147,21 +150,21 @@ const MODULES: &[Key] = &[
     no_use("pull-cylinder-r", PULLED),
     no_use("pull-pbc-ref-prev-step-com", PULLED),
     part("pull-*", "pull"),
-    absent("awh", "no", "no bias acts"),
+    absent("awh", "no", "md has no accelerated weight histogram method (AWH)"),
     part("awh-*", "awh"),
     part("awh1-*", "awh"),
     part("awh2-*", "awh"),
     part("awh3-*", "awh"),
-    absent("rotation", "no", "nothing is rotated"),
+    absent("rotation", "no", "md has no enforced rotation"),
     part("rot-*", "rotation"),
-    absent("IMD-group", "", "no other program steers a run"),
-    absent("disre", "no", "the topology's are not taken: set restraints in the stage"),
+    absent("IMD-group", "", "md has no interactive molecular dynamics"),
+    absent("disre", "no", "distance restraints of the topology are ignored: set restraints in the stage"),
     part("disre-*", "disre"),
     part("nstdisreout", "disre"),
     absent("orire", "no", "md has no orientation restraints"),
     part("orire-*", "orire"),
     part("nstorireout", "orire"),
-    absent("free-energy", "no", "md has no free-energy perturbation: the system is that of state A"),
+    absent("free-energy", "no", "md has no free-energy perturbation: it uses the system of state A"),
     part("couple-*", "free-energy"),
     part("init-lambda*", "free-energy"),
     part("init-wl-histogram-counts", "free-energy"),
@@ -187,17 +190,17 @@ const MODULES: &[Key] = &[
     part("mininum-var-min", "free-energy"),
     part("weight-*", "free-energy"),
     part("mc-temperature", "free-energy"),
-    absent("acc-grps", "", "no group is accelerated"),
+    absent("acc-grps", "", "md has no acceleration groups"),
     part("accelerate", "acc-grps"),
     carried("freezegrps", ""),
     carried("freezedim", ""),
-    absent("cos-acceleration", "0", "nothing is accelerated"),
-    absent("deform", "0", "the cell is not deformed"),
+    absent("cos-acceleration", "0", "md has no cosine acceleration"),
+    absent("deform", "0", "md does not deform the cell"),
     part("deform-init-flow", "deform"),
-    absent("simulated-tempering", "no", "the temperature is constant"),
+    absent("simulated-tempering", "no", "md has no simulated tempering"),
     part("simulated-tempering-scaling", "simulated-tempering"),
     part("sim-temp-*", "simulated-tempering"),
-    absent("swapcoords", "no", "nothing is swapped"),
+    absent("swapcoords", "no", "md has no ion/water position swapping"),
     part("swap-*", "swapcoords"),
     part("split-group*", "swapcoords"),
     part("massw-split*", "swapcoords"),
@@ -216,11 +219,11 @@ const MODULES: &[Key] = &[
     absent("electric-field-x", "0", FIELD),
     absent("electric-field-y", "0", FIELD),
     absent("electric-field-z", "0", FIELD),
-    absent("density-guided-simulation-active", "false", "no density guides the run"),
+    absent("density-guided-simulation-active", "false", "md has no density-guided simulation"),
     part("density-guided-simulation-*", "density-guided-simulation-active"),
     absent("qmmm-cp2k-active", "false", "md has no QM/MM"),
     part("qmmm-cp2k-*", "qmmm-cp2k-active"),
-    absent("colvars-active", "false", "the file of Colvars is not read: set restraints in the stage"),
+    absent("colvars-active", "false", "md does not read Colvars files: set restraints in the stage"),
     part("colvars-*", "colvars-active"),
     absent("nnpot-active", "false", "md has no neural-network potentials"),
     part("nnpot-*", "nnpot-active"),
@@ -231,8 +234,8 @@ const MODULES: &[Key] = &[
 ];
 
 const PULLED: &str =
-    "restraints name groups, values and the atoms to gather around; molecules are whole, and images the nearest";
-const USER: &str = "for code of the user's own";
+    "restraints set groups, values and reference atoms; molecules are whole and distances are minimum-image";
+const USER: &str = "a parameter for code of the user";
 const FIELD: &str = "md has no electric field";
 
 /// Keys that `grompp` accepts and ignores.
@@ -244,7 +247,7 @@ const REMOVED: &[Key] = &[
     no_use("andersen-seed", GONE),
     no_use("dihre*", GONE),
     no_use("nstdihreout", GONE),
-    no_use("nstcheckpoint", "checkpoints follow output.checkpoint, by the clock"),
+    no_use("nstcheckpoint", "output.checkpoint sets the wall-clock time between checkpoints"),
     no_use("optimize-fft", GONE),
     no_use("ns-type", GONE),
     no_use("rlistlong", GONE),

@@ -38,7 +38,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Settings, Problem> {
             if line.is_empty() {
                 continue;
             }
-            let message = format!("\"{}\" is no setting", shortened(line));
+            let message = format!("\"{}\" is not a setting", shortened(line));
             return Err(Problem::new(message)
                 .in_file(path)
                 .at_line(number)
@@ -67,8 +67,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> StageKind {
             StageKind::Dynamics(dynamics::translate(draft, &groups))
         }
         _ => {
-            let message = format!("integrator = {}", shortened(draft.text("integrator")));
-            draft.problem("integrator", message, "md translates md, md-vv, sd, bd, steep, cg and l-bfgs only");
+            let message = format!("integrator = {} is not supported", shortened(draft.text("integrator")));
+            draft.problem("integrator", message, "md translates only md, md-vv, sd, bd, steep, cg and l-bfgs");
             minimisation(draft)
         }
     };
@@ -90,7 +90,11 @@ fn preprocessor(draft: &mut Draft<'_>) {
         match word.strip_prefix("-D").filter(|name| !name.is_empty()) {
             Some(name) if name.starts_with(RESTRAINTS) => restraints.push(name),
             Some(name) => draft.plan.system.define.push(name.to_owned()),
-            None => draft.problem("define", format!("define: \"{}\"", shortened(word)), "expected words -DNAME"),
+            None => draft.problem(
+                "define",
+                format!("define: unexpected word \"{}\"", shortened(word)),
+                "expected words -DNAME",
+            ),
         }
     }
     if !draft.plan.system.define.is_empty() {
@@ -102,7 +106,11 @@ fn preprocessor(draft: &mut Draft<'_>) {
             Some(folder) => {
                 draft.plan.system.include.push(std::path::absolute(folder).unwrap_or_else(|_| folder.into()))
             }
-            None => draft.problem("include", format!("include: \"{}\"", shortened(word)), "expected words -I/folder"),
+            None => draft.problem(
+                "include",
+                format!("include: unexpected word \"{}\"", shortened(word)),
+                "expected words -I/folder",
+            ),
         }
     }
     if draft.is_given("include") {
@@ -114,7 +122,7 @@ fn preprocessor(draft: &mut Draft<'_>) {
 }
 
 fn minimisation(draft: &mut Draft<'_>) -> StageKind {
-    draft.carried_as("stage.kind", &["integrator"], "steepest descent out of clashes, then L-BFGS");
+    draft.carried_as("stage.kind", &["integrator"], "md uses steepest descent to remove clashes, then L-BFGS");
     let steps = steps(draft);
     let force_tolerance = draft.real("emtol");
     draft.admitted("stage.force_tolerance", "emtol", force_tolerance);
@@ -130,7 +138,11 @@ fn steps(draft: &mut Draft<'_>) -> u64 {
     let steps = draft.whole("nsteps");
     draft.carried("stage.steps", &["nsteps"]);
     u64::try_from(steps).unwrap_or_else(|_| {
-        draft.problem("nsteps", format!("nsteps = {steps}"), "a stage of md has an end: set a number of steps");
+        draft.problem(
+            "nsteps",
+            format!("nsteps = {steps} is negative"),
+            "set a number of steps, because a stage of md must end",
+        );
         0
     })
 }

@@ -20,13 +20,13 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
         });
         for (name, steps) in [("nstxout", positions), ("nstvout", velocities), ("nstfout", forces)] {
             if steps > 0 && steps != every {
-                draft.differs(name, format!("a file has one interval for all that it holds: {every} steps"));
+                draft.differs(name, format!("a file has one interval for all of its contents: {every} steps"));
             } else if steps > 0 || name == "nstxout" {
                 names.push(name);
             }
         }
         if positions == 0 {
-            draft.differs("nstxout", "frames hold positions in any case");
+            draft.differs("nstxout", "frames always contain positions");
         }
     }
     let compressed = draft.count("nstxout-compressed");
@@ -71,7 +71,8 @@ fn selection(draft: &mut Draft<'_>, known: &Groups, names: &mut Vec<&str>) -> Op
     }
     let Some(selections) = known.selections(&groups) else {
         let text = format!(
-            "groups are not known, and all atoms are written: give their index file (--index), or set select in place of {}",
+            "the groups are unknown, so all atoms are written: give the index file with --index, or set select instead \
+             of {}",
             shortened(&groups.join(" "))
         );
         draft.differs("compressed-x-grps", text);

@@ -51,8 +51,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
                 Err(error) => error.to_string(),
             };
             let text = format!(
-                "{names}: no restraints are taken from the topology ({reason}); set position_restraints in the stage, for \
-                 example {{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }}"
+                "{names}: no restraints are used from the topology ({reason}); set position_restraints in the stage, \
+                 for example {{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }}"
             );
             draft.differs("define", text);
             return;
@@ -77,11 +77,12 @@ pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
             });
         }
     }
-    let words = if reference.is_some() { "" } else { "held where the run starts" };
+    let words = if reference.is_some() { "" } else { "reference: the initial positions" };
     draft.carried_as("stage.position_restraints", &["define", "refcoord-scaling"], words);
     let is_coupled = draft.word("pcoupl") != "no";
     if is_coupled && scaling == ReferenceScaling::CenterOfMass && draft.position_restraints.len() > 1 {
-        let text = "the references of each entry of position_restraints move with their own centre of mass, not with that of all";
+        let text = "the references of each entry of position_restraints move with the centre of mass of the entry, not \
+                    of all references";
         draft.differs("refcoord-scaling", text);
     }
 }
@@ -94,7 +95,7 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
         "all" => Some(ReferenceScaling::All),
         "com" => Some(ReferenceScaling::CenterOfMass),
         other => {
-            let message = format!("refcoord-scaling = {}", shortened(other));
+            let message = format!("refcoord-scaling = {} is not supported", shortened(other));
             draft.problem("refcoord-scaling", message, "expected no, all or com");
             None
         }
@@ -134,15 +135,15 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     }
     if let Some([x, y, z]) = uneven.first() {
         left.push(format!(
-            "restraints of {} atoms have different force constants along x, y and z (the first {x} {y} {z}), which md does \
-             not have: these atoms are free",
+            "restraints of {} atoms have different force constants along x, y and z (the first: {x} {y} {z}), and md \
+             has no such restraints: these atoms are free",
             uneven.len()
         ));
     }
     if other > 0 {
         left.push(format!(
-            "restraints of {other} atoms are flat-bottomed, but not spheres that atoms are kept in, which md does not have: \
-             these atoms are free"
+            "restraints of {other} atoms have a flat bottom of another shape than a sphere that keeps atoms inside, \
+             and md has no such restraints: these atoms are free"
         ));
     }
     let negative =

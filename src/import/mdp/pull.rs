@@ -39,13 +39,13 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: boo
         }
     }
     if coordinates > MOST_COORDINATES {
-        left.push(format!("coordinates from {} on: there are too many", MOST_COORDINATES + 1));
+        left.push(format!("coordinates from {} on are too many", MOST_COORDINATES + 1));
     }
     if !unnamed.is_empty() {
         let list = unnamed.join(", ");
         left.push(format!(
-            "groups are not known, give their index file (--index), or set in the stage, with selections for names, \
-             restraints = [{list}]"
+            "the groups are unknown: give the index file with --index, or set in the stage, with selections instead of \
+             names, restraints = [{list}]"
         ));
     }
     if !draft.restraints.is_empty() {
@@ -80,7 +80,7 @@ impl<'a> Coordinate<'_, 'a> {
     fn real(&self, detail: &str) -> Result<f64, String> {
         match self.value(detail) {
             "" => Ok(0.0),
-            text => real(text).ok_or_else(|| format!("{detail} = {} is no number", shortened(text))),
+            text => real(text).ok_or_else(|| format!("{detail} = {} is not a number", shortened(text))),
         }
     }
 
@@ -90,10 +90,10 @@ impl<'a> Coordinate<'_, 'a> {
         let (mut groups, mut gather_around) = (vec![], vec![]);
         for number in numbers {
             if number == "0" {
-                return Err("md pulls groups to groups, not to points in space".to_owned());
+                return Err("md pulls groups only relative to other groups, not to points in space".to_owned());
             }
             if !self.draft.text(&format!("pull-group{number}-weights")).is_empty() {
-                return Err(format!("md has no weights of atoms as those of group {number}"));
+                return Err(format!("md has no atom weights like the weights of group {number}"));
             }
             gather_around.push(self.gather_around(number)?);
             groups.push(self.draft.text(&format!("pull-group{number}-name")).to_owned());
@@ -103,7 +103,7 @@ impl<'a> Coordinate<'_, 'a> {
             along = [x, y, z].map(|word| folded(word).starts_with('y'));
         }
         if along == [false; 3] {
-            return Err("no direction counts".to_owned());
+            return Err("no direction is selected".to_owned());
         }
         if gather_around.iter().all(Option::is_none) {
             gather_around.clear();
@@ -118,7 +118,7 @@ impl<'a> Coordinate<'_, 'a> {
         match text.parse::<u32>() {
             Ok(number) => Ok(number.checked_sub(1).map(|index| format!("index {index}"))),
             Err(_) if text.is_empty() => Ok(None),
-            Err(_) => Err(format!("md has no pbcatom {} of group {group}", shortened(text))),
+            Err(_) => Err(format!("md does not support pbcatom {} of group {group}", shortened(text))),
         }
     }
 
@@ -136,7 +136,7 @@ impl<'a> Coordinate<'_, 'a> {
             ("angle", &[a, b, c, again]) if again == b => Ok((VariableKind::Angle, vec![a, b, c])),
             ("dihedral", &[a, b, b2, c, c2, d]) if [b2, c2] == [b, c] => Ok((VariableKind::Torsion, vec![a, b, c, d])),
             ("" | "distance" | "angle" | "dihedral", _) => {
-                Err(format!("md has none between groups {}", shortened(self.value("groups"))))
+                Err(format!("md has no such variable between groups {}", shortened(self.value("groups"))))
             }
             ("direction" | "directionperiodic" | "directionrelative", _) => {
                 Err("md has no signed component of a distance; along = \"z\" is its absolute value".to_owned())
@@ -156,21 +156,23 @@ impl<'a> Coordinate<'_, 'a> {
             // a positive k pulls groups together, so the force is −k
             "constantforce" if k != 0.0 && !is_torsion => return Ok(Potential::Force(-k)),
             "flatbottom" | "flatbottomhigh" | "constantforce" if is_torsion => {
-                return Err("md has neither one wall nor a constant force of a torsion".to_owned());
+                return Err("md has no single wall and no constant force for torsions".to_owned());
             }
             "flatbottom" => (None, Some(0.0)),
             "flatbottomhigh" => (Some(0.0), None),
-            "constantforce" => return Err("k is zero: nothing acts".to_owned()),
-            other => return Err(format!("md has no pulling of type {}", shortened(other))),
+            "constantforce" => return Err("k is zero: there is no force".to_owned()),
+            other => return Err(format!("md does not support pulling of type {}", shortened(other))),
         };
         if k <= 0.0 {
-            return Err(format!("k = {k}: md has force constants above zero only"));
+            return Err(format!("k = {k}: force constants of md must be greater than zero"));
         }
         if from_start && (init != 0.0 || below != above) {
-            return Err("md has neither walls nor offsets from the value at the start: write it".to_owned());
+            return Err(
+                "md has no walls and no offsets relative to the initial value: write the absolute value".to_owned()
+            );
         }
         if rate != 0.0 && !is_dynamics {
-            return Err("in a minimisation md moves nothing: set pull-coord rates of zero".to_owned());
+            return Err("md has no moving restraints in a minimisation: set the pull-coord rates to zero".to_owned());
         }
         let center = (!from_start).then_some(init);
         Ok(Potential::Well(Well { center, rate, below, above, force_constant: k, linear_beyond: None }))

@@ -27,8 +27,8 @@ pub(super) fn translate(draft: &mut Draft<'_>, stage: &mut Dynamics, known: &Gro
         groups.iter().any(|group| (&group.temperature, group.coupling_time) != (&base.temperature, base.coupling_time));
     if groups.iter().any(|group| group.selection.is_none()) {
         if differ {
-            let text = "groups are not known (--index gives those of a file): one group, the whole system, has the values \
-                of the first";
+            let text = "the groups are unknown (give an index file with --index): the whole system is one group with \
+                        the values of the first";
             draft.differs("tc-grps", text);
         }
         groups.clear();
@@ -64,7 +64,7 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
         "sd" | "sd1" | "sd2" => ThermostatKind::Langevin,
         "andersen" => ThermostatKind::Andersen,
         "andersenmassive" => {
-            draft.differs(key, "single atoms collide, each after tau-t on average");
+            draft.differs(key, "single atoms collide at random, each after tau-t on average");
             ThermostatKind::Andersen
         }
         "bd" => {
@@ -77,7 +77,7 @@ fn method(draft: &mut Draft<'_>) -> Option<(&'static str, ThermostatKind)> {
         other => {
             draft.problem(
                 "tcoupl",
-                format!("tcoupl = {}", shortened(other)),
+                format!("tcoupl = {} is not supported", shortened(other)),
                 "expected v-rescale, berendsen, nose-hoover or no",
             );
             return None;
@@ -98,7 +98,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
     for (name, values) in [("tau-t", &times), ("ref-t", &temperatures)] {
         if values.len() != names.len() {
             let message = format!("{name} has {} values for {} groups of tc-grps", values.len(), names.len());
-            draft.problem(name, message, "give one for each group");
+            draft.problem(name, message, "give one value for each group");
             return None;
         }
     }
@@ -118,7 +118,7 @@ fn groups(draft: &mut Draft<'_>, key: &'static str, kind: ThermostatKind, known:
         return None;
     }
     if groups.len() < names.len() {
-        draft.differs("tau-t", "md couples the whole system");
+        draft.differs("tau-t", "md couples the whole system to a thermostat");
     }
     for group in &groups {
         for (_, value) in group.temperature.points() {
@@ -144,7 +144,7 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
         methods.iter().find(|method| !["no", "single"].iter().any(|word| method.eq_ignore_ascii_case(word)))
     {
         let help = "write the periods as points of one schedule: annealing = single";
-        draft.problem("annealing", format!("annealing = {}", shortened(other)), help);
+        draft.problem("annealing", format!("annealing = {} is not supported", shortened(other)), help);
         return None;
     }
     let lists = ["annealing-npoints", "annealing-time", "annealing-temp"].map(|name| draft.reals(name));
@@ -159,8 +159,8 @@ fn annealing(draft: &mut Draft<'_>, temperatures: &[f64]) -> Option<Vec<Schedule
         let complete = points.len() as f64 == count;
         let Some(schedule) = Schedule::new(points).filter(|_| complete) else {
             let message =
-                "annealing-npoints, annealing-time and annealing-temp do not give ascending times with values";
-            draft.problem("annealing", message, "give as many times and temperatures as points");
+                "annealing-npoints, annealing-time and annealing-temp do not define ascending times with a value each";
+            draft.problem("annealing", message, "give as many times and temperatures as annealing-npoints says");
             return None;
         };
         schedules.push(schedule);

@@ -61,8 +61,8 @@ const TIME_ROUNDING: f64 = 1e-6;
 /// Tolerated deviation of a time, as a fraction of the interval between frames.
 const SPACING_ROUNDING: f64 = 1e-3;
 /// Warning about times that the header does not give.
-const UNEVEN: &str = "DCD holds one interval for all frames, counted from step 0: the times or steps of some frames will be \
-                      read as others; .h5md, .xtc, .trr and .nc keep them";
+const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: some frames will be read with other \
+                      times or steps; .h5md, .xtc, .trr and .nc store them";
 /// Text before the identity of the run in the title.
 const RUN: &str = "md run ";
 /// Largest number of atoms, so that record lengths stay below 2³¹.
@@ -132,7 +132,7 @@ impl Encoding {
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
             let mut found = vec![0; bytes];
             let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut found));
-            read.map(|()| found).map_err(|_| "it ends in its header".to_owned())
+            read.map(|()| found).map_err(|_| "the file ends in its header".to_owned())
         };
         let lines = self.integer(&number_at(begin + marker, 4)?, 0).and_then(|lines| u64::try_from(lines).ok());
         let by_lines = lines.map(|lines| 4 + LINE as u64 * lines);
@@ -143,8 +143,10 @@ impl Encoding {
             }
         }
         match given > length {
-            true => Err("it ends in its header".to_owned()),
-            false => Err(format!("its title is damaged: no record of {given} bytes, nor one of its lines")),
+            true => Err("the file ends in its header".to_owned()),
+            false => Err(format!(
+                "the title is damaged: neither a record of {given} bytes nor a record of its lines was found"
+            )),
         }
     }
 
@@ -211,7 +213,7 @@ impl Dcd {
         }
         let [xx, xy, yy, xz, yz, zz] = numbers.map(|value| value * ANGSTROM);
         let rows = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
-        frame.take_lattice(rows).ok_or_else(|| format!("the numbers {numbers:?} are no cell"))
+        frame.take_lattice(rows).ok_or_else(|| format!("the numbers {numbers:?} do not form a cell"))
     }
 
     /// Returns words 0 to 3 of the header.
@@ -235,7 +237,7 @@ impl Layout for Dcd {
     fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
-            return Err(format!("{atoms} atoms: DCD holds 1 to {MOST_ATOMS}"));
+            return Err(format!("there are {atoms} atoms: DCD stores 1 to {MOST_ATOMS}"));
         }
         let layout = Dcd {
             encoding: Encoding { little: true, marker: 4 },
@@ -275,15 +277,16 @@ impl Layout for Dcd {
         let failed = |error: std::io::Error| error.to_string();
         file.by_ref().take(HEADER as u64 + 24).read_to_end(&mut start).map_err(failed)?;
         let encoding = Encoding::of(&start).ok_or("this is not a DCD file")?;
-        let (words, at) = encoding.record(&start, 0, HEADER).map_err(|reason| format!("the header: {reason}"))?;
+        let (words, at) =
+            encoding.record(&start, 0, HEADER).map_err(|reason| format!("the header is damaged: {reason}"))?;
         let integer = |word: usize| encoding.integer(words, 4 + 4 * word).unwrap_or(0);
-        let title = encoding.length(&start, at).ok_or("it ends in its header")?;
+        let title = encoding.length(&start, at).ok_or("the file ends in its header")?;
         let (marker, begin) = (encoding.marker as u64, at as u64);
         let title = encoding.title(file, begin, title, length)?;
         let after = begin + 2 * marker + title + 2 * marker + 4;
         // never reads beyond the end of the file
         if after > length {
-            return Err("it ends in its header".to_owned());
+            return Err("the file ends in its header".to_owned());
         }
         file.seek(SeekFrom::Start(begin)).map_err(failed)?;
         let mut rest = vec![0; (after - begin) as usize];
@@ -292,12 +295,13 @@ impl Layout for Dcd {
         let text = rest.get(start..end).unwrap_or_default();
         let (count, _) = encoding
             .record(&rest, end + encoding.marker, 4)
-            .map_err(|reason| format!("the number of atoms: {reason}"))?;
+            .map_err(|reason| format!("the number of atoms is damaged: {reason}"))?;
         let atoms = encoding.integer(count, 0).and_then(|atoms| usize::try_from(atoms).ok());
-        let atoms = atoms.filter(|atoms| (1..=MOST_ATOMS).contains(atoms)).ok_or("it has no atoms, or too many")?;
+        let atoms =
+            atoms.filter(|atoms| (1..=MOST_ATOMS).contains(atoms)).ok_or("the file has no atoms, or too many")?;
         if integer(8) != 0 {
             return Err(format!(
-                "{} of its atoms are fixed and left out of the frames; md reads whole frames",
+                "{} atoms are fixed and left out of the frames; md reads only complete frames",
                 integer(8)
             ));
         }
@@ -344,7 +348,7 @@ impl Layout for Dcd {
         let describe = |steps: u64, timestep: f64| format!("a frame every {steps} steps of {:.3} fs", 1e3 * timestep);
         let (found, wanted) =
             (describe(self.interval.unsigned_abs(), self.timestep), describe(spacing.steps, spacing.timestep));
-        Err(format!("{found}, now {wanted}, and DCD has no other times"))
+        Err(format!("the file has {found}, the run requests {wanted}, and DCD stores only one interval"))
     }
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {

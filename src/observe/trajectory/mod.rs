@@ -246,8 +246,8 @@ impl Format {
         let format = find(|format| format.extension == extension);
         format.ok_or_else(|| {
             let known: Vec<String> = EXTENSIONS.iter().map(|extension| format!(".{extension}")).collect();
-            let problem = Problem::new(format!("\"{name}\" has no ending by which its format is known"));
-            problem.help(format!("trajectories end in {}", known.join(", ")))
+            let problem = Problem::new(format!("\"{name}\" has no known file name extension"));
+            problem.help(format!("the extensions of trajectories are {}", known.join(", ")))
         })
     }
 
@@ -274,12 +274,12 @@ impl Format {
         };
         found.ok_or_else(|| {
             if let Some(kind) = packing(&beginning) {
-                let problem = Problem::new(format!("a file packed with {kind} is not read as a trajectory"));
-                let help = "unpack it first; md convert reads packed PDB and mmCIF files";
+                let problem = Problem::new(format!("md does not read trajectories that are compressed with {kind}"));
+                let help = "decompress the file first; md convert reads compressed PDB and mmCIF files";
                 return problem.in_file(path).help(help).into();
             }
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Problem::new("not a trajectory of a format that md knows")
+            Problem::new("unknown format of a trajectory")
                 .in_file(path)
                 .help(format!("md reads {}", names.join(", ")))
                 .into()
@@ -450,14 +450,14 @@ fn unused_backup(path: &Path) -> PathBuf {
 
 /// Returns the error for a trajectory that exists already, which is never overwritten.
 fn exists_already(path: &Path) -> Error {
-    Problem::new("the trajectory exists already")
+    Problem::new("the trajectory already exists")
         .in_file(path)
-        .help("continue the run it belongs to, or use --force to move the old output aside")
+        .help("continue the run that wrote it, or use --force to move the old output aside")
         .into()
 }
 
 /// Returns the error for a file that does not begin with the frames that a checkpoint stores.
 fn not_as_checkpointed(path: &Path, what: String) -> Error {
-    let help = "the file was changed or replaced since; restore it, or use --force to start anew";
+    let help = "the file was changed or replaced after the checkpoint; restore it, or use --force to start anew";
     Problem::new(what).in_file(path).help(help).into()
 }

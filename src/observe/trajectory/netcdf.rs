@@ -118,8 +118,8 @@ impl Place {
 impl NetCdf {
     /// Returns the layout that a header describes, with the offset of the first record.
     fn new(header: &Header<'_>, count_bytes: usize) -> Checked<(Self, u64)> {
-        let (begin, record) = header.record().ok_or("it has no frames, and no variables for them")?;
-        let record = usize::try_from(record).map_err(|_| "its frames are too large")?;
+        let (begin, record) = header.record().ok_or("the file has no frames, and no variables for frames")?;
+        let record = usize::try_from(record).map_err(|_| "the frames are too large")?;
         let place = |variable: &Variable<'_>, unit_name: &str, unit: f64| -> Checked<Place> {
             let numbers = variable.numbers(unit_name).map_err(|problem| problem.message)?;
             Ok(Place { offset: (variable.begin - begin) as usize, numbers, unit })
@@ -138,7 +138,7 @@ impl NetCdf {
         };
         let atoms = header.variable("coordinates").and_then(|found| found.shape.first().copied());
         let atoms = atoms.filter(|atoms| (1..=MOST_ATOMS as u64).contains(atoms));
-        let atoms = atoms.ok_or("it has no positions (`coordinates`), or too many")?;
+        let atoms = atoms.ok_or("the file has no positions (`coordinates`), or too many")?;
         let vectors = [atoms, 3];
         let positions = find("coordinates", &vectors, "angstrom", ANGSTROM)?.ok_or("it has no positions")?;
         let cell = match (find("cell_lengths", &[3], "angstrom", ANGSTROM)?, find("cell_angles", &[3], "degree", 1.0)?)
@@ -172,7 +172,7 @@ impl Layout for NetCdf {
     fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
-            return Err(format!("{atoms} atoms: AMBER NetCDF holds 1 to {MOST_ATOMS}"));
+            return Err(format!("there are {atoms} atoms: AMBER NetCDF stores 1 to {MOST_ATOMS}"));
         }
         let bytes = header(contents);
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
@@ -186,7 +186,7 @@ impl Layout for NetCdf {
         let header = Header::read(&bytes).map_err(|problem| problem.message)?;
         let (layout, begin) = Self::new(&header, if bytes.get(3) == Some(&5) { 8 } else { 4 })?;
         if begin > length {
-            return Err("it ends in its header".to_owned());
+            return Err("the file ends in its header".to_owned());
         }
         let index = Index::equal(begin, length, layout.record as u64);
         Ok((layout, index))
@@ -214,7 +214,11 @@ impl Layout for NetCdf {
         for (place, values) in [(self.velocities, frame.velocities), (self.forces, frame.forces)] {
             let Some(place) = place else { continue };
             if values.len() != self.atoms {
-                return Err(format!("{} velocities or forces, the file has {} atoms", values.len(), self.atoms));
+                return Err(format!(
+                    "there are {} velocities or forces, the file has {} atoms",
+                    values.len(),
+                    self.atoms
+                ));
             }
             place.write(bytes, values.iter().flat_map(|r| r.to_array()));
         }
@@ -243,7 +247,7 @@ impl Layout for NetCdf {
             let [lengths, angles] = cell.map(|place| place.three(bytes));
             if lengths != [0.0; 3] && !cell[0].is_missing(bytes, 1) {
                 let found = PeriodicCell::from_lengths_angles(lengths, angles);
-                frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° are no cell"))?);
+                frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° do not form a cell"))?);
             }
         }
         // without times or steps, frames are numbered

@@ -74,7 +74,7 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
             break;
         }
         if line.len() as u64 == LINE {
-            damage = Some(format!("byte {start}: a line of more than {LINE} characters"));
+            damage = Some(format!("byte {start}: a line has more than {LINE} characters"));
             break;
         }
         models.line(&line, start);
@@ -93,7 +93,7 @@ impl Layout for Pdb {
     fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 {
-            return Err("0 atoms: PDB holds 1 or more".to_owned());
+            return Err("there are no atoms: a PDB frame has at least 1".to_owned());
         }
         let records = match contents.placement.selected {
             Some((system, atoms)) => AtomRecords::new(system, atoms.iter().map(|&atom| atom as usize)),
@@ -136,10 +136,10 @@ impl Layout for Pdb {
     }
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
-        let records = self.records.as_ref().ok_or("it is open for reading")?;
+        let records = self.records.as_ref().ok_or("the file is open for reading")?;
         // in eight columns with three decimals, in Å
         if !placed.as_flattened().iter().all(|value| (-99.9..999.9).contains(value)) {
-            return Err("positions are beyond what the columns of PDB hold, -99.9 to 999.9 nm".to_owned());
+            return Err("positions exceed the columns of PDB, -99.9 to 999.9 nm".to_owned());
         }
         let title = format!("{} t= {:.5} step= {}", self.title, frame.time, frame.step);
         records.write_model(self.models, title.trim_start(), frame.cell.as_ref(), placed, bytes);
@@ -150,7 +150,7 @@ impl Layout for Pdb {
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
         let model = read_model(bytes).map_err(|problem| problem.to_string())?;
         if model.positions.len() != self.atoms {
-            return Err(format!("{} atoms, the first frame has {}", model.positions.len(), self.atoms));
+            return Err(format!("the frame has {} atoms, the first frame has {}", model.positions.len(), self.atoms));
         }
         frame.clear();
         frame.positions.extend(&model.positions);

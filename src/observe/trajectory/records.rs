@@ -143,12 +143,12 @@ impl<L: Layout> Opened<L> {
     fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
         let (found, count) = (self.index.count() as u64, extent.count);
         if found < count {
-            let message = format!("{found} frames found, the checkpoint was written after {count}");
+            let message = format!("{found} frames found, but the checkpoint was written after {count}");
             return Err(not_as_checkpointed(&self.path, message));
         }
         let sum = self.checksum(count as usize)?;
         if sum.clone().finalize() != extent.checksum {
-            let message = format!("the first {count} frames are not those the checkpoint was written after");
+            let message = format!("the first {count} frames differ from the frames at the time of the checkpoint");
             return Err(not_as_checkpointed(&self.path, message));
         }
         Ok(sum)
@@ -157,7 +157,7 @@ impl<L: Layout> Opened<L> {
     /// Describes the bytes after the last complete frame.
     fn rest(&self) -> Option<String> {
         let rest = self.length - self.index.end();
-        let cut = || format!("{rest} bytes of an incomplete frame follow, as a killed writer leaves them");
+        let cut = || format!("{rest} bytes of an incomplete frame follow; the run was probably killed while writing");
         self.index.damage.clone().or_else(|| (rest > 0).then(cut))
     }
 }
@@ -192,7 +192,7 @@ impl<L: Layout> FrameSource for RecordSource<L> {
             let problem = Problem::new(format!("frame {index} at byte {place}: {reason}"));
             problem
                 .in_file(&self.opened.path)
-                .help("md verify looks at every frame, md repair saves the good ones")
+                .help("md verify checks every frame, md repair saves the undamaged frames")
                 .into()
         })
     }
@@ -250,7 +250,7 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         }
         let wrong = |what: String| Err(Error::Internal(format!("frame at step {}: {what}", frame.step)));
         if let Some(last) = self.last_step.filter(|&last| frame.step < last) {
-            return wrong(format!("the last one was at step {last}"));
+            return wrong(format!("the last frame was at step {last}"));
         }
         if frame.cell.is_some() != self.periodic || frame.positions.len() != self.placer.given() {
             return wrong(format!("cell: {}, {} positions", frame.cell.is_some(), frame.positions.len()));
@@ -333,17 +333,17 @@ impl<L: Layout> Files for Records<L> {
         let (found, wanted) = (layout.precision(), contents.precision);
         let (fields, atoms) = (layout.fields(), contents.topology.atoms.len());
         let settings = if let Some(found) = found.filter(|&found| found != wanted) {
-            Err(format!("its positions are stored as {found:?}, now they are to be {wanted:?}"))
+            Err(format!("positions are stored as {found:?}, and the run requests {wanted:?}"))
         } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
-            Err(format!("velocities: {velocities}, forces: {forces}, which is not what is asked for now"))
+            Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests something else"))
         } else if layout.atoms() != atoms && opened.index.count() > 0 {
-            Err(format!("it holds {} atoms, now {atoms} are to be written", layout.atoms()))
+            Err(format!("the file has {} atoms, and the run writes {atoms}", layout.atoms()))
         } else {
             layout.continues(contents)
         };
-        let help = "restore the settings of output.trajectory, or use --no-append to go on in a new file";
+        let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
         settings.map_err(|what| {
-            let problem = Problem::new(format!("a trajectory keeps what it was begun with: {what}"));
+            let problem = Problem::new(format!("the settings of an existing trajectory cannot change: {what}"));
             problem.in_file(path).help(help).into()
         })
     }
@@ -353,7 +353,7 @@ impl<L: Layout> Files for Records<L> {
         let checksum = opened.check_extent(checkpointed.extent)?;
         let (found, atoms) = (opened.layout.atoms(), contents.topology.atoms.len());
         if checkpointed.extent.count > 0 && found != atoms {
-            return Err(not_as_checkpointed(path, format!("frames of {found} atoms, the system has {atoms}")));
+            return Err(not_as_checkpointed(path, format!("the frames have {found} atoms, the system has {atoms}")));
         }
         let io = |e| Error::io(path, e);
         let layout = match checkpointed.extent.count {
@@ -372,7 +372,7 @@ impl<L: Layout> Files for Records<L> {
         let opened = Opened::<L>::new(path)?;
         if let Some(damage) = opened.index.damage {
             let problem = Problem::new(damage).in_file(path);
-            return Err(problem.help("md repair saves the frames before").into());
+            return Err(problem.help("md repair saves the frames before the damage").into());
         }
         Ok(Box::new(RecordSource { opened, bytes: vec![] }))
     }

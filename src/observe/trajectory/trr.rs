@@ -76,18 +76,18 @@ impl Head {
     fn read(bytes: &[u8]) -> Checked<Option<Self>> {
         let Some(magic) = integer(bytes, 0) else { return Ok(None) };
         if magic != MAGIC {
-            return Err(format!("the number {magic} begins no frame, expected {MAGIC}"));
+            return Err(format!("a frame begins with {MAGIC}, found {magic}"));
         }
         let Some(words) = bytes.get(BEGINNING..BEGINNING + 4 * WORDS) else { return Ok(None) };
         if &bytes[12..BEGINNING] != TEXT {
-            return Err("it is no frame of GROMACS: the text in its header is another".to_owned());
+            return Err("not a GROMACS frame: unexpected text in the header".to_owned());
         }
         let word = |at: usize| integer(words, at).unwrap_or(-1);
-        let size = |at: usize| usize::try_from(word(at)).map_err(|_| format!("a block of {} bytes", word(at)));
+        let size = |at: usize| usize::try_from(word(at)).map_err(|_| format!("invalid block size {}", word(at)));
         let atoms = usize::try_from(word(10)).ok().filter(|&atoms| atoms > 0);
-        let atoms = atoms.ok_or_else(|| format!("a frame of {} atoms", word(10)))?;
+        let atoms = atoms.ok_or_else(|| format!("invalid number of atoms {}", word(10)))?;
         if [0, 1, 5, 6].into_iter().any(|at| word(at) != 0) {
-            return Err("it holds more than positions, velocities, forces and box".to_owned());
+            return Err("the frame contains more than positions, velocities, forces and box".to_owned());
         }
         let blocks = [size(2)?, size(3)?, size(4)?, size(7)?, size(8)?, size(9)?];
         let counts = [9, 9, 9, 3 * atoms, 3 * atoms, 3 * atoms];
@@ -95,7 +95,7 @@ impl Head {
         let width = present.map_or(4, |(size, count)| size / count);
         let fits = |(size, count): (&usize, usize)| *size == 0 || *size == width * count;
         if ![4, 8].contains(&width) || !blocks.iter().zip(counts).all(fits) {
-            return Err(format!("blocks of {blocks:?} bytes for {atoms} atoms"));
+            return Err(format!("block sizes of {blocks:?} bytes do not match {atoms} atoms"));
         }
         Ok(Some(Self { atoms, step: word(11), width, blocks }))
     }
@@ -145,7 +145,7 @@ impl Layout for Trr {
     fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
         let atoms = contents.topology.atoms.len();
         if !(1..=MOST_ATOMS).contains(&atoms) {
-            return Err(format!("{atoms} atoms: TRR holds 1 to {MOST_ATOMS}"));
+            return Err(format!("there are {atoms} atoms: TRR stores 1 to {MOST_ATOMS}"));
         }
         Ok((Self { atoms, fields: Some(contents.fields) }, vec![]))
     }
@@ -160,7 +160,9 @@ impl Layout for Trr {
             file.by_ref().take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
             let head = match Head::read(&bytes) {
                 Ok(Some(head)) if layout.atoms == 0 || head.atoms == layout.atoms => Ok(head),
-                Ok(Some(head)) => Err(format!("a frame of {} atoms after {}", head.atoms, layout.atoms)),
+                Ok(Some(head)) => {
+                    Err(format!("a frame has {} atoms, and frames before it have {}", head.atoms, layout.atoms))
+                }
                 Ok(None) => break,
                 Err(damage) => Err(damage),
             };
@@ -222,7 +224,7 @@ impl Layout for Trr {
                 continue;
             }
             if values.len() != atoms {
-                return Err(format!("{} {name}, the file has {atoms} atoms", values.len()));
+                return Err(format!("there are {} {name}, the file has {atoms} atoms", values.len()));
             }
             bytes.extend(values.iter().flat_map(|r| r.to_array()).flat_map(|value| (value as f32).to_be_bytes()));
         }
@@ -230,7 +232,7 @@ impl Layout for Trr {
     }
 
     fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
-        let head = Head::read(bytes)?.ok_or("it is cut off")?;
+        let head = Head::read(bytes)?.ok_or("the frame is cut off")?;
         frame.clear();
         frame.step = i64::from(head.step);
         frame.time = head.number(bytes, BEGINNING + 4 * WORDS, 0);
@@ -241,7 +243,8 @@ impl Layout for Trr {
             let start = head.start(BOX);
             let rows = [0, 1, 2].map(|row| Vec3::from([0, 1, 2].map(|i| head.number(bytes, start, 3 * row + i))));
             if rows.iter().any(|row| *row != Vec3::ZERO) {
-                let cell = PeriodicCell::from_rows(rows).ok_or_else(|| format!("the lattice {rows:?} is no cell"))?;
+                let cell = PeriodicCell::from_rows(rows)
+                    .ok_or_else(|| format!("the lattice {rows:?} does not form a cell"))?;
                 frame.cell = Some(cell);
             }
         }

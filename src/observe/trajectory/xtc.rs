@@ -87,12 +87,12 @@ fn head(file: &mut BufReader<File>, start: u64, length: u64) -> Checked<Option<F
     let Some(magic) = integer(&head, 0) else { return Ok(None) };
     let wide = match Magic::try_from(magic) {
         Ok(magic) => magic == Magic::Xtc2023,
-        Err(_) => return Err(format!("byte {start}: the number {magic} begins no frame, expected 1995 or 2023")),
+        Err(_) => return Err(format!("byte {start}: a frame begins with 1995 or 2023, found {magic}")),
     };
     let (Some(atoms), Some(again)) = (integer(&head, 1), integer(&head, 13)) else { return Ok(None) };
     let count = usize::try_from(atoms).ok().filter(|&atoms| atoms > 0);
     let Some(atoms) = count.filter(|_| atoms == again) else {
-        return Err(format!("byte {start}: a frame of {atoms} atoms, repeated as {again}"));
+        return Err(format!("byte {start}: the number of atoms, {atoms}, is repeated as {again}"));
     };
     let plain = Header::SIZE as u64 + 12 * atoms as u64;
     if atoms <= PLAIN {
@@ -119,7 +119,7 @@ impl Layout for Xtc {
     fn create(contents: &Contents<'_>) -> Checked<(Self, Vec<u8>)> {
         let atoms = contents.topology.atoms.len();
         if atoms == 0 || i32::try_from(atoms).is_err() {
-            return Err(format!("{atoms} atoms: XTC holds 1 to 2147483647"));
+            return Err(format!("there are {atoms} atoms: XTC stores 1 to 2147483647"));
         }
         Ok((Self { atoms, precision: Some(contents.precision) }, vec![]))
     }
@@ -132,8 +132,10 @@ impl Layout for Xtc {
             let head = match head(file, start, length) {
                 Ok(Some(head)) if index.ends.is_empty() || head.atoms == layout.atoms => head,
                 Ok(Some(head)) => {
-                    index.damage =
-                        Some(format!("byte {start}: a frame of {} atoms after {}", head.atoms, layout.atoms));
+                    index.damage = Some(format!(
+                        "byte {start}: a frame has {} atoms, and frames before it have {}",
+                        head.atoms, layout.atoms
+                    ));
                     break;
                 }
                 Ok(None) => break,
@@ -198,7 +200,9 @@ impl Layout for Xtc {
         let rows = read.boxvec_cols_2d().map(|row| Vec3::from(row.map(f64::from)));
         frame.cell = match rows.iter().all(|row| *row == Vec3::ZERO) {
             true => None,
-            false => Some(PeriodicCell::from_rows(rows).ok_or_else(|| format!("the lattice {rows:?} is no cell"))?),
+            false => Some(
+                PeriodicCell::from_rows(rows).ok_or_else(|| format!("the lattice {rows:?} does not form a cell"))?,
+            ),
         };
         Ok(())
     }
@@ -219,7 +223,7 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     let is_far = low.iter().chain(&high).any(|&value| multiple(value).abs() >= f64::from(LARGEST));
     let is_joint = spans.iter().all(|&span| span <= f64::from(LARGEST_JOINT));
     if is_far || (is_joint && spans.iter().product::<f64>() >= 2f64.powi(JOINT_BITS as i32)) {
-        return Err(format!("positions from {low:?} to {high:?} nm are beyond what XTC packs"));
+        return Err(format!("positions from {low:?} to {high:?} nm exceed the range of XTC"));
     }
     Ok(())
 }
@@ -232,17 +236,17 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
 /// positions as small differences.
 fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
-    let truncated = || "it is cut off".to_owned();
+    let truncated = || "the frame is cut off".to_owned();
     let precision = word(bytes, at).map(f32::from_be_bytes).ok_or_else(truncated)?;
     if !(precision.is_finite() && precision > 0.0 && precision.recip().is_finite()) {
-        return Err(format!("a precision of {precision}"));
+        return Err(format!("invalid precision {precision}"));
     }
     let number = |i: usize| integer(bytes, at + 1 + i).ok_or_else(truncated);
     let mut sizes = [0u32; 3];
     for axis in 0..3 {
         let (low, high) = (number(axis)?, number(3 + axis)?);
         if low > high || low <= -LARGEST || high >= LARGEST {
-            return Err(format!("positions between the multiples {low} and {high}"));
+            return Err(format!("invalid bounds {low} to {high}"));
         }
         sizes[axis] = high.abs_diff(low) + 1;
     }
@@ -262,7 +266,7 @@ fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
     let (mut read, mut further) = (0, 0);
     loop {
         if !(FIRSTIDX..MAGICINTS.len()).contains(&small) {
-            return Err(format!("a size of number {small} in a table of {}", MAGICINTS.len()));
+            return Err(format!("size index {small} exceeds the table of {}", MAGICINTS.len()));
         }
         let mut change = 1;
         place += full as usize;
@@ -278,7 +282,7 @@ fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
         read += 1 + further;
         place += further * small;
         if read > atoms || place > end {
-            return Err(format!("{read} positions in {place} bits, expected {atoms} in {end}"));
+            return Err(format!("found {read} positions in {place} bits, expected {atoms} in {end}"));
         }
         if read == atoms {
             return Ok(());

@@ -54,8 +54,8 @@ fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
 /// Returns the kernels as a program for a compute capability, from the cache `kept` or compiled.
 pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
-    let compiler = version().map_err(|error| failed("no version", error))?;
-    let known = architectures().map_err(|error| failed("no list of architectures", error))?;
+    let compiler = version().map_err(|error| failed("the version cannot be read", error))?;
+    let known = architectures().map_err(|error| failed("the supported architectures cannot be read", error))?;
     let Some((architecture, form)) = target(capability, &known) else {
         let ([newer, than], (major, minor)) = (compiler, capability);
         return Err(Error::Device(format!(
@@ -90,16 +90,17 @@ fn architectures() -> std::result::Result<Vec<i32>, result::NvrtcError> {
 
 fn compile(source: &str, options: &[&str], form: Form) -> Result<Vec<u8>> {
     let source = CString::new(source).map_err(|error| Error::Internal(error.to_string()))?;
-    let program = result::create_program(&source, None).map_err(|error| failed("cannot start", error))?;
+    let program =
+        result::create_program(&source, None).map_err(|error| failed("a program cannot be created", error))?;
     // SAFETY: `program` was created above and is destroyed below
     let outcome = unsafe { result::compile_program(program, options) }
         .map_err(|error| {
             let options = options.join(" ");
             Error::Device(format!("the kernels do not compile with {options}: {error:?}\n{}", log(program)))
         })
-        .and_then(|()| image(program, form).map_err(|error| failed("no program", error)));
+        .and_then(|()| image(program, form).map_err(|error| failed("the compiled program cannot be read", error)));
     // SAFETY: `program` was created above and is not used again
-    unsafe { result::destroy_program(program) }.map_err(|error| failed("cannot end", error))?;
+    unsafe { result::destroy_program(program) }.map_err(|error| failed("the program cannot be destroyed", error))?;
     outcome
 }
 
@@ -109,7 +110,7 @@ fn log(program: sys::nvrtcProgram) -> String {
     match unsafe { result::get_program_log(program) } {
         // SAFETY: the compiler ends its log with a zero
         Ok(text) => unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned(),
-        Err(error) => format!("no log: {error:?}"),
+        Err(error) => format!("the compiler's log cannot be read: {error:?}"),
     }
 }
 

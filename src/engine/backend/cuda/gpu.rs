@@ -47,7 +47,9 @@ fn version(number: i32) -> String {
 fn check_driver(driver: Option<i32>) -> Result<()> {
     let Some(old) = driver.filter(|&driver| driver < OLDEST_DRIVER) else { return Ok(()) };
     let (old, least) = (version(old), version(OLDEST_DRIVER));
-    Err(Error::Device(format!("the driver is of CUDA {old}, and {least} is the least; install a newer one")))
+    Err(Error::Device(format!(
+        "the driver supports CUDA {old}, but at least {least} is required; install a newer driver"
+    )))
 }
 
 /// Returns a context on GPU `number`, after checks of the driver, the run-time compiler and the compute capability.
@@ -55,10 +57,10 @@ fn context(number: u32) -> Result<Arc<CudaContext>> {
     let context = cuda::context(number)?;
     check_driver(driver())?;
     compiler::check()?;
-    let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+    let capability = context.compute_capability().map_err(failed("the compute capability cannot be read"))?;
     if capability < compiler::OLDEST {
         let ((major, minor), (least, and)) = (capability, compiler::OLDEST);
-        let what = format!("the GPU has compute capability {major}.{minor}, and {least}.{and} is the least");
+        let what = format!("the GPU has compute capability {major}.{minor}, but at least {least}.{and} is required");
         return Err(Error::Device(what));
     }
     Ok(context)
@@ -66,7 +68,7 @@ fn context(number: u32) -> Result<Arc<CudaContext>> {
 
 /// Returns the name of GPU `number`, or the reason why it cannot be used.
 pub(super) fn find(number: u32) -> Result<String> {
-    context(number)?.name().map_err(failed("no name"))
+    context(number)?.name().map_err(failed("the name of the GPU cannot be read"))
 }
 
 /// Peak rates and memory size of a GPU.
@@ -92,8 +94,9 @@ fn lanes(capability: (i32, i32)) -> f64 {
 pub fn limits(number: u32) -> Result<Limits> {
     use sys::CUdevice_attribute as Attribute;
     let context = context(number)?;
-    let attribute = |which| context.attribute(which).map(f64::from).map_err(failed("an attribute"));
-    let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+    let attribute =
+        |which| context.attribute(which).map(f64::from).map_err(failed("a device attribute cannot be read"));
+    let capability = context.compute_capability().map_err(failed("the compute capability cannot be read"))?;
     let processors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let [clock, memory_clock] = [
         // clock rates are in kHz
@@ -105,14 +108,14 @@ pub fn limits(number: u32) -> Result<Limits> {
         // a multiply-add is two operations, and memory transfers twice per clock
         flops: 2.0 * lanes(capability) * processors * clock,
         bandwidth: 2.0 * memory_clock * bits / 8.0,
-        memory: context.total_mem().map_err(failed("no memory size"))? as f64,
+        memory: context.total_mem().map_err(failed("the memory size cannot be read"))? as f64,
     })
 }
 
 /// Returns the seconds between two events on one stream, after waiting for the second.
 fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
-    let what = "the time between events";
+    let what = "the time between two events cannot be read";
     behind.synchronize().map_err(failed(what))?;
     let mut milliseconds = 0.0;
     // SAFETY: every driver has this function with this type; both events have been recorded with times. (The function
@@ -131,8 +134,8 @@ fn does_not_load(error: result::DriverError) -> Error {
     let driver = driver().map_or("unknown".into(), version);
     let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
     Error::Device(format!(
-        "CUDA: the kernels do not load: {error:?}; the driver is of CUDA {driver}, the run-time compiler (libnvrtc) of \
-         {compiler}: install a newer driver, or a compiler of the driver's version"
+        "CUDA: the compiled kernels do not load: {error:?}; the driver supports CUDA {driver}, the run-time compiler \
+         (libnvrtc) is version {compiler}: install a newer driver, or the compiler of the driver's version"
     ))
 }
 
@@ -143,7 +146,7 @@ fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> 
         sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
     const OF_FUNCTION: sys::CUfunction_attribute =
         sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    let what = "shared memory";
+    let what = "the shared memory of a block cannot be set";
     let bytes = context.attribute(OF_DEVICE).map_err(failed(what))?;
     for kernel in [Kernel::TransformPlanes, Kernel::RestorePlanes] {
         // SAFETY: the function belongs to the module that was just loaded
@@ -186,18 +189,20 @@ impl Gpu {
     /// Opens GPU `number`, with kernels compiled for it or taken from the cache.
     pub fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
-        let main = context.new_stream().map_err(failed("no stream"))?;
+        let main = context.new_stream().map_err(failed("a stream cannot be created"))?;
         // PME has short kernels, so their blocks take priority over the blocks of the pair kernel, which fill the GPU
-        let (_, first) = result::stream::get_priority_range().map_err(failed("no priorities"))?;
-        let beside = context.new_stream_with_priority(first).map_err(failed("no stream"))?;
-        let capability = context.compute_capability().map_err(failed("no compute capability"))?;
+        let (_, first) =
+            result::stream::get_priority_range().map_err(failed("the stream priorities cannot be read"))?;
+        let beside = context.new_stream_with_priority(first).map_err(failed("a stream cannot be created"))?;
+        let capability = context.compute_capability().map_err(failed("the compute capability cannot be read"))?;
         let image = compiler::program(capability, programs)?;
         // SAFETY: the image is a program from the compiler; the context has been bound since its creation
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(does_not_load)?;
         let function = |kernel: &Kernel| {
             let name = CString::new(kernel.name()).map_err(|error| Error::Internal(error.to_string()))?;
             // SAFETY: the module is unloaded only when this structure is dropped
-            unsafe { result::module::get_function(module, name) }.map_err(failed(kernel.name()))
+            unsafe { result::module::get_function(module, name) }
+                .map_err(failed(&format!("kernel {} is missing from the compiled program", kernel.name())))
         };
         let functions = Kernel::ALL.iter().map(function).collect::<Result<Vec<_>>>()?;
         let shared_memory = grant_shared_memory(&context, &functions)?;
@@ -230,7 +235,7 @@ impl Gpu {
     fn between_events(&self, kernel: Kernel, start: impl FnOnce() -> Result<()>) -> Result<()> {
         let Some(timing) = self.timing.get() else { return start() };
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        let event = || self.stream().record_event(flags).map_err(failed("an event"));
+        let event = || self.stream().record_event(flags).map_err(failed("an event cannot be recorded"));
         let before = event()?;
         start()?;
         self.spans.borrow_mut().push((timing, kernel, [before, event()?]));
@@ -257,7 +262,7 @@ impl Device for Gpu {
             .transforms
             .as_ref()
             .and_then(DeviceFft::slow)
-            .map_or(String::new(), |why| format!(", with the transforms of PME on the CPU, which is slow: {why}"));
+            .map_or(String::new(), |why| format!(", with PME transforms on the CPU (slow): {why}"));
         cuda::title(&name, self.context.ordinal()) + &slow
     }
 
@@ -288,7 +293,7 @@ impl Device for Gpu {
         // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. The copy may continue
         // after the call returns, on a GPU that reads host memory directly
         unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
-            .map_err(failed("copying to the GPU"))?;
+            .map_err(failed("copying to the GPU failed"))?;
         self.wait()
     }
 
@@ -299,7 +304,7 @@ impl Device for Gpu {
         self.bind()?;
         // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done
         unsafe { result::memcpy_dtoh_async(bytes, address, self.main.cu_stream()) }
-            .map_err(failed("copying from the GPU"))?;
+            .map_err(failed("copying from the GPU failed"))?;
         self.wait()
     }
 
@@ -310,7 +315,7 @@ impl Device for Gpu {
         self.bind()?;
         // SAFETY: both of the caller's arrays have at least `bytes` bytes
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.main.cu_stream()) }
-            .map_err(failed("copying on the GPU"))
+            .map_err(failed("copying on the GPU failed"))
     }
 
     fn clear(&self, address: u64, bytes: usize) -> Result<()> {
@@ -319,7 +324,8 @@ impl Device for Gpu {
         }
         self.bind()?;
         // SAFETY: the caller's array has at least `bytes` bytes
-        unsafe { result::memset_d8_async(address, 0, bytes, self.main.cu_stream()) }.map_err(failed("clearing memory"))
+        unsafe { result::memset_d8_async(address, 0, bytes, self.main.cu_stream()) }
+            .map_err(failed("memory cannot be cleared"))
     }
 
     #[allow(private_interfaces, reason = "devices are chosen, not written, outside this module")]
@@ -337,7 +343,7 @@ impl Device for Gpu {
             // SAFETY: every kernel takes these two parameters by value, and the driver copies them before it returns;
             // the arrays behind the addresses live as long as this device
             unsafe { result::launch_kernel(function, grid, (block, 1, 1), shared, stream, &mut parameters) }
-                .map_err(failed(kernel.name()))
+                .map_err(failed(&format!("kernel {} cannot be launched", kernel.name())))
         })
     }
 
@@ -348,7 +354,7 @@ impl Device for Gpu {
 
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()> {
         let Some(transforms) = &self.transforms else {
-            return Err(Error::Internal("a transform that was not planned".into()));
+            return Err(Error::Internal("a transform was requested that was not planned".into()));
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
@@ -368,9 +374,9 @@ impl Device for Gpu {
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
-        let what = "concurrent work";
+        let what = "the two streams cannot be joined";
         if self.is_beside.get() {
-            return Err(Error::Internal("more concurrent work than there are streams".into()));
+            return Err(Error::Internal("nested concurrent work is not supported".into()));
         }
         self.beside.join(&self.main).map_err(failed(what))?;
         self.is_beside.set(true);
@@ -403,7 +409,7 @@ impl Device for Gpu {
             Some(graph) => graph,
             None => self.capture(work)?,
         };
-        graphs[index].1.insert(graph).launch().map_err(failed("a captured step"))
+        graphs[index].1.insert(graph).launch().map_err(failed("a captured step cannot be launched"))
     }
 
     fn timing(&self) -> &Cell<Option<Timing>> {
@@ -418,7 +424,7 @@ impl Device for Gpu {
     }
 
     fn wait(&self) -> Result<()> {
-        self.main.synchronize().map_err(failed("the work on the GPU"))
+        self.main.synchronize().map_err(failed("the GPU failed while it was working"))
     }
 }
 

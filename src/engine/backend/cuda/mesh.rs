@@ -142,7 +142,7 @@ mod tests {
             // maximum shared memory of a block on Turing (64 KiB), and a minimum on all later GPUs (99 KiB)
             let shared_memory = if points <= 112 { 64 } else { 99 } * 1024;
             let factors = factors([points; 3], shared_memory);
-            let [_, y, z] = factors.unwrap_or_else(|| panic!("{points} points are not ours"));
+            let [_, y, z] = factors.unwrap_or_else(|| panic!("our kernels cannot transform {points} points"));
             assert!(y[0].is_multiple_of(2) && y[0] * y[1] == points as u32 && z[0] * z[1] == points as u32);
         }
         assert_eq!(factors([54; 3], UNASKED), Some([[6, 9]; 3]));

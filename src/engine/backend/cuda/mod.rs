@@ -374,7 +374,7 @@ impl<D: Device> Backend for Cuda<D> {
         steps::forces(&self.device, &unchecked, self.rule, true)?;
         let sums = Sums::read(&self.device, &self.arguments)?;
         if self.check()?.lists_expired != 0 {
-            return Err(Error::Internal("energies are requested while steps are still to be replayed".into()));
+            return Err(Error::Internal("energies were requested before the pending steps were replayed".into()));
         }
         self.evaluate(&sums, workload)?;
         sums::forces(&self.device, &self.arguments, &mut self.evaluation.forces)

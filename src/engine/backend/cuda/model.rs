@@ -58,12 +58,12 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
         return refuse(&message);
     }
     if masses.len() > 1 << SLOT_BITS {
-        return refuse("the CUDA backend takes at most 33 million atoms");
+        return refuse("the CUDA backend supports at most 33 million atoms");
     }
     if let Electrostatics::Pme(PmeParameters { grid, .. }) = system.settings.electrostatics
         && grid.iter().any(|&points| points > 1 << GRID_BITS)
     {
-        return refuse("the CUDA backend takes at most 1024 grid points along an edge");
+        return refuse("the CUDA backend supports at most 1024 grid points along an edge");
     }
     Ok(groups)
 }

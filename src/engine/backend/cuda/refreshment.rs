@@ -13,8 +13,8 @@ use crate::error::{Error, Problem, Result};
 
 /// Error for a thermostat without a kernel.
 pub(super) fn lacking() -> Problem {
-    let problem = Problem::new("this device has no such thermostat");
-    problem.help("set run.device = \"cpu\", or take thermostat kind \"v-rescale\" or \"langevin\"")
+    let problem = Problem::new("this device does not support this thermostat");
+    problem.help("set run.device = \"cpu\", or use thermostat kind \"v-rescale\" or \"langevin\"")
 }
 
 /// Converts a refreshment for the kernels. Returns an error unless one refreshment acts on all velocities of the
@@ -51,7 +51,8 @@ impl<D: Device> Cuda<D> {
     /// Renews velocities in the middle of the last step, which was integrated without a refreshment.
     pub(super) fn refresh(&mut self, refreshment: layout::Refreshment) -> Result<()> {
         let last = self.step_requests.last_mut();
-        let last = last.ok_or_else(|| Error::Internal("velocities are renewed in the middle of no step".into()))?;
+        let last =
+            last.ok_or_else(|| Error::Internal("velocities cannot be refreshed before the first step".into()))?;
         last.refreshment = Some(refreshment);
         let timestep = last.leapfrog.timestep;
         self.set_refreshment(refreshment)?;

@@ -70,7 +70,7 @@ pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
         return Err(ConstraintFailure { atoms: failed }.into());
     }
     if overflow != NO_ATOM {
-        let what = format!("the force on atom {} is beyond all bounds or not a number", u64::from(overflow) + 1);
+        let what = format!("the force on atom {} is too large or not a number", u64::from(overflow) + 1);
         return Err(Error::unstable(what, [overflow]));
     }
     match stopped {
@@ -90,7 +90,7 @@ pub(super) fn flying_off(device: &impl Device, a: &Arguments) -> Result<Error> {
     read(device, a.velocities, &mut velocities)?;
     let speed = |atom: &usize| velocities[*atom].norm();
     let fastest = (0..velocities.len()).max_by(|a, b| speed(a).total_cmp(&speed(b))).unwrap_or(0);
-    let what = format!("atom {} flies off at {:.1e} nm/ps", fastest + 1, speed(&fastest));
+    let what = format!("atom {} moves at {:.1e} nm/ps: the simulation has blown up", fastest + 1, speed(&fastest));
     Ok(Error::unstable(what, [fastest as u32]))
 }
 

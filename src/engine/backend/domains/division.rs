@@ -43,7 +43,7 @@ impl Division {
         let [a, b, c] = cell.face_distances();
         let what = format!(
             "the cell ({a:.2} x {b:.2} x {c:.2} nm between its faces) cannot be divided among {ranks} ranks: a domain must be \
-             wider than what it needs of its neighbours, {:.2} nm",
+             wider than its halo, {:.2} nm",
             WIDTH_MARGIN * halo
         );
         let [x, y, z] = most;
@@ -61,8 +61,9 @@ impl Division {
         ranks: usize,
     ) -> Result<Self, Problem> {
         let refuse = |what: &str| {
-            let message = format!("there are {ranks} ranks, and a system without {what} cannot be divided among them");
-            Problem::new(message).help("start md without mpirun, with run.threads for the processors of this machine")
+            let message = format!("a system without {what} cannot be divided among {ranks} ranks");
+            Problem::new(message)
+                .help("start md without mpirun, and set run.threads to the number of processors of this machine")
         };
         let cell = state.cell.ok_or_else(|| refuse("a periodic cell"))?;
         if !system.settings.longest_cutoff().is_finite() {

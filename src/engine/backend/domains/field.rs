@@ -77,7 +77,7 @@ impl Domain {
         }
         let (ranks, groups) = (&self.ranks, &self.groups);
         let division = Division::of((&self.system, groups), state, self.radius, ranks.count())?;
-        let cell = state.cell.expect("what has no cell is not divided");
+        let cell = state.cell.expect("a system without a cell is not divided");
         let ground = DivisionContext { ranks, division: &division, cell: &cell, groups };
         self.local.groups = ground.groups_at_home(&state.positions);
         self.local.atoms = self.local.groups.iter().flat_map(|&group| groups.atoms(group as usize)).copied().collect();

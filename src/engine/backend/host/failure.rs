@@ -93,7 +93,7 @@ impl<F: ForceField> Host<F> {
         let mut fastest = atoms.filter(|&i| 2.0 * energy(i) >= most).peekable();
         let first = fastest.peek().copied().unwrap_or(0);
         let speed = self.velocities[first].norm();
-        let what = format!("atom {} flies off at {speed:.1e} nm/ps", number(first) + 1);
+        let what = format!("atom {} moves at {speed:.1e} nm/ps: the simulation has blown up", number(first) + 1);
         Err(Error::unstable(what, fastest.take(NAMED_ATOMS).map(number).collect::<Vec<u32>>()))
     }
 }

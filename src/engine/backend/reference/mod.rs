@@ -186,7 +186,7 @@ pub fn check_system(system: &System) -> Result<(), Problem> {
     let torsions = topology.bonded.propers.iter().chain(&topology.bonded.impropers);
     if let Some(torsion) = torsions.clone().find(|torsion| torsion.periodicity > MAX_PERIODICITY) {
         return Err(Problem::new(format!(
-            "the torsion of atoms {:?} has periodicity {}, the largest supported is {MAX_PERIODICITY}",
+            "the torsion of atoms {:?} has periodicity {}; the largest supported periodicity is {MAX_PERIODICITY}",
             torsion.atoms.map(|i| i + 1),
             torsion.periodicity
         )));
@@ -197,7 +197,7 @@ pub fn check_system(system: &System) -> Result<(), Problem> {
     }
     check_lj_pme(settings)?;
     if !system.nonbonded.c4.is_empty() && settings.lj_switch().is_some() {
-        let problem = Problem::new("12-6-4 interactions of ions are not switched off before the cutoff");
+        let problem = Problem::new("12-6-4 ions cannot be combined with a Lennard-Jones switch");
         return Err(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
     }
     let needs_cutoff = matches!(settings.electrostatics, Electrostatics::Pme(_) | Electrostatics::ReactionField { .. });
@@ -215,7 +215,7 @@ fn check_lj_pme(settings: &ForceSettings) -> Result<(), Problem> {
         return Err(Problem::new("LJ-PME needs a cutoff").help("set `cutoff`, for example \"0.9 nm\""));
     }
     if settings.lj_modifier.switch_distance().is_some() {
-        let problem = Problem::new("LJ-PME leaves no Lennard-Jones interaction to switch off before the cutoff");
+        let problem = Problem::new("LJ-PME cannot be combined with a Lennard-Jones switch");
         return Err(problem.help("set lj_modifier = \"potential-shift\""));
     }
     Ok(())

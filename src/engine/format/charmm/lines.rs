@@ -84,6 +84,6 @@ impl<'a> Row<'a> {
     pub(super) fn periodicity(&self, index: usize) -> Parsed<u8> {
         let value = self.real(index)?;
         let whole = value.fract() == 0.0 && (0.0..=f64::from(u8::MAX)).contains(&value);
-        if whole { Ok(value as u8) } else { Err(self.problem(format!("{value} is no periodicity"))) }
+        if whole { Ok(value as u8) } else { Err(self.problem(format!("{value} is not a valid periodicity"))) }
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn check(lines: &Lines<'_>, psf: &mut Psf) -> Parsed<()> {
     if let Some(wrong) = wrong {
         let atom = &psf.atoms[wrong];
         let problem = lines.problem(format!("atom {} ({}) has the mass {}", wrong + 1, atom.name, atom.mass));
-        let help = "lone pairs have no mass, and stand in the section NUMLP NUMLPH; all other atoms have a mass";
+        let help = "lone pairs have no mass and are listed in the section NUMLP NUMLPH; all other atoms have a mass";
         return Err(problem.at_line(atom.line).help(help));
     }
     psf.bonds.retain(|bond| bond.iter().all(|&atom| !is_site[atom as usize]));

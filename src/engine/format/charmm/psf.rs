@@ -163,7 +163,7 @@ fn section(lines: &mut Lines<'_>, heading: &Heading, segment: std::ops::Range<us
         "NNB" => {
             let problem = lines.problem(format!("{count} explicit exclusions (NNB)"));
             return Err(
-                problem.help("md does not support them in PSF files; the exclusions that it applies follow from bonds")
+                problem.help("md does not support explicit exclusions in PSF files; it derives exclusions from bonds")
             );
         }
         "NUMLP" | "NUMANISO" if heading.counts.iter().all(|&count| count == 0) => {}

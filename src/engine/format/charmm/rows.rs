@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
             Section::Atoms | Section::Cmap => Err(self.row_of(line).problem("expected a MASS line")),
             Section::Thole => {
                 let problem = self.row_of(line).problem("Thole screening between Drude particles (NBTHOLE)");
-                Err(problem.help("md does not support polarisable force fields; take an additive one"))
+                Err(problem.help("md does not support polarisable force fields; use an additive one"))
             }
         }
     }
@@ -231,7 +231,9 @@ fn well(row: Row<'_>, first: usize) -> Parsed<Well> {
     let [epsilon, r_min] = row.reals(first)?;
     if epsilon > 0.0 {
         let problem = row.problem(format!("epsilon is {epsilon}, expected a negative number or 0"));
-        return Err(problem.help("CHARMM takes a positive one for the formula of Slater and Kirkwood"));
+        return Err(
+            problem.help("in CHARMM a positive epsilon selects the Slater-Kirkwood formula, which md does not support")
+        );
     }
     Ok(Well { depth: epsilon.abs(), r_min })
 }

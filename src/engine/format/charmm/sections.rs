@@ -115,8 +115,8 @@ fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
 fn nothing_behind(reader: &Reader<'_>, lines: &[Line]) -> Parsed<()> {
     match lines.iter().find(|line| Section::begins(line).is_some()) {
         Some(line) => {
-            let problem = Row { file: reader.file, line }.problem("a section behind the END of the parameters");
-            Err(problem.help("CHARMM reads nothing behind END: remove the END before it, or what follows"))
+            let problem = Row { file: reader.file, line }.problem("a section after the END of the parameters");
+            Err(problem.help("CHARMM reads nothing after END: remove END, or the sections after it"))
         }
         None => Ok(()),
     }
@@ -157,7 +157,7 @@ pub(super) fn read_parameters(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed
             reader.row(section, line)?;
         } else if !line.words.iter().all(|word| word.bytes().all(|b| b.is_ascii_digit())) {
             let problem = Row { file: reader.file, line }.problem("expected a section: ATOMS, BONDS, ANGLES, …");
-            return Err(problem.help("this is no file of CHARMM parameters, or its title lacks the `*`"));
+            return Err(problem.help("this is not a CHARMM parameter file, or its title lacks the `*`"));
         }
     }
     Ok(at)

@@ -52,7 +52,7 @@ pub(super) fn decides(line: &Line) -> bool {
 
 /// Returns the error for parts that depend on the condition in a line.
 pub(super) fn not_decided(row: &Row<'_>) -> Problem {
-    let problem = row.problem(format!("what is read depends on {}", row.line.words.join(" ")));
+    let problem = row.problem(format!("the parts to read depend on the condition {}", row.line.words.join(" ")));
     problem.help("md does not evaluate conditions: write the parts that apply into a file without them")
 }
 

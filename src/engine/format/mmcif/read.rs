@@ -198,7 +198,10 @@ impl<'a> Block<'a> {
         }
         if self.found.positions.is_empty() {
             let problem = Problem::new("the file holds no atoms (_atom_site.Cartn_x, Cartn_y, Cartn_z)");
-            return Err(problem.help("PDBx/mmCIF has them; the CIF of small molecules and of reflections has not"));
+            return Err(problem.help(
+                "give a PDBx/mmCIF structure; CIF files of small molecules and of reflections have no Cartesian \
+                 coordinates",
+            ));
         }
         let (time, cell) = (time_of_title(&self.found.title), self.periodic_cell()?);
         Ok(Coordinates { time, cell, ..self.found })
@@ -220,7 +223,8 @@ impl<'a> Block<'a> {
         }
         let cell = cell_of([a, b, c].map(|length| length * ANGSTROM), [alpha, beta, gamma]);
         cell.map(Some).ok_or_else(|| {
-            let problem = Problem::new(format!("edges {a}, {b}, {c} and angles {alpha}, {beta}, {gamma} make no cell"));
+            let problem =
+                Problem::new(format!("edges {a}, {b}, {c} and angles {alpha}, {beta}, {gamma} do not form a cell"));
             let line = self.cell[0].map(|value| value.line);
             line.into_iter().fold(problem, |problem, line| problem.at_line(line))
         })

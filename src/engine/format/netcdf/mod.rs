@@ -130,7 +130,7 @@ fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
     for (place, name) in names.enumerate() {
         if let Some(first) = places.insert(name, place) {
             let [first, place] = [first + 1, place + 1];
-            let message = format!("the {what} {} stands twice: at place {first} and {place}", number::quoted(name));
+            let message = format!("the {what} {} occurs twice, as number {first} and {place}", number::quoted(name));
             return Err(Problem::new(message).help("copy the file again"));
         }
     }

@@ -11,7 +11,7 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     let file = Restart { header: Header::read(bytes)?, bytes };
     file.check_length()?;
     if file.header.dimensions.iter().any(|dimension| dimension.0 == b"frame") {
-        return Err(Problem::new("this is a trajectory of several frames, expected a restart")
+        return Err(Problem::new("expected a restart, found a trajectory of several frames")
             .help("write one frame of it as a restart with md convert --frame"));
     }
     let positions = file.vectors("coordinates", "angstrom", FARTHEST)?;
@@ -29,7 +29,7 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
         (Some([0.0, 0.0, 0.0]), _) | (None, None) => None,
         (Some(lengths), Some(angles)) => {
             let cell = cell_of(lengths.map(|length| length * ANGSTROM), angles);
-            Some(cell.ok_or_else(|| Problem::new("cell_lengths and cell_angles make no box"))?)
+            Some(cell.ok_or_else(|| Problem::new("cell_lengths and cell_angles do not form a box"))?)
         }
         _ => return Err(Problem::new("expected both cell_lengths and cell_angles, or neither")),
     };

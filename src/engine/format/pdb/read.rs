@@ -200,7 +200,7 @@ fn second_cell(first: usize) -> Problem {
 /// Returns the cell of a CRYST1 record; `None` for a placeholder.
 fn cell(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     let wrong =
-        || Problem::new("expected three edges (columns 7-33) and three angles (columns 34-54) that make a cell");
+        || Problem::new("expected three edges (columns 7-33) and three angles (columns 34-54) that form a cell");
     let columns = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54].map(|columns| number(line, columns));
     let [Some(a), Some(b), Some(c), Some(alpha), Some(beta), Some(gamma)] = columns else { return Err(wrong()) };
     let lengths = [a, b, c];

@@ -34,7 +34,7 @@ impl Types {
             // a minus sign in parameter files means that further terms follow
             let whole = period.abs().round();
             if (period.abs() - whole).abs() > WHOLE || whole > f64::from(u8::MAX) {
-                return Err(section.problem_at(k, format!("{period} is not a periodicity")));
+                return Err(section.problem_at(k, format!("{period} is not a valid periodicity")));
             }
             torsions.push((whole as u8, phases[k], constants[k] * KCAL));
         }
@@ -80,7 +80,7 @@ pub(super) fn read(
                 let scales = [types.scales[0][kind], types.scales[1][kind]];
                 if scales.iter().any(|&scale| scale <= 0.0) {
                     let message = format!("its type {} divides 1-4 terms by {scales:?}", kind + 1);
-                    return Err(rows.problem(row, 4, message).help("mend SCEE_SCALE_FACTOR and SCNB_SCALE_FACTOR"));
+                    return Err(rows.problem(row, 4, message).help("correct SCEE_SCALE_FACTOR and SCNB_SCALE_FACTOR"));
                 }
                 let pair = pair14(topology, tables, [atoms[0], atoms[3]], scales);
                 topology.bonded.pairs14.push(pair);

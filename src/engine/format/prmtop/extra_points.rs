@@ -35,16 +35,16 @@ pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem
         let points: Vec<u32> = atoms.filter(|&i| topology.atoms[i].mass == 0.0).map(|i| i as u32).collect();
         let Some(&first) = points.first() else { continue };
         if !topology.is_water(residue) {
-            return Err(refused(first, "that is not part of a water"));
+            return Err(refused(first, "outside of a water"));
         }
         let water = Water::new(topology, residue, &lengths)
-            .ok_or_else(|| refused(first, "of a water whose bond lengths are not known"))?;
+            .ok_or_else(|| refused(first, "in a water whose bond lengths are unknown"))?;
         let placed = match points[..] {
             [point] => water.on_bisector(&lengths, point).map(|construction| vec![construction]),
             [above, below] => water.lone_pairs(&lengths, [above, below]),
             _ => None,
         };
-        let placed = placed.ok_or_else(|| refused(first, "whose place does not follow from its bonds"))?;
+        let placed = placed.ok_or_else(|| refused(first, "whose position cannot be derived from its bonds"))?;
         sites.extend(points.into_iter().zip(placed).map(|(site, construction)| VirtualSite { site, construction }));
     }
     Ok(sites)

@@ -44,11 +44,7 @@ impl Pointers {
             0 => Ok(()),
             _ => Err(unsupported(section.problem_at(index, what), help)),
         };
-        refuse(
-            20,
-            "IFPERT asks for a perturbed topology",
-            "free-energy topologies are written again as one end state",
-        )?;
+        refuse(20, "IFPERT asks for a perturbed topology", "write one end state of the free-energy topology")?;
         refuse(29, "IFCAP asks for a solvent cap", "use a periodic box of solvent")?;
         if count(31)? > 1 {
             return Err(unsupported(section.problem_at(31, "NCOPY asks for a path integral"), "use classical atoms"));

@@ -268,7 +268,10 @@ impl<'a> Section<'a> {
             }
             // blanks after the last name fill its column or were all stripped; otherwise names have been shifted
             if kind == Kind::Text && line.ends_with(b" ") && !line.len().is_multiple_of(width) {
-                let message = format!("the line of {} characters is not one of columns of {width}", line.len());
+                let message = format!(
+                    "the length of the line, {} characters, is not a multiple of the column width {width}",
+                    line.len()
+                );
                 return Err(self.at_line(number, message).help(DAMAGED));
             }
         }

@@ -129,7 +129,7 @@ impl ForeignReader {
         let Some(values) = self.row(element, index)? else { return Ok(()) };
         let (vectors, rest) = values.as_chunks::<3>();
         if vectors.len() != self.atoms || !rest.is_empty() {
-            return Err(format!("{} numbers for {} atoms", values.len(), self.atoms));
+            return Err(format!("there are {} numbers for {} atoms", values.len(), self.atoms));
         }
         if let Some(value) = values.iter().position(|value| !value.is_finite()) {
             return Err(format!("a number of atom {} is not finite", value / 3 + 1));
@@ -145,12 +145,12 @@ impl ForeignReader {
     /// order already.
     fn order(&self, index: usize) -> Checked<Option<Vec<usize>>> {
         let row = match (&self.ids, &self.fixed_ids) {
-            (Some(ids), _) => self.row(ids, index)?.ok_or("no numbers of atoms (id) at this step")?,
+            (Some(ids), _) => self.row(ids, index)?.ok_or("there are no atom numbers (id) at this step")?,
             (None, Some(ids)) => ids.iter().map(|&id| id as f64).collect(),
             (None, None) => return Ok(None),
         };
         if row.len() != self.atoms {
-            return Err(format!("{} numbers of atoms (id) for {} atoms", row.len(), self.atoms));
+            return Err(format!("there are {} atom numbers (id) for {} atoms", row.len(), self.atoms));
         }
         let mut order: Vec<usize> = (0..row.len()).collect();
         order.sort_by(|&a, &b| row[a].total_cmp(&row[b]));
@@ -169,7 +169,7 @@ impl ForeignReader {
         for (element, found) in [(&self.velocities, &mut frame.velocities), (&self.forces, &mut frame.forces)] {
             element.iter().try_for_each(|element| self.vectors(element, index, order, found))?;
         }
-        let missing = || "no box at this step".to_owned();
+        let missing = || "there is no box at this step".to_owned();
         let numbers = match &self.boxes {
             Boxes::None => return Ok(()),
             Boxes::Fixed(numbers) => numbers.clone(),
@@ -193,7 +193,7 @@ impl ForeignReader {
             }
             _ => None,
         };
-        taken.ok_or_else(|| format!("the numbers {numbers:?} are no box"))
+        taken.ok_or_else(|| format!("the numbers {numbers:?} do not form a box"))
     }
 }
 
@@ -213,7 +213,7 @@ impl FrameSource for ForeignReader {
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         self.decode(index, frame).map_err(|reason| {
             let problem = Problem::new(format!("frame {index}: {reason}")).in_file(&self.path);
-            Error::from(problem.help("the file is damaged, or holds what md does not read"))
+            Error::from(problem.help("the file is damaged, or contains data that md does not read"))
         })
     }
 }
@@ -229,8 +229,8 @@ fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Ch
     if !dataset.attr_names().map_err(text)?.iter().any(|found| found == name) {
         return default.ok_or_else(|| {
             format!(
-                "{place} has no unit (attribute `{name}`), so that its numbers may mean anything; if they are in {like}, add \
-                 it, for example with h5py: file[\"{place}\"].attrs[\"{name}\"] = \"{like}\""
+                "{place} has no unit (attribute `{name}`), so that the meaning of its numbers is unknown; if they are \
+                 in {like}, add the attribute, for example with h5py: file[\"{place}\"].attrs[\"{name}\"] = \"{like}\""
             )
         });
     }
@@ -260,7 +260,7 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
         let factor = factor(values.dataset(), "units", like, Some(1.0))?;
         Ok(Some(Element { values, factor, steps: None }))
     };
-    let positions = element("coordinates", "nm")?.ok_or("it has no coordinates")?;
+    let positions = element("coordinates", "nm")?.ok_or("the file has no coordinates")?;
     let (frames, atoms) = shape(&positions.values)?;
     let boxes = match (element("cell_lengths", "nm")?, element("cell_angles", "degree")?) {
         (Some(lengths), Some(angles)) => Boxes::Angles(lengths, angles),
@@ -273,7 +273,7 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
         times = read_numbers::<f64>(file, "time").map_err(text)?.into_iter().map(|time| time * factor).collect();
     }
     if !times.is_empty() && times.len() != frames {
-        return Err(format!("{} times for {frames} frames", times.len()));
+        return Err(format!("there are {} times for {frames} frames", times.len()));
     }
     let labels = match file.link_exists("topology") {
         true => labels(&read_text(file, "topology").map_err(text)?).filter(|labels| labels.len() == atoms),
@@ -326,7 +326,10 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
     let name = match &names[..] {
         [only] => only,
         _ => names.iter().find(|name| ["trajectory", "system"].contains(&name.as_str())).ok_or_else(|| {
-            format!("it has the groups of particles {}, expected one, or one called `trajectory`", names.join(", "))
+            format!(
+                "the file has the particle groups {}; expected only one, or one with the name `trajectory`",
+                names.join(", ")
+            )
         })?,
     };
     let group = particles.group(name).map_err(text)?;
@@ -340,7 +343,7 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
         let steps = steps(&group.group(name).map_err(text)?, values.len())?;
         Ok(Some(Element { values, factor, steps: Some(steps) }))
     };
-    let positions = element("position", "nm", None)?.ok_or("it has no positions")?;
+    let positions = element("position", "nm", None)?.ok_or("the file has no positions")?;
     let (frames, atoms) = shape(&positions.values)?;
     let length = positions.factor;
     let is_fixed = |name: &str| group.link_exists(name) && group.dataset(name).is_ok();
@@ -400,7 +403,7 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     let times =
         times.unwrap_or_else(|(first, interval)| (0..steps.len()).map(|row| first + row as f64 * interval).collect());
     match times.iter().find(|time| !time.is_finite()) {
-        Some(time) => Err(format!("{}: {time} is no time", group.name())),
+        Some(time) => Err(format!("{}: {time} is not a valid time", group.name())),
         None => Ok(times.into_iter().map(|time| time * factor).collect()),
     }
 }

@@ -53,14 +53,15 @@ impl Files for H5md {
 
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()> {
         let found = info(path)?;
-        let help = "restore the settings of output.trajectory, or use --no-append to go on in a new file";
+        let help = "restore the settings of output.trajectory, or use --no-append to continue in a new file";
         let written = TrajectoryReader::open(path)?.identities()?;
         if written != layout::identities(contents) {
-            let message = "a trajectory keeps what it was begun with: other atoms are selected now";
+            let message = "the settings of an existing trajectory cannot change: the selection of atoms differs";
             return Err(Problem::new(message).in_file(path).help(help).into());
         }
         if found.observables != contents.observables {
-            let message = "a trajectory keeps what it was begun with: other numbers, those of temperature groups, belong to frames now";
+            let message =
+                "the settings of an existing trajectory cannot change: the recorded temperature groups differ";
             return Err(Problem::new(message).in_file(path).help(help).into());
         }
         let image = contents.fields.image && contents.periodic;
@@ -72,7 +73,7 @@ impl Files for H5md {
             format!("velocities: {velocities}, forces: {forces}, images: {image}, positions: {precision:?}")
         };
         let message = format!(
-            "a trajectory keeps what it was begun with ({}); now it is to hold ({})",
+            "the settings of an existing trajectory cannot change: the file has ({}), the run requests ({})",
             describe(found.fields, found.precision),
             describe(contents.fields, contents.precision)
         );
@@ -118,7 +119,7 @@ impl Files for H5md {
             if found.bad.is_empty() {
                 return Ok(Repair { frames: found.frames, ..Repair::default() });
             }
-            let problem = Problem::new("md repairs its own H5MD files only, and another program wrote this one");
+            let problem = Problem::new("md repairs only its own H5MD files, and another program wrote this file");
             return Err(problem.in_file(path).help("md convert --end writes the frames before the damage").into());
         }
         let done = repair(path)?;
@@ -175,7 +176,11 @@ impl FrameSource for TrajectoryReader {
 }
 
 fn describe(found: &TrajectoryInfo) -> Description {
-    let state = if found.closed { "closed" } else { "open: a run writes to it, or was killed (then see `md repair`)" };
+    let state = if found.closed {
+        "closed"
+    } else {
+        "open: a run is writing to the file, or was killed (then see `md repair`)"
+    };
     let mut lines = vec![
         ("state", state.to_owned()),
         ("atoms", found.atoms.to_string()),

@@ -61,7 +61,7 @@ pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
         TypeDescriptor::FixedUnicode(_) => first::<FixedUnicode<64>>(attribute, FixedUnicode::as_str),
         TypeDescriptor::VarLenAscii => first::<VarLenAscii>(attribute, VarLenAscii::as_str),
         TypeDescriptor::VarLenUnicode => first::<VarLenUnicode>(attribute, VarLenUnicode::as_str),
-        kind => Err(hdf5::Error::from(format!("{} is {kind}, expected a text", attribute.name()))),
+        kind => Err(hdf5::Error::from(format!("{} is {kind}, expected text", attribute.name()))),
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usi
     let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));
     bytes.filter(|&bytes| bytes as u64 <= file.saturating_mul(EXPANSION)).ok_or_else(|| {
         let name = dataset.name();
-        hdf5::Error::from(format!("{name} claims {shape:?} values of {value_bytes} bytes in a file of {file}"))
+        hdf5::Error::from(format!("{name} announces {shape:?} values of {value_bytes} bytes in a file of {file} bytes"))
     })
 }
 
@@ -117,7 +117,7 @@ pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
     let dataset = group.dataset(name)?;
     let stored = dataset.dtype()?;
     if !matches!(stored.to_descriptor()?, TypeDescriptor::FixedAscii(_) | TypeDescriptor::FixedUnicode(_)) {
-        return Err(hdf5::Error::from(format!("{name} is no text of a fixed length")));
+        return Err(hdf5::Error::from(format!("{name} is not a text of fixed length")));
     }
     let mut bytes = vec![0u8; claimed_bytes(&dataset, &dataset.shape(), stored.size())?];
     hdf5::sync::sync(|| {

@@ -55,7 +55,7 @@ pub fn info(path: &Path) -> Result<TrajectoryInfo> {
 
 /// Returns the error for a file that is no trajectory of md.
 pub(super) fn foreign(path: &Path, reason: &dyn std::fmt::Display) -> Error {
-    Problem::new(format!("not a trajectory of md, or damaged: {reason}")).in_file(path).into()
+    Problem::new(format!("the file is not a trajectory of md, or is damaged: {reason}")).in_file(path).into()
 }
 
 fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> {

@@ -87,7 +87,7 @@ pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
         topology.residues.push(system::Residue { name, number: residue.res_seq, first });
         for atom in &residue.atoms {
             if atom.index != topology.atoms.len() {
-                return Err(format!("atom {} stands where {} was expected", atom.index, topology.atoms.len()));
+                return Err(format!("found atom {}, expected {}", atom.index, topology.atoms.len()));
             }
             topology.atoms.push(system::Atom {
                 name: Name::new(&atom.name),
@@ -102,7 +102,7 @@ pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     }
     let atoms = topology.atoms.len();
     match topology.links().iter().flatten().find(|&&atom| atom as usize >= atoms) {
-        Some(atom) => Err(format!("a bond of atom {atom}, where there are {atoms}")),
+        Some(atom) => Err(format!("a bond refers to atom {atom}, but there are only {atoms} atoms")),
         None => Ok(topology),
     }
 }

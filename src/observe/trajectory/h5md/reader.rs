@@ -88,7 +88,7 @@ impl TrajectoryReader {
             [Some(a), Some(b), Some(c)] => PeriodicCell::from_rows([a, b, c]),
             _ => None,
         };
-        Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "a cell"))?)))
+        Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "cell vectors"))?)))
     }
 
     /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty if the file has none.
@@ -110,7 +110,7 @@ impl TrajectoryReader {
     }
 
     fn broken(&self, index: usize, what: &str) -> Error {
-        let problem = Problem::new(format!("frame {index} holds {what} that make no sense")).in_file(&self.path);
+        let problem = Problem::new(format!("frame {index} has invalid {what}")).in_file(&self.path);
         problem.help("the file was changed or damaged after it was written").into()
     }
 }

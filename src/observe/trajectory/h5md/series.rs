@@ -89,7 +89,7 @@ impl Series {
 
     /// Appends row `index` in the stored form that [`Self::stored_row`] returned for a series of the same layout.
     pub(super) fn append_stored(&self, index: usize, bytes: &[u8], mask: u32) -> Result<()> {
-        let unlike = || hdf5::Error::from(format!("{} has rows of another form", self.dataset.name()));
+        let unlike = || hdf5::Error::from(format!("{} has rows of another shape", self.dataset.name()));
         if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
             return Err(unlike());
         }
@@ -145,7 +145,7 @@ impl Series {
     /// Reads row `index` as stored into `buffer`. Returns its bytes, and a bit mask of the filters that were skipped:
     /// a packed row is a chunk of its own.
     pub(super) fn stored_row<'a>(&self, index: usize, buffer: &'a mut Vec<u8>) -> Result<(&'a [u8], u32)> {
-        let unlike = || hdf5::Error::from(format!("{} is stored in a way md does not", self.dataset.name()));
+        let unlike = || hdf5::Error::from(format!("{} is stored in a way that md does not use", self.dataset.name()));
         let rows = self.rows_per_chunk.ok_or_else(unlike)?;
         let first = index as u64 / rows * rows;
         let (length, mask) = self.stored_chunk(first, buffer)?;
@@ -187,7 +187,9 @@ impl Series {
             }
             if length as u64 > limit {
                 let name = self.dataset.name();
-                return Err(hdf5::Error::from(format!("{name} claims {length} stored bytes for {limit} at most")));
+                return Err(hdf5::Error::from(format!(
+                    "{name} announces {length} stored bytes, and at most {limit} are possible"
+                )));
             }
             buffer.resize(length, 0);
         }

@@ -57,12 +57,14 @@ impl Superblock {
         if self.0[FLAGS] & SHARED != 0 {
             return Ok(OpenMode::ReadSWMR);
         }
-        Err(Problem::new("open for writing, without readers: a run is writing to it, or was killed as it opened it")
-            .in_file(path)
-            .help(
-                "nothing is lost: the same `md run` continues, and where none is running `md repair` makes it readable",
-            )
-            .into())
+        Err(Problem::new(
+            "open for writing and closed to readers: a run is writing to the file, or was killed while opening it",
+        )
+        .in_file(path)
+        .help(
+            "nothing is lost: the same `md run` continues, and if no run is active `md repair` makes the file readable",
+        )
+        .into())
     }
 
     /// Marks a file that was not closed as closed, stores its true length, and waits until both are on disk.
@@ -71,7 +73,8 @@ impl Superblock {
             return Ok(());
         }
         if self.0[9] != 8 || self.0[10] != 8 {
-            let message = format!("offsets of {} bytes, md writes 8: not a trajectory of md", self.0[9]);
+            let message =
+                format!("the file is not a trajectory of md: its offsets have {} bytes instead of 8", self.0[9]);
             return Err(Problem::new(message).in_file(path).into());
         }
         let io = |e| Error::io(path, e);

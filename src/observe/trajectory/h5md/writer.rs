@@ -190,7 +190,8 @@ impl TrajectoryWriter {
     /// Writes one frame. A frame at the same step as the last one (the end of one stage is the start of the next) is
     /// the same state and not written again, so that steps increase as H5MD demands.
     pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
-        let step = i64::try_from(frame.step).map_err(|_| Error::Internal("step number beyond 2⁶³".into()))?;
+        let step =
+            i64::try_from(frame.step).map_err(|_| Error::Internal("the step number is greater than 2⁶³".into()))?;
         if self.last_step == Some(step) {
             return Ok(());
         }
@@ -224,10 +225,14 @@ impl TrajectoryWriter {
     fn check(&self, frame: &Frame<'_>, step: i64) -> Result<()> {
         let wrong = |what: String| Err(Error::Internal(format!("frame at step {step}: {what}")));
         if let Some(last) = self.last_step.filter(|&last| step < last) {
-            return wrong(format!("the last one was at step {last}"));
+            return wrong(format!("the last frame was at step {last}"));
         }
         if frame.cell.is_some() != self.periodic {
-            return wrong(format!("cell given: {}, in the file: {}", frame.cell.is_some(), self.periodic));
+            return wrong(format!(
+                "the frame has a cell: {}, the file has a cell: {}",
+                frame.cell.is_some(),
+                self.periodic
+            ));
         }
         let lengths = [
             ("positions", true, frame.positions.len(), self.atoms),
@@ -253,15 +258,15 @@ impl TrajectoryWriter {
         self.messages = None;
         match self.join() {
             Err(error) => error,
-            Ok(_) => Error::Internal("the trajectory's thread stopped early".into()),
+            Ok(_) => Error::Internal("the thread that writes the trajectory stopped early".into()),
         }
     }
 
     fn join(&mut self) -> Result<Extent> {
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(Error::Internal("the trajectory's thread panicked".into())),
-            None => Err(Error::io(&self.path, "closed after an earlier failure")),
+            Some(Err(_)) => Err(Error::Internal("the thread that writes the trajectory panicked".into())),
+            None => Err(Error::io(&self.path, "the file was closed after an earlier failure")),
         }
     }
 }
@@ -293,14 +298,14 @@ fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) 
     let found = datasets.frames();
     let count = checkpointed.map_or(found as u64, |extent| extent.count);
     if count > found as u64 {
-        return refuse(format!("{found} frames found, the checkpoint was written after {count}"));
+        return refuse(format!("{found} frames found, but the checkpoint was written after {count}"));
     }
     let Some(checksum) = datasets.stored_checksum(count as usize).map_err(io)? else {
-        return refuse("written by a version of md that kept no checksums: it cannot be continued".into());
+        return refuse("a version of md without checksums wrote the file: it cannot be continued".into());
     };
     match checkpointed {
         Some(extent) if extent.checksum != checksum => {
-            refuse(format!("the first {count} frames are not those the checkpoint was written after"))
+            refuse(format!("the first {count} frames differ from the frames at the time of the checkpoint"))
         }
         _ => Ok(Extent { count, checksum }),
     }

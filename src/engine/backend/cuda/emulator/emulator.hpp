@@ -98,7 +98,7 @@ inline Group& warp() { return warps[current / LANES]; }
 
 template <class T>
 inline unsigned long long bits_of(T value) {
-    static_assert(sizeof(T) <= 8, "at most eight bytes travel");
+    static_assert(sizeof(T) <= 8, "values of a shuffle have at most eight bytes");
     unsigned long long bits = 0;
     memcpy(&bits, &value, sizeof(T));
     return bits;
@@ -202,10 +202,10 @@ inline const char* run(void (*kernel)(const void*, double), const void* a, doubl
     blocks = grid;
     threads = size;
     fault = nullptr;
-    if (size % LANES != 0 || size > 1024 || size == 0) return "a block must have 32 to 1024 threads, whole warps";
+    if (size % LANES != 0 || size > 1024 || size == 0) return "a block must have 32 to 1024 threads in whole warps";
     // makes the loader allocate this thread's segment
     asked_for = 1;
-    if (!dl_iterate_phdr(find_shared, nullptr) || !shared_memory.start) return "what blocks share is nowhere";
+    if (!dl_iterate_phdr(find_shared, nullptr) || !shared_memory.start) return "the shared-memory segment was not found";
     fibers.resize(size);
     warps.resize(size / LANES);
     for (unsigned k = 0; k < grid; ++k) {

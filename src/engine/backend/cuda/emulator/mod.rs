@@ -56,7 +56,8 @@ impl Library {
     fn compile() -> Self {
         let folder = tempfile::tempdir().expect("a folder for the compiled kernels");
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
-        std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table())).expect("room for the text");
+        std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
+            .expect("the source can be written");
         // contraction would differ between machines; a kernel may have the name of a function of the C library
         let options =
             ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
@@ -72,7 +73,7 @@ impl Library {
         let load = |number| {
             // the loader treats only files with different names as different libraries
             let copy = folder.path().join(format!("kernels-{number}.so"));
-            std::fs::copy(&object, &copy).expect("room for a copy");
+            std::fs::copy(&object, &copy).expect("the library can be copied");
             // SAFETY: the only initialisers of the library are those of C++ containers
             Mutex::new(unsafe { libloading::Library::new(&copy) }.expect("the compiled kernels load"))
         };

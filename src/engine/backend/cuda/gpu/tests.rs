@@ -39,7 +39,7 @@ fn gpu() -> Option<Gpu> {
 #[test]
 fn drivers_that_are_too_old_are_refused() {
     let error = check_driver(Some(11060)).expect_err("no priorities in captured steps").to_string();
-    assert!(error.contains("CUDA 11.6, and 11.7"), "{error}");
+    assert!(error.contains("CUDA 11.6, but at least 11.7"), "{error}");
     for driver in [Some(11070), Some(13020), None] {
         check_driver(driver).expect("a driver that will do");
     }

@@ -79,8 +79,8 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
         let of_site = term.atoms.iter().any(|&atom| topology.atoms[atom as usize].mass == 0.0);
         if !(of_site || topology.is_water_brace(term.atoms)) {
             let [i, j] = term.atoms.map(|atom| atom + 1);
-            let message = format!("the harmonic distance of atoms {i} and {j} is no chemical bond");
-            return Err(refused(message, "an AMBER topology takes all distances for bonds"));
+            let message = format!("the harmonic distance of atoms {i} and {j} is not a chemical bond");
+            return Err(refused(message, "in an AMBER topology every harmonic distance is a bond"));
         }
         bonds.push(*term);
     }
@@ -90,8 +90,8 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
         let residues = constraint.atoms.map(|atom| topology.atoms[atom as usize].residue);
         let [i, j] = constraint.atoms.map(|atom| atom + 1);
         if residues[0] != residues[1] || !topology.is_water(residues[0] as usize) {
-            let message = format!("the distance of atoms {i} and {j} is held constant, outside of a water");
-            return Err(refused(message, "an AMBER topology has no constraints, which are chosen in a run"));
+            let message = format!("atoms {i} and {j} have a constraint and are not part of a water");
+            return Err(refused(message, "an AMBER topology has no constraints; they are chosen for each run"));
         }
         match lengths.get(&ordered(constraint.atoms)) {
             Some(length) if (length - constraint.length).abs() <= SAME * constraint.length => {}
@@ -116,7 +116,7 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     match topology.connectivity.iter().find(|pair| !lengths.contains_key(&ordered(**pair))) {
         Some([i, j]) => {
             let message = format!("the chemical bond of atoms {} and {} has no energy", i + 1, j + 1);
-            Err(refused(message, "an AMBER topology knows bonds by their terms"))
+            Err(refused(message, "in an AMBER topology every bond has an energy term"))
         }
         None => Ok(bonds),
     }

@@ -69,7 +69,7 @@ impl Types {
                 let message = format!(
                     "the 1-4 pair of atoms {i} and {j} has other Lennard-Jones parameters than pairs of the same types"
                 );
-                return Err(refused(message, "an AMBER topology has them by types"));
+                return Err(refused(message, "an AMBER topology stores Lennard-Jones parameters by atom types"));
             }
             table[place] = own;
         }
@@ -114,8 +114,14 @@ impl Types {
         let charges = ratio(a * b, pair.charge_product);
         let (Some(charges), Some(lj)) = (charges, lj_scale(table, pair)) else {
             let [i, j] = pair.atoms.map(|atom| atom + 1);
-            let message = format!("the 1-4 pair of atoms {i} and {j} is no fraction of its charges and parameters");
-            return Err(refused(message, "an AMBER topology divides them by a number"));
+            let message = format!(
+                "the 1-4 pair of atoms {i} and {j} is not a fraction of the charges and parameters of its atoms"
+            );
+            return Err(refused(
+                message,
+                "an AMBER topology divides 1-4 interactions by one number for charges and one for Lennard-Jones \
+                 parameters",
+            ));
         };
         Ok([charges.unwrap_or(usual[0]), if self.is_chamber() { 1.0 } else { lj.unwrap_or(usual[1]) }])
     }
