@@ -13,8 +13,8 @@ use crate::vec3::Vec3;
 /// If the side chain branches, the first branch counts.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 
-/// Datasets of the result file: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with /phi_residue, … (0-based
-/// residues of the topology), /time, /step, /atoms
+/// Datasets of the result file: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with
+/// /phi_residue, … (0-based residues of the topology), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {}
 

@@ -1,4 +1,4 @@
-//! Where a value of the input file was written.
+//! Place where a value of the input file was written.
 
 use std::ops::Range;
 use std::rc::Rc;

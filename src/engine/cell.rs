@@ -120,8 +120,8 @@ impl PeriodicCell {
         [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
     }
 
-    /// Largest cutoff (nm) for which the minimum image is the only image needed: half of the smallest diagonal element of
-    /// this reduced cell.
+    /// Largest cutoff (nm) for which the minimum image is the only image needed: half of the smallest diagonal element
+    /// of this reduced cell.
     pub fn max_cutoff(&self) -> f64 {
         0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
     }

@@ -290,7 +290,7 @@ fn a_file_cut_anywhere_is_refused() {
     }
 }
 
-// The function is long because it is a table.
+// Long because it is a table.
 #[test]
 fn wrong_values_are_refused_at_their_line() {
     for (name, line, text, words) in [

@@ -1,5 +1,5 @@
-//! Graph of the uses between files. A file uses another if its code names an item that the other defines; re-exports are followed
-//! to the definition. The `mod.rs` of a folder is common ground: files of the folder may use it.
+//! Graph of the uses between files. A file uses another if its code names an item that the other defines; re-exports
+//! are followed to the definition. The `mod.rs` of a folder is common ground: files of the folder may use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What each platform supports, stated once. Checks of plans and systems, their messages and the table of
+//! Features of each platform, stated once. Checks of plans and systems, their messages and the table of
 //! `docs/features.md` follow from it.
 
 use crate::ensemble::barostat::BarostatKind;
@@ -95,7 +95,7 @@ pub struct Platform {
     lacks: &'static [Feature],
 }
 
-/// One NVIDIA GPU.
+/// The platform of one NVIDIA GPU.
 pub const GPU: Platform = Platform {
     name: "the CUDA backend",
     lacks: &[
@@ -113,7 +113,7 @@ pub const GPU: Platform = Platform {
     ],
 };
 
-/// Several ranks of MPI that divide the cell of one system, on CPUs.
+/// The platform of several ranks of MPI that divide the cell of one system, on CPUs.
 pub const RANKS: Platform = Platform {
     name: "a run on several ranks",
     lacks: &[

@@ -16,6 +16,7 @@ mod feature;
 mod home;
 mod host;
 mod leapfrog;
+mod local_terms;
 mod phases;
 mod potential;
 mod reference;

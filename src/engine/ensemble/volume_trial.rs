@@ -102,8 +102,8 @@ impl VolumeTrial {
         Self::count(moves, false);
     }
 
-    /// Whether more than a quarter of the moves were rejected because the cell would be too small. This is more than half
-    /// of the moves that shrink the cell.
+    /// Whether more than a quarter of the moves were rejected because the cell would be too small. This is more than
+    /// half of the moves that shrink the cell.
     pub fn is_hindered(moves: &TrialMoves) -> bool {
         moves.tried >= FEWEST_TRIALS && 4 * moves.too_small > moves.tried
     }

@@ -95,7 +95,7 @@ struct Costs {
     prune: f64,
     /// cost of searching one slot, relative to computing one slot of the inner list
     search: f64,
-    /// cost of a slot with Lennard-Jones interactions only, beyond the Coulomb cutoff, relative to one within both cutoffs
+    /// cost of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, relative to one within both
     far: f64,
     /// cost of a slot of the inner list with switched Lennard-Jones interactions, relative to one without a switch
     switched: f64,
@@ -113,7 +113,7 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, r
 /// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
 /// - `cycles`: instructions of a lane for a pair (53, or 57 if some pairs of a tile do not interact), one per clock;
-/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again to copy positions and for two launches;
+/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again to copy positions and two launches;
 /// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and
 ///   the round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
 /// - `far`: one branch computes both interactions;

@@ -17,7 +17,7 @@ pub struct Splitting {
     pub parameters: PmeParameters,
 }
 
-/// Range of grid refinement along each edge relative to the first grid: from an eighth of the points to three times as many.
+/// Range of grid refinement along each edge relative to the first grid: an eighth to three times the points.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;

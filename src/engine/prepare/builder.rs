@@ -64,7 +64,8 @@ impl System {
     /// let lj_type = builder.lj_type("Ar", LennardJones::from_sigma_epsilon(0.34, 0.998));
     /// for i in 0..10 {
     ///     let position = vec3(0.4 * f64::from(i), 0.0, 0.0);
-    ///     builder.residue("AR").atom(AtomSpec { name: "AR", element: 18, mass: 39.948, charge: 0.0, lj_type, position });
+    ///     let argon = AtomSpec { name: "AR", element: 18, mass: 39.948, charge: 0.0, lj_type, position };
+    ///     builder.residue("AR").atom(argon);
     /// }
     /// let Prepared { system, state, .. } = builder.build()?;
     /// assert_eq!((system.topology.atoms.len(), state.positions.len()), (10, 10));

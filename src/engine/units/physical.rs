@@ -125,7 +125,8 @@ impl Range {
     /// ```
     /// use md_engine::units::Range;
     /// assert_eq!(Range::CHARGE.refusal(-0.8), None);
-    /// assert_eq!(Range::CHARGE.refusal(1e30).unwrap(), "the charge 1e30 e, outside the physical range of -10000 to 10000 e");
+    /// let message = Range::CHARGE.refusal(1e30).unwrap();
+    /// assert_eq!(message, "the charge 1e30 e, outside the physical range of -10000 to 10000 e");
     /// ```
     pub fn refusal(&self, value: f64) -> Option<String> {
         let Self { what, low, high, unit } = *self;

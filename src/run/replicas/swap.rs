@@ -10,7 +10,7 @@
 //! replica <--state-- hub of its rank <-- scheduler of its rank <-- scheduler of rank 0
 //! ```
 //!
-//! The scheduler is in [`crate::run::replicas::scheduler`], the file in [`crate::run::replicas::record`]. Every outcome is written to `exchange.csv`
+//! The scheduler is in [`super::scheduler`], the file in [`super::record`]. Every outcome is written to `exchange.csv`
 //! before any replica continues with it, and is a pure function of the offers. Checkpoints of different replicas
 //! therefore need not be of the same moment: a replica whose checkpoint is older repeats its steps and takes the
 //! recorded outcomes. A checkpoint is only written when the rows before it are on disk ([`Member::sync`]).

@@ -23,7 +23,7 @@ mod slabs;
 mod spectral;
 mod threads;
 
-use super::domains::Share;
+use super::local_terms::LocalTerms;
 use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::ensemble::multiple_time_steps::LongRange;
@@ -121,13 +121,13 @@ impl Cpu {
     }
 
     /// Replaces the atoms by those of a domain: home atoms first, then halo atoms.
-    pub(super) fn select(&mut self, settings: &ForceSettings, share: Share, region: Region, ranks: &Ranks) {
+    pub(super) fn select(&mut self, settings: &ForceSettings, terms: LocalTerms, region: Region, ranks: &Ranks) {
         let tables = std::mem::take(&mut self.bonded.tables);
-        self.bonded = Bonded::of(&share.topology, settings.electrostatics, tables);
+        self.bonded = Bonded::of(&terms.topology, settings.electrostatics, tables);
         for BondedBuffer { forces, .. } in &mut self.thread_buffers {
             memory::resize(forces, self.bonded.atoms.len(), Vec3::ZERO);
         }
-        self.nonbonded.select(settings.electrostatics, share, region, ranks.is_first());
+        self.nonbonded.select(settings.electrostatics, terms, region, ranks.is_first());
     }
 
     /// Makes this force field one of several ranks. Reciprocal space then covers the atoms of all ranks, and terms

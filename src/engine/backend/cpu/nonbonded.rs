@@ -10,7 +10,7 @@ use super::pair_kernel::shift_virial;
 use super::pair_types::PairTypes;
 use super::pair_variants::{Variant, end_of, run};
 use crate::backend::PairCounts;
-use crate::backend::domains::Share;
+use crate::backend::local_terms::LocalTerms;
 use crate::backend::potential::CoulombPotential;
 use crate::cell::PeriodicCell;
 use crate::memory;
@@ -179,8 +179,8 @@ impl Nonbonded {
     }
 
     /// Replaces the atoms by those of a domain. `first`: this rank includes the terms that must count once.
-    pub(super) fn select(&mut self, electrostatics: Electrostatics, share: Share, region: Region, first: bool) {
-        let Share { topology: Topology { atoms, exclusions, .. }, excluded } = share;
+    pub(super) fn select(&mut self, electrostatics: Electrostatics, terms: LocalTerms, region: Region, first: bool) {
+        let LocalTerms { topology: Topology { atoms, exclusions, .. }, excluded } = terms;
         self.charges = kernel_charges(electrostatics, &atoms);
         self.lj_types.clear();
         self.lj_types.extend(atoms.iter().map(|atom| atom.lj_type));

@@ -28,7 +28,6 @@ use crate::team::Team;
 use crate::vec3::Vec3;
 use division::Division;
 use field::Domain;
-pub(in crate::backend) use restrict::LocalTerms;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Restriction of a system to the part that one rank computes.
 
 use super::local::Local;
+use crate::backend::local_terms::LocalTerms;
 use crate::cell::PeriodicCell;
 use crate::system::{Constraints, Exclusions, System, Topology};
 use crate::vec3::Vec3;
@@ -49,15 +50,6 @@ pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> Syst
     let atoms = atoms.iter().map(|&atom| system.topology.atoms[atom as usize]).collect();
     let topology = Topology { atoms, virtual_sites, ..Topology::default() };
     System { topology, constraints, nonbonded: Default::default(), settings: system.settings }
-}
-
-/// The interactions that a rank computes.
-#[derive(Debug, Default)]
-pub(in crate::backend) struct LocalTerms {
-    /// atoms, bonded terms that this rank computes, and all exclusions between its atoms
-    pub(in crate::backend) topology: Topology,
-    /// excluded pairs that this rank corrects, [i, j] with i < j, ascending
-    pub(in crate::backend) excluded: Vec<[u32; 2]>,
 }
 
 /// Selects the terms between local atoms that no other rank computes. This rank computes a term if its local atoms

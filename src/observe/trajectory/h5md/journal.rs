@@ -1,4 +1,4 @@
-//! Rollback journal of a trajectory, against a loss of power: a file journal_path the trajectory that holds, as of the last
+//! Rollback journal of a trajectory, against a loss of power: a file next to the trajectory that holds, as of the last
 //! sync, all bytes that change in place.
 //!
 //! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. After a loss of power, each page
