@@ -38,8 +38,8 @@
 //! [`prepare::prepare`] makes a system of them.
 //!
 //! [`run::run_replicas`] runs several plans in parallel. Each replica of an ensemble is a run of its own, with its
-//! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. Over [`ranks::Ranks`] rank 0 assigns
-//! the replicas, receives their messages, and alone writes the ensemble's files and speaks to the user; every rank
+//! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. Over [`ranks::Ranks`]
+//! rank 0 assigns the replicas, receives their messages, and alone writes the ensemble's files and speaks to the user; every rank
 //! ends with the same exit code. In replica exchange ([`ensemble::exchange`]) replicas keep their rank, wait for each
 //! other in its [`run::Barrier`], and send their energies to rank 0. All energies are combined in one place,
 //! `run::replicas::record`. A replica keeps its atoms and files and receives the temperature, pressure or Hamiltonian

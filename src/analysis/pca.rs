@@ -11,8 +11,8 @@ use crate::error::{Problem, Result};
 use crate::observe::trajectory::FrameSource;
 use crate::superpose::{Correlation, rotation};
 
-/// Datasets of the result file: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections (frames × components),
-/// /mean (nm, atoms × 3), /time, /step, /atoms
+/// Datasets of the result file: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections
+/// (frames × components), /mean (nm, atoms × 3), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Weight atoms by mass (default: equal weights)
