@@ -98,7 +98,7 @@ fn conect_records_are_bonds_where_none_is_missing() {
     let atoms: String = pdb.lines().filter(|line| !line.starts_with("END")).map(|line| format!("{line}\n")).collect();
     let rg = |name: &str, bonds: &str| {
         std::fs::write(folder.path().join(name), format!("{atoms}END\n{bonds}")).unwrap();
-        md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", name, "--select", "resid 1"])
+        md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", name, "--select", "resid 1", "--force"])
     };
     // one record for each direction, as programs write them, and an atom that does not exist
     let all = "CONECT    1    2\nCONECT    2    1\nCONECT    3    4    9\n";
@@ -110,6 +110,7 @@ fn conect_records_are_bonds_where_none_is_missing() {
     let twice = atoms.replace("    3  C1 ", "    1  C1 ");
     assert_ne!(twice, atoms);
     std::fs::write(folder.path().join("twice.pdb"), format!("{twice}END\n{all}")).unwrap();
-    let (code, text) = md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", "twice.pdb", "--select", "resid 1"]);
+    let (code, text) =
+        md(folder.path(), &["analyze", "rg", "a.dcd", "--topology", "twice.pdb", "--select", "resid 1", "--force"]);
     assert!(code == Some(0) && text.contains("unknown"), "{text}");
 }
