@@ -288,7 +288,7 @@ fn check_says_what_a_referee_would() {
     assert!(lines.len() == 1 && lines[0].contains("11 distance constraints; 1471 degrees of freedom"), "{lines:?}");
     write_input(folder.path(), &system("peptide-charged"), &format!("constraints = \"none\"\n{stage}"));
     let (code, message) = failure(folder.path(), &["check", "input.toml"]);
-    assert!(code == 2 && message.contains("the timestep of 2 fs is long for"), "{message}");
+    assert!(code == 2 && message.contains("the timestep of 2 fs is too long for"), "{message}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     if let Some(list) = row.list {
         let ListSchedule { rebuild, prune, outer, inner, .. } = list;
         let _ = if list.is_exact() {
-            writeln!(text, "  lists searched to {outer:.3} nm whenever a pair might be missed")
+            writeln!(text, "  lists searched to {outer:.3} nm, rebuilt by displacement before a pair can be missed")
         } else {
             let searched = format!("lists searched every {rebuild} steps to {outer:.3} nm");
             writeln!(text, "  {searched}, pruned every {prune} steps to {inner:.3} nm")

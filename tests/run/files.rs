@@ -92,7 +92,7 @@ fn longer_stages_and_new_ones_continue() {
     let before = short.contents("out");
     rewrite(&short, &(stage("a", "0.6 ps") + &stage("b", "0.1 ps")));
     let messages = short.ends_with(2, &[]);
-    assert!(messages.contains("stage.a.steps: 250 -> 300, but this stage is over"), "{messages}");
+    assert!(messages.contains("stage.a.steps: 250 -> 300, but this stage is already finished"), "{messages}");
     assert!(short.contents("out") == before);
 }
 

@@ -188,7 +188,7 @@ fn changed_output_is_honoured_or_refused() {
     fs::remove_file(case.path("out/trajectory.h5md")).unwrap();
     case.rewrite("peptide-vacuum", &input("trajectory = \"none\""));
     let messages = case.ends_with(0, &[]);
-    assert!(messages.contains("trajectory.h5md is gone"), "{messages}");
+    assert!(messages.contains("trajectory.h5md is missing"), "{messages}");
 }
 
 /// Multiplies the first value of a section of an AMBER topology by `factor`.

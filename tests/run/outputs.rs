@@ -332,5 +332,5 @@ fn image_flags_are_kept_in_h5md_and_refused_elsewhere() {
     let xtc = "trajectory = { file = \"images.xtc\", every = \"20 fs\", images = true }";
     case.rewrite("water", &input(xtc, "0.3 ps"));
     let messages = case.ends_with(2, &["--force"]);
-    assert!(messages.contains("XTC files hold no images"), "{messages}");
+    assert!(messages.contains("XTC files cannot store images"), "{messages}");
 }

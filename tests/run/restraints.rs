@@ -109,7 +109,7 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
 #[test]
 fn what_does_not_fit_the_system_is_refused() {
     for (stage_keys, expected) in [
-        ("frozen = \"index 0\"", "atom 1 is frozen, but not atom"),
+        ("frozen = \"index 0\"", "atom 1 is frozen, but atom"),
         ("frozen = \"all\"", "no atom is left to move"),
         ("frozen = \"resname NONE\"", "no atom is selected"),
         (

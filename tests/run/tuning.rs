@@ -86,7 +86,7 @@ fn splitting(trial: &Trial) -> Splitting {
 fn whatever_is_tried_is_as_accurate_as_asked_for() {
     let case = Case::new("water", &input("measure"));
     let messages = case.ends_with(0, &["--steps", "2"]);
-    assert!(messages.contains("tuning \"measure\""), "{messages}");
+    assert!(messages.contains("tuning \"measure\": pair lists rebuilt every"), "{messages}");
     let Tuning { tried, chosen, measured_gain, seconds, .. } = tuning(&case);
     let (system, state) = loaded();
     let charges: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.charge).collect();
@@ -209,7 +209,7 @@ fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
     foreign.tuning.as_mut().unwrap().chosen.lists = lists;
     foreign.write(&case.path("out/checkpoint.md")).unwrap();
     let messages = case.ends_with(0, &["--steps", "66"]);
-    assert!(messages.contains("from another kind of device: its pair lists are chosen anew"), "{messages}");
+    assert!(messages.contains("on another kind of device (GPU or CPU), so new pair lists are chosen"), "{messages}");
     let now = checkpoint(&case);
     assert_eq!((now.lists_on_gpu, now.place.schedule), (own.lists_on_gpu, own.place.schedule));
     assert_eq!(now.tuning.unwrap().chosen, own.tuning.unwrap().chosen);

@@ -29,7 +29,7 @@ pub(in crate::run) fn check(system: &System, state: &State) -> Result<()> {
     let [i, j] = pair.map(|i| i as u32);
     let names = [i, j].map(|i| format!("{} ({})", i + 1, system.topology.atom_name(i)));
     let what = format!(
-        "atoms {} and {} are at the same place: nothing pushes them apart; move one of them in the coordinates",
+        "atoms {} and {} have the same position, so no force can separate them; move one of them in the coordinates",
         names[0], names[1]
     );
     Err(Error::unstable(what, [i, j]))

@@ -9,7 +9,7 @@ use crate::units::Dimension::{InverseLength, Length};
 pub fn describe_methods(system: &System) -> Option<String> {
     let settings = system.topology.methods.as_ref().map(spelled)?;
     Some(format!(
-        "what the topology's file says of cutoffs and PME; to have the same, write in [forces]: {}",
+        "the topology file sets cutoffs and PME, which are not used; to use the same settings, write in [forces]: {}",
         settings.join("; ")
     ))
 }

@@ -95,8 +95,8 @@ fn replaced_parameters(places: &[String]) -> Option<String> {
         count => format!(" and {count} more lines"),
     };
     Some(format!(
-        "{first}{others}: other parameters stood before for the same types of atoms; the later ones hold, as in GROMACS; remove \
-         those that are not meant"
+        "{first}{others}: these parameters replace earlier ones for the same atom types, as in GROMACS; remove the ones that \
+         are not intended"
     ))
 }
 
@@ -110,7 +110,7 @@ fn timestep(plan: &Plan, system: &System) -> Option<String> {
 fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System) -> String {
     let (timestep, period) = (1e3 * stage.timestep, 1e3 * vibration.period);
     format!(
-        "stage \"{name}\": the timestep of {timestep} fs is long for {}, which vibrates with a period of {period:.1} fs: \
+        "stage \"{name}\": the timestep of {timestep} fs is too long for {}, whose vibration period of {period:.1} fs has \
          {:.1} steps",
         vibration.describe(&system.topology),
         vibration.period / stage.timestep
@@ -130,7 +130,7 @@ fn shorter(vibration: &Vibration, system: &System) -> String {
     } else {
         "set constraints = \"all-bonds\", or "
     };
-    format!("{key}take a timestep of {:.1} fs or less", (1e4 * vibration.period / FEW_STEPS).floor() / 10.0)
+    format!("{key}use a timestep of {:.1} fs or less", (1e4 * vibration.period / FEW_STEPS).floor() / 10.0)
 }
 
 fn net_charge(system: &System) -> Option<String> {
@@ -174,7 +174,7 @@ fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
     (pressure && !corrected).then(|| {
         format!(
             "a barostat acts without dispersion_correction: attraction beyond {cutoff} nm is missing from the pressure, \
-             and AMBER's force fields count on it: the density comes out low; set dispersion_correction = true"
+             and AMBER's force fields rely on it: the density will be too low; set dispersion_correction = true"
         )
     })
 }
@@ -213,7 +213,7 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     (cutoff > (1.0 - SHRINKING) * largest).then(|| {
         format!(
             "stage \"{name}\" has a barostat, and the cutoff of {cutoff} nm is near the largest that the cell allows, \
-             {largest:.4} nm: the run ends with exit code 4 when the cell shrinks so far; take a larger cell or a shorter \
+             {largest:.4} nm: the run ends with exit code 4 when the cell shrinks so far; use a larger cell or a shorter \
              cutoff"
         )
     })
@@ -228,7 +228,7 @@ fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let rounded = state.positions.iter().filter(|position| position.to_array().into_iter().all(whole)).count();
     (2 * rounded > state.positions.len()).then(|| {
         "positions are rounded to 0.001 nm, and the first stage is dynamics: stiff bonds release some kJ/mol each as heat; begin \
-         with a stage of kind \"minimize\", or take a file of more decimals (gmx trjconv -ndec 6, or g96)"
+         with a stage of kind \"minimize\", or use a file with more decimals (gmx trjconv -ndec 6, or g96)"
             .to_owned()
     })
 }

@@ -135,8 +135,8 @@ impl Checkpoint {
             trajectories.chain(written.keys())
         });
         if let Some(name) = { names }.find(|name| !is_plain_name(name)) {
-            let message = format!("the checkpoint names {name:?}, which is no file of an output folder");
-            let help = "it is not as md wrote it: take another checkpoint, or use --force to start anew";
+            let message = format!("the checkpoint names {name:?}, which is not a plain file name");
+            let help = "it has been changed since md wrote it: use another checkpoint, or use --force to start anew";
             return Err(Problem::new(message).in_file(path).help(help).into());
         }
         Ok(found)
@@ -146,7 +146,7 @@ impl Checkpoint {
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);
-            problem.help("take another checkpoint, or the final.rst7 of that run")
+            problem.help("use another checkpoint, or the final.rst7 of that run")
         };
         let Self { place, mut state, .. } = match Self::read(path)? {
             Some(Restored { body, warning: None }) if !body.is_start() => body,
@@ -209,7 +209,7 @@ mod tests {
                     Ok(found) => assert!(is_plain && found.unwrap().body == checkpoint, "{name}"),
                     Err(error) => {
                         let message = error.to_string();
-                        assert!(!is_plain && message.contains("no file of an output folder"), "{name}: {message}");
+                        assert!(!is_plain && message.contains("not a plain file name"), "{name}: {message}");
                     }
                 }
             }

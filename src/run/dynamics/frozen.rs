@@ -30,7 +30,7 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     }
     if !frozen.contains(&true) {
         let message = format!("\"{text}\" selects virtual sites only");
-        return Err(refuse(Problem::new(message).help("freeze the atoms that they follow from")).into());
+        return Err(refuse(Problem::new(message).help("freeze the atoms that define the virtual sites")).into());
     }
     if held.topology.atoms.iter().all(|atom| atom.mass == 0.0) {
         let help = "leave some atoms out of the selection";
@@ -49,7 +49,7 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     if let Some(atoms) = torn {
         let is = |held: bool| atoms.iter().find(|&&atom| frozen[atom as usize] == held).map_or(0, |atom| atom + 1);
         let message =
-            format!("atom {} is frozen, but not atom {}, to which a constraint holds it", is(true), is(false));
+            format!("atom {} is frozen, but atom {}, which is constrained to it, is not", is(true), is(false));
         let help = "select both or neither, hydrogens with their heavy atoms, or relax forces.constraints";
         return Err(refuse(Problem::new(message).help(help)).into());
     }

@@ -101,7 +101,7 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     let held: Vec<Held> = massive.map(|atom| Held::new(atom, positions[atom as usize])).collect();
     if held.is_empty() {
         let message = format!("\"{}\" selects virtual sites only", restraint.select);
-        return Err(Problem::new(message).help("restrain the atoms that they follow from").into());
+        return Err(Problem::new(message).help("restrain the atoms that define the virtual sites").into());
     }
     let mut restraints = PositionRestraints {
         force_constant: restraint.force_constant.clone(),
@@ -137,7 +137,9 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
     for (index, group) in selected.iter().enumerate() {
         if let Some(other) = selected[..index].iter().position(|other| other == group) {
             let (a, b) = (&restraint.groups[other], &restraint.groups[index]);
-            let message = format!("\"{a}\" and \"{b}\" select the same atoms, whose centres never part");
+            let message = format!(
+                "\"{a}\" and \"{b}\" select the same atoms, so the distance between their centres is always zero"
+            );
             return Err(Problem::new(message).help("groups may share atoms, but not all of them").into());
         }
     }
@@ -146,7 +148,7 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
         let around = gather_around(restraint, index, topology)?;
         Group::new(&selected[index], |atom| references.mass(atom), &references.molecules, around).ok_or_else(|| {
             let problem = Problem::new(format!("\"{text}\" selects virtual sites only, which have no centre of mass"));
-            problem.help("take the atoms that they follow from")
+            problem.help("use the atoms that define the virtual sites")
         })
     };
     Ok(match restraint.kind {

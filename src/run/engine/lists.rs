@@ -104,7 +104,7 @@ impl<'a> ListChoices<'a> {
             return "all pairs".to_owned();
         }
         if lists.is_exact() {
-            return format!("searched to {outer:.3} nm whenever a pair might be missed");
+            return format!("searched to {outer:.3} nm, rebuilt by displacement before a pair can be missed");
         }
         let ListErrors { drift, pressure } = self.estimate.errors_of(lists);
         format!(

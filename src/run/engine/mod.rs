@@ -167,7 +167,7 @@ impl Engine {
                 return Ok(None);
             }
             (Ok(Verdict::Differs(how)), _) => Error::Device(format!(
-                "{how}: this GPU or its driver is not computing right, or md is not; please report it"
+                "{how}: either this GPU or its driver is faulty, or md has a defect; please report it"
             )),
             (Ok(_), _) => return Ok(None),
             (Err(error), _) => error,
@@ -181,7 +181,7 @@ impl Engine {
             Accelerator::None(_) => "",
             Accelerator::Gpu { name, .. } => name,
         };
-        let reason = format!("{name} is here, but {reason}");
+        let reason = format!("{name} is available, but {reason}");
         self.accelerator = Accelerator::None(reason.clone());
         Ok(reason)
     }
@@ -205,7 +205,7 @@ impl Engine {
         match &self.accelerator {
             Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
             Accelerator::Gpu { name, agreement: None, .. } if self.automatic => {
-                Ok(Placement::Cpu(format!("{name} is here, but could not be compared with the CPU yet")))
+                Ok(Placement::Cpu(format!("{name} is available, but has not been compared with the CPU yet")))
             }
             Accelerator::Gpu { number, name, .. } => {
                 cuda::check(system)?;
@@ -307,14 +307,15 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     };
     if !level.is_available() {
         return Err(Problem::new(format!("this processor has no {}", level.name()))
-            .help("remove run.simd to take the best available")
+            .help("remove run.simd to use the best available")
             .into());
     }
     let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
     let threads = plan.run.threads.unwrap_or(available.min(most));
     if threads > most {
         return Err(Problem::new(format!(
-            "run.reproducible cuts the work into {most} parts: {threads} threads have none"
+            "run.reproducible divides the work into {most} chunks, so at most {most} threads can be used; run.threads is \
+             {threads}"
         ))
         .help(format!("set run.threads to {most} or less, or run.reproducible = false"))
         .into());
@@ -434,7 +435,7 @@ mod tests {
         for verdict in [Ok(Verdict::Differs("off by 3".into())), Err(Error::Device("off by 3: no memory".into()))] {
             let mut engine = engine(true);
             let reason = engine.conclude(verdict).unwrap().expect("a reason");
-            assert!(reason.starts_with("A GPU is here, but off by 3"), "{reason}");
+            assert!(reason.starts_with("A GPU is available, but off by 3"), "{reason}");
             assert_eq!(placement(&engine), Placement::Cpu(reason));
         }
     }

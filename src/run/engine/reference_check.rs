@@ -72,20 +72,18 @@ pub(in crate::run) fn verify<B: Backend + ?Sized>(
     match verdict {
         Verdict::Agrees(how) => Ok((Level::Note, how + &time)),
         Verdict::Strays(how) => Ok((Level::Warning, how + &time)),
-        Verdict::Undecided => {
-            Ok((Level::Note, "atoms overlap: forces are not compared with the double-precision reference".into()))
-        }
+        Verdict::Undecided => Ok((Level::Note, "force check: skipped, because atoms overlap".into())),
         Verdict::Differs(what) => {
             let what = format!("{what}, on {}", backend.description());
             Err(match on_gpu {
                 true => Error::Device(format!(
-                    "{what}: this GPU or its driver is not computing right, or md is not; run.device = \"cpu\" does \
-                     without it; please report this"
+                    "{what}: either this GPU or its driver is faulty, or md has a defect; set run.device = \"cpu\" to \
+                     avoid the GPU, and please report this"
                 )),
                 false => Error::Internal(format!(
-                    "{what}: this processor or its memory is not computing right, or md is not; another run.simd \
-                     (\"avx2\", \"portable\") may agree, and run.precision = \"double\" is the reference itself, slow; \
-                     if other machines give the same"
+                    "{what}: either this processor or its memory is faulty, or md has a defect; try another run.simd \
+                     (\"avx2\", \"portable\"), or run.precision = \"double\", which is slow but is the reference itself; \
+                     if other machines give the same result"
                 )),
             })
         }
@@ -204,26 +202,24 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
             format!(", most on atom {} ({}) by {by:.3e} kJ/mol/nm", atom + 1, system.topology.atom_name(atom))
         });
         return Verdict::Differs(format!(
-            "forces on {number} atoms differ from the double-precision reference by {relative:.1e} of their RMS, bar \
-             {FORCE:.0e}{place}{wrong_energy}"
+            "forces on {number} atoms differ from the double-precision reference by {relative:.1e} of their \
+             RMS{place}; the limit is {FORCE:.0e} of the RMS{wrong_energy}"
         ));
     }
     let Sampled { pairs, lacking_pairs, .. } = reference;
     let mesh = if found.lacks_reciprocal { ", without reciprocal space" } else { "" };
-    let energies = reference.energies.map_or(String::new(), |_| format!(", energies within {largest:.1e}"));
+    let energies = reference.energies.map_or(String::new(), |_| format!(", energies {largest:.1e}"));
     let lists = match lacking_pairs {
         0 => String::new(),
-        some => {
-            format!("; lists may lack {some} of {pairs} pairs at this step, which leave {relative:.1e} unexplained")
-        }
+        some => format!(
+            "; {relative:.1e} without the {some} of {pairs} pairs near the cutoff that lists of this age may miss"
+        ),
     };
-    let text = format!(
-        "forces on {number} atoms are within {whole:.1e} (RMS) of the double-precision reference{energies}{mesh}{lists}"
-    );
+    let text = format!("force check: RMS error {whole:.1e} on {number} atoms{energies}{mesh}{lists}");
     if within(1.0) && energies_agree {
         return Verdict::Agrees(text);
     }
-    Verdict::Strays(format!("{text}; the bars are {FORCE:.0e} and {ENERGY:.0e}"))
+    Verdict::Strays(format!("{text}; the limits are {FORCE:.0e} for forces and {ENERGY:.0e} for energies"))
 }
 
 #[cfg(test)]
@@ -343,7 +339,7 @@ mod tests {
         differs(with_mesh(|pme| pme.grid = pme.grid.map(|points| points / 2 + 2)), "forces");
         // a lower order is less accurate, but not wrong
         let verdict = with_mesh(|pme| pme.order = 4);
-        assert!(matches!(&verdict, Verdict::Strays(how) if how.contains("the bars are 2e-5")), "{verdict:?}");
+        assert!(matches!(&verdict, Verdict::Strays(how) if how.contains("the limits are 2e-5")), "{verdict:?}");
     }
 
     #[test]
@@ -355,7 +351,7 @@ mod tests {
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
         let host = computed(&sample, &sample.system, lists, &then);
         let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-        assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists may lack")), "{verdict:?}");
+        assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists of this age may miss")), "{verdict:?}");
         // even older lists, presented as if they were built now
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
         let host = computed(&sample, &sample.system, lists, &then);
@@ -444,7 +440,7 @@ mod tests {
         let (mut wrong, lists) = (sample.system.clone(), sample.schedule());
         let right = computed(&sample, &sample.system, lists, &sample.state);
         let (level, how) = verify(&sample.system, &lists, &right, false).expect("it agrees");
-        assert!(level == Level::Note && how.starts_with("forces on 74 atoms are within"), "{how}");
+        assert!(level == Level::Note && how.starts_with("force check: ") && how.contains("on 74 atoms"), "{how}");
         wrong.topology.bonded.angles.pop();
         let host = computed(&sample, &wrong, lists, &sample.state);
         for (on_gpu, code, help) in [(false, 1, "run.precision = \"double\""), (true, 6, "run.device = \"cpu\"")] {

@@ -83,7 +83,8 @@ fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> V
     let agrees = off <= MOVE * moved || off <= LEAST_MOVE;
     if !agrees {
         return Verdict::Differs(format!(
-            "the GPU moves atoms otherwise than the CPU, by {relative:.1e} of the moves' RMS, bar {MOVE:.0e}"
+            "positions after a step on the GPU differ from those on the CPU by {relative:.1e} of the RMS displacement; the \
+             limit is {MOVE:.0e}"
         ));
     }
     Verdict::Agrees(format!("{how}, and a step within {relative:.1e}"))
@@ -97,7 +98,7 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     let forces_agree = error <= FORCE * scale || error <= LATTICE_FORCE;
     if !forces_agree {
         return Verdict::Differs(format!(
-            "the GPU's forces differ from the CPU's by {relative:.1e} of their RMS, bar {FORCE:.0e}"
+            "the GPU's forces differ from the CPU's by {relative:.1e} of their RMS; the limit is {FORCE:.0e}"
         ));
     }
     match compare_energies(&found.energies, &expected.energies, ENERGY, 0.0, "the CPU's") {
@@ -126,7 +127,9 @@ pub(in crate::run) fn compare_energies(
         let agrees = off <= bar + slack / total;
         if !agrees {
             let what = format!("the energy \"{name}\" is {ours:.6e} kJ/mol and {whose} {theirs:.6e}");
-            return Err(format!("{what}: {off:.1e} of all terms apart, bar {bar:.0e}"));
+            return Err(format!(
+                "{what}: they differ by {off:.1e} of the sum of all absolute terms; the limit is {bar:.0e}"
+            ));
         }
         largest = largest.max(off);
     }
@@ -179,7 +182,7 @@ mod tests {
         for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
-            assert!(what.contains("bar"), "{what}");
+            assert!(what.contains("the limit is"), "{what}");
         }
     }
 
@@ -189,10 +192,10 @@ mod tests {
         for kernel in kernels {
             let verdict = compared(&Sample::load("peptide-charged").rigid(), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };
-            assert!(what.contains("moves"), "{what}");
+            assert!(what.contains("positions"), "{what}");
         }
         for (kernel, how) in
-            [(Kernel::SpreadSitesSums, "forces"), (Kernel::SpreadSites, "moves"), (Kernel::PlaceSites, "moves")]
+            [(Kernel::SpreadSitesSums, "forces"), (Kernel::SpreadSites, "positions"), (Kernel::PlaceSites, "positions")]
         {
             let verdict = compared(&Sample::load("tip4pew").rigid(), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };

@@ -66,7 +66,7 @@ impl Directory {
             let Ok(format) = Format::of_name(&name) else { continue };
             let path = self.file(&name);
             if format.files.run_id(&path).is_some_and(|found| found != run_id) {
-                return Err(Problem::new("the trajectory of another run is here").in_file(&path).help(ASIDE).into());
+                return Err(Problem::new("this file is a trajectory of another run").in_file(&path).help(ASIDE).into());
             }
             names.extend(format.files.companions(&name));
         }
@@ -85,7 +85,7 @@ impl Directory {
     /// Fails if any output file exists already.
     pub(in crate::run) fn check_absent(&self, output: &OutputOptions) -> Result<()> {
         match output.names().iter().map(|name| self.file(name)).find(|path| path.exists()) {
-            Some(path) => Err(Problem::new("a file of this name is here already").in_file(&path).help(ASIDE).into()),
+            Some(path) => Err(Problem::new("this file exists already").in_file(&path).help(ASIDE).into()),
             None => Ok(()),
         }
     }

@@ -135,7 +135,7 @@ impl TrajectoryOptions {
             return Err(cannot(format, &self.file, name));
         }
         format.precision(self.precision).ok_or_else(|| match self.precision {
-            None => cannot(format, &self.file, "positions in all their bits"),
+            None => cannot(format, &self.file, "positions with full precision"),
             Some(step) => cannot(format, &self.file, &format!("positions to {step} nm")),
         })
     }
@@ -151,7 +151,7 @@ fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
 }
 
 fn cannot(format: &Format, file: &str, what: &str) -> Problem {
-    Problem::new(format!("{file}: {} files hold no {what}", format.name))
+    Problem::new(format!("{file}: {} files cannot store {what}", format.name))
         .help("leave it out, or write trajectory.h5md, in a list with this file if both are wanted")
 }
 
@@ -200,7 +200,7 @@ impl Reporter for TrajectoryReporter {
         files.check(&path, checkpointed)?;
         if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
             let message = format!("this trajectory belongs to another run ({found}), not to this one ({})", run.run_id);
-            let help = "put the trajectory of this run in its place, or use --no-append to go on in a new file";
+            let help = "put the trajectory of this run in its place, or use --no-append to continue in a new file";
             return Err(Problem::new(message).in_file(&path).help(help).into());
         }
         if self.every.is_none() {

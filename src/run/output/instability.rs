@@ -25,19 +25,17 @@ pub(in crate::run) fn explain(error: Error, system: &System, before: &State, dir
         for &atom in &atoms {
             let (term, energy) = largest(&reference.energies_of(atom, before.cell.as_ref(), &before.positions));
             let name = system.topology.atom_name(atom);
-            let _ = write!(
-                text,
-                "\n  atom {} ({name}): the largest of its energies is {term}, {energy:.3e} kJ/mol",
-                atom + 1
-            );
+            let _ = write!(text, "\n  atom {} ({name}): largest energy term {term}, {energy:.3e} kJ/mol", atom + 1);
         }
     }
     if !atoms.is_empty() {
         let _ = match write_neighbourhood(system, before, &atoms, directory) {
-            Ok(path) => write!(text, "\n  what is within {REACH} nm, as it was before this step: {}", path.display()),
-            Err(error) => write!(text, "\n  the atoms around could not be written: {error}"),
+            Ok(path) => write!(text, "\n  structure within {REACH} nm before this step: {}", path.display()),
+            Err(error) => write!(text, "\n  the structure around these atoms could not be written: {error}"),
         };
-        text.push_str("\n  help: minimise first if atoms overlap; else take a shorter timestep, or heat more slowly");
+        text.push_str(
+            "\n  help: minimise first if atoms overlap; otherwise use a shorter timestep, or heat more slowly",
+        );
     }
     Error::Unstable { what: text, atoms }
 }

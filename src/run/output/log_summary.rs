@@ -46,7 +46,7 @@ fn reason(plan: &Plan, system: &System, engine: &Engine) -> Result<String> {
     Ok(match (plan.run.device, engine.placement(system)?) {
         (Device::Auto, Placement::Cpu(reason)) => format!("automatic: {reason}"),
         (Device::Auto, Placement::Gpu { .. }) => {
-            format!("automatic: a GPU is here, and its {}", how.unwrap_or_default())
+            format!("automatic: a GPU is available, and its {}", how.unwrap_or_default())
         }
         (Device::Cuda(_), Placement::Gpu { .. }) if how.is_some() => {
             format!("as asked for; its {}", how.unwrap_or_default())
@@ -102,7 +102,7 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
     let describe = |stage: &Stage| format!("{}: {}", stage.name, describe_stage(stage));
     rows.extend(numbers.iter().map(String::as_str).zip(plan.stages.iter().map(describe)));
     rows.extend(describe_conventions(plan, system).map(|conventions| ("conventions", conventions)));
-    rows.extend(describe_methods(system).map(|methods| ("not taken", methods)));
+    rows.extend(describe_methods(system).map(|methods| ("ignored methods", methods)));
     log.pairs(&rows)?;
     warnings(plan, system, state, *left_out).iter().try_for_each(|warning| log.warning(warning))
 }
@@ -156,26 +156,31 @@ pub(in crate::run) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on
     log.table(["lists (steps)", "cutoff", "mesh", "Mcycles", "ms", "gain (spread)"], &rows)?;
     let reason = match measured_gain {
         Some(gain) => format!(
-            "measured in {seconds:.1} s to take {} less for pairs, lists and mesh than the cost model's choice, which is \
-             predicted to take {} less than with tuning = \"off\"",
+            "{} less time for pairs, lists and mesh than with the cost model's choice, measured in {seconds:.1} s; the \
+             predicted gain of that choice over tuning = \"off\" is {}",
             percent(*gain),
             percent(*predicted_gain)
         ),
-        None if *predicted_gain == 0.0 => "as is usual without tuning".to_owned(),
+        None if *predicted_gain == 0.0 => "the conventional choice without tuning".to_owned(),
         None if on_gpu => format!(
-            "predicted, by estimates that have not been measured on a GPU yet, to take {} fewer clock cycles for pairs and \
-             lists than with tuning = \"off\"",
+            "{} fewer clock cycles for pairs and lists than with tuning = \"off\", as predicted by the cost model, which is \
+             not calibrated for GPUs yet",
             percent(*predicted_gain)
         ),
         None => format!(
-            "predicted by the cost model to take {} fewer clock cycles for pairs, lists and mesh than with tuning = \"off\"",
+            "{} fewer clock cycles for pairs, lists and mesh than with tuning = \"off\", as predicted by the cost model",
             percent(*predicted_gain)
         ),
     };
     let mesh = chosen.pme.map_or(String::new(), |pme| {
         format!(", Coulomb cutoff {:.3} nm, grid {:?}, order {}", pme.cutoff, pme.parameters.grid, pme.parameters.order)
     });
-    log.note(&format!("tuning \"{method}\": lists {}{mesh}: {reason}", lifetimes(&chosen.lists)))
+    let ListSchedule { rebuild, prune, .. } = chosen.lists;
+    let lists = match chosen.lists.is_exact() {
+        true => "by displacement".to_owned(),
+        false => format!("every {rebuild} steps, pruned every {prune}"),
+    };
+    log.note(&format!("tuning \"{method}\": pair lists rebuilt {lists}{mesh}: {reason}"))
 }
 
 fn lifetimes(lists: &ListSchedule) -> String {

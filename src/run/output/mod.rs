@@ -96,7 +96,8 @@ impl Outputs {
         for reporter in &inactive {
             let path = run.file(reporter.name());
             if !path.exists() {
-                let missing = format!("{} is gone; a new one is begun when it is asked for again", path.display());
+                let missing =
+                    format!("{} is missing; a new file is created when this output is enabled again", path.display());
                 self.warnings.push(missing);
                 written.remove(reporter.name());
             }
@@ -246,6 +247,6 @@ fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
     }
     let count = checkpointed.extent.count;
     let message = format!("this file is missing; the checkpoint was written after {count} {records} of it");
-    let help = "put it back, or use --no-append to go on in a new file";
+    let help = "put it back, or use --no-append to continue in a new file";
     Err(Problem::new(message).in_file(path).help(help).into())
 }

@@ -16,10 +16,11 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<
     }
     for (what, steps) in intervals(plan, dynamics, output).into_iter().filter(|(_, steps)| !steps.is_multiple_of(every))
     {
-        let message = format!("multiple_time_steps: {what} is {steps} steps, no multiple of every = {every}");
+        let message =
+            format!("multiple_time_steps: {what} is {steps} steps, which is not a multiple of every = {every}");
         let above = steps.next_multiple_of(every);
         let below = if above > every { format!("{} or ", above - every) } else { String::new() };
-        let help = format!("take {below}{above} steps: energies, pressure and forces are known at impulses");
+        let help = format!("use {below}{above} steps: energies, pressure and forces are known only at impulses");
         problems.push(Problem::new(message).help(help));
     }
     problems

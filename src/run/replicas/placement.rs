@@ -49,13 +49,12 @@ impl ReplicaPlacement {
         check_threads(all)?;
         let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
         if at_once > all {
-            let message =
-                format!("ensemble.at_once: {at_once} replicas side by side need a thread each, and there are {all}");
+            let message = format!("ensemble.at_once = {at_once} needs at least {at_once} threads; available: {all}");
             return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
         }
         if ranks > replicas {
             warnings.push(format!(
-                "{} of {ranks} ranks have nothing to do: there are fewer replicas ({replicas})",
+                "{} of {ranks} ranks are idle, because the number of replicas is {replicas}",
                 ranks - replicas
             ));
         }
@@ -174,7 +173,7 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 100).unwrap(), (3, 2));
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
-        assert!(refusal.contains("3 replicas side by side need a thread each, and there are 2"), "{refusal}");
+        assert!(refusal.contains("at_once = 3 needs at least 3 threads; available: 2"), "{refusal}");
         // `run.reproducible` limits a slot to 16 threads, which 8 do not exceed
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!(three.own(1).len(), 0);
         let idle = spread(threads, None, 1, &[0, 0, 0]).unwrap();
         assert_eq!((idle.at_once, idle.threads), (1, 4));
-        assert_eq!(idle.warnings, ["2 of 3 ranks have nothing to do: there are fewer replicas (1)"]);
+        assert_eq!(idle.warnings, ["2 of 3 ranks are idle, because the number of replicas is 1"]);
     }
 
     /// Returns how each replica ended, as the watching thread learns it, with `at_once` slots of one rank.

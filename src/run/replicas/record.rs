@@ -47,7 +47,8 @@ impl Record {
         let attempts = record.statistics.attempts;
         let begun = |folder: &str| job.directory.join(folder).join("checkpoint.md").exists();
         if let Some(missing) = replicas.iter().find(|replica| attempts > 0 && !begun(&replica.status.folder)) {
-            let message = format!("there have been {attempts} attempts, but {} is gone", missing.status.folder);
+            let folder = &missing.status.folder;
+            let message = format!("there were {attempts} exchange attempts, but the folder {folder} is missing");
             let help = "restore that folder, or use --force to move the old output aside and start anew";
             return Err(Problem::new(message).in_file(&path).help(help).into());
         }
@@ -75,7 +76,8 @@ impl Record {
     pub(super) fn add(&mut self, proposal: &Proposal) -> Result<Option<Vec<usize>>> {
         let Proposal { replica, attempt, step, time, offer } = *proposal;
         if attempt != self.statistics.attempts + 1 {
-            let message = format!("attempt {attempt} follows on {}", self.statistics.attempts);
+            let message =
+                format!("exchange attempt {attempt} is out of sequence: the last one was {}", self.statistics.attempts);
             return Err(Error::Internal(message));
         }
         self.offers[replica] = Some(offer);

@@ -344,7 +344,7 @@ mod tests {
             member.sync().map(|()| Outcome::Stopped)
         };
         let error = ReplicaPlacement::run(2, desk, work).unwrap_err().to_string();
-        assert!(error.contains("attempt 4 follows on 2"), "{error}");
+        assert!(error.contains("attempt 4 is out of sequence: the last one was 2"), "{error}");
         assert_eq!((ends, record.borrow().statistics().attempts), (2, 2));
     }
 }

@@ -208,7 +208,7 @@ impl Member<'_> {
 
 /// Returns the error for a scheduler whose thread has panicked.
 fn no_scheduler() -> Error {
-    Error::Internal("the scheduler of this rank does not answer".into())
+    Error::Internal("the scheduler thread of this rank has stopped".into())
 }
 
 /// Returns the states of an ensemble. State k is that of the plan of replica k.

@@ -73,7 +73,7 @@ impl<'a> Session<'a> {
         if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
         }
-        self.log.note("the run comes from another kind of device: its pair lists are chosen anew")?;
+        self.log.note("the run continues on another kind of device (GPU or CPU), so new pair lists are chosen")?;
         let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
         if let Some(tuning) = &mut self.history.tuning {
             tuning.chosen.lists = lists;
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
         }
         let (deviation, bonds) = (largest_deviation(&system.constraints, &state.positions), bonds.len());
         self.log.note(&format!(
-            "constraints: {bonds} bonds and angles deviate by {deviation:.1e} of their length at most, tolerance {tolerance:.0e}"
+            "constraints: largest relative deviation {deviation:.1e} of {bonds} bonds and angles (tolerance {tolerance:.0e})"
         ))
     }
 }

@@ -68,7 +68,7 @@ fn read_coordinates_or_checkpoint(
     let found = state.positions.len();
     if let Some(expected) = expected_atoms.filter(|&expected| expected != found) {
         let message = format!("{found} atoms, where the topology has {expected}");
-        return Err(Problem::new(message).in_file(path).help("take the topology of the run that wrote it").into());
+        return Err(Problem::new(message).in_file(path).help("use the topology of the run that wrote it").into());
     }
     Ok(Coordinates {
         time: Some(state.time),

@@ -22,7 +22,7 @@ impl Session<'_> {
         let (plan, system) = (self.job.plan, self.system_of(index)?);
         let lists = minimize_lists(&system);
         let mut context = if self.engine.is_undecided() {
-            self.log.note("atoms overlap, and their forces are beyond what a GPU sums: on the CPU")?;
+            self.log.note("atoms overlap, and their forces overflow the sums of the GPU: minimising on the CPU")?;
             Context::new(self.engine.cpu(&system, lists)?, lists)
         } else {
             self.engine.context(plan, &system, lists)?
@@ -62,7 +62,7 @@ impl Session<'_> {
         let ending = match minimizer.status() {
             Status::Running => "stopped at the number of steps",
             Status::Converged => "converged",
-            Status::Stalled => "cannot get lower in this arithmetic",
+            Status::Stalled => "reached the limit of floating-point precision",
         };
         self.log.note(&format!(
             "{}: {ending} after {} steps: energy {:.6e} kJ/mol, largest force {force:.4e} kJ/mol/nm on atom {}",

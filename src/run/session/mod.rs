@@ -237,8 +237,9 @@ impl<'a> Session<'a> {
         }
         self.told_of_small_cell = true;
         self.log.warning(
-            "most trials of the barostat that shrink the cell are refused, since the cell would be narrower than twice the \
-             cutoff: the volume is not that of the pressure; start from a larger or denser system, or shorten the cutoff",
+            "most Monte Carlo volume moves that shrink the cell are rejected, because the cell would be narrower than twice \
+             the cutoff; the mean volume is therefore wrong for this pressure; start from a larger or denser system, or \
+             shorten the cutoff",
         )
     }
 

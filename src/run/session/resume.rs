@@ -51,7 +51,7 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
 fn new_run_id() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Error::Internal(format!("the operating system gives no random numbers: {error}")))?;
+        .map_err(|error| Error::Internal(format!("cannot get random numbers from the operating system: {error}")))?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
@@ -62,7 +62,7 @@ fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Opt
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
         found => {
             let reason =
-                found.and_then(|found| found.warning).map(|why| format!("{why}, that of the start of the run"));
+                found.and_then(|found| found.warning).map(|why| format!("{why}, which is from the start of the run"));
             directory.check_unused(output, reason).map(|()| (None, None))
         }
     }
@@ -79,7 +79,8 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     let mut changes = (job.compare)(&checkpoint.plan);
     for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
         if steps(new) > steps(old) {
-            changes.push(format!("stage.{}.steps: {} -> {}, but this stage is over", old.name, steps(old), steps(new)));
+            let (name, old, new) = (&old.name, steps(old), steps(new));
+            changes.push(format!("stage.{name}.steps: {old} -> {new}, but this stage is already finished"));
         }
     }
     changes.extend(changed_selections(&checkpoint.plan.output, &job.plan.output));

@@ -78,8 +78,8 @@ impl<'a> Session<'a> {
         let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
         let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
         self.log.note(&format!(
-            "swaps states with other replicas every {every} steps, now in state {now} of {all}; averages are over all states that \
-             it has, `md demux` sorts by state"
+            "exchanges states with other replicas every {every} steps; the present state is {now} of {all}; averages are over \
+             all states of this replica; `md demux` sorts output by state"
         ))
     }
 

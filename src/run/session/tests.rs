@@ -137,8 +137,8 @@ fn the_log_tells_how_well_constraints_hold() {
         let case = Case::new("peptide-vacuum", &VACUUM.replace("\"none\"\n[output]", &format!("\"{kind}\"\n[output]")));
         assert_eq!(case.run(processor(), Some(40)).unwrap(), Outcome::Finished);
         let log = case.text("run.log");
-        let line = log.lines().find(|line| line.contains("deviate by")).expect("a line for the stage");
-        let number = line.split_once("deviate by ").unwrap().1.split(' ').next().unwrap();
+        let line = log.lines().find(|line| line.contains("largest relative deviation")).expect("a line for the stage");
+        let number = line.split_once("deviation ").unwrap().1.split(' ').next().unwrap();
         let deviation: f64 = number.parse().unwrap();
         // the relative error of a length is within 1e-6 of half the relative error of its square
         assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");

@@ -42,10 +42,10 @@ pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<S
         (change > SHRINKING).then(|| {
             let alike = if barostat.coupling == PressureCoupling::Anisotropic { "x, y and z" } else { "x and y, and z" };
             format!(
-                "stage \"{name}\": {alike} are coupled to the pressure by themselves, and water fills the cell along each: a \
-                 liquid resists no change of shape, so that the ratio of lengths wanders, by some {:.0} % in this stage, until \
-                 a length is too short for the cutoff; set barostat.coupling = \"isotropic\", or compressibility to a list \
-                 that is zero along z",
+                "stage \"{name}\": {alike} are coupled to the pressure separately, and water fills the cell along each of \
+                 them; a liquid does not resist a change of shape, so the ratio of the lengths drifts, by some {:.0} % in this \
+                 stage, until a length is too short for the cutoff; set barostat.coupling = \"isotropic\", or \
+                 compressibility to a list that is zero along z",
                 100.0 * change
             )
         })
@@ -85,8 +85,8 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
         let small = |(_, free): &(&str, &f64)| **free > 0.5 && **free < FEW_FREEDOMS;
         let (group, free) = names.zip(freedoms).filter(|_| !thermostat.groups.is_empty()).find(small)?;
         Some(format!(
-            "stage \"{}\": the temperature group of {group} has {free:.0} degrees of freedom, whose velocities are multiplied by \
-             one factor: their motion is that of the thermostat; join it to another group, or take kind = \"langevin\"",
+            "stage \"{}\": the temperature group of {group} has {free:.0} degrees of freedom, and all its velocities are scaled by \
+             one factor, so the thermostat dominates its motion; merge it with another group, or use kind = \"langevin\"",
             stage.name
         ))
     })
@@ -104,8 +104,9 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     };
     let stage = plan.stages.iter().find(chained).filter(|_| state.cell.is_none())?;
     Some(format!(
-        "stage \"{}\": without solvent motions that hardly couple, such as the spinning of a methyl group, keep temperatures of \
-         their own for nanoseconds under Nose-Hoover chains, which add no noise; take kind = \"v-rescale\" or \"langevin\"",
+        "stage \"{}\": without solvent, weakly coupled motions, such as the rotation of a methyl group, keep different \
+         temperatures for nanoseconds under Nose-Hoover chains, which add no noise; use kind = \"v-rescale\" or \
+         \"langevin\"",
         stage.name
     ))
 }
@@ -151,12 +152,14 @@ pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
         let stays = |restraint: &&PositionRestraint| restraint.reference_scaling == ReferenceScaling::None;
         stage.position_restraints.iter().find(stays)?;
         let effect = match kind {
-            BarostatKind::MonteCarlo => "trial moves stretch the restraints, and hardly any is accepted",
-            BarostatKind::CRescale | BarostatKind::Berendsen => "they press against the cell, and the pressure contains that",
+            BarostatKind::MonteCarlo => "volume moves stretch the restraints, so hardly any is accepted",
+            BarostatKind::CRescale | BarostatKind::Berendsen => {
+                "the restraints act against the barostat and contribute to the pressure"
+            }
         };
         Some(format!(
-            "stage \"{}\" has a barostat, and position_restraints whose references stay while it scales the cell: {effect}; set \
-             reference_scaling = \"center-of-mass\"",
+            "stage \"{}\" has a barostat, and position_restraints whose references are not scaled with the cell: {effect}; \
+             set reference_scaling = \"center-of-mass\"",
             stage.name
         ))
     })

@@ -57,7 +57,7 @@ impl Limits {
         let constrain = if self.vibration.is_some() {
             ", or constrain hydrogen: constraints = \"h-bonds\", rigid_water = true"
         } else {
-            ", or take a shorter timestep"
+            ", or use a shorter timestep"
         };
         [message, format!("{shorter}{constrain}")]
     }
