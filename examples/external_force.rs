@@ -14,7 +14,7 @@ use md::vec3::{Vec3, vec3};
 
 /// Temperature in K.
 const TEMPERATURE: f64 = 300.0;
-/// Force constant k, kJ/mol/nm²: atoms are 0.5 nm from the centre on average, with a period of 5 ps.
+/// Force constant k, kJ/mol/nm²: atoms are 0.5 nm from the center on average, with a period of 5 ps.
 const TRAP: f64 = 60.0;
 
 /// Adds the forces −k r of the trap, and returns its energy.
@@ -41,7 +41,7 @@ fn mean_energy() -> md::error::Result<f64> {
     let kind = ThermostatKind::VRescale;
     let thermostat = Some(Thermostat::new(kind, TEMPERATURE, 0.5, 10));
     let velocities = Velocities::Generate { temperature: TEMPERATURE };
-    // the trap acts on the centre of mass, whose motion belongs to the ensemble: do not remove it
+    // the trap acts on the center of mass, whose motion belongs to the ensemble: do not remove it
     let dynamics = Dynamics { timestep: 0.01, velocities, thermostat, com_removal: None, ..Dynamics::default() };
     let mut simulation = Engine::new(&plan)?.simulation(&plan, &system, &dynamics, &mut state)?;
     simulation.add_external_force(trap)?;

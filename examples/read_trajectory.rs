@@ -12,7 +12,7 @@ use md::select::select;
 use md::vec3::Vec3;
 
 /// Returns time (ps) and mean position (nm) of the atoms for each frame. The contents of the file decide its format.
-pub(crate) fn centres(path: &Path) -> Result<Vec<(f64, Vec3)>> {
+pub(crate) fn centers(path: &Path) -> Result<Vec<(f64, Vec3)>> {
     let mut trajectory = open(path)?;
     let mut frame = StoredFrame::default();
     let mut found = vec![];
@@ -38,8 +38,8 @@ pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: read_trajectory TRAJECTORY")?;
-    for (time, centre) in centres(path.as_ref())? {
-        println!("{time:10.3} ps, centre {:8.4} {:8.4} {:8.4} nm", centre.x, centre.y, centre.z);
+    for (time, center) in centers(path.as_ref())? {
+        println!("{time:10.3} ps, center {:8.4} {:8.4} {:8.4} nm", center.x, center.y, center.z);
     }
     for line in radius_of_gyration(path.as_ref(), "heavy")? {
         println!("{line}");

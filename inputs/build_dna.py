@@ -39,7 +39,7 @@ BASES = {
           "C4": (0.837, 2.868), "N4": (1.875, 2.027), "C5": (1.056, 4.275), "C6": (-0.023, 5.068)},
 }
 PAIRS = {"A": "T", "T": "A", "G": "C", "C": "G"}
-# centre, and three neighbours that run clockwise seen with the hydrogen behind: R, S and R
+# center, and three neighbours that run clockwise seen with the hydrogen behind: R, S and R
 CHIRAL = [("C1'", ("O4'", "N", "C2'")), ("C3'", ("O3'", "C2'", "C4'")), ("C4'", ("O4'", "C3'", "C5'"))]
 
 
@@ -115,8 +115,8 @@ def chirality(topology, positions, index):
     assert len(heavy) == len(positions)
     place = {(a.residue.index, a.name): r for a, r in zip(heavy, positions)}
     for residue in topology.residues():
-        for centre, neighbours in CHIRAL:
-            names = [centre] + [("N9" if (residue.index, "N9") in place else "N1") if n == "N" else n for n in neighbours]
+        for center, neighbours in CHIRAL:
+            names = [center] + [("N9" if (residue.index, "N9") in place else "N1") if n == "N" else n for n in neighbours]
             four = [(residue.index, name) for name in names]
             force.addTorsion(*(index[key] for key in four), [np.radians(torsion(*(place[key] for key in four)))])
     return force
@@ -172,10 +172,10 @@ def check_chirality(modeller):
     for residue in modeller.topology.residues():
         atoms = {a.name: x[a.index] for a in residue.atoms()}
         atoms["N"] = atoms["N9"] if "N9" in atoms else atoms["N1"]
-        for centre, names in CHIRAL:
-            a, b, c = (atoms[name] - atoms[centre] for name in names)
+        for center, names in CHIRAL:
+            a, b, c = (atoms[name] - atoms[center] for name in names)
             if np.dot(a, np.cross(b, c)) > 0.0:
-                raise SystemExit(f"{residue.name} {residue.id}: {centre} is inverted")
+                raise SystemExit(f"{residue.name} {residue.id}: {center} is inverted")
 
 
 def main():
@@ -207,9 +207,9 @@ def finish(restart):
     vectors = edge * np.array([[1, 0, 0], [np.cos(a), np.sin(a), 0], [np.cos(a), -np.sqrt(2.0) / 3.0, np.sqrt(2.0 / 3.0)]])
     strands = [[atom.idx for residue in parm.residues[k : k + len(SEQUENCE)] for atom in residue.atoms]
                for k in (0, len(SEQUENCE))]
-    centres = [positions[strand].mean(axis=0) for strand in strands]
+    centers = [positions[strand].mean(axis=0) for strand in strands]
     images = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)]) @ vectors
-    away = np.linalg.norm(centres[1] + images - centres[0], axis=1)
+    away = np.linalg.norm(centers[1] + images - centers[0], axis=1)
     positions[strands[1]] += images[away.argmin()]
     parm.coordinates, parm.velocities = positions, None
     common.write(parm, os.path.join(HERE, "dna"), "dna")

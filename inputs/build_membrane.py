@@ -39,8 +39,8 @@ def patch():
     for residue in pdb.topology.residues():
         atoms = [atom.index for atom in residue.atoms()]
         (waters if residue.name == "HOH" else lipids).append((residue, x[atoms].mean(axis=0)))
-    middle = np.mean([centre[2] for _, centre in lipids])
-    # the smallest square at the corner that holds enough lipids of each leaflet, by their centres
+    middle = np.mean([center[2] for _, center in lipids])
+    # the smallest square at the corner that holds enough lipids of each leaflet, by their centers
     kept = set()
     for side in (-1, 1):
         leaflet = sorted((max(c[0], c[1]), i) for i, (_, c) in enumerate(lipids) if (c[2] - middle) * side > 0)

@@ -1,4 +1,4 @@
-// Integration: leapfrog and constraints, one thread per update group, and the scaling of the groups' centres of mass.
+// Integration: leapfrog and constraints, one thread per update group, and the scaling of the groups' centers of mass.
 
 // v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints. REFRESHED: a thermostat renews
 // velocities in this stage. The work of constraint forces then counts as the thermostat's, and if `renews` is set the
@@ -16,7 +16,7 @@ struct Leapfrog {
         constexpr int N = Kind::SIZE;
         UpdateGroup<N> group;
         Vec3<double> velocity[N], change[N];
-        CentreSums centre = {};
+        CenterSums center = {};
         for (int k = 0; k < N; ++k) {
             const u32 atom = group.atoms[k] = kind[k];
             const double mass = a.masses[atom];
@@ -24,7 +24,7 @@ struct Leapfrog {
             group.old[k] = a.positions[atom];
             velocity[k] = a.velocities[atom];
             sums.before += 0.5 * mass * norm_squared(velocity[k]);
-            centre.start(group.old[k] - group.old[0], velocity[k], force, mass);
+            center.start(group.old[k] - group.old[0], velocity[k], force, mass);
             velocity[k] = velocity[k] + force * (timestep / mass);
             group.unconstrained[k] = group.old[k] + velocity[k] * timestep;
         }
@@ -36,12 +36,12 @@ struct Leapfrog {
             velocity[k] = velocity[k] + change[k] * (1.0 / timestep);
             sums.after += 0.5 * mass * norm_squared(velocity[k]);
             sums.cross += 0.5 * mass * dot(a.velocities[atom], velocity[k]);
-            centre.end(velocity[k], mass);
+            center.end(velocity[k], mass);
             group.unconstrained[k] = group.unconstrained[k] + change[k];
             if (REFRESHED && N > 1) constraint_work += work_beyond_forces(a, atom, velocity[k], timestep);
             if (k > 0) add_outer(sums.virial, group.old[k] - group.old[0], change[k] * (mass / (timestep * timestep)));
         }
-        sums.add(centre);
+        sums.add(center);
         if (REFRESHED && a.renews) failed = renew(a, kind, timestep, group, velocity, refreshment_work);
         if (failed >= 0) return note_failure(a, group, failed);
         for (int k = 0; k < N; ++k) {
@@ -80,7 +80,7 @@ extern "C" __global__ void advance_refreshed_sums(const Arguments a, const doubl
     leapfrog<true, true>(a, timestep);
 }
 
-// Scales position and velocity of the centre of mass of each update group by the factors of the barostat's last step,
+// Scales position and velocity of the center of mass of each update group by the factors of the barostat's last step,
 // see `src/engine/ensemble/barostat.rs`.
 struct Scale {
     const Arguments& a;
@@ -88,9 +88,9 @@ struct Scale {
 
     template <class Kind>
     __device__ void operator()(const Kind& kind) {
-        CentreMotion centre = {};
-        for (int k = 0; k < Kind::SIZE; ++k) centre.add(a, kind[k]);
-        for (int k = 0; k < Kind::SIZE; ++k) centre.scale(a, kind[k], length, speed);
+        CenterMotion center = {};
+        for (int k = 0; k < Kind::SIZE; ++k) center.add(a, kind[k]);
+        for (int k = 0; k < Kind::SIZE; ++k) center.scale(a, kind[k], length, speed);
     }
 };
 

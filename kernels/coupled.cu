@@ -147,15 +147,15 @@ struct CoupledSolver {
 };
 
 // Adds the sums of a step, with the virial of the constraint forces.
-__device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, const CentreSums& centre, double timestep) {
+__device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, const CenterSums& center, double timestep) {
     const Arguments& a = solver.a;
     solver.for_constraints([&](u32 k) {
         const Vec3<double> vector = a.coupled_vectors[k];
         add_outer(sums.virial, vector, vector * (a.coupled_multipliers[k] / (timestep * timestep)));
     });
-    const CentreSums whole = {block_sum(centre.mass),  block_sum(centre.power),  block_sum(centre.moment),
-                              block_sum(centre.lever), block_sum(centre.force), block_sum(centre.before),
-                              block_sum(centre.after)};
+    const CenterSums whole = {block_sum(center.mass),  block_sum(center.power),  block_sum(center.moment),
+                              block_sum(center.lever), block_sum(center.force), block_sum(center.before),
+                              block_sum(center.after)};
     if (threadIdx.x == 0) sums.add(whole);
     sums.store(a);
 }
@@ -191,7 +191,7 @@ __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
     const CoupledSolver solver = {a, a.positions, a.coupled_clusters[blockIdx.x]};
     StepSums sums = {};
     double constraint_work = 0.0;
-    CentreSums centre = {};
+    CenterSums center = {};
     const auto force = [&](u32 atom) { return force_on(a, a.atom_slot[atom]); };
     const auto free_velocity = [&](u32 atom) {
         return a.velocities[atom] + force(atom) * (timestep / a.masses[atom]);
@@ -201,7 +201,7 @@ __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
         const u32 atom = a.coupled_atoms[i].atom;
         const double mass = a.masses[atom];
         sums.before += 0.5 * mass * norm_squared(a.velocities[atom]);
-        if (SUMS) centre.start(a.positions[atom] - origin, a.velocities[atom], force(atom), mass);
+        if (SUMS) center.start(a.positions[atom] - origin, a.velocities[atom], force(atom), mass);
         a.coupled_positions[i] = a.positions[atom] + free_velocity(atom) * timestep;
     });
     if (!solver.shake()) return;
@@ -210,13 +210,13 @@ __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
         const Vec3<double> velocity = free_velocity(atom) + a.coupled_displacements[i] * (1.0 / timestep);
         sums.after += 0.5 * a.masses[atom] * norm_squared(velocity);
         if (SUMS) sums.cross += 0.5 * a.masses[atom] * dot(a.velocities[atom], velocity);
-        centre.end(velocity, a.masses[atom]);
+        center.end(velocity, a.masses[atom]);
         if (REFRESHED) constraint_work += work_beyond_forces(a, atom, velocity, timestep);
         a.old[atom] = a.positions[atom];
         a.positions[atom] = a.coupled_positions[i] + a.coupled_displacements[i];
         a.velocities[atom] = velocity;
     });
-    if (SUMS) store_sums(solver, sums, centre, timestep);
+    if (SUMS) store_sums(solver, sums, center, timestep);
     if (REFRESHED) {
         book_works<SUMS>(a, constraint_work, 0.0);
         if (a.renews) refresh_coupled_cluster(a, timestep);
@@ -244,13 +244,13 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) refresh_coupled
     if (!halted(a)) refresh_coupled_cluster(a, timestep);
 }
 
-// Scales the cluster's centre of mass by the factors of the barostat's last step, see `Scale`.
+// Scales the cluster's center of mass by the factors of the barostat's last step, see `Scale`.
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_coupled(const Arguments a, const double) {
     if (halted(a)) return;
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};
-    CentreMotion centre = {};
-    solver.for_atoms([&](u32 i) { centre.add(a, a.coupled_atoms[i].atom); });
-    centre = {block_sum(centre.mass), block_sum(centre.old), block_sum(centre.moved), block_sum(centre.momentum)};
+    CenterMotion center = {};
+    solver.for_atoms([&](u32 i) { center.add(a, a.coupled_atoms[i].atom); });
+    center = {block_sum(center.mass), block_sum(center.old), block_sum(center.moved), block_sum(center.momentum)};
     const double length = a.status->length_factor, speed = a.status->velocity_factor;
-    solver.for_atoms([&](u32 i) { centre.scale(a, a.coupled_atoms[i].atom, length, speed); });
+    solver.for_atoms([&](u32 i) { center.scale(a, a.coupled_atoms[i].atom, length, speed); });
 }

@@ -1,4 +1,4 @@
-// Thermostat, barostat, and removal of centre-of-mass motion; the counterpart of `src/engine/ensemble`. The host
+// Thermostat, barostat, and removal of center-of-mass motion; the counterpart of `src/engine/ensemble`. The host
 // draws the random numbers of these kernels and reads none of the results.
 
 // Velocity scaling factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of `Rescaling::factor`.
@@ -46,7 +46,7 @@ __device__ inline double trace_of(const Arguments& a, u32 first) {
     return sum_of(a, first) + sum_of(a, first + 3) + sum_of(a, first + 5);
 }
 
-// Trace of the virial of group centres of mass for the last forces, including the terms that depend on the volume
+// Trace of the virial of group centers of mass for the last forces, including the terms that depend on the volume
 // only, kJ/mol.
 __device__ inline double virial_trace(const Arguments& a, double volume) {
     return trace_of(a, SUM_VIRIAL) - sum_of(a, SUM_INTERNAL_VIRIAL) + a.trace_times_volume / volume;
@@ -157,7 +157,7 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
     add_sum(a, SUM_MOMENTUM + 2, p.z);
 }
 
-// Removes the motion of the centre of mass; `inverse_mass` is one over the mass of the whole system, 1/amu.
+// Removes the motion of the center of mass; `inverse_mass` is one over the mass of the whole system, 1/amu.
 extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
     const u32 atom = thread_number();
     // virtual sites have no velocity of their own
@@ -192,25 +192,25 @@ __device__ inline void for_all_atoms(const Arguments& a, Work work) {
         work(a.masses[atom], a.positions[atom], a.velocities[atom]);
 }
 
-// Removes the motion of the centre of mass and the rotation about it. One block of threads suffices, because systems
+// Removes the motion of the center of mass and the rotation about it. One block of threads suffices, because systems
 // without a cell are small. Sums are in double precision, in a fixed order.
 extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(const Arguments a, const double) {
     if (halted(a)) return;
     double mass = 0.0;
-    Vec3<double> centre = vec3(0.0, 0.0, 0.0), drift = centre, turning = centre;
+    Vec3<double> center = vec3(0.0, 0.0, 0.0), drift = center, turning = center;
     for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
         mass += m;
-        centre = centre + r * m;
+        center = center + r * m;
         drift = drift + v * m;
     });
     const double inverse_mass = 1.0 / block_sum(mass);
-    centre = block_sum(centre) * inverse_mass;
+    center = block_sum(center) * inverse_mass;
     drift = block_sum(drift) * inverse_mass;
     // Σ m r⊗r
     Tensor square = {};
     for_all_atoms(a, [&](double m, Vec3<double> r, Vec3<double> v) {
-        turning = turning + cross(r - centre, v - drift) * m;
-        add_outer(square, r - centre, (r - centre) * m);
+        turning = turning + cross(r - center, v - drift) * m;
+        add_outer(square, r - center, (r - center) * m);
     });
     square = {block_sum(square.xx), block_sum(square.xy), block_sum(square.xz),
               block_sum(square.yy), block_sum(square.yz), block_sum(square.zz)};
@@ -219,5 +219,5 @@ extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(cons
     const Vec3<double> omega = angular_velocity(inertia, block_sum(turning));
     for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
         if (a.masses[atom] > 0.0)
-            a.velocities[atom] = a.velocities[atom] - drift - cross(omega, a.positions[atom] - centre);
+            a.velocities[atom] = a.velocities[atom] - drift - cross(omega, a.positions[atom] - center);
 }

@@ -7,10 +7,10 @@ struct PairTerm {
     float force, coulomb, lj;
 };
 
-// Σ c_k u^k with u = centre − r². MORE: there are coefficients in addition to the first ones.
+// Σ c_k u^k with u = center − r². MORE: there are coefficients in addition to the first ones.
 template <bool MORE>
 __device__ inline float polynomial(const Smooth& p, float r2) {
-    const float u = p.centre - r2;
+    const float u = p.center - r2;
     float sum = p.first[FIRST_TERMS - 1];
     if (MORE) {
         float above = 0.0f;

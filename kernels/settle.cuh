@@ -5,8 +5,8 @@ struct SettleShape {
     double hydrogen_mass;      // amu
     double hydrogen_fraction;  // hydrogen mass over mass of the molecule
     double mass_ratio;         // hydrogen mass over oxygen mass
-    double inverse_up;         // 1/nm, inverse distance from the centre of mass to the oxygen
-    double down;               // nm, distance from the centre of mass to the H–H line
+    double inverse_up;         // 1/nm, inverse distance from the center of mass to the oxygen
+    double down;               // nm, distance from the center of mass to the H–H line
     double aside;              // nm, half of H–H
 };
 
@@ -22,7 +22,7 @@ __device__ inline SettleShape settle_shape(double oxygen_mass, double hydrogen_m
 __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old, const Vec3<double>* moved,
                               Vec3<double>* change) {
     const Vec3<double> old_b = old[1] - old[0], old_c = old[2] - old[0];
-    // positions relative to the centre of mass, from differences, so that large coordinates cancel first
+    // positions relative to the center of mass, from differences, so that large coordinates cancel first
     const Vec3<double> new_b = moved[1] - moved[0], new_c = moved[2] - moved[0];
     const Vec3<double> a1 = (new_b + new_c) * -shape.hydrogen_fraction;
     const Vec3<double> b1 = new_b + a1, c1 = new_c + a1;

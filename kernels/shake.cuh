@@ -1,4 +1,4 @@
-// SHAKE cluster: constraints from one centre to N leaves, in double precision, the counterpart of
+// SHAKE cluster: constraints from one center to N leaves, in double precision, the counterpart of
 // `src/engine/constraint/shake.rs`: SHAKE in matrix form. The matrix of the old bonds is factored once.
 
 // Inverse masses (1/amu) and squared lengths (nm²).
@@ -46,7 +46,7 @@ __device__ inline void solve(const Factored<N>& factored, double* b) {
     }
 }
 
-// Computes the displacements (nm) of the centre, change[0], and of the leaves, for given multipliers.
+// Computes the displacements (nm) of the center, change[0], and of the leaves, for given multipliers.
 template <int N>
 __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bonds, const double* multipliers,
                             Vec3<double>* change) {
@@ -60,7 +60,7 @@ __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bond
 }
 
 // Computes corrections to the new positions. Returns −1 on success, otherwise the leaf with the largest initial
-// error. Positions are those of the centre, then of the leaves; `tolerance` is relative.
+// error. Positions are those of the center, then of the leaves; `tolerance` is relative.
 template <int N>
 __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
                             double tolerance, Vec3<double>* change) {

@@ -1,7 +1,7 @@
 // Update groups: atoms connected by constraints, which one thread integrates. A group is a free atom, a rigid water,
-// or a SHAKE cluster of one centre and up to four leaves. All arithmetic is in double precision.
+// or a SHAKE cluster of one center and up to four leaves. All arithmetic is in double precision.
 
-// Atoms of an update group, the centre of the constraints first.
+// Atoms of an update group, the center of the constraints first.
 template <int N>
 struct UpdateGroup {
     u32 atoms[N];
@@ -86,8 +86,8 @@ __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& gr
     }
 }
 
-// Contribution of one update group to the sums over centres of mass.
-struct CentreSums {
+// Contribution of one update group to the sums over centers of mass.
+struct CenterSums {
     double mass, power;                 // amu, Σ v·F before the step in kJ/mol/ps
     double moment;                      // Σ r·F relative to a reference point of the group, kJ/mol
     Vec3<double> lever, force;          // Σ m r relative to the reference point; Σ F
@@ -111,15 +111,15 @@ struct CentreSums {
 // Sums over an integration step, kJ/mol.
 struct StepSums {
     double before, after, cross;                        // kinetic energy of both half steps, and ½ m v(t−½)·v(t+½)
-    double centre_before, centre_after, centre_cross;   // ½ P²/M of groups at both half steps, and ½ P(t−½)·P(t+½)/M
+    double center_before, center_after, center_cross;   // ½ P²/M of groups at both half steps, and ½ P(t−½)·P(t+½)/M
     double internal_virial, power;                      // Σ (r−R)·F; Σ v·F before the step, kJ/mol/ps
     Tensor virial;                                      // virial of the constraint forces
 
-    __device__ void add(const CentreSums& c) {
+    __device__ void add(const CenterSums& c) {
         const double half = 0.5 / c.mass;
-        centre_before += half * norm_squared(c.before);
-        centre_after += half * norm_squared(c.after);
-        centre_cross += half * dot(c.before, c.after);
+        center_before += half * norm_squared(c.before);
+        center_after += half * norm_squared(c.after);
+        center_cross += half * dot(c.before, c.after);
         internal_virial += c.moment - dot(c.lever, c.force) * (1.0 / c.mass);
         power += c.power;
     }
@@ -128,18 +128,18 @@ struct StepSums {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);
         add_sum(a, SUM_KINETIC_CROSS, cross);
-        add_sum(a, SUM_CENTRE_BEFORE, centre_before);
-        add_sum(a, SUM_CENTRE_AFTER, centre_after);
-        add_sum(a, SUM_CENTRE_CROSS, centre_cross);
+        add_sum(a, SUM_CENTRE_BEFORE, center_before);
+        add_sum(a, SUM_CENTRE_AFTER, center_after);
+        add_sum(a, SUM_CENTRE_CROSS, center_cross);
         add_sum(a, SUM_INTERNAL_VIRIAL, internal_virial);
         add_sum(a, SUM_POWER, power);
         add_tensor(a, SUM_CONSTRAINT_VIRIAL, virial);
     }
 };
 
-// Centre of mass of an update group before the last step, and its displacement since then, both multiplied by the
+// Center of mass of an update group before the last step, and its displacement since then, both multiplied by the
 // group's mass.
-struct CentreMotion {
+struct CenterMotion {
     double mass;
     Vec3<double> old, moved, momentum;
 

@@ -76,12 +76,12 @@
 //! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the constraints. The kinetic energy at t is the
 //! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
 //! state, files and checkpoints belong to the half step before the time they are stored with. The conserved quantity
-//! is the total energy minus the work of thermostat, barostat, and restraints whose centres move ([`restraint`]). A
+//! is the total energy minus the work of thermostat, barostat, and restraints whose centers move ([`restraint`]). A
 //! part of the work of couplings depends on the forces of the next step and is added there.
 //!
-//! Barostats scale the cell and the centres of mass of constrained groups, both positions and velocities, at the time
-//! of the forces. They use the pressure of these centres, and scale isotropically or not ([`ensemble::barostat`]).
-//! Alternatively a step begins with a Monte Carlo volume move of the centres of molecules
+//! Barostats scale the cell and the centers of mass of constrained groups, both positions and velocities, at the time
+//! of the forces. They use the pressure of these centers, and scale isotropically or not ([`ensemble::barostat`]).
+//! Alternatively a step begins with a Monte Carlo volume move of the centers of molecules
 //! ([`ensemble::volume_trial`]). The factor of a thermostat follows from the kinetic energy of the half step whose
 //! velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a coupling, too: it refreshes velocities in
 //! the middle of the position update that leapfrog has just made ([`ensemble::refreshment`]); together they form the
@@ -99,7 +99,7 @@
 //! - **The state is `f64`.** Positions, velocities, constraints and the leapfrog are never rounded. Differences are
 //!   computed before rounding: bonded displacements in `f64`, pair kernels from offsets.
 //! - **Block-relative offsets.** Atoms are sorted into blocks of eight. A kernel reads the `f32` offset from the
-//!   centre of the block, and centres are multiples of a quantum that `f32` holds exactly. The rounding error
+//!   center of the block, and centers are multiples of a quantum that `f32` holds exactly. The rounding error
 //!   therefore grows with the size of a block, not with that of the cell.
 //! - **Cluster pairs.** A list entry is an i-cluster of four atoms, shifted by a lattice vector, and the j-blocks of
 //!   eight that it interacts with: 4 × 8 pairs in two steps of sixteen lanes. A bit mask is used only where a pair is

@@ -47,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Input with every part of a step: PME, bonded terms, rigid waters, constrained bonds, both couplings, removal of
-/// the centre-of-mass motion.
+/// the center-of-mass motion.
 const INPUT: &str = "[run]\nthreads = 2\n[forces]\ncutoff = \"0.8 nm\"\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ns\"\ntimestep = \"2 fs\"\ncom_removal = 5\n\
     thermostat = { temperature = \"300 K\", coupling_time = \"0.1 ps\", every = 5 }\n\

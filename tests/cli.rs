@@ -283,7 +283,7 @@ fn check_says_what_a_referee_would() {
     let text = success(folder.path(), &["check", "input.toml"]);
     assert!(text.contains("warning      the net charge is -1.000 e"), "{text}");
     // There are 729 atoms, 235 rigid waters, and 11 constraints on the hydrogens of the peptide. No degrees of
-    // freedom are subtracted for the centre of mass.
+    // freedom are subtracted for the center of mass.
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("constraints")).collect();
     assert!(lines.len() == 1 && lines[0].contains("11 distance constraints; 1471 degrees of freedom"), "{lines:?}");
     write_input(folder.path(), &system("peptide-charged"), &format!("constraints = \"none\"\n{stage}"));

@@ -70,7 +70,7 @@ const LIQUID: f64 = -5.8245;
 /// the fluid is assumed to be uniform, which is accurate to 2 % of the correction of 0.37.
 const LIQUID_TOLERANCE: f64 = 0.034;
 
-/// Lattice sums of the face-centred cubic lattice over r⁻⁶ and r⁻¹², in units of the nearest distance (J. E. Jones and
+/// Lattice sums of the face-centered cubic lattice over r⁻⁶ and r⁻¹², in units of the nearest distance (J. E. Jones and
 /// A. E. Ingham, Proc. R. Soc. A 107, 636 (1925)).
 const LATTICE_SUMS: [f64; 2] = [14.45392, 12.13188];
 /// Tolerance in kJ/mol. With the uniform density of the dispersion correction there are 62.2 atoms within the cutoff,

@@ -31,16 +31,16 @@ fn a_custom_reporter_and_a_reader_see_the_same_run() {
     // steps 0 to 1000, every tenth
     assert_eq!(rows.len(), 101);
     let path = folder.path().join("trajectory.h5md");
-    let centres = read_trajectory::centres(&path).unwrap();
-    assert_eq!(centres.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
+    let centers = read_trajectory::centers(&path).unwrap();
+    assert_eq!(centers.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
     let (mut trajectory, mut frame) = (open(&path).unwrap(), StoredFrame::default());
-    for (index, (_, centre)) in centres.into_iter().enumerate() {
+    for (index, (_, center)) in centers.into_iter().enumerate() {
         trajectory.read(index, &mut frame).unwrap();
         let (time, distance) = rows[50 * index];
         let expected = (frame.positions[5] - frame.positions[15]).norm();
         // the text has six decimals, and the trajectory has positions in f32
         assert!(time == frame.time && (distance - expected).abs() < 2e-6, "{distance} for {expected} at {time} ps");
-        assert!((centre * 22.0 - frame.positions.iter().copied().sum()).norm() < 1e-9);
+        assert!((center * 22.0 - frame.positions.iter().copied().sum()).norm() < 1e-9);
     }
     let lines = read_trajectory::radius_of_gyration(&path, "all").unwrap();
     assert!(lines[0].starts_with("mean         0."), "{lines:?}");

@@ -1,4 +1,4 @@
-//! Selected atoms of a trajectory in memory, centred and weighted.
+//! Selected atoms of a trajectory in memory, centered and weighted.
 
 use super::pass::Selection;
 use crate::error::{Problem, Result};
@@ -6,7 +6,7 @@ use crate::vec3::Vec3;
 
 /// Positions of the selected atoms of some frames.
 ///
-/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the centre c = Σ w r. Sums over atoms then
+/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r. Sums over atoms then
 /// need no weights, and a rotation acts as on positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
@@ -22,8 +22,8 @@ pub struct Frames {
     pub by_mass: bool,
     /// sum of the weights before normalisation: the number of atoms, or their mass in amu
     pub total_weight: f64,
-    /// centre of the first frame, nm
-    pub first_centre: Vec3,
+    /// center of the first frame, nm
+    pub first_center: Vec3,
     /// scaled positions √w_i (r_i − c) in nm: for each frame all x, then all y, then all z
     pub scaled: Vec<f64>,
 }
@@ -59,13 +59,13 @@ impl Frames {
     /// Adds a frame: its step, time (ps) and the positions (nm) of the selected atoms.
     pub fn push(&mut self, step: i64, time: f64, positions: &[Vec3]) {
         assert_eq!(positions.len(), self.atoms.len(), "a frame has the selected atoms");
-        let centre = positions.iter().zip(&self.weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
+        let center = positions.iter().zip(&self.weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
         if self.times.is_empty() {
-            self.first_centre = centre;
+            self.first_center = center;
         }
         self.steps.push(step);
         self.times.push(time);
-        let weighted = || positions.iter().zip(&self.weights).map(|(r, weight)| (*r - centre) * weight.sqrt());
+        let weighted = || positions.iter().zip(&self.weights).map(|(r, weight)| (*r - center) * weight.sqrt());
         for axis in 0..3 {
             self.scaled.extend(weighted().map(|r| r.to_array()[axis]));
         }
@@ -93,13 +93,13 @@ mod tests {
     use crate::vec3::vec3;
 
     #[test]
-    fn frames_are_centred_by_weight() {
+    fn frames_are_centered_by_weight() {
         let mut frames = Frames::new(vec![4, 7], Some(&[1.0, 3.0])).unwrap();
         frames.push(10, 0.5, &[vec3(1.0, 0.0, 2.0), vec3(5.0, 0.0, 2.0)]);
-        // the centre is at 4, so the values are √(1/4) · (−3) and √(3/4) · 1
+        // the center is at 4, so the values are √(1/4) · (−3) and √(3/4) · 1
         let expected = [-1.5, 0.75f64.sqrt(), 0.0, 0.0, 0.0, 0.0];
         assert!(frames.scaled.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", frames.scaled);
-        assert_eq!((frames.first_centre, frames.total_weight), (vec3(4.0, 0.0, 2.0), 4.0));
+        assert_eq!((frames.first_center, frames.total_weight), (vec3(4.0, 0.0, 2.0), 4.0));
         // ¼ · 9 + ¾ · 1
         assert!((frames.spreads()[0] - 3.0).abs() < 1e-14);
     }

@@ -138,9 +138,9 @@ impl Pca {
             gemm(1.0, x, Matrix::new(&vectors, width).transposed(), 0.0, &mut along);
         }
         let back: Vec<f64> = frames.weights.iter().map(|weight| 1.0 / (scale * weight.sqrt())).collect();
-        let centre = frames.first_centre.to_array();
+        let center = frames.first_center.to_array();
         Ok(Self {
-            mean: by_atom(&mean, |i, axis, value| value * back[i] + centre[axis]),
+            mean: by_atom(&mean, |i, axis, value| value * back[i] + center[axis]),
             eigenvalues,
             eigenvectors: vectors.chunks_exact(width).map(|vector| by_atom(vector, |_, _, value| value)).collect(),
             projections: (0..count).map(|frame| along[frame * kept..][..kept].to_vec()).collect(),
@@ -304,7 +304,7 @@ mod tests {
         let expected = 0.8 * variance(distances.iter().copied());
         assert!((found.eigenvalues[0] - expected).abs() < ROUNDING, "{:?}", found.eigenvalues);
         assert_eq!(found.eigenvalues.len(), 1);
-        // the centre stays where it is in the first frame
+        // the center stays where it is in the first frame
         let middle = distances.iter().sum::<f64>() / 4.0;
         assert!((found.mean[1][1] - found.mean[0][1] - middle).abs() < ROUNDING);
         assert!((found.mean[0][1] * 0.2 + found.mean[1][1] * 0.8 - 0.8).abs() < ROUNDING);

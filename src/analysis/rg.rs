@@ -17,7 +17,7 @@ impl ObservableOptions for Options {
     }
 }
 
-/// Radius of gyration √(Σ m |r − c|² / Σ m) in nm of each frame, with the centre of mass c.
+/// Radius of gyration √(Σ m |r − c|² / Σ m) in nm of each frame, with the center of mass c.
 #[derive(Clone, Debug, Default)]
 pub struct RadiusOfGyration {
     /// masses divided by their sum
@@ -40,8 +40,8 @@ impl Observable for RadiusOfGyration {
 
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
         let weighted = || frame.positions.iter().zip(&self.weights);
-        let centre = weighted().fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
-        let square: f64 = weighted().map(|(r, weight)| weight * (*r - centre).norm_squared()).sum();
+        let center = weighted().fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
+        let square: f64 = weighted().map(|(r, weight)| weight * (*r - center).norm_squared()).sum();
         self.values.push(square.sqrt());
         Ok(())
     }

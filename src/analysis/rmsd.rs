@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn triangles_differ_by_their_heights() {
-        // more frames than a tile; centred heights are −h, −h, 2 h, bases agree: Σ (Δh)² (1 + 1 + 4)/3
+        // more frames than a tile; centered heights are −h, −h, 2 h, bases agree: Σ (Δh)² (1 + 1 + 4)/3
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
         let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {

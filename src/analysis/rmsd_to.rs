@@ -72,7 +72,7 @@ pub struct RmsdToReference {
     name: String,
     by_mass: bool,
     weights: Vec<f64>,
-    /// centred positions of the reference, nm
+    /// centered positions of the reference, nm
     reference: Vec<Vec3>,
     /// Σ w |r|² of the reference, nm²
     spread: f64,
@@ -92,10 +92,10 @@ impl RmsdToReference {
     }
 }
 
-/// Subtracts the weighted centre. Returns Σ w |r|².
-fn centre(positions: &mut [Vec3], weights: &[f64]) -> f64 {
-    let centre = positions.iter().zip(weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
-    positions.iter_mut().for_each(|r| *r -= centre);
+/// Subtracts the weighted center. Returns Σ w |r|².
+fn center(positions: &mut [Vec3], weights: &[f64]) -> f64 {
+    let center = positions.iter().zip(weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
+    positions.iter_mut().for_each(|r| *r -= center);
     positions.iter().zip(weights).map(|(r, weight)| weight * r.norm_squared()).sum()
 }
 
@@ -103,13 +103,13 @@ impl Observable for RmsdToReference {
     fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
         assert_eq!(self.reference.len(), selection.atoms.len(), "the reference has the selected atoms");
         (self.weights, _) = selection.weights(self.by_mass)?;
-        self.spread = centre(&mut self.reference, &self.weights);
+        self.spread = center(&mut self.reference, &self.weights);
         Ok(())
     }
 
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
         let mut positions = frame.positions.to_vec();
-        let bound = 0.5 * (centre(&mut positions, &self.weights) + self.spread);
+        let bound = 0.5 * (center(&mut positions, &self.weights) + self.spread);
         let weighted = positions.iter().zip(&self.weights).map(|(&r, &weight)| r * weight);
         let m = correlation(weighted.zip(self.reference.iter().copied()));
         self.values.push((2.0 * (bound - overlap(&m, bound))).max(0.0).sqrt());
@@ -136,7 +136,7 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Isosceles triangles of base 2 and height 3 h, rotated and translated: centred heights are −h, −h, 2 h, so that
+    /// Isosceles triangles of base 2 and height 3 h, rotated and translated: centered heights are −h, −h, 2 h, so that
     /// their RMSD is √(Σ (Δh)² (1 + 1 + 4)/3) = √2 Δh.
     #[test]
     fn triangles_differ_by_their_heights() {

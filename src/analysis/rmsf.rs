@@ -47,7 +47,7 @@ pub struct Fluctuation {
     weights: Vec<f64>,
     /// positions of the reference, nm
     reference: Vec<Vec3>,
-    centre: Vec3,
+    center: Vec3,
     count: usize,
     /// mean of the superposed positions, nm
     mean: Vec<Vec3>,
@@ -59,7 +59,7 @@ impl Fluctuation {
     /// Creates the observable for superposition on the selected atoms of a structure (nm) that is called `name`.
     pub fn new(name: String, reference: Vec<Vec3>, by_mass: bool) -> Self {
         let (mean, squares) = (vec![Vec3::ZERO; reference.len()], vec![0.0; reference.len()]);
-        Self { name, by_mass, weights: vec![], reference, centre: Vec3::ZERO, count: 0, mean, squares }
+        Self { name, by_mass, weights: vec![], reference, center: Vec3::ZERO, count: 0, mean, squares }
     }
 
     /// Returns the RMSF in nm of each atom over the frames passed so far.
@@ -67,7 +67,7 @@ impl Fluctuation {
         self.squares.iter().map(|square| (square / self.count.max(1) as f64).sqrt()).collect()
     }
 
-    fn centre(&self, positions: &[Vec3]) -> Vec3 {
+    fn center(&self, positions: &[Vec3]) -> Vec3 {
         positions.iter().zip(&self.weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight)
     }
 }
@@ -76,19 +76,19 @@ impl Observable for Fluctuation {
     fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
         assert_eq!(self.reference.len(), selection.atoms.len(), "the reference has the selected atoms");
         (self.weights, _) = selection.weights(self.by_mass)?;
-        self.centre = self.centre(&self.reference);
+        self.center = self.center(&self.reference);
         Ok(())
     }
 
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
-        let own = self.centre(frame.positions);
+        let own = self.center(frame.positions);
         let weighted = frame.positions.iter().zip(&self.weights).map(|(&a, &weight)| (a - own) * weight);
-        let r = rotation(&correlation(weighted.zip(self.reference.iter().map(|&b| b - self.centre))));
+        let r = rotation(&correlation(weighted.zip(self.reference.iter().map(|&b| b - self.center))));
         let row = |i: usize| Vec3::from([r[(i, 0)], r[(i, 1)], r[(i, 2)]]);
         let rows = [row(0), row(1), row(2)];
         self.count += 1;
         for ((position, mean), square) in frame.positions.iter().zip(&mut self.mean).zip(&mut self.squares) {
-            let turned = Vec3::from(rows.map(|row| row.dot(*position - own))) + self.centre;
+            let turned = Vec3::from(rows.map(|row| row.dot(*position - own))) + self.center;
             let before = turned - *mean;
             *mean += before / self.count as f64;
             *square += before.dot(turned - *mean);

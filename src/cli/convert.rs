@@ -52,7 +52,7 @@ pub(super) struct Convert {
     /// Make molecules whole and remove their jumps across the cell, for diffusion coefficients
     #[arg(long, conflicts_with_all = ["whole", "center"])]
     unwrap: bool,
-    /// Move these atoms to the centre of the cell and put all molecules around them
+    /// Move these atoms to the center of the cell and put all molecules around them
     #[arg(long, value_name = "SELECTION")]
     center: Option<String>,
     /// Together with --center or --align: leave molecules in the periodic images that the file stores

@@ -166,7 +166,7 @@ impl Run {
             requests,
             started,
         };
-        run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Message))), self.progress())
+        run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Note))), self.progress())
     }
 
     /// Runs one replica of an ensemble.

@@ -121,10 +121,10 @@ fn dynamics(table: &Table, problems: &mut Vec<Problem>) -> Option<Dynamics> {
             long_enough(table, "thermostat", (coupling_time, t.every, least), timestep, problems);
         }
     }
-    if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat")) {
-        if let Some(least) = b.kind.facts().min_couplings {
-            long_enough(inner, "barostat", (b.coupling_time, b.every, least), timestep, problems);
-        }
+    if let (Some(timestep), Some(Some(b)), Some(inner)) = (timestep, &barostat, table.table("barostat"))
+        && let Some(least) = b.kind.facts().min_couplings
+    {
+        long_enough(inner, "barostat", (b.coupling_time, b.every, least), timestep, problems);
     }
     if let (Some(Some(b)), Some(None), Some(inner)) = (&barostat, &thermostat, table.table("barostat"))
         && b.kind.facts().is_isobaric

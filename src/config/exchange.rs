@@ -38,7 +38,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
         Potential::Force(_) => false,
     };
     if restraints.iter().any(|restraint| moves(&restraint.potential)) {
-        let why = "has a restraint with a moving centre, or a centre at the initial value, so that replicas would have \
+        let why = "has a restraint with a moving center, or a center at the initial value, so that replicas would have \
                    different restraints";
         refuse(why.to_owned(), "give the restraint a center and no rate");
     }

@@ -122,7 +122,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
     Some(Potential::Well(Well { center, rate, below, above, force_constant, linear_beyond }))
 }
 
-/// Refuses a centre or wall outside the range of the variable.
+/// Refuses a center or wall outside the range of the variable.
 fn bounds(kind: VariableKind, center: Option<f64>, table: &Table, problems: &mut Vec<Problem>) {
     let name = ["at", "lower", "upper"].into_iter().find(|name| table.is_given(name)).unwrap_or_default();
     let Some(center) = center else { return };

@@ -7,10 +7,10 @@ use super::key::Default;
 use super::keys;
 use super::raw::quote;
 use super::words::{self, ElectrostaticsWord, LjModifierWord, StageWord, VelocitiesWord};
-use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+use crate::ensemble::barostat::{Barostat, PressureCoupling};
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::schedule::Schedule;
-use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::ensemble::thermostat::Thermostat;
 use crate::run::{
     CheckpointOptions, Device, Dynamics, ENERGIES, ElectrostaticsSpec, ForceOptions, Interval, LjPmeSpec,
     OutputOptions, Plan, PmeSpec, RESTRAINTS, Restraint, RunOptions, ScaledSolute, Setting, Stage, StageKind,

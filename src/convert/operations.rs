@@ -50,14 +50,14 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
 /// Operation that makes molecules whole and removes their jumps between opposite faces of the cell, beginning with
 /// the first frame.
 ///
-/// The unwrapped centre u of a molecule advances by the minimum image of the displacement of its centre c, u' = u +
+/// The unwrapped center u of a molecule advances by the minimum image of the displacement of its center c, u' = u +
 /// (c' − c). This keeps diffusion coefficients right if a barostat scales the cell (von Bülow, Bullerjahn, Hummer, J.
 /// Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). Frames must be close enough that no molecule moves by half
 /// the cell between them.
 pub struct Unwrap {
     whole: WholeMolecules,
     molecules: Molecules,
-    /// centre of each molecule in the frame before, as stored and unwrapped
+    /// center of each molecule in the frame before, as stored and unwrapped
     before: Vec<[Vec3; 2]>,
 }
 
@@ -72,15 +72,15 @@ impl Operation for Unwrap {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
         let Some(cell) = frame.cell else { return Ok(()) };
         self.whole.make_whole(&cell, &mut frame.positions);
-        let centre = |molecule: usize| mean(self.molecules.atoms(molecule), &frame.positions);
-        let centres: Vec<Vec3> = (0..self.molecules.len()).map(centre).collect();
+        let center = |molecule: usize| mean(self.molecules.atoms(molecule), &frame.positions);
+        let centers: Vec<Vec3> = (0..self.molecules.len()).map(center).collect();
         if self.before.is_empty() {
-            self.before = centres.iter().map(|&centre| [centre; 2]).collect();
+            self.before = centers.iter().map(|&center| [center; 2]).collect();
         }
-        for (molecule, (before, centre)) in self.before.iter_mut().zip(centres).enumerate() {
-            let unwrapped = before[1] + cell.minimum_image(centre - before[0]);
-            shift(self.molecules.atoms(molecule), unwrapped - centre, &mut frame.positions);
-            *before = [centre, unwrapped];
+        for (molecule, (before, center)) in self.before.iter_mut().zip(centers).enumerate() {
+            let unwrapped = before[1] + cell.minimum_image(center - before[0]);
+            shift(self.molecules.atoms(molecule), unwrapped - center, &mut frame.positions);
+            *before = [center, unwrapped];
         }
         Ok(())
     }
@@ -90,8 +90,8 @@ impl Operation for Unwrap {
     }
 }
 
-/// Operation that moves the centre of a selection to the centre of the cell, and all other molecules into the cell
-/// around it. Without a cell the centre moves to the origin.
+/// Operation that moves the center of a selection to the center of the cell, and all other molecules into the cell
+/// around it. Without a cell the center moves to the origin.
 pub struct Center<'a> {
     selector: Selector<'a>,
     /// molecules without selected atoms, which are moved into the cell around the selection

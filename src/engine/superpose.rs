@@ -1,6 +1,6 @@
 //! Best superposition of two sets of points.
 //!
-//! With points a, b whose (weighted) centres are at the origin and the correlation M = Σ w a⊗b, the deviation left
+//! With points a, b whose (weighted) centers are at the origin and the correlation M = Σ w a⊗b, the deviation left
 //! after rotating a onto b is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), G = Σ w |r|². The deviation is least where tr(R
 //! M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M (Kearsley, Acta Cryst. A45, 208 (1989),
 //! doi:10.1107/S0108767388010128).
@@ -128,8 +128,8 @@ mod tests {
             Vector3::new((1.3 * t).sin(), (2.1 * t + 0.4).cos(), (0.7 * t * t).sin())
         };
         let all: Vec<_> = (0..count).map(point).collect();
-        let centre = all.iter().sum::<Vector3<f64>>() / count as f64;
-        all.into_iter().map(|r| r - centre).collect()
+        let center = all.iter().sum::<Vector3<f64>>() / count as f64;
+        all.into_iter().map(|r| r - center).collect()
     }
 
     /// Largest eigenvalue of Kearsley's matrix, in the quaternion form of Horn, J. Opt. Soc. Am. A 4, 629 (1987).

@@ -168,7 +168,7 @@ fn stage(
     let mut draft = Draft::new(&settings, files, start(program, files, base)?);
     let mut kind = (program.translate)(&mut draft);
     if let (StageKind::Dynamics(dynamics), true) = (&mut kind, draft.frozen.is_some()) {
-        // the removal of centre-of-mass motion would move frozen atoms
+        // the removal of center-of-mass motion would move frozen atoms
         dynamics.com_removal = None;
     }
     draft.plan.stages = vec![Stage {

@@ -109,7 +109,7 @@ pub struct EnergyRow<'a> {
     pub energies: Energies,
     /// kinetic energy, mean of the two half steps, kJ/mol
     pub kinetic: f64,
-    /// work of the moving centres of restraints since the start of the run, kJ/mol
+    /// work of the moving centers of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
     /// kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,

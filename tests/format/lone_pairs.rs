@@ -69,7 +69,7 @@ fn refused(from: &str, to: &str, place: &str, words: &[&str]) {
 fn what_is_not_supported_is_refused_with_its_line() {
     let coli = "         2         1   F          1.64             0             0";
     let row = |text: &str, words: &[&str]| refused(coli, text, text, words);
-    row("         2         1   T   1.64 0 0", &["centre of mass", "colinear, relative and bisector"]);
+    row("         2         1   T   1.64 0 0", &["center of mass", "colinear, relative and bisector"]);
     row("         2         1   F   1.64 0.5 0", &["0.5 times the distance of its hosts"]);
     row("         2         1   F   0.0 0.5 0", &["whose distance is 0"]);
     row("         1         1   F   1.64 0 0", &["a lone pair of 1 hosts"]);

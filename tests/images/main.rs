@@ -124,7 +124,7 @@ fn a_reference_may_be_turned_and_moved() {
 
 /// Reference: `gmx mdrun` with the same pull coordinate gives 1.47054 nm for both starts.
 #[test]
-fn a_group_of_two_molecules_has_one_centre() {
+fn a_group_of_two_molecules_has_one_center() {
     let places = [vec3(3.3, 2.0, 2.0), vec3(3.9, 2.9, 2.0), vec3(2.2, 2.0, 2.0)];
     let start = places.map(|place| moved(&chain(), place)).concat();
     let mut wrapped = start.clone();
@@ -193,10 +193,10 @@ fn a_long_complex_stays_together() {
         assert_eq!((analyze(&["--as-stored"]) - expected).abs() < 2e-5, name == "whole");
     }
     // the complex is in the middle of the cell, and in one piece
-    md(here, &["convert", "stored.gro", "centred.gro", "--topology", "chains.top", "--center", "all"]);
-    let centred = md::format::read_coordinates(&here.join("centred.gro"), None, None).unwrap().positions;
+    md(here, &["convert", "stored.gro", "centered.gro", "--topology", "chains.top", "--center", "all"]);
+    let centered = md::format::read_coordinates(&here.join("centered.gro"), None, None).unwrap().positions;
     let offset = vec3(3.95, 3.95, 3.95) - center;
-    assert!(centred.iter().zip(&row).all(|(a, b)| (*a - (*b + offset)).norm() < 2e-3), "{centred:?}");
+    assert!(centered.iter().zip(&row).all(|(a, b)| (*a - (*b + offset)).norm() < 2e-3), "{centered:?}");
 }
 
 /// The 3 nm cell of a crystal reference does not decide which atoms are close in a cell of 8 nm.

@@ -184,16 +184,16 @@ proptest! {
     }
 
     #[test]
-    fn centred_groups(cell in cells(), whole in molecules(), shifts in images()) {
+    fn centered_groups(cell in cells(), whole in molecules(), shifts in images()) {
         let topology = topology();
         let atoms: Vec<u32> = (0..topology.atoms.len() as u32).collect();
-        let centred = |positions: Vec<Vec3>| {
+        let centered = |positions: Vec<Vec3>| {
             let selector = Selector::new(Selection { topology: &topology, atoms: &atoms }, Images::Gathered);
             let mut frame = StoredFrame { cell: Some(cell), positions, ..StoredFrame::default() };
             Center::new(selector).apply(&mut frame).unwrap();
             frame.positions
         };
-        let (a, b) = (centred(whole.clone()), centred(elsewhere(&cell, &whole, &shifts)));
+        let (a, b) = (centered(whole.clone()), centered(elsewhere(&cell, &whole, &shifts)));
         prop_assert!(a.iter().zip(&b).all(|(a, b)| (*a - *b).norm() < ROUNDING), "{a:?} {b:?}");
     }
 }

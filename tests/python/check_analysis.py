@@ -39,7 +39,7 @@ def superposed_deviation(a, b, weights):
 
 
 def turned(a, b, weights):
-    """a turned onto b, both with their weighted centres at the origin."""
+    """a turned onto b, both with their weighted centers at the origin."""
     u, _, v = np.linalg.svd((a * weights[:, None]).T @ b)
     return a @ (u * [1, 1, np.sign(np.linalg.det(u @ v))]) @ v
 
@@ -138,8 +138,8 @@ def check_weighted(_, result, universe):
     with h5py.File(universe.trajectory.filename) as file:
         masses = file["particles/trajectory/mass"][:][atoms]
         coordinates = file["coordinates"][:].astype(float)[:, atoms]
-    centred = [frame - masses @ frame / masses.sum() for frame in coordinates]
-    deviations = np.array([turned(frame, centred[0], masses) * np.sqrt(masses)[:, None] for frame in centred])
+    centered = [frame - masses @ frame / masses.sum() for frame in coordinates]
+    deviations = np.array([turned(frame, centered[0], masses) * np.sqrt(masses)[:, None] for frame in centered])
     mean = deviations.mean(axis=0)
     start = masses @ coordinates[0] / masses.sum()
     np.testing.assert_allclose(result["mean"], mean / np.sqrt(masses)[:, None] + start, rtol=0, atol=1e-12)
@@ -176,10 +176,10 @@ def check_gyration(folder, result, name, selection, stride):
         return
     structure = mdtraj.load(str(folder / "out/final.pdb")).topology
     other = mdtraj.load(str(folder / "out" / name), top=structure)[::stride].atom_slice(chosen.indices)
-    # MDTraj takes the moment about the mean position, not the centre of mass: Steiner's theorem
+    # MDTraj takes the moment about the mean position, not the center of mass: Steiner's theorem
     away = np.average(other.xyz, axis=1, weights=masses) - other.xyz.mean(axis=1)
-    about_centre = mdtraj.compute_rg(other, masses=masses) ** 2 - (away**2).sum(axis=1)
-    np.testing.assert_allclose(result["rg"][:] ** 2, about_centre, rtol=0, atol=1e-6)
+    about_center = mdtraj.compute_rg(other, masses=masses) ** 2 - (away**2).sum(axis=1)
+    np.testing.assert_allclose(result["rg"][:] ** 2, about_center, rtol=0, atol=1e-6)
 
 
 def check_reference(folder, result, universe, reference, weights, stride):
@@ -218,8 +218,8 @@ def check_fluctuation(folder, result, universe, selection, reference, weighted, 
     with h5py.File(folder / "out/trajectory.h5md") as file:
         coordinates = file["coordinates"][:].astype(float)[:, atoms]
     weights = masses_of(folder, atoms) if weighted else np.ones(len(atoms))
-    centred = [frame - weights @ frame / weights.sum() for frame in coordinates]
-    superposed = np.array([turned(frame, centred[reference], weights) for frame in centred[::stride]])
+    centered = [frame - weights @ frame / weights.sum() for frame in coordinates]
+    superposed = np.array([turned(frame, centered[reference], weights) for frame in centered[::stride]])
     expected = np.sqrt(superposed.var(axis=0).sum(axis=1))
     assert expected.min() > 1e-3
     np.testing.assert_allclose(result["rmsf"], expected, rtol=0, atol=1e-10)

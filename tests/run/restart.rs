@@ -101,7 +101,7 @@ fn friction_noise_and_restraints() {
 
 #[test]
 fn pulling_and_frozen_atoms() {
-    // the first restraint is centred on its value at the start of the stage; the minimisation before it moves the
+    // the first restraint is centered on its value at the start of the stage; the minimisation before it moves the
     // atoms
     let restraints = "restraints = [\
         { kind = \"distance\", groups = [\"index 0-4\", \"index 15\"], force_constant = \"500 kJ/mol/nm^2\", rate = \"0.2 nm/ps\" },\

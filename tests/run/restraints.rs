@@ -15,7 +15,7 @@ fn stage(rest: &str) -> String {
     )
 }
 
-/// Rows of one restraint in `restraints.csv`: value, centre, force, energy, work.
+/// Rows of one restraint in `restraints.csv`: value, center, force, energy, work.
 fn rows(case: &Case, restraint: &str) -> Vec<[f64; 5]> {
     let text = String::from_utf8(case.contents("out").remove(Path::new("restraints.csv")).unwrap()).unwrap();
     let fields = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());

@@ -204,15 +204,15 @@ fn molecules_are_unwrapped_and_put_back() {
 }
 
 #[test]
-fn a_selection_is_centred_and_the_rest_around_it() {
+fn a_selection_is_centered_and_the_rest_around_it() {
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = drifting(folder.path(), 5);
-    let output = folder.path().join("centred.trr");
+    let output = folder.path().join("centered.trr");
     converted(&["--center", "protein"], &path, &output);
     for frame in frames(&output) {
         let cell: PeriodicCell = frame.cell.unwrap();
-        let centre = frame.positions[..6].iter().copied().sum::<Vec3>() / 6.0;
-        assert!((cell.to_fractional(centre) - Vec3::splat(0.5)).norm() < 1e-6);
+        let center = frame.positions[..6].iter().copied().sum::<Vec3>() / 6.0;
+        assert!((cell.to_fractional(center) - Vec3::splat(0.5)).norm() < 1e-6);
         for water in frame.positions[6..21].chunks(3) {
             let s = cell.to_fractional(water.iter().copied().sum::<Vec3>() / 3.0).to_array();
             assert!(s.iter().all(|s| (-1e-6..1.0 + 1e-6).contains(s)), "{s:?}");

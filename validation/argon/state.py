@@ -51,7 +51,7 @@ def few_atoms(t, rho):
 
 
 def write(folder, name, rho):
-    """Topology and a face-centred lattice of the density wanted, in GROMACS' formats."""
+    """Topology and a face-centered lattice of the density wanted, in GROMACS' formats."""
     top = "[ defaults ]\n1 2 no\n\n[ atomtypes ]\n"
     top += f"AR 18 {MASS} 0.0 A {SIGMA} {EPSILON * GAS:.8f}\n\n[ moleculetype ]\nAR 0\n\n[ atoms ]\n1 AR 1 AR AR 1 0.0 {MASS}\n\n"
     top += f"[ system ]\nargon\n\n[ molecules ]\nAR {ATOMS}\n"

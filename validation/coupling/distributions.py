@@ -11,7 +11,7 @@ and solvent; without a cell, the residues. Waters are rigid, and so are all othe
 
 A group has 3N degrees of freedom, less its constraints, less its share of those of the motion that is removed: 3 m/M of the
 translation, m and M the masses of the group and of all, and the trace of I⁻¹ i of the rotation, i and I the tensors of inertia
-about the centre of mass. Needs numpy, h5py, physical_validation.
+about the center of mass. Needs numpy, h5py, physical_validation.
 """
 
 import json
@@ -65,9 +65,9 @@ def temperatures(folder, wanted, settled):
     constraints = int(water.sum() + hydrogens[~water].sum())
     shares = masses / masses.sum() * min(removed, 3)
     if removed == 6:
-        centred = positions - np.einsum("fad,a->fd", positions, masses)[:, None] / masses.sum()
-        inverse = np.linalg.inv(inertia(centred, masses))
-        shares += [np.einsum("fij,fji->f", inverse, inertia(centred[:, [a]], masses[[a]])).mean() for a in range(len(masses))]
+        centered = positions - np.einsum("fad,a->fd", positions, masses)[:, None] / masses.sum()
+        inverse = np.linalg.inv(inertia(centered, masses))
+        shares += [np.einsum("fij,fji->f", inverse, inertia(centered[:, [a]], masses[[a]])).mean() for a in range(len(masses))]
 
     def group(atoms):
         free = 3 * atoms.sum() - hydrogens[atoms & ~water].sum() - (atoms & water).sum() - shares[atoms].sum()

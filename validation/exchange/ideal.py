@@ -108,7 +108,7 @@ def write(folder, name, steps):
 def exponent(case):
     """n of p(V) ∝ Vⁿ exp(−PV/kT), the number of atoms that the pressure counts.
 
-    Velocity rescaling runs with the motion of the centre of mass removed. The pressure from kinetic energies, which stochastic
+    Velocity rescaling runs with the motion of the center of mass removed. The pressure from kinetic energies, which stochastic
     cell rescaling couples to, then lacks kT/V; a Monte Carlo move counts all atoms. The other thermostats remove no motion.
     """
     return ATOMS - 1 if "v-rescale_c-rescale" in case else ATOMS

@@ -5,7 +5,7 @@
 
 Of the stage at constant pressure: density; enthalpy of vaporisation of the rigid model without corrections,
 RT − ⟨U⟩/N − P⟨V⟩/N; the relative permittivity 1 + ⟨M²⟩/(3 ε₀ ⟨V⟩ kT) with a conductor around the images, for which PME stands
-(⟨M⟩ is 0); the diffusion of centres of mass by Einstein's relation between 5 and 20 ps, of positions in units of the cell (so that
+(⟨M⟩ is 0); the diffusion of centers of mass by Einstein's relation between 5 and 20 ps, of positions in units of the cell (so that
 what the barostat scales does not count), plus 2.837297 kT/(6 π η L) for what periodic images hold back (I.-C. Yeh, G. Hummer,
 J. Phys. Chem. B 108, 15873 (2004), doi:10.1021/jp0477147) with the published viscosity of the model; and the first peak of the
 radial distribution of oxygen. Errors are standard errors of block means. Needs numpy, h5py, MDAnalysis; matplotlib for the figure.
@@ -79,8 +79,8 @@ def diffusion(times, positions, edges, masses, viscosity):
     """Diffusion coefficient without and with the correction for images, and its error, 1e-5 cm²/s."""
     arms = positions - positions[:, :, :1]
     arms -= edges[:, None, None, None] * np.round(arms / edges[:, None, None, None])
-    centres = positions[:, :, 0] + np.einsum("fwsd,s->fwd", arms, masses) / masses.sum()
-    scaled = centres / edges[:, None, None]
+    centers = positions[:, :, 0] + np.einsum("fwsd,s->fwd", arms, masses) / masses.sum()
+    scaled = centers / edges[:, None, None]
     steps = np.diff(scaled, axis=0)
     steps -= np.round(steps)
     steps -= steps.mean(axis=1, keepdims=True)

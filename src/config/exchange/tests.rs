@@ -60,7 +60,7 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
             "20 fs",
             "no surface tension",
         ),
-        (format!("{LANGEVIN}\n{moving}"), LIST, "20 fs", "with a moving centre"),
+        (format!("{LANGEVIN}\n{moving}"), LIST, "20 fs", "with a moving center"),
         (
             format!("{annealed}\nbarostat = {{ pressure = \"1 bar\" }}"),
             "pressure = [\"1 bar\", \"2 bar\"]",

@@ -241,7 +241,7 @@ static OUTPUT: &[Key] = &[
         words: &["none"],
         default: Is("{}"),
         example: "{ every = \"0.1 ps\" }",
-        doc: "Table of restraints, restraints.csv: value, centre, force, energy and work of each. A run without restraints does not write it.",
+        doc: "Table of restraints, restraints.csv: value, center, force, energy and work of each. A run without restraints does not write it.",
         ..KEY
     },
     Key {

@@ -23,7 +23,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         words: &words::of(&words::VARIABLES),
         default: Required,
         example: "\"distance\"",
-        doc: "Restrained variable: the distance between two centres of mass, the angle of three (at the second), the torsion of four, or the root mean square deviation from a reference after the best superposition.",
+        doc: "Restrained variable: the distance between two centers of mass, the angle of three (at the second), the torsion of four, or the root mean square deviation from a reference after the best superposition.",
         ..KEY
     },
     Key {
@@ -31,7 +31,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: Texts,
         default: Required,
         example: "[\"resid 5 and name CA\", \"resid 60 and name CA\"]",
-        doc: "Selections of atoms, with the keywords of output.trajectory.select, whose centres of mass are used: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms have equal weights. Displacements are minimum-image. The molecules of a group are gathered along their shortest distances when a stage begins.",
+        doc: "Selections of atoms, with the keywords of output.trajectory.select, whose centers of mass are used: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms have equal weights. Displacements are minimum-image. The molecules of a group are gathered along their shortest distances when a stage begins.",
         ..KEY
     },
     Key {
@@ -65,7 +65,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::ANY),
         default: Rule("the value at the start of the stage; not with lower, upper or force", |_| None),
         example: "\"0.8 nm\"",
-        doc: "Centre of a harmonic restraint (AMBER: r2 = r3; GROMACS: pull-coord-init).",
+        doc: "Center of a harmonic restraint (AMBER: r2 = r3; GROMACS: pull-coord-init).",
         ..KEY
     },
     Key {
@@ -73,7 +73,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(NOT_NEGATIVE),
         default: Rule("0", |_| None),
         example: "\"0.1 nm\"",
-        doc: "Half-width of the flat bottom: no force within this distance from the centre; beyond it the excess distance counts.",
+        doc: "Half-width of the flat bottom: no force within this distance from the center; beyond it the excess distance counts.",
         ..KEY
     },
     Key {
@@ -81,7 +81,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::ANY),
         default: Rule("no lower wall", |_| None),
         example: "\"0.3 nm\"",
-        doc: "Lower wall, instead of a centre: no force above this value (AMBER: r2).",
+        doc: "Lower wall, instead of a center: no force above this value (AMBER: r2).",
         ..KEY
     },
     Key {
@@ -89,7 +89,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::ANY),
         default: Rule("no upper wall", |_| None),
         example: "\"1.2 nm\"",
-        doc: "Upper wall, instead of a centre: no force below this value (AMBER: r3).",
+        doc: "Upper wall, instead of a center: no force below this value (AMBER: r3).",
         ..KEY
     },
     Key {
@@ -97,7 +97,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: QuantityBy([ForceConstant, AngularForceConstant], ANGULAR, Range::POSITIVE),
         default: Rule("none, it must be given unless force is given", |_| None),
         example: "\"1000 kJ/mol/nm^2\"",
-        doc: "Force constant k of the energy k/2 e^2 at the distance e from centre, flat bottom or wall, as in GROMACS; it is twice AMBER's rk.",
+        doc: "Force constant k of the energy k/2 e^2 at the distance e from center, flat bottom or wall, as in GROMACS; it is twice AMBER's rk.",
         ..KEY
     },
     Key {
@@ -105,7 +105,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(Range::POSITIVE),
         default: Rule("none: harmonic everywhere", |_| None),
         example: "\"0.2 nm\"",
-        doc: "Distance from centre, flat bottom or wall beyond which the energy is linear (AMBER: r4 - r3).",
+        doc: "Distance from center, flat bottom or wall beyond which the energy is linear (AMBER: r4 - r3).",
         ..KEY
     },
     Key {
@@ -113,7 +113,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: QuantityBy([Velocity, AngularVelocity], ANGULAR, Range::ANY),
         default: Rule("0", |_| None),
         example: "\"1 nm/ns\"",
-        doc: "Speed at which centre or walls move (pull) during a stage of dynamics; their work is in the energy table and in restraints.csv.",
+        doc: "Speed at which center or walls move (pull) during a stage of dynamics; their work is in the energy table and in restraints.csv.",
         ..KEY
     },
     Key {

@@ -7,7 +7,6 @@ use crate::config::key::Default::{Is, Required, Rule};
 use crate::config::key::Kind::{File, Integer, Quantities, Quantity, Text};
 use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
-use crate::ensemble::thermostat::ThermostatKind;
 use crate::units::Dimension::{
     Compressibility, Force, ForceConstant, Length, Pressure, Rate, SurfaceTension, Temperature, Time,
 };
@@ -194,7 +193,7 @@ pub(super) static STAGE: &[Key] = &[
         ),
         only: DYNAMICS,
         example: "100",
-        doc: "Steps between removals of centre-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature, as they should if friction and noise, or collisions, act on it.",
+        doc: "Steps between removals of center-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature, as they should if friction and noise, or collisions, act on it.",
     },
 ];
 
@@ -335,7 +334,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         words: &words::of(&words::REFERENCE_SCALINGS),
         default: Is("\"center-of-mass\""),
         example: "\"center-of-mass\"",
-        doc: "Reference scaling by the barostat: the centre of mass of the references scales with the cell, every reference does, or none (GROMACS: refcoord-scaling).",
+        doc: "Reference scaling by the barostat: the center of mass of the references scales with the cell, every reference does, or none (GROMACS: refcoord-scaling).",
         ..KEY
     },
 ];

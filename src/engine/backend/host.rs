@@ -3,7 +3,7 @@
 //! All data are `f64` in topology order. Sums run in order over fixed sections of atoms, so the results are bitwise
 //! independent of the number of threads.
 
-use super::centres::GroupSums;
+use super::centers::GroupSums;
 use super::leapfrog::{Section, StepResult};
 use super::refresh::Refresh;
 use super::{
@@ -82,14 +82,14 @@ pub struct Host<F> {
     /// temperature groups of the home atoms, and of the whole system; `None` if all atoms share one heat bath
     temperature_groups: Option<Arc<TemperatureGroups>>,
     all_temperature_groups: Option<Arc<TemperatureGroups>>,
-    /// position and velocity of the centre of mass of each constraint group; used by barostats
-    centres: Vec<[Vec3; 2]>,
+    /// position and velocity of the center of mass of each constraint group; used by barostats
+    centers: Vec<[Vec3; 2]>,
     /// velocities after a thermostat scaled them, before the next step
     scaled: Vec<Vec3>,
     /// partial sums over the atoms of temperature groups, and over constraint groups
     parts: Vec<[f64; 2]>,
     parts_along: Vec<Vec3>,
-    /// whole molecules, whose centres of mass a Monte Carlo volume move scales
+    /// whole molecules, whose centers of mass a Monte Carlo volume move scales
     molecules: Molecules,
     trial: TrialScratch,
     group_parts: Vec<GroupSums>,
@@ -128,7 +128,7 @@ impl<F: ForceField> Host<F> {
             accelerations: vec![],
             timestep: 0.0,
             kinetic_after: 0.0,
-            centres: vec![],
+            centers: vec![],
             scaled: vec![],
             parts: vec![],
             parts_along: vec![],

@@ -4,7 +4,7 @@
 //! A backend owns the running copy of the state, in its own order and layout. All data that cross this interface are
 //! in topology order. A run chooses its backend once.
 
-mod centres;
+mod centers;
 pub mod choice;
 mod cpu;
 pub mod cuda;
@@ -200,7 +200,7 @@ pub trait Backend: Send {
     fn restraining(&self) -> Option<&Restraining> {
         None
     }
-    /// Sets the time (ps since the start of the stage) at which centres and force constants of restraints are
+    /// Sets the time (ps since the start of the stage) at which centers and force constants of restraints are
     /// evaluated.
     fn set_restraint_time(&mut self, _time: f64) {}
     /// State of the restraints for a checkpoint, after all pending work is finished.
@@ -223,8 +223,8 @@ pub trait Backend: Send {
         self.change_velocities(&VelocityChange::Refresh(refreshment.clone()))?;
         Ok(kinetic)
     }
-    /// Scales the box and the centres of the constraint groups by factors that follow from the volume and from the
-    /// pressure of the centres at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
+    /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
+    /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
     /// work is added to the barostat's work now, the rest with the next [`Backend::integrate`]. The forces must have
     /// been evaluated with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
@@ -246,7 +246,7 @@ pub trait Backend: Send {
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()>;
     /// The work of the couplings so far.
     fn coupling(&self) -> Result<Coupling>;
-    /// Removes the motion of the centre of mass, and without a cell also the rotation.
+    /// Removes the motion of the center of mass, and without a cell also the rotation.
     fn remove_com_motion(&mut self) -> Result<()>;
     /// Seconds spent so far, after all pending work is finished.
     fn phases(&self) -> Result<Phases>;

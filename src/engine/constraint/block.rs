@@ -270,7 +270,7 @@ impl SettleBlock {
     }
 }
 
-/// A SHAKE cluster: centre, leaves, and constraint lengths (nm).
+/// A SHAKE cluster: center, leaves, and constraint lengths (nm).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shake<const N: usize> {
     pub(super) center: u32,

@@ -39,7 +39,7 @@ pub struct ConstraintPlan {
 pub struct Groups {
     /// rigid waters without other constraints
     pub settles: Vec<Settle>,
-    /// SHAKE clusters: the centre atom, and its one to four constraints
+    /// SHAKE clusters: the center atom, and its one to four constraints
     pub shakes: Vec<(u32, Vec<Constraint>)>,
     /// clusters of coupled constraints, largest first
     pub coupled: Vec<Vec<Constraint>>,
@@ -420,7 +420,7 @@ fn center_of(cluster: &[Constraint], masses: &[f64]) -> Option<u32> {
     heavier_first.into_iter().find(common).filter(|_| cluster.len() <= MAX_LEAVES)
 }
 
-/// Makes a SHAKE cluster from its constraints and its centre.
+/// Makes a SHAKE cluster from its constraints and its center.
 fn shake<const N: usize>(cluster: &[Constraint], center: u32) -> Shake<N> {
     let leaf = |c: &Constraint| if c.atoms[0] == center { c.atoms[1] } else { c.atoms[0] };
     Shake {

@@ -225,15 +225,15 @@ fn measure_waters(topology: &Topology, waters: &mut [Option<WaterShape>]) -> Res
 pub enum RemovedMotion {
     /// no motion is removed
     Nothing,
-    /// velocity of the centre of mass
+    /// velocity of the center of mass
     Translation,
-    /// velocity of the centre of mass, and rotation about it; for systems without a cell
+    /// velocity of the center of mass, and rotation about it; for systems without a cell
     TranslationAndRotation,
 }
 
 /// Number of degrees of freedom: 3N − constraints − degrees of freedom of the removed motion, as GROMACS counts them.
 ///
-/// N is the number of atoms with mass. Removing the velocity of the centre of mass takes 3 degrees of freedom.
+/// N is the number of atoms with mass. Removing the velocity of the center of mass takes 3 degrees of freedom.
 /// Removing the rotation, too, takes 6 in total, 5 for two atoms, 3 for one.
 pub fn degrees_of_freedom(topology: &Topology, constraints: &Constraints, removed: RemovedMotion) -> usize {
     let massive = topology.atoms.iter().filter(|a| a.mass > 0.0).count();

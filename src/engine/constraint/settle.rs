@@ -1,6 +1,6 @@
 //! SETTLE: the analytic solution for a rigid three-site water, eight at a time.
 //!
-//! The three constraint forces act along the old sides of the triangle, so they change neither the centre of mass nor
+//! The three constraint forces act along the old sides of the triangle, so they change neither the center of mass nor
 //! any coordinate along the normal of the old plane. The remaining unknown is a rigid rotation with three angles: φ
 //! and ψ follow from the heights above the old plane, θ (within the plane) from the moment about the normal, which
 //! the forces cannot change. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
@@ -23,9 +23,9 @@ pub struct SettleShape {
     hydrogen_fraction: f64,
     /// hydrogen mass / oxygen mass
     mass_ratio: f64,
-    /// inverse of the distance from the centre of mass to the oxygen, 1/nm
+    /// inverse of the distance from the center of mass to the oxygen, 1/nm
     inverse_up: f64,
-    /// distance from the centre of mass to the line through the hydrogens, nm
+    /// distance from the center of mass to the line through the hydrogens, nm
     down: f64,
     /// half of the H–H distance, nm, and the inverse of the H–H distance, 1/nm
     aside: [f64; 2],
@@ -72,7 +72,7 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (down, hydrogen_fraction) = (Lanes::splat(shape.down), Lanes::splat(shape.hydrogen_fraction));
     let old_b = old[1] - old[0];
     let old_c = old[2] - old[0];
-    // new positions relative to their centre of mass, computed from differences so that large coordinates cancel
+    // new positions relative to their center of mass, computed from differences so that large coordinates cancel
     // first
     let new_b = new[1] - new[0];
     let new_c = new[2] - new[0];

@@ -1,7 +1,7 @@
-//! Constraints from one centre to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
+//! Constraints from one center to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
 //!
-//! The leaves are coupled only through the centre, so a SHAKE cluster of n bonds is an n×n problem: find multipliers
-//! λ with |s_i + Σ_j … λ_j d_j| = L_i, where d are the old and s the new bond vectors (leaf − centre). Newton's
+//! The leaves are coupled only through the center, so a SHAKE cluster of n bonds is an n×n problem: find multipliers
+//! λ with |s_i + Σ_j … λ_j d_j| = L_i, where d are the old and s the new bond vectors (leaf − center). Newton's
 //! method with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the old vectors (w: inverse masses) is iterated until
 //! all constraints are satisfied. This is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys.
 //! 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. Keeping A for all iterations makes it symmetric
@@ -21,7 +21,7 @@ const MAX_ITERATIONS: usize = 50;
 /// Masses and lengths of eight SHAKE clusters of `N` leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShakeShape<const N: usize> {
-    /// inverse mass of the centre, 1/amu
+    /// inverse mass of the center, 1/amu
     pub(super) inverse_center_mass: Lanes,
     /// inverse masses of the leaves, 1/amu
     pub(super) inverse_leaf_mass: [Lanes; N],
@@ -79,7 +79,7 @@ impl<const N: usize> Factored<N> {
     }
 }
 
-/// Displacements of the centre and of each leaf for given multipliers.
+/// Displacements of the center and of each leaf for given multipliers.
 #[inline(always)]
 fn push<const N: usize>(
     shape: &ShakeShape<N>,
@@ -108,7 +108,7 @@ fn residuals<const N: usize>(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) ->
 
 /// Displacements (nm) that satisfy the constraints of a block of SHAKE clusters.
 pub(super) struct ShakeSolution<const N: usize> {
-    /// displacement of the centre
+    /// displacement of the center
     pub(super) center: Vec3<Lanes>,
     /// displacements of the leaves
     pub(super) leaves: [Vec3<Lanes>; N],
@@ -116,7 +116,7 @@ pub(super) struct ShakeSolution<const N: usize> {
     pub(super) failed: Option<(usize, usize)>,
 }
 
-/// Corrections to the new positions. `old` and `new` are bond vectors leaf − centre in nm; `tolerance` is relative.
+/// Corrections to the new positions. `old` and `new` are bond vectors leaf − center in nm; `tolerance` is relative.
 #[inline(always)]
 pub(super) fn shake<const N: usize>(
     shape: &ShakeShape<N>,
@@ -155,7 +155,7 @@ pub(super) fn shake<const N: usize>(
 }
 
 /// Changes of velocity (nm/ps) after which no constrained distance changes. `bonds` and `velocities` are leaf −
-/// centre.
+/// center.
 #[inline(always)]
 pub(super) fn project<const N: usize>(
     shape: &ShakeShape<N>,

@@ -1,23 +1,23 @@
 //! Barostats that scale the cell isotropically, semi-isotropically (x and y alike, z independent) or anisotropically.
 //!
 //! A coupling at time t finds, for each direction α of x, y, z, a length factor μ and a velocity factor ν. Components
-//! α of the cell vectors are multiplied by μ_α. Components α of the positions x(t) and velocities of *group centres*
+//! α of the cell vectors are multiplied by μ_α. Components α of the positions x(t) and velocities of *group centers*
 //! are multiplied by μ_α and ν_α. A group is a set of atoms connected by constraints; an atom without a constraint is
 //! a group of its own. The shape and the rotation of a group are unchanged. There is no shear: right angles stay
 //! right. A triclinic cell is stretched with its content, which changes its other angles, and its vectors stay in the
-//! reduced form. In leapfrog the velocities that continue from t are v(t+½). For each centre, R(t) and V(t+½) become
+//! reduced form. In leapfrog the velocities that continue from t are v(t+½). For each center, R(t) and V(t+½) become
 //! μ R(t) and ν V(t+½), hence
 //!   R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt, component by component.
 //!
-//! The pressure conjugate to this scaling is the pressure of the group centres at the time t of the scaling,
+//! The pressure conjugate to this scaling is the pressure of the group centers at the time t of the scaling,
 //!   P_αα = (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α,
-//! with positions x(t) and forces F without constraint forces, which do not move a centre. Directions that are scaled
+//! with positions x(t) and forces F without constraint forces, which do not move a center. Directions that are scaled
 //! alike use their mean pressure. For rigid groups the trace is also the trace of the atomic pressure with constraint
 //! forces, which is the reported pressure: |r−R| is the same at t−dt, t and t+dt, so that the constraint forces add
 //! exactly −2K of the motion inside the group, with the mean of both half steps. In groups that can bend (CH₃) only
 //! the averages are equal.
 //!
-//! If a run removes the motion of the centre of mass, K lacks ½ kT in each direction and P lacks kT/V, as in GROMACS: N
+//! If a run removes the motion of the center of mass, K lacks ½ kT in each direction and P lacks kT/V, as in GROMACS: N
 //! groups then have the volumes of N − 1. Monte Carlo moves count all N.
 //!
 //! Scaling the velocities inside groups, too, would correlate K and V, since P has no part that responds to it. A
@@ -29,7 +29,7 @@
 //! force of the next half kick, which adds ½ dt dΔU/dt, so that ΔU counts at t+½. The work is therefore, to second
 //! order in dt and ln μ, the sum over directions of
 //!   (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)),  K× = ½ Σ M V(t−½) V(t+½),
-//! where K, K× and W are the elements αα of the quantities of the centres. W(t+dt) belongs to the scaled positions
+//! where K, K× and W are the elements αα of the quantities of the centers. W(t+dt) belongs to the scaled positions
 //! and comes from the next force evaluation. dU = −Σ W_αα d ln μ_α holds along any path of scaling, and the mean of
 //! both ends integrates it to second order. E − Σ work is conserved. It contains no P V term, because the energy of
 //! the piston is not part of E.
@@ -250,24 +250,24 @@ pub struct Target {
 /// Scale factors of one coupling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScaleFactors {
-    /// μ along x, y, z, for cell vectors and positions of group centres
+    /// μ along x, y, z, for cell vectors and positions of group centers
     pub lengths: Vec3,
-    /// velocity factor ν for group centres
+    /// velocity factor ν for group centers
     pub velocities: Vec3,
 }
 
 impl ScaleFactors {
-    /// Change of the kinetic energy (kJ/mol) of the centres, whose kinetic energy along x, y, z is `kinetic`.
+    /// Change of the kinetic energy (kJ/mol) of the centers, whose kinetic energy along x, y, z is `kinetic`.
     pub fn kinetic_change(&self, kinetic: Vec3) -> f64 {
         self.velocities.map(|factor| factor * factor - 1.0).dot(kinetic)
     }
 
-    /// Work (kJ/mol) on the motion of the centres, with K(t+½) `after` and K× `cross` of the module documentation.
+    /// Work (kJ/mol) on the motion of the centers, with K(t+½) `after` and K× `cross` of the module documentation.
     pub fn kinetic_work(&self, after: Vec3, cross: Vec3) -> f64 {
         self.kinetic_change(after) + (self.lengths - self.velocities).dot(after - cross)
     }
 
-    /// Half of the work (kJ/mol) against the forces, with ln μ in `changes` and the diagonal of the centres' virial
+    /// Half of the work (kJ/mol) against the forces, with ln μ in `changes` and the diagonal of the centers' virial
     /// (kJ/mol). The sum for the virial before and after the scaling is the total, see the module documentation.
     pub fn half_potential_work(changes: Vec3, virial: Vec3) -> f64 {
         -0.5 * virial.dot(changes)

@@ -1,4 +1,4 @@
-//! Motion of the whole system: velocity of the centre of mass, and in vacuum rotation.
+//! Motion of the whole system: velocity of the center of mass, and in vacuum rotation.
 
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 
@@ -8,7 +8,7 @@ use crate::vec3::{Vec3, vec3};
 /// Rounding gives about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
 pub(crate) const LINEAR: f64 = 1e-12;
 
-/// Mean of `vectors` weighted by mass: the centre of mass for positions, or its velocity for velocities. Zero without
+/// Mean of `vectors` weighted by mass: the center of mass for positions, or its velocity for velocities. Zero without
 /// mass.
 pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     let total: f64 = masses.iter().sum();
@@ -24,7 +24,7 @@ pub fn momentum(masses: &[f64], velocities: &[Vec3]) -> [f64; 4] {
     [x, y, z, masses.iter().sum()]
 }
 
-/// Subtracts from the velocities the velocity of a centre of mass with this momentum and mass. Returns the removed
+/// Subtracts from the velocities the velocity of a center of mass with this momentum and mass. Returns the removed
 /// kinetic energy ½ M V², kJ/mol, if `velocities` are those of all atoms. Massless sites are unchanged.
 pub fn remove_velocity([x, y, z, mass]: [f64; 4], masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     if mass == 0.0 {
@@ -37,13 +37,13 @@ pub fn remove_velocity([x, y, z, mass]: [f64; 4], masses: &[f64], velocities: &m
     0.5 * mass * velocity.norm_squared()
 }
 
-/// Removes the velocity of the centre of mass. Returns the removed kinetic energy in kJ/mol. Massless sites are
+/// Removes the velocity of the center of mass. Returns the removed kinetic energy in kJ/mol. Massless sites are
 /// unchanged.
 pub fn remove_translation(masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     remove_velocity(momentum(masses, velocities), masses, velocities)
 }
 
-/// Angular velocity ω (rad/ps) of the whole system about its centre of mass: I ω = L, solved by least squares for a
+/// Angular velocity ω (rad/ps) of the whole system about its center of mass: I ω = L, solved by least squares for a
 /// linear molecule.
 pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
     let center = weighted_mean(masses, positions);
@@ -67,7 +67,7 @@ pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3])
     vec3(omega.x, omega.y, omega.z)
 }
 
-/// Removes the velocity of the centre of mass and the rotation about it (no periodic cell). Returns the removed
+/// Removes the velocity of the center of mass and the rotation about it (no periodic cell). Returns the removed
 /// kinetic energy in kJ/mol.
 pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], velocities: &mut [Vec3]) -> f64 {
     let translation = remove_translation(masses, velocities);

@@ -22,7 +22,7 @@
 //!   measured at impulses only. A measurement at another step would compute S without applying it.
 //! - Constraint forces respond to the forces that act. The measured constraint virial is that of the step, less
 //!   (w − 1) times that of the response to S alone. The response is linear: m Δa, where Δa is the change that the
-//!   constraints at x(t) make to S/m. For rigid groups the pressure is then exactly that of their centres.
+//!   constraints at x(t) make to S/m. For rigid groups the pressure is then exactly that of their centers.
 //!
 //! Thermostats that multiply velocities, and barostats, act at impulses. The second half of the work of a barostat
 //! needs the virial one step later, so that S is computed at that step, too. Monte Carlo volume moves need S before

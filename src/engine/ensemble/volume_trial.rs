@@ -1,9 +1,9 @@
 //! Monte Carlo barostats: trial moves of the volume, or of the xy area and the height, or of three lengths.
 //!
 //! A volume move picks an extent s of the cell at random among those that may change, and changes ε = ln s by δ,
-//! uniform in ±Δ. The cell is stretched along the directions of s, together with the centres of mass of whole
+//! uniform in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole
 //! molecules. Distances inside a molecule are unchanged. The ensemble is p(s) Π ds ∝ V^N exp(−(U + P₀V − γ₀A)/kT) Π
-//! ds, over the positions of N centres relative to the cell. The move is accepted with the probability min(1,
+//! ds, over the positions of N centers relative to the cell. The move is accepted with the probability min(1,
 //! exp(−w/kT)),
 //!   w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ,
 //! with N+1 instead of N since δ is uniform in ε, not in s. After a rejected move everything is restored to the bit.

@@ -21,7 +21,7 @@ struct Block {
     part: usize,
     places: Vec<u32>,
     center: Vec3,
-    /// radius of the bounding sphere, nm: all atoms are within it from the centre
+    /// radius of the bounding sphere, nm: all atoms are within it from the center
     radius: f64,
 }
 
@@ -173,7 +173,7 @@ impl Search<'_> {
     /// The shortest distance between atoms of two blocks.
     fn link(&self, a: &Block, b: &Block) -> Link {
         let mut shortest = Link { distance: f64::INFINITY, parts: [a.part, b.part], image: [0; 3] };
-        // all atoms use the minimum image of the block centres, unless a nearer image is possible
+        // all atoms use the minimum image of the block centers, unless a nearer image is possible
         let image = self.cell.nearest_image(b.center - a.center);
         let shift = self.cell.shift(image);
         let reach = (b.center + shift - a.center).norm() + a.radius + b.radius;
@@ -192,7 +192,7 @@ impl Search<'_> {
         shortest
     }
 
-    /// Calls `visit` once for each pair of blocks of which at least one `looks` (searches). A grid of block centres
+    /// Calls `visit` once for each pair of blocks of which at least one `looks` (searches). A grid of block centers
     /// ensures that all pairs with atoms within `radius` of each other are among them.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);

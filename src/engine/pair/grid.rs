@@ -15,14 +15,14 @@ pub const CLUSTER: usize = 4;
 /// Value of a slot without an atom.
 pub const NO_ATOM: u32 = u32::MAX;
 
-/// Block centres are multiples of this length (nm), so that differences of centres are exact in `f32` up to 16 µm.
+/// Block centers are multiples of this length (nm), so that differences of centers are exact in `f32` up to 16 µm.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 /// Side of a column in units of (1/density)^(1/3). It lies between cubic clusters (4^(1/3)) and cubic blocks
 /// (8^(1/3)), where water needs the fewest vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
 /// Approximate number of columns along the side of a tile.
 const TILE: usize = 16;
-/// Position of empty slots, as an offset from the block's centre (nm), multiplied by the slot number. Empty slots are
+/// Position of empty slots, as an offset from the block's center (nm), multiplied by the slot number. Empty slots are
 /// beyond any cutoff and away from each other, and squares stay finite.
 const NOWHERE: f32 = 1.0e6;
 
@@ -108,8 +108,8 @@ pub struct Grid {
     pub atom_slot: Vec<u32>,
     /// lattice image from which each atom is taken: wrapped position = position − shift(image)
     pub images: Vec<[i32; 3]>,
-    /// centre of each block, multiples of [`CENTRE_QUANTUM`], nm
-    pub centres: Vec<[f32; 3]>,
+    /// center of each block, multiples of [`CENTRE_QUANTUM`], nm
+    pub centers: Vec<[f32; 3]>,
     /// bounds of each i-cluster (wrapped coordinates); empty clusters are inverted
     pub cluster_bounds: Vec<Bounds>,
     /// bounds of blocks
@@ -273,15 +273,15 @@ impl Grid {
         }
     }
 
-    /// Computes bounds and centres of clusters and blocks.
+    /// Computes bounds and centers of clusters and blocks.
     fn measure(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         let blocks = self.blocks();
-        memory::resize(&mut self.centres, blocks, [0.0; 3]);
+        memory::resize(&mut self.centers, blocks, [0.0; 3]);
         memory::resize(&mut self.cluster_bounds, 2 * blocks, Bounds::EMPTY);
         let images = &self.images;
         let of_blocks = self.slot_atom.par_chunks_exact(BLOCK).zip(self.cluster_bounds.par_chunks_exact_mut(2));
-        let of_blocks = of_blocks.zip(&mut self.centres);
-        of_blocks.with_min_len(ATOMS / BLOCK).for_each(|((block, clusters), centre)| {
+        let of_blocks = of_blocks.zip(&mut self.centers);
+        of_blocks.with_min_len(ATOMS / BLOCK).for_each(|((block, clusters), center)| {
             let mut ends = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
             for (cluster, bounds) in block.chunks_exact(CLUSTER).zip(clusters) {
                 *bounds = Bounds::EMPTY;
@@ -293,7 +293,7 @@ impl Grid {
                 }
             }
             let quantise = |v: f64| ((v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM) as f32;
-            *centre = ((ends.0 + ends.1) * 0.5).map(quantise).to_array();
+            *center = ((ends.0 + ends.1) * 0.5).map(quantise).to_array();
         });
         memory::resize(&mut self.block_bounds, blocks.div_ceil(LANES), [Aligned16::default(); 6]);
         let groups = self.block_bounds.par_iter_mut().zip(self.cluster_bounds.par_chunks(2 * LANES));
@@ -308,23 +308,23 @@ impl Grid {
         });
     }
 
-    /// Recomputes the origin of every slot for the current cell: the block's centre plus the shift of the atom's
+    /// Recomputes the origin of every slot for the current cell: the block's center plus the shift of the atom's
     /// image.
     pub fn place(&mut self, cell: Option<&PeriodicCell>) {
-        let (images, centres) = (&self.images, &self.centres);
+        let (images, centers) = (&self.images, &self.centers);
         let slots = self.slot_atom.par_iter().enumerate().with_min_len(ATOMS);
         let origins = slots.map(|(slot, &atom)| {
-            let centre = Vec3::from(centres[slot / BLOCK].map(f64::from));
+            let center = Vec3::from(centers[slot / BLOCK].map(f64::from));
             let image = if atom == NO_ATOM { [0; 3] } else { images[atom as usize] };
             match cell {
-                Some(cell) if image != [0; 3] => centre + cell.shift(image),
-                _ => centre,
+                Some(cell) if image != [0; 3] => center + cell.shift(image),
+                _ => center,
             }
         });
         origins.collect_into_vec(&mut self.origins);
     }
 
-    /// Offsets of the slots of a block from its centre as x×8 y×8 z×8, rounded from `f64` differences. `to` is
+    /// Offsets of the slots of a block from its center as x×8 y×8 z×8, rounded from `f64` differences. `to` is
     /// aligned as in [`AlignedArrays`](crate::simd::AlignedArrays).
     #[inline(always)]
     pub fn pack_block(&self, block: usize, positions: &[Vec3], to: &mut [f32; 24]) {

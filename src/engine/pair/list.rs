@@ -21,7 +21,7 @@ pub const SHIFTS: usize = 125;
 /// Blocks whose entries form one chunk.
 pub(super) const CHUNK_BLOCKS: usize = 16;
 
-/// Index of a lattice shift (na, nb, nc), each −2 … 2; the centre is `SHIFTS / 2`.
+/// Index of a lattice shift (na, nb, nc), each −2 … 2; the center is `SHIFTS / 2`.
 #[inline(always)]
 pub fn shift_index(image: [i32; 3]) -> usize {
     let side = 2 * REACH + 1;
@@ -361,14 +361,14 @@ impl Search<'_, '_> {
             found.push(MaskedPair { block, interacting, excluded: 0, excepted: false });
             index_of[block as usize] = (*stamp, index as u32);
         }
-        self.mask_exclusions(cluster, home, &probe.centre);
+        self.mask_exclusions(cluster, home, &probe.center);
         self.finish_entry(cluster, image, coulomb);
     }
 
     /// Clears the bits of excluded pairs, and marks these for the Ewald correction in the image in which they are
     /// near. In a small cell two blocks can be listed in several images.
     #[inline(always)]
-    fn mask_exclusions(&mut self, cluster: usize, home: bool, centre: &[f32; 3]) {
+    fn mask_exclusions(&mut self, cluster: usize, home: bool, center: &[f32; 3]) {
         let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;
         for row in 0..CLUSTER {
             let slot = cluster * CLUSTER + row;
@@ -386,7 +386,7 @@ impl Search<'_, '_> {
                 let pair = &mut self.scratch.found[index as usize];
                 pair.interacting &= !bit;
                 let ordered = [atom.min(partner), atom.max(partner)];
-                let far = distance_squared(grid, packed, slot, centre, partner_slot) > (exclusion_reach as f32).powi(2);
+                let far = distance_squared(grid, packed, slot, center, partner_slot) > (exclusion_reach as f32).powi(2);
                 if far {
                     continue;
                 }
@@ -432,11 +432,11 @@ impl Search<'_, '_> {
     }
 }
 
-/// Squared distance (nm²) of two slots. The first is relative to `centre`, its shifted block centre.
+/// Squared distance (nm²) of two slots. The first is relative to `center`, its shifted block center.
 #[inline(always)]
-fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, centre: &[f32; 3], other: usize) -> f32 {
+fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, center: &[f32; 3], other: usize) -> f32 {
     let at = |slot: usize, k: usize| packed[slot / BLOCK][k * BLOCK + slot % BLOCK];
-    (0..3).map(|k| (at(slot, k) - at(other, k) + centre[k] - grid.centres[other / BLOCK][k]).powi(2)).sum()
+    (0..3).map(|k| (at(slot, k) - at(other, k) + center[k] - grid.centers[other / BLOCK][k]).powi(2)).sum()
 }
 
 struct Reach {

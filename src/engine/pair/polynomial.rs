@@ -1,8 +1,8 @@
 //! A smooth radial function as one polynomial in r², for SIMD levels that cannot hold tables in registers.
 //!
 //! A Coulomb function without its 1/r or 1/r³ is an entire function of r². A polynomial of degree 10 to 18
-//! approximates it over the whole range. In powers of u = centre − r², with the centre at 0.6 cutoff², the terms do
-//! not cancel: for r² beyond the centre all terms have the same sign (the function falls, and so do all its
+//! approximates it over the whole range. In powers of u = center − r², with the center at 0.6 cutoff², the terms do
+//! not cancel: for r² beyond the center all terms have the same sign (the function falls, and so do all its
 //! derivatives in turn), and below it rounding errors are small relative to the singular part.
 
 use super::table::interpolate;
@@ -17,11 +17,11 @@ const CENTRE: f64 = 0.6;
 /// Number of distances at which the error is measured.
 const SAMPLES: usize = 400;
 
-/// The polynomial Σ c_k u^k with u = centre − r².
+/// The polynomial Σ c_k u^k with u = center − r².
 #[derive(Clone, Debug, Default)]
 pub struct Polynomial {
     /// r² at which u is zero, nm²
-    pub centre: f32,
+    pub center: f32,
     /// coefficients c₀ to c₁₀
     pub first: [f32; FIRST_TERMS],
     /// additional pairs of coefficients [c₁₂, c₁₁], [c₁₄, c₁₃] … in descending order; empty for most functions
@@ -65,12 +65,12 @@ impl Polynomial {
             let angle = PI * (2.0 * k as f64 + 3.25) / (2.0 * count as f64 + 2.25);
             largest * (CENTRE - 0.5 * (1.0 - angle.cos()))
         };
-        let centre = CENTRE * largest;
+        let center = CENTRE * largest;
         let nodes: Vec<f64> = (0..count).map(node).collect();
-        let coefficients = interpolate(|u| function(centre - u), &nodes);
+        let coefficients = interpolate(|u| function(center - u), &nodes);
         let (first, more) = coefficients.split_at(FIRST_TERMS);
         Polynomial {
-            centre: centre as f32,
+            center: center as f32,
             first: std::array::from_fn(|k| first[k] as f32),
             more: more.chunks_exact(2).rev().map(|pair| [pair[1] as f32, pair[0] as f32]).collect(),
         }
@@ -78,7 +78,7 @@ impl Polynomial {
 
     /// The value at r² (scalar form of the kernels' arithmetic).
     pub fn value(&self, r2: f32) -> f32 {
-        let u = self.centre - r2;
+        let u = self.center - r2;
         let terms = self.first.iter().rev();
         self.more.iter().flatten().chain(terms).fold(0.0, |sum, &c| sum.mul_add(u, c))
     }

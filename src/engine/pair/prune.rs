@@ -17,8 +17,8 @@ pub(super) const CLOSE: f32 = 0.15;
 /// An i-cluster in registers, for distance tests against blocks.
 pub(super) struct Probe<S: Simd> {
     x: [[S::F; 2]; 3],
-    /// block centre plus lattice shift, nm
-    pub(super) centre: [f32; 3],
+    /// block center plus lattice shift, nm
+    pub(super) center: [f32; 3],
     /// squared radius, nm²
     pub(super) radius_squared: f32,
 }
@@ -38,13 +38,13 @@ impl<S: Simd> Probe<S> {
         let block = &packed[cluster / 2];
         let base = cluster % 2 * CLUSTER;
         let shift = shift.map(|v| v as f32).to_array();
-        let centre = from_fn(|k| grid.centres[cluster / 2][k] + shift[k]);
+        let center = from_fn(|k| grid.centers[cluster / 2][k] + shift[k]);
         let mut x = [[S::F::splat(0.0); 2]; 3];
         for (k, halves) in x.iter_mut().enumerate() {
             let rows = &block[k * BLOCK + base..][..CLUSTER];
             *halves = [S::F::two(rows[0], rows[1]), S::F::two(rows[2], rows[3])];
         }
-        Probe { x, centre, radius_squared: squared(radius) }
+        Probe { x, center, radius_squared: squared(radius) }
     }
 
     /// True when any pair is inside the radius.
@@ -61,7 +61,7 @@ impl<S: Simd> Probe<S> {
         let mut j = [S::F::splat(0.0); 3];
         for k in 0..3 {
             let Ok(lanes) = <&[f32; 8]>::try_from(&there[k * BLOCK..(k + 1) * BLOCK]) else { unreachable!() };
-            j[k] = S::F::load_twice(lanes) - S::F::splat(self.centre[k] - grid.centres[block][k]);
+            j[k] = S::F::load_twice(lanes) - S::F::splat(self.center[k] - grid.centers[block][k]);
         }
         let mut squares = [S::F::splat(0.0); 2];
         for half in 0..2 {

@@ -66,12 +66,12 @@ impl Case {
         let (mut positions, mut excluded): (Vec<Vec3>, Vec<[u32; 2]>) = (vec![], vec![]);
         while positions.len() < atoms {
             let first = positions.len() as u32;
-            let centre = frame.to_cartesian(vec3(between(0.0, 1.0), between(0.0, 1.0), between(0.0, 1.0)));
+            let center = frame.to_cartesian(vec3(between(0.0, 1.0), between(0.0, 1.0), between(0.0, 1.0)));
             for i in first..(first + 3).min(atoms as u32) {
                 let beside = vec3(between(-1.0, 1.0), between(-1.0, 1.0), between(-1.0, 1.0));
                 let image = [(); 3].map(|()| between(-1.0, 2.0).floor() as i32);
                 let shift = cell.map_or(Vec3::ZERO, |cell| cell.shift(image));
-                positions.push(centre + beside * (arm / beside.norm()) + shift);
+                positions.push(center + beside * (arm / beside.norm()) + shift);
                 excluded.extend((first..i).map(|other| [other, i]));
             }
         }

@@ -1,13 +1,13 @@
-//! Restraints of collective variables during a stage: moving centres, and their work.
+//! Restraints of collective variables during a stage: moving centers, and their work.
 //!
-//! A moving centre ξ₀(t) = ξ₀ + v t makes the energy depend on time. Treat the centre as an additional coordinate of
+//! A moving center ξ₀(t) = ξ₀ + v t makes the energy depend on time. Treat the center as an additional coordinate of
 //! infinite mass, which moves at v whatever force acts on it: its momentum p obeys dp/dt = −∂U/∂ξ₀, and K + U + v p
-//! is conserved. W = −v p is the work done by the centre, dW/dt = v ∂U/∂ξ₀ = v f with the force f = −∂U/∂ξ on the
+//! is conserved. W = −v p is the work done by the center, dW/dt = v ∂U/∂ξ₀ = v f with the force f = −∂U/∂ξ on the
 //! variable. Leapfrog of this coordinate along with the others kicks p with the forces of whole steps:
 //!
 //! W(t+½) = W(t−½) + v f(t) dt, and W(t) is the mean of both, zero at the start of the stage.
 //!
-//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W like the energy without moving centres:
+//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W like the energy without moving centers:
 //! with a fluctuation of order dt² and no drift. The force constant k of position restraints may change with time,
 //! too, which does the work ∂U/∂k dk in the same way.
 
@@ -34,7 +34,7 @@ pub struct RestraintProgress {
     /// lattice images of the molecules of the variable's groups, as gathered at the start of the stage; `None` before
     /// the first evaluation
     images: Option<Vec<Image>>,
-    /// centre at the start of the stage, nm or rad; `None` before the first evaluation
+    /// center at the start of the stage, nm or rad; `None` before the first evaluation
     center: Option<f64>,
     /// work W half a step after the last step, kJ/mol; `None` before the first step
     work: Option<f64>,
@@ -52,7 +52,7 @@ impl RestraintProgress {
 pub struct RestraintSample {
     /// value ξ, nm or rad
     pub value: f64,
-    /// centre ξ₀ at the step, nm or rad; NaN for a constant force
+    /// center ξ₀ at the step, nm or rad; NaN for a constant force
     pub center: f64,
     /// force f = −∂U/∂ξ, kJ/mol/nm or kJ/mol/rad
     pub force: f64,
@@ -201,7 +201,7 @@ impl Restraining {
         self.samples.collective.iter().map(|sample| sample.work).sum::<f64>() + self.samples.work
     }
 
-    /// Adds the work of moving centres and changing force constants in a step of `timestep` (ps), after the step.
+    /// Adds the work of moving centers and changing force constants in a step of `timestep` (ps), after the step.
     /// Uses the forces of the last call of [`Self::apply`].
     pub fn book_work(&mut self, timestep: f64) {
         if let (Some(progress), false) = (self.progress.last_mut(), self.restraints.positions.is_empty()) {

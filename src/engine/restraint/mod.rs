@@ -2,7 +2,7 @@
 //!
 //! Position restraints ([`PositionRestraints`]) hold atoms near reference positions. Collective restraints
 //! ([`CollectiveRestraint`]) act on the value ξ of a collective variable ([`Variable`]) of some atoms, with the
-//! energy of a [`Potential`]. The centre of a potential may move, which pulls the variable.
+//! energy of a [`Potential`]. The center of a potential may move, which pulls the variable.
 
 mod collective;
 mod position;

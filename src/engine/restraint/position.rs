@@ -23,7 +23,7 @@ use std::collections::HashSet;
 pub enum ReferenceScaling {
     /// references are not scaled: a = x
     None,
-    /// the centre of mass X₀ is scaled, distances from it are not: a = x − X₀
+    /// the center of mass X₀ is scaled, distances from it are not: a = x − X₀
     CenterOfMass,
     /// every reference is scaled: a = d
     All,
@@ -58,7 +58,7 @@ pub struct PositionRestraints {
     pub scaling: ReferenceScaling,
     /// cell to which the references belong
     pub cell: Option<PeriodicCell>,
-    /// centre of mass X₀ of the references in `cell`, nm
+    /// center of mass X₀ of the references in `cell`, nm
     pub center: Vec3,
     /// atoms with their references
     pub held: Vec<Held>,
@@ -95,11 +95,11 @@ impl PositionRestraints {
     }
 
     /// Chooses periodic images by whole molecules, so that energies do not depend on the images stored in files, and
-    /// computes the centre of mass. `positions` (nm, molecules whole) and `cell` are those of the start.
+    /// computes the center of mass. `positions` (nm, molecules whole) and `cell` are those of the start.
     ///
-    /// With centre-of-mass scaling, references are put into their cell, molecule by molecule. The same is done
+    /// With center-of-mass scaling, references are put into their cell, molecule by molecule. The same is done
     /// without scaling if their cell is that of the start. In the other cases images of references make no
-    /// difference, or are part of the file's information. The centre is the centre of mass. Of equal restrained
+    /// difference, or are part of the file's information. The center is the center of mass. Of equal restrained
     /// molecules in a row only the first counts, as in GROMACS. Atoms are taken in the image in which their molecule
     /// is nearest to its references.
     pub fn choose_images(
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_centre_is_that_of_the_first_of_equal_molecules_that_are_restrained() {
+    fn the_center_is_that_of_the_first_of_equal_molecules_that_are_restrained() {
         let name = crate::system::Name::new("X");
         let atom =
             crate::system::Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };

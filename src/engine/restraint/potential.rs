@@ -19,13 +19,13 @@ pub enum Potential {
 /// distance restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
-    /// centre ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable there
+    /// center ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable there
     pub center: Option<f64>,
-    /// speed of the centre ξ₀, nm/ps or rad/ps
+    /// speed of the center ξ₀, nm/ps or rad/ps
     pub rate: f64,
-    /// flat bottom b below the centre, nm or rad; `None` = no force below the centre
+    /// flat bottom b below the center, nm or rad; `None` = no force below the center
     pub below: Option<f64>,
-    /// flat bottom a above the centre, nm or rad; `None` = no force above the centre
+    /// flat bottom a above the center, nm or rad; `None` = no force above the center
     pub above: Option<f64>,
     /// force constant k, kJ/mol/nm² or kJ/mol/rad²
     pub force_constant: f64,
@@ -34,7 +34,7 @@ pub struct Well {
 }
 
 impl Potential {
-    /// Energy (kJ/mol) and force −dE/dξ at a value, for a given centre. `periodic`: the variable has the period 2π.
+    /// Energy (kJ/mol) and force −dE/dξ at a value, for a given center. `periodic`: the variable has the period 2π.
     pub fn at(&self, value: f64, center: f64, periodic: bool) -> (f64, f64) {
         match self {
             Potential::Force(force) => (-force * value, *force),
@@ -103,7 +103,7 @@ mod tests {
         let (energy, force) = Potential::Well(well).at(-3.0, 3.0, true);
         let deviation = TAU - 6.0;
         assert!((energy - 4.0 * deviation * deviation).abs() < 1e-14 && (force + 8.0 * deviation).abs() < 1e-14);
-        // a centre that has turned many times
+        // a center that has turned many times
         let turned = Potential::Well(well).at(-3.0, 3.0 + 100.0 * TAU, true);
         assert!((turned.0 - energy).abs() < 1e-11 && (turned.1 - force).abs() < 1e-11);
     }

@@ -214,7 +214,7 @@ fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
 }
 
 #[test]
-fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
+fn work_is_the_integral_of_the_force_along_the_path_of_the_center() {
     const TIMESTEP: f64 = 0.01;
     let atom = |index: u32| group(&[index]);
     let well = Well {
@@ -233,7 +233,7 @@ fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
     let (mut again, mut integral, mut before) = (running.clone(), 0.0, None);
     for step in 0..100 {
         let time = f64::from(step) * TIMESTEP;
-        // the atoms lag behind the centre, and oscillate
+        // the atoms lag behind the center, and oscillate
         let r = [Vec3::ZERO, vec3(0.3 + 0.4 * time + 0.02 * (9.0 * time).sin(), 0.0, 0.0)];
         if step == 60 {
             // restart from the stored progress
@@ -257,7 +257,7 @@ fn work_is_the_integral_of_the_force_along_the_path_of_the_centre() {
 }
 
 #[test]
-fn a_group_of_several_molecules_has_one_centre_in_all_images() {
+fn a_group_of_several_molecules_has_one_center_in_all_images() {
     let cell = PeriodicCell::orthorhombic([2.0, 3.0, 4.0]);
     let whole = [vec3(0.1, 0.2, 0.3), vec3(0.5, 0.2, 0.3), vec3(1.1, 0.2, 0.7), vec3(0.1, 0.2, 1.3)];
     let value = |positions: &[Vec3], around: Option<u32>| {

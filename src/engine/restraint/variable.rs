@@ -1,9 +1,9 @@
 //! Collective variables: functions of the positions of atoms, with their gradients.
 //!
-//! Distances, angles and torsions are between the centres of mass of groups; a group may be a single atom. Positions
+//! Distances, angles and torsions are between the centers of mass of groups; a group may be a single atom. Positions
 //! are unwrapped and molecules whole. The molecules of a group have the lattice images in which they were gathered
 //! ([`crate::image`]) at the start of a stage, and are followed continuously from there. The displacement between two
-//! centres is the minimum image. If a direction is undefined (coinciding or collinear centres) the gradient is zero,
+//! centers is the minimum image. If a direction is undefined (coinciding or collinear centers) the gradient is zero,
 //! as in OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VariableKind {
-    /// distance between two centres, nm
+    /// distance between two centers, nm
     Distance,
-    /// angle between three centres, at the second, rad, from 0 to π
+    /// angle between three centers, at the second, rad, from 0 to π
     Angle,
-    /// torsion of four centres, IUPAC sign, rad, from −π to π
+    /// torsion of four centers, IUPAC sign, rad, from −π to π
     Torsion,
     /// root-mean-square deviation from a reference after the best superposition, nm
     Rmsd,
@@ -142,7 +142,7 @@ impl Members {
     }
 }
 
-/// A group of atoms, represented by its centre of mass.
+/// A group of atoms, represented by its center of mass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     members: Members,
@@ -162,7 +162,7 @@ impl Group {
         })
     }
 
-    /// Centre of mass. Sums run over differences from the first atom, so that rounding errors are small even far from
+    /// Center of mass. Sums run over differences from the first atom, so that rounding errors are small even far from
     /// the origin.
     fn center(&self, at: Configuration<'_>) -> Vec3 {
         let first = self.members.first(at);
@@ -180,7 +180,7 @@ impl Group {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superposed {
     members: Members,
-    /// reference position of each atom relative to the centre of all, nm
+    /// reference position of each atom relative to the center of all, nm
     references: Vec<Vec3>,
 }
 
@@ -191,7 +191,7 @@ impl Superposed {
         Superposed { members, references: references.iter().map(|r| *r - center).collect() }
     }
 
-    /// Deviation, rows of the rotation Rᵀ that rotates references onto atoms, and the centre of the atoms.
+    /// Deviation, rows of the rotation Rᵀ that rotates references onto atoms, and the center of the atoms.
     fn find(&self, at: Configuration<'_>) -> (f64, [Vec3; 3], Vec3) {
         let (count, first) = (self.references.len() as f64, self.members.first(at));
         let offset: Vec3 = self.members.placed(at).map(|(_, r)| r - first).sum();
@@ -213,11 +213,11 @@ fn turned(rows: &[Vec3; 3], r: Vec3) -> Vec3 {
 /// A collective variable and its groups.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Variable {
-    /// distance between two centres, in some components
+    /// distance between two centers, in some components
     Distance([Group; 2], Components),
-    /// angle between three centres
+    /// angle between three centers
     Angle([Group; 3]),
-    /// torsion of four centres
+    /// torsion of four centers
     Torsion([Group; 4]),
     /// deviation from a reference
     Rmsd(Superposed),
@@ -235,7 +235,7 @@ pub struct VariableValue {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slope {
-    /// ∂ξ/∂R for the centres, and Σ R⊗∂ξ/∂R
+    /// ∂ξ/∂R for the centers, and Σ R⊗∂ξ/∂R
     Centers([Vec3; 4], Mat3),
     /// ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ): the superposition minimises the deviation, so that the change of R adds nothing
     /// (Coutsias, Seok and Dill, J. Comput. Chem. 25, 1849 (2004), doi:10.1002/jcc.20110)
@@ -346,7 +346,7 @@ impl Variable {
     }
 }
 
-/// Centres of all groups, with the images of the groups' molecules one after the other.
+/// Centers of all groups, with the images of the groups' molecules one after the other.
 fn centers<const N: usize>(groups: &[Group; N], at: Configuration<'_>) -> [Vec3; N] {
     let mut images = at.images;
     groups.each_ref().map(|group| {

@@ -21,11 +21,11 @@ impl Neighbours {
 
     /// Atoms that are 1, 2, … `most` bonds away from `atom`.
     pub(crate) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
-        let centre = [atom];
+        let center = [atom];
         self.reached_from[atom as usize] = Some(atom);
         let mut shells: Vec<Vec<u32>> = vec![];
         while shells.len() < most {
-            let last = shells.last().map_or(&centre[..], |shell| shell);
+            let last = shells.last().map_or(&center[..], |shell| shell);
             let mut next = vec![];
             for &j in last.iter().flat_map(|&i| &self.bonded[i as usize]) {
                 if self.reached_from[j as usize].replace(atom) != Some(atom) {

@@ -19,7 +19,7 @@ pub struct Coupling {
     pub chains: Vec<[f64; 3]>,
     /// state of the Monte Carlo volume moves for each extent of the cell
     pub trials: [TrialMoves; 3],
-    /// energy put into the system by moving restraint centres in earlier stages, kJ/mol
+    /// energy put into the system by moving restraint centers in earlier stages, kJ/mol
     pub restraint_work: f64,
 }
 

@@ -14,7 +14,7 @@ const LATEST: f64 = 1e12;
 const WALL_TIME: f64 = 100.0 * 365.25 * 86400.0;
 /// Highest temperature, K: hotter than the core of most stars.
 const HOTTEST: f64 = 1e9;
-/// Largest pressure, bar: a few times the pressure in the centre of the Earth, 3.6e6 bar.
+/// Largest pressure, bar: a few times the pressure in the center of the Earth, 3.6e6 bar.
 const PRESSURE: f64 = 1e7;
 /// Largest mass, amu: the mass of a virus.
 const HEAVIEST: f64 = 1e9;

@@ -37,8 +37,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
 fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     let key = "stage.com_removal";
     if stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind == ThermostatKind::Langevin) {
-        // AMBER recentres positions only, because friction and noise act on the centre of mass, too
-        draft.carried_as(key, &["nscm", "ntt"], "Langevin dynamics keeps the velocity of the centre of mass");
+        // AMBER recenters positions only, because friction and noise act on the center of mass, too
+        draft.carried_as(key, &["nscm", "ntt"], "Langevin dynamics keeps the velocity of the center of mass");
         return None;
     }
     let every = draft.count("nscm");

@@ -144,7 +144,7 @@ const EWALD: &[Key] = &[
     no_use("eedtbdns", "md has no tabulated potentials"),
     no_use("ee_type", "md has no tabulated potentials"),
     no_use("column_fft", "md chooses its Fourier transforms"),
-    no_use("netfrc", "md removes the motion of the centre of mass"),
+    no_use("netfrc", "md removes the motion of the center of mass"),
     no_use("verbose", "the log describes PME"),
     no_use("frameon", "md derives extra points from the topology"),
     no_use("chngmask", "md derives extra points from the topology"),

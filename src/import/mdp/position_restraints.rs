@@ -81,7 +81,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
     draft.carried_as("stage.position_restraints", &["define", "refcoord-scaling"], words);
     let is_coupled = draft.word("pcoupl") != "no";
     if is_coupled && scaling == ReferenceScaling::CenterOfMass && draft.position_restraints.len() > 1 {
-        let text = "the references of each entry of position_restraints move with the centre of mass of the entry, not \
+        let text = "the references of each entry of position_restraints move with the center of mass of the entry, not \
                     of all references";
         draft.differs("refcoord-scaling", text);
     }

@@ -1,6 +1,6 @@
 //! Translation of the pull code: coordinates between groups become restraints of collective variables.
 //!
-//! The following potentials of a distance, an angle or a dihedral between centres of mass have the same meaning in
+//! The following potentials of a distance, an angle or a dihedral between centers of mass have the same meaning in
 //! `md` (manual, "The pull code"): the harmonic k/2 (ξ − ξ₀ − v t)², a wall, and the linear k ξ of a constant force.
 //! Other geometries and potentials are not carried over, which a remark says.
 

@@ -138,8 +138,8 @@ mod tests {
             let from_first = double(out[atom]) - double(out[order[0]]);
             assert!((from_first - (chain[w] - chain[0])).norm() < SINGLE, "atom {atom}: {from_first:?}");
         }
-        let centre: Vec3 = out[..8].iter().map(|&r| double(r)).sum::<Vec3>() / 8.0;
-        for r in [centre, double(out[8])] {
+        let center: Vec3 = out[..8].iter().map(|&r| double(r)).sum::<Vec3>() / 8.0;
+        for r in [center, double(out[8])] {
             let s = cell.to_fractional(r).to_array();
             assert!(s.iter().all(|v| (-SINGLE..1.0 + SINGLE).contains(v)), "{s:?}");
         }

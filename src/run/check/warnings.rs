@@ -1,8 +1,6 @@
 //! Warnings about a plan, for `md check` and the log. Each gives its reason and advice.
 
 use crate::backend::check_system;
-use crate::ensemble::barostat::BarostatKind;
-use crate::ensemble::thermostat::ThermostatKind;
 use crate::error::{Error, Problem, Result};
 use crate::format::LeftOut;
 use crate::run::check::lj_modifier::describe_lj_end;

@@ -68,7 +68,7 @@ pub struct RunPosition {
     pub schedule: Option<ListSchedule>,
     /// a minimisation in progress, and the positions from which its lists were built
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
-    /// progress of the restraints: centres that were fixed at the start of the stage, and work
+    /// progress of the restraints: centers that were fixed at the start of the stage, and work
     pub restraints: Vec<RestraintProgress>,
     /// index of the thermodynamic state that the replica has in an exchange, from 0; `None` without exchange
     pub exchanged: Option<usize>,

@@ -138,7 +138,7 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
         if let Some(other) = selected[..index].iter().position(|other| other == group) {
             let (a, b) = (&restraint.groups[other], &restraint.groups[index]);
             let message = format!(
-                "\"{a}\" and \"{b}\" select the same atoms, so the distance between their centres is always zero"
+                "\"{a}\" and \"{b}\" select the same atoms, so the distance between their centers is always zero"
             );
             return Err(Problem::new(message).help("groups may share atoms, but not all of them").into());
         }
@@ -147,7 +147,7 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
         let text = &restraint.groups[index];
         let around = gather_around(restraint, index, topology)?;
         Group::new(&selected[index], |atom| references.mass(atom), &references.molecules, around).ok_or_else(|| {
-            let problem = Problem::new(format!("\"{text}\" selects virtual sites only, which have no centre of mass"));
+            let problem = Problem::new(format!("\"{text}\" selects virtual sites only, which have no center of mass"));
             problem.help("use the atoms that define the virtual sites")
         })
     };

@@ -16,7 +16,7 @@ pub struct Setup<'a> {
     pub dynamics: &'a Dynamics,
     /// seed of all random numbers
     pub seed: u64,
-    /// number of degrees of freedom that remain after constraints and the removal of centre-of-mass motion
+    /// number of degrees of freedom that remain after constraints and the removal of center-of-mass motion
     pub degrees_of_freedom: usize,
     /// temperature groups: atoms that share a heat bath
     pub temperature_groups: Arc<TemperatureGroups>,

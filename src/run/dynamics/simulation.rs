@@ -48,7 +48,7 @@ pub struct Observed {
     pub energies: Energies,
     /// kinetic energy, mean of both half steps, kJ/mol
     pub kinetic: f64,
-    /// work of the moving centres of restraints since the start of the run, kJ/mol
+    /// work of the moving centers of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
     /// conserved energy: kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
     pub conserved: f64,
@@ -281,7 +281,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.end_step(observed)
     }
 
-    /// Ends a step: removes centre-of-mass motion if it is due, and counts the step.
+    /// Ends a step: removes center-of-mass motion if it is due, and counts the step.
     fn end_step(&mut self, observed: Observed) -> Result<Observed> {
         if self.setup.dynamics.com_removal.is_some_and(|every| is_due(every, self.local_step)) {
             self.context.backend_mut().remove_com_motion()?;

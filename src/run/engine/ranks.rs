@@ -61,7 +61,7 @@ impl Engine {
 
 /// Ends [`Engine::serve`] on the other ranks.
 pub fn release_ranks(ranks: &Ranks) {
-    Serving::release_ranks(ranks);
+    Serving::release(ranks);
 }
 
 /// Returns the reason why several ranks cannot compute a plan.

@@ -65,14 +65,14 @@ fn neighbourhood(topology: &Topology, state: &State, atoms: &[u32]) -> (Vec<usiz
     let mut positions = state.positions.clone();
     let between = |a: Vec3, b: Vec3| displacement(state.cell.as_ref(), a - b);
     let first = positions[atoms[0] as usize];
-    let centres: Vec<Vec3> = atoms.iter().map(|&atom| first + between(positions[atom as usize], first)).collect();
+    let centers: Vec<Vec3> = atoms.iter().map(|&atom| first + between(positions[atom as usize], first)).collect();
     let mut chosen = vec![];
     for residue in 0..topology.residues.len() {
         let members = topology.residue_atoms(residue);
-        let pairs = members.clone().flat_map(|i| centres.iter().map(move |&centre| (i, centre)));
-        let distances = pairs.map(|(i, centre)| {
-            let d = between(positions[i], centre);
-            (d.norm_squared(), centre + d - positions[i])
+        let pairs = members.clone().flat_map(|i| centers.iter().map(move |&center| (i, center)));
+        let distances = pairs.map(|(i, center)| {
+            let d = between(positions[i], center);
+            (d.norm_squared(), center + d - positions[i])
         });
         if let Some((square, shift)) = distances.min_by(|a, b| a.0.total_cmp(&b.0))
             && square <= REACH * REACH

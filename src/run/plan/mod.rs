@@ -433,7 +433,7 @@ pub struct Dynamics {
     /// multiple time steps, with reciprocal-space forces as impulses; `None` = all forces act at every step
     #[serde(default)]
     pub multiple_time_steps: Option<MultipleTimeSteps>,
-    /// steps between removals of centre-of-mass motion; `None` = it is not removed
+    /// steps between removals of center-of-mass motion; `None` = it is not removed
     pub com_removal: Option<u32>,
 }
 
@@ -459,7 +459,7 @@ impl Dynamics {
         self.multiple_time_steps.map_or(1.0, |steps| f64::from(steps.every).recip())
     }
 
-    /// Returns the kind of centre-of-mass motion that is removed; it depends on whether the system is periodic.
+    /// Returns the kind of center-of-mass motion that is removed; it depends on whether the system is periodic.
     pub fn removed_motion(&self, periodic: bool) -> RemovedMotion {
         match (self.com_removal, periodic) {
             (None, _) => RemovedMotion::Nothing,

@@ -28,7 +28,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// Interval between checks for messages of other ranks while all slots of this rank wait for an attempt.
 const SHORT_POLL: Duration = Duration::from_micros(200);
 
-/// Message of a slot to the scheduler of its rank.
+/// RankMessage of a slot to the scheduler of its rank.
 pub(super) enum Message {
     /// the slot is free; the answer is the index of its next replica, or `None` if there is none
     Free(Sender<Option<usize>>),
@@ -48,9 +48,9 @@ pub(super) enum Event {
     Ended(Result<Outcome>),
 }
 
-/// Message between ranks.
+/// RankMessage between ranks.
 #[derive(Serialize, Deserialize)]
-enum Message {
+enum RankMessage {
     /// sent to rank 0: a slot is free
     Free,
     /// sent to rank 0: event of the replica of this index
@@ -169,7 +169,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             // a rank other than rank 0 sends nothing after it has left
             if self.stopped && !self.stop_is_known && (is_here || self.ranks.is_first()) {
                 self.stop_is_known = true;
-                self.tell_others(&Message::Stop);
+                self.tell_others(&RankMessage::Stop);
             }
             if self.ranks.is_first() && looked.elapsed() > LOOK {
                 looked = Instant::now();
@@ -177,7 +177,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             }
         }
         if self.ranks.is_first() {
-            self.tell_others(&Message::Over);
+            self.tell_others(&RankMessage::Over);
         }
         self.failure.map_or(Ok(()), Err)
     }
@@ -205,13 +205,13 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             }
             Message::Sync(answer) => {
                 self.syncing.push_back(answer);
-                self.ranks.send(0, &Message::Sync);
+                self.ranks.send(0, &RankMessage::Sync);
             }
         }
     }
 
     /// Sends a message from rank 0 to all other ranks, or from another rank to rank 0.
-    fn tell_others(&self, message: &Message) {
+    fn tell_others(&self, message: &RankMessage) {
         let to = if self.ranks.is_first() { 1..self.ranks.count() } else { 0..1 };
         to.for_each(|rank| self.ranks.send(rank, message));
     }
@@ -222,7 +222,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             let _ = answer.send(self.take());
         } else {
             self.waiting.push_back(answer);
-            self.ranks.send(0, &Message::Free);
+            self.ranks.send(0, &RankMessage::Free);
         }
     }
 
@@ -241,20 +241,20 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             };
             (self.watch)(Some((index, event)));
         } else {
-            self.ranks.send(0, &Message::Happened(index, event));
+            self.ranks.send(0, &RankMessage::Happened(index, event));
         }
     }
 
     /// Passes an offer on to rank 0. There the last offer decides the attempt.
     fn offer(&mut self, proposal: Proposal) {
         let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
-            return self.ranks.send(0, &Message::Offered(proposal));
+            return self.ranks.send(0, &RankMessage::Offered(proposal));
         };
         let decided = record.borrow_mut().add(&proposal);
         match decided {
             Ok(None) => {}
             Ok(Some(states)) => {
-                self.tell_others(&Message::Decided(states.clone()));
+                self.tell_others(&RankMessage::Decided(states.clone()));
                 self.learn(states);
             }
             Err(error) => {
@@ -280,32 +280,32 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         if self.ranks.is_first() {
             self.at_work -= 1;
         } else {
-            self.ranks.send(0, &Message::Left);
+            self.ranks.send(0, &RankMessage::Left);
         }
     }
 
-    fn hear(&mut self, from: usize, message: Message) {
+    fn hear(&mut self, from: usize, message: RankMessage) {
         match message {
-            Message::Free => self.ranks.send(from, &Message::Next(self.take())),
-            Message::Happened(index, event) => self.happened(index, event),
-            Message::Offered(proposal) => self.offer(proposal),
-            Message::Decided(states) => self.learn(states),
-            Message::Sync => self.ranks.send(from, &Message::Synced(self.sync())),
-            Message::Synced(done) => {
+            RankMessage::Free => self.ranks.send(from, &RankMessage::Next(self.take())),
+            RankMessage::Happened(index, event) => self.happened(index, event),
+            RankMessage::Offered(proposal) => self.offer(proposal),
+            RankMessage::Decided(states) => self.learn(states),
+            RankMessage::Sync => self.ranks.send(from, &RankMessage::Synced(self.sync())),
+            RankMessage::Synced(done) => {
                 // sending fails if the replica has panicked
                 let _ = self.syncing.pop_front().map(|answer| answer.send(done));
             }
-            Message::Left => self.at_work -= 1,
-            Message::Stop => {
+            RankMessage::Left => self.at_work -= 1,
+            RankMessage::Stop => {
                 self.stop();
                 self.stop_is_known |= !self.ranks.is_first();
                 self.requests.ask_to_stop();
             }
-            Message::Next(index) => {
+            RankMessage::Next(index) => {
                 // sending fails if the slot has panicked
                 let _ = self.waiting.pop_front().map(|answer| answer.send(index));
             }
-            Message::Over => self.at_work = 0,
+            RankMessage::Over => self.at_work = 0,
         }
     }
 }

@@ -97,7 +97,7 @@ impl<'a> StatusWriter<'a> {
                 let how = if replica.time_ps > 0.0 || replica.step > 0 { "continues" } else { "begins" };
                 (replica.state, replica.reason) = (ReplicaState::Running, None);
                 let line = format!("{name}: {how} ({})", replica.description);
-                self.say(Level::Message, &line)?;
+                self.say(Level::Note, &line)?;
                 self.write()
             }
             Event::Warning(text) => self.say(Level::Warning, &format!("{name}: {text}")),
@@ -141,7 +141,7 @@ impl<'a> StatusWriter<'a> {
         let summary = Summary::read(&self.job.directory.join(&replica.folder).join("summary.json"));
         self.simulated += summary.map_or(0.0, |summary| summary.simulated_ps);
         let speed = replica.ns_per_day.map_or(String::new(), |speed| format!(", {} ns/day", three_digits(speed)));
-        (Level::Message, format!("{how}, {:.1} ps{speed}", replica.time_ps))
+        (Level::Note, format!("{how}, {:.1} ps{speed}", replica.time_ps))
     }
 
     /// Writes a line to the log. The first line is preceded by a description of the ensemble.
@@ -176,7 +176,7 @@ impl<'a> StatusWriter<'a> {
         let elapsed = self.job.started.elapsed();
         let status = self.overall(elapsed);
         if let Some(line) = self.progress.update(elapsed, &status) {
-            self.say(Level::Message, &line)?;
+            self.say(Level::Note, &line)?;
         }
         if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
     }

@@ -48,7 +48,7 @@ pub struct Measured {
     pub pairs: PairCounts,
     /// evaluations of reciprocal space per step
     pub meshes: f64,
-    /// number of degrees of freedom that remain after constraints and the removal of centre-of-mass motion
+    /// number of degrees of freedom that remain after constraints and the removal of center-of-mass motion
     pub degrees_of_freedom: usize,
 }
 

@@ -225,7 +225,7 @@ fn add(to: &mut [Aligned16], from: &[Aligned16]) {
 pub(super) struct MeshInput<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets of the slots from the centres of their blocks
+    /// offsets of the slots from the centers of their blocks
     pub packed: &'a [[f32; 24]],
     /// charges times the square root of the potential's constant, by slot
     pub charges: &'a [[f32; 8]],

@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets from the centres of the blocks, as in the pair kernel
+    /// offsets from the centers of the blocks, as in the pair kernel
     pub packed: &'a [[f32; 24]],
     pub charges: &'a [[f32; 8]],
     pub padded: Padded,
@@ -48,10 +48,10 @@ impl Frame {
         S::F::splat(self.gradient[d].to_array()[axis] as f32)
     }
 
-    /// Integer part and fraction of grid coordinate `d` of a block centre.
+    /// Integer part and fraction of grid coordinate `d` of a block center.
     #[inline(always)]
-    fn centre(&self, d: usize, centre: [f32; 3]) -> (f32, f32) {
-        let place = self.gradient[d].dot(Vec3::from(map(centre, f64::from)));
+    fn center(&self, d: usize, center: [f32; 3]) -> (f32, f32) {
+        let place = self.gradient[d].dot(Vec3::from(map(center, f64::from)));
         let whole = floor(place);
         (whole as f32, (place - whole) as f32)
     }
@@ -66,13 +66,13 @@ fn floor(s: f64) -> f64 {
 }
 
 impl MeshAtoms<'_> {
-    /// Computes mesh positions. Grid coordinates of block centres are computed in `f64`, those of atoms relative to
+    /// Computes mesh positions. Grid coordinates of block centers are computed in `f64`, those of atoms relative to
     /// them in `f32`, so a large cell loses no digits. Results are clamped to the mesh; results for empty slots are
     /// arbitrary.
     #[inline(always)]
     fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> MeshPositions<S::F> {
         let packed = [&self.packed[blocks[0]], &self.packed[blocks[1]]];
-        let centres = [self.grid.centres[blocks[0]], self.grid.centres[blocks[1]]];
+        let centers = [self.grid.centers[blocks[0]], self.grid.centers[blocks[1]]];
         let mut offset = [S::F::splat(0.0); 3];
         for axis in 0..3 {
             offset[axis] = S::F::load_halves(component(packed[0], axis), component(packed[1], axis));
@@ -80,7 +80,7 @@ impl MeshAtoms<'_> {
         let mut fraction = offset;
         let mut points = [[0; LANES]; 3];
         for d in 0..3 {
-            let (low, high) = (frame.centre(d, centres[0]), frame.centre(d, centres[1]));
+            let (low, high) = (frame.center(d, centers[0]), frame.center(d, centers[1]));
             let place = offset[0].mul_add(frame.at::<S>(d, 0), S::F::two(low.1, high.1));
             let place = offset[1].mul_add(frame.at::<S>(d, 1), place);
             let place = offset[2].mul_add(frame.at::<S>(d, 2), place);

@@ -459,13 +459,13 @@ fn of_mesh<'a>(
 fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32; 24]]) -> Mat3 {
     let mut sum = Mat3::ZERO;
     for (block, forces) in (first..).zip(forces) {
-        let centre = grid.centres[block].map(f64::from);
+        let center = grid.centers[block].map(f64::from);
         for lane in 0..BLOCK {
             if grid.slot_atom[block * BLOCK + lane] == NO_ATOM {
                 continue;
             }
             let at = |k: usize, values: &[f32; 24]| f64::from(values[k * BLOCK + lane]);
-            let r = Vec3::from([0, 1, 2].map(|k| centre[k] + at(k, &packed[block])));
+            let r = Vec3::from([0, 1, 2].map(|k| center[k] + at(k, &packed[block])));
             sum += Mat3::outer(r, Vec3::from([0, 1, 2].map(|k| at(k, forces))));
         }
     }

@@ -144,7 +144,7 @@ fn finish<S: Simd, const ENERGY: bool>(
 fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     let blocks = input.grid.blocks();
     assert!(input.packed.len() == blocks && input.charges.len() == blocks && input.lj.len() == blocks);
-    assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centres.len() == blocks);
+    assert!(input.slot_types.len() == blocks && forces.len() == blocks && input.grid.centers.len() == blocks);
     assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 

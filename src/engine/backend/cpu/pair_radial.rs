@@ -97,7 +97,7 @@ impl<'a, S: Simd> Radial<'a, S> {
     pub(super) fn polynomial(&self, r2: S::F) -> S::F {
         let polynomial = &self.function.smooth;
         let c = |k: usize| S::F::splat(polynomial.first[k]);
-        let u = S::F::splat(polynomial.centre) - r2;
+        let u = S::F::splat(polynomial.center) - r2;
         let square = u * u;
         let (mut even, mut odd) = (c(FIRST_TERMS - 1), c(FIRST_TERMS - 2));
         if let [highest, more @ ..] = polynomial.more.as_slice() {

@@ -10,7 +10,7 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets, including the part of the lattice shift below the quantum of centres
+    /// offsets, including the part of the lattice shift below the quantum of centers
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
@@ -18,8 +18,8 @@ pub(super) struct Rows<S: Simd, const N: usize> {
     /// √c6; zeros without LJ-PME
     pub(super) root_c6: [S::F; N],
     pub(super) force: [[S::F; N]; 3],
-    /// centre plus lattice shift, rounded to a multiple of the quantum of centres
-    pub(super) centre: [S::F; 3],
+    /// center plus lattice shift, rounded to a multiple of the quantum of centers
+    pub(super) center: [S::F; 3],
 }
 
 /// Loop invariants: constants in registers, and array addresses, which the compiler would otherwise reload after each
@@ -27,7 +27,7 @@ pub(super) struct Rows<S: Simd, const N: usize> {
 pub(super) struct Fixed<'a, S: Simd> {
     pub(super) input: &'a PairInput<'a>,
     pub(super) packed: &'a [[f32; 24]],
-    pub(super) centres: &'a [[f32; 3]],
+    pub(super) centers: &'a [[f32; 3]],
     pub(super) charges: &'a [[f32; 8]],
     pub(super) force: Radial<'a, S>,
     /// smallest r² for which forces are computed, nm²
@@ -52,7 +52,7 @@ impl<'a, S: Simd> Fixed<'a, S> {
         Fixed {
             input,
             packed: input.packed,
-            centres: &input.grid.centres,
+            centers: &input.grid.centers,
             charges: input.charges,
             force: Radial::new(&input.coulomb.force),
             lowest: S::F::splat(input.coulomb.force.lowest),
@@ -97,13 +97,13 @@ impl<S: Simd> Rows<S, 2> {
             types: [[kind(0), kind(1)], [kind(2), kind(3)]],
             root_c6: if END == LJ_PME { two_rows::<S>(&input.dispersion[index][base..], 0.0) } else { [zero; 2] },
             force: [[zero; 2]; 3],
-            centre: [zero; 3],
+            center: [zero; 3],
         };
         for k in 0..3 {
             rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            // opaque to the compiler, which would otherwise subtract centres as scalars and broadcast each difference
+            // opaque to the compiler, which would otherwise subtract centers as scalars and broadcast each difference
             // by a permutation
-            rows.centre[k] = std::hint::black_box(S::F::splat(input.grid.centres[index][k] + coarse[k]));
+            rows.center[k] = std::hint::black_box(S::F::splat(input.grid.centers[index][k] + coarse[k]));
         }
         rows
     }
@@ -112,7 +112,7 @@ impl<S: Simd> Rows<S, 2> {
     #[inline(always)]
     pub(super) fn row(&self, half: usize) -> Rows<S, 1> {
         let zero = S::F::splat(0.0);
-        let Rows { x, charge, lj, types, root_c6, centre, .. } = self;
+        let Rows { x, charge, lj, types, root_c6, center, .. } = self;
         Rows {
             x: [[x[0][half]], [x[1][half]], [x[2][half]]],
             charge: [charge[half]],
@@ -120,7 +120,7 @@ impl<S: Simd> Rows<S, 2> {
             types: [types[half]],
             root_c6: [root_c6[half]],
             force: [[zero]; 3],
-            centre: *centre,
+            center: *center,
         }
     }
 
@@ -195,7 +195,7 @@ pub(super) fn apply<S: Simd, const N: usize>(
     }
 }
 
-/// Splits a shift into a multiple of the quantum of block centres (exact in f32) and the rest.
+/// Splits a shift into a multiple of the quantum of block centers (exact in f32) and the rest.
 #[inline(always)]
 fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
     let coarse = shift.map(|v| (v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM);
@@ -245,16 +245,16 @@ impl<S: Simd, const N: usize> Near<S, N> {
     }
 }
 
-/// Positions of a block's atoms relative to the centre of the i-atoms, loaded twice.
+/// Positions of a block's atoms relative to the center of the i-atoms, loaded twice.
 #[inline(always)]
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;
     // SAFETY: pruning has indexed the packed offsets with every block of the list. The kernel has checked that atoms
     // were not sorted since, and that every array has one element per block of the grid
-    let (packed, centre) = unsafe { (fixed.packed.get_unchecked(block), fixed.centres.get_unchecked(block)) };
+    let (packed, center) = unsafe { (fixed.packed.get_unchecked(block), fixed.centers.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];
     for k in 0..3 {
-        let between = rows.centre[k].uniform() - S::F::splat(centre[k]);
+        let between = rows.center[k].uniform() - S::F::splat(center[k]);
         positions[k] = S::F::load_twice(eight(packed, k)) - between;
     }
     positions

@@ -130,11 +130,11 @@ pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-/// kinetic energies of the centres of mass of update groups, at both half steps, and ½ Σ M V(t−½)·V(t+½)
+/// kinetic energies of the centers of mass of update groups, at both half steps, and ½ Σ M V(t−½)·V(t+½)
 pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_LJ + 6;
 pub(super) const SUM_CENTRE_AFTER: u32 = SUM_LJ + 7;
 pub(super) const SUM_CENTRE_CROSS: u32 = SUM_LJ + 8;
-/// Σ (r−R)·F about the centres
+/// Σ (r−R)·F about the centers
 pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_LJ + 9;
 /// Σ v(t−½)·F, kJ/mol/ps
 pub(super) const SUM_POWER: u32 = SUM_LJ + 10;
@@ -180,7 +180,7 @@ shared! {
     Status {
         /// lowest atom with a force above the limit
         overflow: u32,
-        /// lowest centre, and lowest leaf, of a constraint that could not be satisfied
+        /// lowest center, and lowest leaf, of a constraint that could not be satisfied
         failed: [u32; 2],
         /// reason why the run has halted; 0 if it has not
         stopped: u32,
@@ -248,10 +248,10 @@ shared! {
 }
 
 shared! {
-    /// A polynomial in centre − r² ([`crate::pair::Polynomial`]).
+    /// A polynomial in center − r² ([`crate::pair::Polynomial`]).
     Smooth {
         /// nm²
-        centre: f32,
+        center: f32,
         /// pairs of coefficients in `more`
         more_pairs: u32,
         /// c₀ to c₁₀

@@ -21,7 +21,7 @@
 //! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after it adds
 //!   one less than the barostat
 //! - +1 in the step after a rescaling or a barostat's step
-//! - +2 for the removal of centre-of-mass motion (1 without a cell)
+//! - +2 for the removal of center-of-mass motion (1 without a cell)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average, and 7.6 with a barostat. PME runs
 //! concurrently with pairs and bonded terms; its short kernels have priority.
@@ -55,7 +55,10 @@ mod tests;
 mod virtual_sites;
 mod volume_terms;
 
-use super::{Backend, Energies, Evaluation, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host};
+use super::{
+    Backend, Energies, Evaluation, Feature, Kinetic, Leapfrog, ListLevel, PairCounts, Phases, Workload, host,
+    unsupported,
+};
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BoxScaling, PressureCoupling, Relaxation};
 use crate::ensemble::multiple_time_steps::LongRange;

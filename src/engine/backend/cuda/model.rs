@@ -147,7 +147,7 @@ fn smooth(polynomial: &Polynomial) -> Smooth {
     for (to, &c) in more.iter_mut().zip(polynomial.more.iter().flatten()) {
         *to = c;
     }
-    Smooth { centre: polynomial.centre, more_pairs: polynomial.more.len() as u32, first: polynomial.first, more }
+    Smooth { center: polynomial.center, more_pairs: polynomial.more.len() as u32, first: polynomial.first, more }
 }
 
 fn lj_switch(switch: &LjSwitch<f64>) -> layout::LjSwitch {

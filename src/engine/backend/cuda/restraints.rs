@@ -10,7 +10,8 @@ use super::layout::{
     RestraintSet, RestraintWork,
 };
 use super::{Cuda, model, steps};
-use crate::error::{Problem, Result};
+use crate::backend::{Feature, unsupported};
+use crate::error::Result;
 use crate::restraint::{PositionRestraints, ReferenceScaling, Restraining, RestraintProgress, Restraints};
 
 /// Converts restraints to the shared structure. Points of their schedule begin at `first_point`.

@@ -119,7 +119,7 @@ pub(super) fn rescale_velocities(device: &impl Device, a: &Arguments, limit: f64
     device.launch(Launch { parameter: limit, ..over(Kernel::RescaleVelocities, a.atoms) }, a)
 }
 
-/// Scales the cell and the centres of mass of the update groups by the factor of the barostat in `a`, which follows
+/// Scales the cell and the centers of mass of the update groups by the factor of the barostat in `a`, which follows
 /// from the pressure of the last step.
 pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
@@ -138,7 +138,7 @@ pub(super) fn derive_cell(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::ChangeCell, BLOCK), a)
 }
 
-/// Removes the motion of the centre of mass; `mass` is that of the system in amu.
+/// Removes the motion of the center of mass; `mass` is that of the system in amu.
 pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64) -> Result<()> {
     let first = a.sums.0 + u64::from(SUM_MOMENTUM) * size_of::<i64>() as u64;
     clear(device, Pointer::<i64>::new(first), 3)?;
@@ -146,7 +146,7 @@ pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64)
     device.launch(Launch { parameter: 1.0 / mass, ..over(Kernel::RemoveMomentum, a.atoms) }, a)
 }
 
-/// Removes the motion of the centre of mass, and the rotation about it.
+/// Removes the motion of the center of mass, and the rotation about it.
 pub(super) fn stop_motion(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { block: ALL_ATOMS_THREADS, ..over(Kernel::StopMotion, ALL_ATOMS_THREADS) }, a)
 }

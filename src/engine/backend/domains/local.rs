@@ -1,7 +1,7 @@
 //! Local atoms of a rank: home atoms in its domain, and halo atoms of its neighbours.
 //!
 //! Atoms connected by constraints form one group with their virtual sites. The home of a group is the domain that
-//! contains its centre.
+//! contains its center.
 
 use super::division::Division;
 use super::halo::{Halo, Stage};
@@ -43,14 +43,14 @@ struct HaloGroups {
 }
 
 /// Mean position of the atoms of a group.
-fn centre(positions: &[Vec3]) -> Vec3 {
+fn center(positions: &[Vec3]) -> Vec3 {
     positions.iter().copied().sum::<Vec3>() / positions.len() as f64
 }
 
-/// Largest distance (nm) of an atom of a group from the group's centre.
+/// Largest distance (nm) of an atom of a group from the group's center.
 pub(super) fn group_radius(positions: impl Iterator<Item = Vec3> + Clone) -> f64 {
-    let centre = positions.clone().sum::<Vec3>() / positions.clone().count().max(1) as f64;
-    positions.map(|r| (r - centre).norm_squared()).fold(0.0, f64::max).sqrt()
+    let center = positions.clone().sum::<Vec3>() / positions.clone().count().max(1) as f64;
+    positions.map(|r| (r - center).norm_squared()).fold(0.0, f64::max).sqrt()
 }
 
 /// Data from which local atoms are chosen: ranks, cell, division and groups.
@@ -68,8 +68,8 @@ impl DivisionContext<'_> {
     pub(super) fn groups_at_home(&self, positions: &[Vec3]) -> Vec<u32> {
         let is_here = |&group: &u32| {
             let atoms = self.groups.atoms(group as usize);
-            let centre = atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64;
-            self.division.home_of(self.cell.to_fractional(centre)).0 == self.ranks.rank()
+            let center = atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64;
+            self.division.home_of(self.cell.to_fractional(center)).0 == self.ranks.rank()
         };
         (0..self.groups.len() as u32).filter(is_here).collect()
     }
@@ -88,7 +88,7 @@ impl DivisionContext<'_> {
     pub(super) fn migrate(&self, groups: &mut Vec<u32>, positions: &mut Vec<Vec3>, velocities: &mut Vec<Vec3>) {
         let mut leaving: Vec<Migrants> = (0..self.ranks.count()).map(|_| Migrants::default()).collect();
         for (group, range) in self.ranges(groups) {
-            let (rank, _) = self.division.home_of(self.cell.to_fractional(centre(&positions[range.clone()])));
+            let (rank, _) = self.division.home_of(self.cell.to_fractional(center(&positions[range.clone()])));
             let to = &mut leaving[rank];
             to.groups.push(group);
             to.positions.extend_from_slice(&positions[range.clone()]);
@@ -111,7 +111,7 @@ impl DivisionContext<'_> {
         }
     }
 
-    /// Largest distance (nm) of an atom from the centre of its group, over the groups of this rank.
+    /// Largest distance (nm) of an atom from the center of its group, over the groups of this rank.
     pub(super) fn group_radius(&self, groups: &[u32], positions: &[Vec3]) -> f64 {
         let of = |range: Range<usize>| group_radius(positions[range].iter().copied());
         self.ranges(groups).map(|(_, range)| of(range)).fold(0.0, f64::max)
@@ -127,7 +127,7 @@ impl DivisionContext<'_> {
         let mut region = Region { low, high: ends, divided, ..Region::default() };
         let mut groups = home;
         let fractional =
-            |range: &Range<usize>, positions: &[Vec3]| self.cell.to_fractional(centre(&positions[range.clone()]));
+            |range: &Range<usize>, positions: &[Vec3]| self.cell.to_fractional(center(&positions[range.clone()]));
         let mut images: Vec<[i32; 3]> =
             self.ranges(&groups).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
         // ends of the zones, in groups

@@ -1,8 +1,8 @@
-//! Barostats that scale the cell and the centres of constraint groups: see [`crate::ensemble::barostat`].
+//! Barostats that scale the cell and the centers of constraint groups: see [`crate::ensemble::barostat`].
 
 use super::{ATOMS, Host};
 use crate::backend::ForceField;
-use crate::backend::centres::{GroupSums, centre_of, internal_virial, totals};
+use crate::backend::centers::{GroupSums, center_of, internal_virial, totals};
 use crate::ensemble::barostat::{BoxScaling, ScaleFactors, check_minimum_image, directional_pressure};
 use crate::error::Result;
 use crate::memory;
@@ -10,10 +10,10 @@ use crate::vec3::Vec3;
 use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
-    /// Scales the cell and the group centres, and adds the part of the barostat's work that is known.
+    /// Scales the cell and the group centers, and adds the part of the barostat's work that is known.
     pub(super) fn scale(&mut self, box_scaling: BoxScaling) -> Result<()> {
         let Some(cell) = self.cell else { return Ok(()) };
-        let GroupSums { before, after, cross, internal_virial } = self.measure_centres();
+        let GroupSums { before, after, cross, internal_virial } = self.measure_centers();
         let virial = self.evaluation.virial.diagonal() - internal_virial;
         let measured = directional_pressure((before + after) * 0.5, virial, cell.volume());
         let factors = box_scaling.factors(measured, &cell)?;
@@ -21,7 +21,7 @@ impl<F: ForceField> Host<F> {
         self.coupling.barostat_work +=
             factors.kinetic_work(after, cross) + ScaleFactors::half_potential_work(changes, virial);
         self.coupling.pending_scaling = changes;
-        self.scale_centres(factors);
+        self.scale_centers(factors);
         self.kinetic_after += factors.kinetic_change(after);
         self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
     }
@@ -30,7 +30,7 @@ impl<F: ForceField> Host<F> {
     pub(super) fn finish_barostat_work(&mut self) {
         let changes = std::mem::take(&mut self.coupling.pending_scaling);
         if changes != Vec3::ZERO {
-            self.coupling.barostat_work += ScaleFactors::half_potential_work(changes, self.centre_virial());
+            self.coupling.barostat_work += ScaleFactors::half_potential_work(changes, self.center_virial());
         }
     }
 
@@ -51,24 +51,24 @@ impl<F: ForceField> Host<F> {
         sums
     }
 
-    /// Computes sums over group centres at the time of the forces of the last step.
-    fn measure_centres(&mut self) -> GroupSums {
-        memory::resize(&mut self.centres, self.groups.len(), [Vec3::ZERO; 2]);
+    /// Computes sums over group centers at the time of the forces of the last step.
+    fn measure_centers(&mut self) -> GroupSums {
+        memory::resize(&mut self.centers, self.groups.len(), [Vec3::ZERO; 2]);
         let (groups, masses, timestep) = (&self.groups, &self.masses, self.timestep);
         let (positions, velocities, forces) = (&self.old, &self.velocities, &self.evaluation.forces);
         let acting = self.evaluation.acting();
-        let chunks = self.centres.par_chunks_mut(ATOMS).zip(&mut self.group_parts).enumerate();
-        self.team.for_each(chunks, |(chunk, (centres, part))| {
+        let chunks = self.centers.par_chunks_mut(ATOMS).zip(&mut self.group_parts).enumerate();
+        self.team.for_each(chunks, |(chunk, (centers, part))| {
             *part = GroupSums::default();
-            for (k, centre) in centres.iter_mut().enumerate() {
+            for (k, center) in centers.iter_mut().enumerate() {
                 let atoms = groups.atoms(chunk * ATOMS + k);
                 let (mass, momentum, force) = totals(atoms, masses, velocities, acting);
                 let before = momentum - force * timestep;
-                *centre = [centre_of(atoms, masses, positions), momentum / mass];
+                *center = [center_of(atoms, masses, positions), momentum / mass];
                 part.before += before.stretched(before) * (0.5 / mass);
                 part.after += momentum.stretched(momentum) * (0.5 / mass);
                 part.cross += before.stretched(momentum) * (0.5 / mass);
-                part.internal_virial += internal_virial(atoms, centre[0], positions, forces);
+                part.internal_virial += internal_virial(atoms, center[0], positions, forces);
             }
         });
         let sums = self.group_parts.iter().fold(GroupSums::default(), |sum, part| sum + *part);
@@ -77,27 +77,27 @@ impl<F: ForceField> Host<F> {
         GroupSums { before, after, cross, internal_virial }
     }
 
-    /// Diagonal of the virial of group centres at the present positions and forces, kJ/mol.
-    fn centre_virial(&mut self) -> Vec3 {
+    /// Diagonal of the virial of group centers at the present positions and forces, kJ/mol.
+    fn center_virial(&mut self) -> Vec3 {
         let (groups, masses) = (&self.groups, &self.masses);
         let (positions, forces) = (&self.positions, &self.evaluation.forces);
         self.team.for_each(self.group_parts.par_iter_mut().enumerate(), |(chunk, part)| {
             let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
-            let of = |atoms| internal_virial(atoms, centre_of(atoms, masses, positions), positions, forces);
+            let of = |atoms| internal_virial(atoms, center_of(atoms, masses, positions), positions, forces);
             part.internal_virial = range.map(|group| of(groups.atoms(group))).sum();
         });
         let [inside] = self.sum_all([self.group_parts.iter().map(|part| part.internal_virial).sum()]);
         self.evaluation.virial.diagonal() - inside
     }
 
-    /// Scales the cell, and the positions and velocities of the centres of the last [`Self::measure_centres`].
-    fn scale_centres(&mut self, ScaleFactors { lengths, velocities }: ScaleFactors) {
+    /// Scales the cell, and the positions and velocities of the centers of the last [`Self::measure_centers`].
+    fn scale_centers(&mut self, ScaleFactors { lengths, velocities }: ScaleFactors) {
         self.cell = self.cell.map(|cell| cell.stretched(lengths));
         let [further, faster] = [lengths, velocities].map(|factors| factors - Vec3::splat(1.0));
-        let (groups, centres, timestep) = (&self.groups, &self.centres, self.timestep);
+        let (groups, centers, timestep) = (&self.groups, &self.centers, self.timestep);
         let atoms = self.positions.par_iter_mut().zip(&mut self.velocities).with_min_len(ATOMS).enumerate();
         self.team.for_each(atoms, |(atom, (r, v))| {
-            let [position, velocity] = centres[groups.of_atom(atom)];
+            let [position, velocity] = centers[groups.of_atom(atom)];
             let change = velocity.stretched(faster);
             *r += position.stretched(further) + change * timestep;
             *v += change;

@@ -1,7 +1,7 @@
 //! Monte Carlo volume moves: see [`crate::ensemble::volume_trial`].
 
 use super::{ATOMS, Host};
-use crate::backend::centres::centre_of;
+use crate::backend::centers::center_of;
 use crate::backend::{Backend, Evaluation, ForceField, Workload};
 use crate::cell::PeriodicCell;
 use crate::ensemble::volume_trial::VolumeTrial;
@@ -23,8 +23,8 @@ pub(super) struct TrialScratch {
     evaluation: Evaluation,
     /// restraint samples in the other volume
     restraints: Samples,
-    /// centres of mass of molecules
-    centres: Vec<Vec3>,
+    /// centers of mass of molecules
+    centers: Vec<Vec3>,
     /// partial sums of Σ v·F
     parts: Vec<f64>,
 }
@@ -73,7 +73,7 @@ impl<F: ForceField> Host<F> {
     }
 
     /// Returns the largest present distance (nm) of atoms that are within the cutoff of each other after scaling. It
-    /// allows for atoms far from the centre of their molecule, which move relative to the scaled surroundings.
+    /// allows for atoms far from the center of their molecule, which move relative to the scaled surroundings.
     fn reach_after(&self, factors: Vec3) -> f64 {
         let atoms = self.trial.positions.par_iter().with_min_len(ATOMS).zip(&self.positions);
         let squared = atoms.map(|(then, now)| (*then - now.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);
@@ -85,16 +85,16 @@ impl<F: ForceField> Host<F> {
         self.field.cell_changed(self.cell.as_ref());
     }
 
-    /// Computes the positions of a volume move, in which each molecule moves with its centre of mass.
+    /// Computes the positions of a volume move, in which each molecule moves with its center of mass.
     fn stretch_molecules(&mut self, factors: Vec3) {
         let (molecules, masses, further) = (&self.molecules, &self.masses, factors - Vec3::splat(1.0));
-        let (TrialScratch { positions: stretched, centres, .. }, now) = (&mut self.trial, &self.positions);
-        memory::resize(centres, molecules.len(), Vec3::ZERO);
-        let each = centres.par_iter_mut().with_min_len(ATOMS).enumerate();
-        self.team.for_each(each, |(molecule, centre)| *centre = centre_of(molecules.atoms(molecule), masses, now));
+        let (TrialScratch { positions: stretched, centers, .. }, now) = (&mut self.trial, &self.positions);
+        memory::resize(centers, molecules.len(), Vec3::ZERO);
+        let each = centers.par_iter_mut().with_min_len(ATOMS).enumerate();
+        self.team.for_each(each, |(molecule, center)| *center = center_of(molecules.atoms(molecule), masses, now));
         memory::resize(stretched, now.len(), Vec3::ZERO);
         let atoms = stretched.par_iter_mut().zip(now).with_min_len(ATOMS).enumerate();
-        self.team.for_each(atoms, |(atom, (to, r))| *to = *r + centres[molecules.of_atom(atom)].stretched(further));
+        self.team.for_each(atoms, |(atom, (to, r))| *to = *r + centers[molecules.of_atom(atom)].stretched(further));
         self.sites.place(&self.team, stretched);
     }
 

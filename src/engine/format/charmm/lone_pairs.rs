@@ -10,7 +10,7 @@
 //! - bisector, three hosts, distance below zero: like relative, with the midpoint of the second and third host as the
 //!   second (`BISE`).
 //!
-//! Centres of geometry, centres of mass, and distances scaled by the distance of the hosts are refused.
+//! Centers of geometry, centers of mass, and distances scaled by the distance of the hosts are refused.
 
 use super::Parsed;
 use super::psf::{Heading, Lines, Psf, index, numbers};
@@ -86,7 +86,7 @@ fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
     };
     match read() {
         Some((b"F" | b"f", row)) => Ok(row),
-        Some((b"T" | b"t", _)) => Err(lines.problem("a lone pair at a centre of mass").help(KINDS)),
+        Some((b"T" | b"t", _)) => Err(lines.problem("a lone pair at a center of mass").help(KINDS)),
         _ => {
             let message = format!("expected a lone pair such as `3 1 F -0.15 0.0 0.0`, found {}", number::quoted(line));
             Err(lines

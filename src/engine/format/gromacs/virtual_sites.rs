@@ -87,7 +87,7 @@ fn of_four(atoms: [u32; 4], mut fields: Fields<'_, '_>) -> Parsed<Construction> 
     }
 }
 
-/// Reads a site that any number of atoms define. Function type 1 is their centre, 2 their centre of mass, 3 a
+/// Reads a site that any number of atoms define. Function type 1 is their center, 2 their center of mass, 3 a
 /// weighted mean.
 fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Construction)> {
     let count = topology.atoms.len();

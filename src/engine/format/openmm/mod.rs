@@ -32,7 +32,7 @@ type Parsed<T> = std::result::Result<T, Problem>;
 /// Version of the format; forces have their own versions.
 const VERSION: &str = "1";
 
-/// Thermostats, barostats and removal of centre-of-mass motion, which are ignored because the input file sets them.
+/// Thermostats, barostats and removal of center-of-mass motion, which are ignored because the input file sets them.
 const IGNORED: [&str; 7] = [
     "AndersenThermostat",
     "CMMotionRemover",

@@ -16,12 +16,12 @@ pub(super) struct Class {
     pub motion: Motion,
 }
 
-/// Free flight of a point of the given mass, or of a rigid group with rotation about its centre.
+/// Free flight of a point of the given mass, or of a rigid group with rotation about its center.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Motion {
     /// translating mass, amu: the mass of the group for atoms with constraints
     pub translating: f64,
-    /// mass of the atom (amu) and its distance from the centre of rotation (nm); only for atoms with constraints
+    /// mass of the atom (amu) and its distance from the center of rotation (nm); only for atoms with constraints
     pub rotating: Option<(f64, f64)>,
 }
 

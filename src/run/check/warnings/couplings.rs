@@ -2,7 +2,6 @@
 
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
-use crate::ensemble::thermostat::ThermostatKind;
 use crate::restraint::ReferenceScaling;
 use crate::run::check::warnings::SHRINKING;
 use crate::run::dynamics::frozen::frozen_system;

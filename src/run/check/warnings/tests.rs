@@ -181,7 +181,7 @@ fn a_cell_that_hardly_holds_the_cutoff_is_told_with_a_barostat() {
 }
 
 #[test]
-fn without_removal_the_centre_of_mass_keeps_its_share() {
+fn without_removal_the_center_of_mass_keeps_its_share() {
     let (_, system, _) = loaded("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", NVE);
     let free = |stage: &str, periodic: bool| {
         let (plan, ..) = loaded("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", stage);

@@ -207,7 +207,7 @@ fn water_keeps_its_energy_with_impulses() {
 }
 
 #[test]
-fn the_pressure_of_rigid_water_is_that_of_its_centres() {
+fn the_pressure_of_rigid_water_is_that_of_its_centers() {
     let sample = Sample::load("water").rigid();
     let dynamics = nve(Some(4));
     let mut simulation = simulation(&sample, reference(&sample), &dynamics, (&sample.state, StageProgress::default()));
@@ -217,7 +217,7 @@ fn the_pressure_of_rigid_water_is_that_of_its_centres() {
     for step in 0..7 {
         let measured = step == 4 || step == 6;
         let before = state_of(&simulation);
-        let mut centres = 0.0;
+        let mut centers = 0.0;
         let observed = simulation
             .step(Wanted { energies: measured }, |simulation| {
                 let Evaluation { forces, virial, .. } = simulation.backend().evaluation();
@@ -228,7 +228,7 @@ fn the_pressure_of_rigid_water_is_that_of_its_centres() {
                     let from = |atom: u32| before.positions[atom as usize] - sum * (1.0 / mass);
                     atoms.iter().map(|&atom| from(atom).dot(forces[atom as usize])).sum::<f64>()
                 };
-                centres = virial.trace() - (0..groups.len()).map(inside).sum::<f64>();
+                centers = virial.trace() - (0..groups.len()).map(inside).sum::<f64>();
                 Ok(())
             })
             .unwrap();
@@ -236,13 +236,13 @@ fn the_pressure_of_rigid_water_is_that_of_its_centres() {
         if !measured {
             continue;
         }
-        let of_centres = |velocities: &[Vec3]| -> f64 {
+        let of_centers = |velocities: &[Vec3]| -> f64 {
             let momentum = |group| groups.atoms(group).iter().map(|&i| velocities[i as usize] * masses[i as usize]);
             let mass = |group| groups.atoms(group).iter().map(|&i| masses[i as usize]).sum::<f64>();
             (0..groups.len()).map(|group| 0.5 * momentum(group).sum::<Vec3>().norm_squared() / mass(group)).sum()
         };
-        let kinetic = 0.5 * (of_centres(&before.velocities) + of_centres(&after.velocities));
-        let expected = barostat::pressure(kinetic, centres, before.cell.unwrap().volume());
+        let kinetic = 0.5 * (of_centers(&before.velocities) + of_centers(&after.velocities));
+        let expected = barostat::pressure(kinetic, centers, before.cell.unwrap().volume());
         // SETTLE is exact; the response to an impulse is linear up to (dt² F/m/r)², which is 10⁻⁵ of 10⁴ bar = 600
         // kJ/mol/nm³
         assert!((observed.pressure - expected).abs() < 1e-2, "{step}: {} against {expected}", observed.pressure);
@@ -264,7 +264,7 @@ fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigi
     let system = if rigid { gas() } else { System { constraints: Constraints::default(), ..gas() } };
     let count = system.topology.atoms.len();
     let velocity = |atom: usize, purpose: u64| maxwell_boltzmann(5, purpose, atom as u32, MASS, 300.0);
-    // a rigid dimer is displaced as a whole, and turns freely about its centre
+    // a rigid dimer is displaced as a whole, and turns freely about its center
     let half = if rigid { 0.06 } else { 0.0 };
     let end = |atom: usize| vec3(if atom.is_multiple_of(2) { -half } else { half }, 0.0, 0.0);
     let place = |atom: usize| {

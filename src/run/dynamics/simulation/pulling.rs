@@ -23,7 +23,7 @@ const TIMESTEP: f64 = 0.002;
 const MASS: f64 = 16.0;
 /// Force constant, kJ/mol/nm², with 20 steps per radian.
 const FORCE_CONSTANT: f64 = MASS * 625.0;
-/// Speed in nm/ps of the dragged centres; friction in 1/ps, number of steps and number of pairs of particles follow.
+/// Speed in nm/ps of the dragged centers; friction in 1/ps, number of steps and number of pairs of particles follow.
 const SPEED: f64 = 1.5;
 const FRICTION: f64 = 20.0;
 const STEPS: u64 = 400;

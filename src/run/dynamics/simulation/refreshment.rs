@@ -209,7 +209,7 @@ fn rigid_dimers_have_the_temperature_in_every_motion() {
                 }
             }
         }
-        // a dimer has three directions of its centre and two of rotation
+        // a dimer has three directions of its center and two of rotation
         for (motion, freedom) in [3.0, 2.0].into_iter().enumerate() {
             let expected = 0.5 * freedom * BOLTZMANN * TEMPERATURE * f64::from(samples);
             let (mean, error) = mean_and_error(&sums.iter().map(|sum| sum[motion] / expected).collect::<Vec<_>>());

@@ -244,7 +244,7 @@ fn a_run_with_lists_by_displacement_goes_on_from_its_state() {
     assert!(again.searches() > 1);
 }
 
-/// A gravitational field makes the centre of mass fall freely whatever other forces act, and the energy of the field
+/// A gravitational field makes the center of mass fall freely whatever other forces act, and the energy of the field
 /// is counted.
 #[test]
 fn external_force() {

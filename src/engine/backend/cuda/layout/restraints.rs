@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 members!(Lattice);
 
-/// Reference scaling ([`crate::restraint::ReferenceScaling`]): none, centre, all references.
+/// Reference scaling ([`crate::restraint::ReferenceScaling`]): none, center, all references.
 pub(in crate::backend::cuda) const REFERENCES_FIXED: u32 = 0;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CENTER: u32 = 1;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CELL: u32 = 2;
@@ -29,7 +29,7 @@ shared! {
     RestraintSet {
         /// cell to which the references belong
         cell: Lattice,
-        /// centre of the references in that cell, nm
+        /// center of the references in that cell, nm
         center: [f64; 3],
         /// radius of the flat bottom in nm
         flat_radius: f64,

@@ -153,9 +153,9 @@ shared! {
 }
 
 shared! {
-    /// SHAKE cluster: constraints between a centre and up to four leaves.
+    /// SHAKE cluster: constraints between a center and up to four leaves.
     ShakeCluster {
-        /// centre, then leaves
+        /// center, then leaves
         atoms: [u32; 5],
         unused: u32,
         /// constraint lengths in nm

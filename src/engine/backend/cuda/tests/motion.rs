@@ -207,7 +207,7 @@ fn barostats_on_the_device_are_those_of_the_host() {
     compare_scaling(&Sample::load("tip5p").rigid(), true);
 }
 
-/// Makes a step with thermostat, barostat and removal of the centre-of-mass motion, and the step after it.
+/// Makes a step with thermostat, barostat and removal of the center-of-mass motion, and the step after it.
 fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
     let virial = Workload { energy: false, virial: true, ..Workload::FORCES };
     backend.forces(virial).unwrap();

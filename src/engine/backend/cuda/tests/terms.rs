@@ -101,10 +101,10 @@ const ROTATION_ROUNDINGS: f64 = 1e3;
 /// Angular velocity ω from the device, for atoms at the given positions.
 fn turning(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
     let mean = |vectors: &[Vec3]| crate::ensemble::motion::weighted_mean(masses, vectors);
-    let (centre, drift) = (mean(positions), mean(velocities));
+    let (center, drift) = (mean(positions), mean(velocities));
     let (mut i, mut momentum) = ([0.0; 6], Vec3::ZERO);
     for ((m, r), v) in masses.iter().zip(positions).zip(velocities) {
-        let r = *r - centre;
+        let r = *r - center;
         momentum += r.cross(*v - drift) * *m;
         let square = r.norm_squared();
         let tensor = [square - r.x * r.x, -r.x * r.y, -r.x * r.z, square - r.y * r.y, -r.y * r.z, square - r.z * r.z];

@@ -68,7 +68,7 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
         let molecules = crate::system::Molecules::from_bonds(masses.len(), &sample.system.topology.connectivity);
         assert!(molecules.len() < masses.len());
         for molecule in (0..molecules.len()).map(|molecule| molecules.atoms(molecule)) {
-            let [from, to] = [&state, &after].map(|state| centre_of(molecule, &masses, &state.positions));
+            let [from, to] = [&state, &after].map(|state| center_of(molecule, &masses, &state.positions));
             assert!((to - from.stretched(stretch)).norm() < POSITION);
             for &atom in molecule {
                 let [a, b] = [&state, &after].map(|state| state.positions[atom as usize]);
@@ -88,8 +88,8 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
         // the first-order energy change follows from the molecular virial
         let internal = (0..molecules.len()).map(|molecule| {
             let atoms = molecules.atoms(molecule);
-            let centre = centre_of(atoms, &masses, &state.positions);
-            crate::backend::centres::internal_virial(atoms, centre, &state.positions, &before.forces)
+            let center = center_of(atoms, &masses, &state.positions);
+            crate::backend::centers::internal_virial(atoms, center, &state.positions, &before.forces)
         });
         let virial = before.virial.diagonal() - internal.sum::<Vec3>();
         let predicted = -virial.dot(stretch.map(f64::ln));

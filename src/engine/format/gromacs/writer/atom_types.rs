@@ -131,7 +131,7 @@ impl AtomTypes {
         }
     }
 
-    /// Returns the bonded type, by which maps are looked up: the same for all atoms that are not in the centre of a
+    /// Returns the bonded type, by which maps are looked up: the same for all atoms that are not in the center of a
     /// map.
     fn bonded(&self, index: usize) -> String {
         self.types[index].key.map.map_or_else(|| "B".to_owned(), |map| format!("M{}", map + 1))

@@ -2,11 +2,11 @@
 
 use crate::vec3::Vec3;
 
-/// Sums over all constraint groups, along x, y and z, in kJ/mol. M, R and V are mass, centre of mass and velocity of
+/// Sums over all constraint groups, along x, y and z, in kJ/mol. M, R and V are mass, center of mass and velocity of
 /// a group.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupSums {
-    /// kinetic energies of the group centres, half a step before and after the time of the forces
+    /// kinetic energies of the group centers, half a step before and after the time of the forces
     pub(super) before: Vec3,
     pub(super) after: Vec3,
     /// ½ Σ M V(t−½) V(t+½)
@@ -35,8 +35,8 @@ pub(super) fn totals(atoms: &[u32], masses: &[f64], velocities: &[Vec3], forces:
     })
 }
 
-/// Returns the centre of mass of `atoms`.
-pub(super) fn centre_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Vec3 {
+/// Returns the center of mass of `atoms`.
+pub(super) fn center_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Vec3 {
     if let &[atom] = atoms {
         return positions[atom as usize];
     }
@@ -44,10 +44,10 @@ pub(super) fn centre_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Ve
     atoms.iter().map(|&atom| positions[atom as usize] * masses[atom as usize]).sum::<Vec3>() / mass
 }
 
-/// Returns Σ (r−R) F of `atoms` about the centre R, along x, y and z.
-pub(super) fn internal_virial(atoms: &[u32], centre: Vec3, positions: &[Vec3], forces: &[Vec3]) -> Vec3 {
+/// Returns Σ (r−R) F of `atoms` about the center R, along x, y and z.
+pub(super) fn internal_virial(atoms: &[u32], center: Vec3, positions: &[Vec3], forces: &[Vec3]) -> Vec3 {
     if atoms.len() == 1 {
         return Vec3::ZERO;
     }
-    atoms.iter().map(|&atom| (positions[atom as usize] - centre).stretched(forces[atom as usize])).sum()
+    atoms.iter().map(|&atom| (positions[atom as usize] - center).stretched(forces[atom as usize])).sum()
 }
