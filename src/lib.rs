@@ -6,7 +6,7 @@
 //!
 //! # Layers
 //!
-//! A lower layer never imports a higher one; `tests/tidy.rs` reads the `use` lines and fails otherwise. The modules
+//! A lower layer never imports a higher one; `tests/tidy` reads the `use` lines and fails otherwise. The modules
 //! up to [`context`] are the package `md-engine` in `src/engine`, all others are in this package. From the bottom up:
 //!
 //! | modules | purpose |
@@ -22,7 +22,7 @@
 //! | [`backend`] | computation of forces and steps: a reference in `f64`, the fast CPU path, and CUDA |
 //! | [`context`] | a system on a device: forces from valid pair lists |
 //! | [`observe`] | everything a run writes |
-//! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints |
+//! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints; its folders are rooms with an order of their own (`plan` `control` `minimize` `dynamics` `engine` `check` `checkpoint` `output` `session` `replicas`) |
 //! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
 //! | [`analysis`] | quantities computed from the frames of a trajectory |
 //! | [`import`](mod@import) | translated inputs of GROMACS and AMBER |
@@ -38,12 +38,12 @@
 //! [`prepare::prepare`] makes a system of them.
 //!
 //! [`run::run_replicas`] runs several plans in parallel. Each replica of an ensemble is a run of its own, with its
-//! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. Over [`ranks::Ranks`]
-//! rank 0 assigns the replicas, receives their messages, and alone writes the ensemble's files and speaks to the user; every rank
-//! ends with the same exit code. In replica exchange ([`ensemble::exchange`]) replicas keep their rank, wait for each
-//! other in its [`run::Barrier`], and send their energies to rank 0. All energies are combined in one place,
-//! `run::replicas::record`. A replica keeps its atoms and files and receives the temperature, pressure or Hamiltonian
-//! of its neighbour. Every outcome is written before any replica continues.
+//! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. Over [`ranks::Ranks`] rank
+//! 0 assigns the replicas, receives their messages, and alone writes the ensemble's files and speaks to the user;
+//! every rank ends with the same exit code. In replica exchange ([`ensemble::exchange`]) replicas keep their rank,
+//! wait for each other in its [`run::Barrier`], and send their energies to rank 0. All energies are combined in one
+//! place, `run::replicas::record`. A replica keeps its atoms and files and receives the temperature, pressure or
+//! Hamiltonian of its neighbour. Every outcome is written before any replica continues.
 //!
 //! A program that uses the library begins with [`system::System::builder`], [`run::Engine::minimize`] and
 //! [`run::Engine::simulation`]; `examples/argon.rs` shows all three.

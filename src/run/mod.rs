@@ -22,9 +22,10 @@ pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};
 pub use control::Requests;
 pub use dynamics::{Observed, Setup, Simulation, StageProgress, Wanted, frozen_system, restraints};
 pub use engine::{Engine, Placement, check_device, describe_lists, processors, release_ranks, schedule};
-pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo, describe_degrees_of_freedom};
+pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo};
 pub use plan::*;
 pub use replicas::{Barrier, EnsembleJob, ReplicaJob, ReplicaPlacement, Start, run_replicas};
 pub use session::{
-    Attempt, ExchangeMember, Job, Measured, Measurement, Outcome, ThermodynamicState, load, measure, run,
+    Attempt, ExchangeMember, Job, Measured, Measurement, Outcome, ThermodynamicState, describe_degrees_of_freedom,
+    load, measure, run,
 };

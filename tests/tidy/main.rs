@@ -28,6 +28,22 @@ const LAYERS: [&[&str]; 17] = [
     &["main", "lib"],
 ];
 
+/// Rooms of `src/run` from the bottom up, each a folder that answers one question.
+const ROOMS: [(&str, &str); 10] = [
+    ("plan", "what is asked for: plain data"),
+    ("control", "who stops the run, and how long has it taken?"),
+    ("minimize", "how is an energy minimised?"),
+    ("dynamics", "what happens in a step?"),
+    ("engine", "which device, threads and pair lists compute it?"),
+    ("check", "what is refused, and what is warned of?"),
+    ("checkpoint", "what does a restart need?"),
+    ("output", "what is written?"),
+    ("session", "how do the stages of a run follow each other?"),
+    ("replicas", "how do several runs go side by side?"),
+];
+/// Maximum number of files on a floor of a room.
+const FLOOR: usize = 16;
+
 /// Maximum number of lines of a file; a longer file contains more than one idea.
 const FILE_LINES: usize = 500;
 /// Maximum number of lines of a function; a longer function does more than one thing.
@@ -247,6 +263,39 @@ fn files_do_not_use_each_other_in_circles() {
     assert_none(PACKAGES.iter().flat_map(|root| graph::circle_faults(&sources, root)).collect());
 }
 
+/// Uses of rooms of `run` by rooms below them, and files outside of any room.
+fn room_faults(source: &Source) -> Vec<String> {
+    let place = |name: &str| ROOMS.iter().position(|(room, _)| *room == name);
+    let below: Vec<_> = source.path.iter().skip(2).map(|name| name.to_string_lossy().into_owned()).collect();
+    let own = match below.as_slice() {
+        [file] if file == "mod.rs" => return vec![],
+        [room, _, ..] => place(room),
+        _ => None,
+    };
+    let Some(own) = own else { return vec![source.at(1, "a file of src/run is in a room of ROOMS")] };
+    let mut faults = vec![];
+    for (line, code) in source.code() {
+        for (_, rest) in code.match_indices("crate::run::").map(|(at, found)| code[at..].split_at(found.len())) {
+            let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if place(&name).is_some_and(|other| other > own) {
+                faults.push(source.at(line, &format!("{} must not use {name}, a higher room", ROOMS[own].0)));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn rooms_of_a_run_use_only_those_below_and_have_few_files() {
+    let sources: Vec<Source> = program().into_iter().filter(|source| source.module() == "run").collect();
+    assert_none(sources.iter().flat_map(room_faults).collect());
+    for (room, question) in ROOMS {
+        let folder = Path::new("src/run").join(room);
+        let count = sources.iter().filter(|source| source.path.parent() == Some(&folder)).count();
+        assert!((1..=FLOOR).contains(&count), "{room} ({question}) has {count} files, at most {FLOOR} fit on a floor");
+    }
+}
+
 #[test]
 fn denied_text_is_absent() {
     assert_none(program().iter().flat_map(denied_faults).collect());
@@ -283,6 +332,11 @@ fn checks_can_fail() {
     let declaring = |path: &str| Source::new(path, "#[cfg(test)]\nmod x;\nmod y;\n").test_modules();
     assert_eq!(declaring("src/run/mod.rs"), [PathBuf::from("src/run/x")]);
     assert_eq!(declaring("src/run/step.rs"), [PathBuf::from("src/run/step/x")]);
+
+    let rooms = |path: &str, text: &str| room_faults(&Source::new(path, text)).len();
+    assert_eq!(rooms("src/run/plan/a.rs", "use crate::run::engine::Engine;\nuse crate::run::plan::Plan;"), 1);
+    assert_eq!(rooms("src/run/session/a.rs", "use crate::run::{plan};\nuse crate::run::engine::X;"), 0);
+    assert_eq!([rooms("src/run/a.rs", ""), rooms("src/run/cellar/a.rs", ""), rooms("src/run/mod.rs", "")], [1, 1, 0]);
 
     assert_eq!(denied_faults(&Source::new("src/run/mod.rs", "fn f() { eprintln!(); }")).len(), 1);
     assert_eq!(denied_faults(&Source::new("src/cli/run.rs", "fn f() { eprintln!(); }")), [""; 0]);

@@ -368,8 +368,9 @@ pub struct RyckaertBellemans {
 }
 
 impl RyckaertBellemans {
-    /// The Fourier torsion E = ½ [F₁ (1 + cos φ) + F₂ (1 − cos 2φ) + F₃ (1 + cos 3φ) + F₄ (1 − cos 4φ)], F in
-    /// kJ/mol, as in OPLS-AA (Jorgensen, Maxwell & Tirado-Rives, J. Am. Chem. Soc. 118, 11225 (1996)), written in powers of cos ψ.
+    /// The Fourier torsion E = ½ [F₁ (1 + cos φ) + F₂ (1 − cos 2φ) + F₃ (1 + cos 3φ) + F₄ (1 − cos 4φ)], F in kJ/mol,
+    /// as in OPLS-AA (Jorgensen, Maxwell & Tirado-Rives, J. Am. Chem. Soc. 118, 11225 (1996)), written in powers of
+    /// cos ψ.
     pub fn fourier(atoms: [u32; 4], [f1, f2, f3, f4]: [f64; 4]) -> Self {
         let coefficients = [f2 + 0.5 * (f1 + f3), 0.5 * (3.0 * f3 - f1), 4.0 * f4 - f2, -2.0 * f3, -4.0 * f4, 0.0];
         RyckaertBellemans { atoms, coefficients }

@@ -4,12 +4,10 @@ pub(super) mod directory;
 mod energies;
 mod frames;
 pub(super) mod instability;
-pub(super) mod log_summary;
 pub(super) mod reporter;
 mod restraints;
 pub(super) mod results;
 
-pub use log_summary::describe_degrees_of_freedom;
 pub use reporter::{Quantities, Report, Reporter, RunInfo};
 pub use results::FINAL_STRUCTURE;
 

@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
         if self.history.tuning.is_none() {
             self.history.tuning = Tuner::new((&self.engine, plan), system, state, alternatives)?.tune(requests)?;
             let on_gpu = self.engine.placement(system)?.is_gpu();
-            crate::run::output::log_summary::write_tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
+            crate::run::session::log_summary::write_tuning(&mut self.log, self.history.tuning.as_ref(), on_gpu)?;
             self.timing.tuning = self.history.tuning.as_ref().map_or(0.0, |tuning| tuning.seconds);
             self.timing.seconds += self.timing.tuning;
             adopt(&mut self.job.system, self.history.tuning.as_ref());

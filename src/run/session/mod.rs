@@ -4,6 +4,7 @@ mod dynamics;
 mod history;
 pub(super) mod job;
 pub(super) mod load;
+mod log_summary;
 mod measure;
 mod minimisation;
 mod monitor;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use job::{Attempt, ExchangeMember, Job, Outcome, ThermodynamicState};
 pub use load::load;
+pub use log_summary::describe_degrees_of_freedom;
 pub use measure::{Measured, Measurement, measure};
 
 use crate::error::{Error, Result};
@@ -109,7 +111,7 @@ pub fn run(
     adopt(&mut job.system, history.tuning.as_ref());
     replace_synced(&directory.file("effective.toml"), |out| std::io::Write::write_all(out, job.effective.as_bytes()))?;
     let refusal = engine.verify(job.plan, &job.system, &job.start)?;
-    crate::run::output::log_summary::write_header(&mut log, &job, &engine)?;
+    crate::run::session::log_summary::write_header(&mut log, &job, &engine)?;
     let cut = checkpoint.iter().flat_map(|checkpoint| cut_stages(job.plan, checkpoint));
     let slow = engine.warnings.clone();
     for warning in warning.into_iter().chain(outputs.warnings().to_vec()).chain(refusal).chain(cut).chain(slow) {
@@ -348,7 +350,7 @@ impl<'a> Session<'a> {
             files: closed_files(&self.directory, &self.job.plan.output, written, finished)?,
             warnings: self.log.warnings().to_vec(),
             wall_seconds: self.job.started.elapsed().as_secs_f64(),
-            ..crate::run::output::log_summary::summary(
+            ..crate::run::session::log_summary::summary(
                 self.job.plan,
                 &self.job.system,
                 state,
@@ -358,7 +360,12 @@ impl<'a> Session<'a> {
         };
         summary.write(&self.directory.file("summary.json"))?;
         self.monitor.write(&self.directory)?;
-        crate::run::output::log_summary::write_timing(&mut self.log, &summary, &self.job.plan.output.directory, outcome)
+        crate::run::session::log_summary::write_timing(
+            &mut self.log,
+            &summary,
+            &self.job.plan.output.directory,
+            outcome,
+        )
     }
 }
 
