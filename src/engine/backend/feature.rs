@@ -35,20 +35,12 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// All features.
-    pub const ALL: [Feature; 18] = {
-        let [v_rescale, nose_hoover, langevin, andersen, berendsen] = ThermostatKind::ALL;
-        let [c_rescale, monte_carlo, weak] = BarostatKind::ALL;
-        [
-            Feature::Thermostat(v_rescale),
-            Feature::Thermostat(nose_hoover),
-            Feature::Thermostat(langevin),
-            Feature::Thermostat(andersen),
-            Feature::Thermostat(berendsen),
-            Feature::TemperatureGroups,
-            Feature::Barostat(c_rescale),
-            Feature::Barostat(monte_carlo),
-            Feature::Barostat(weak),
+    /// Returns all features.
+    pub fn all() -> Vec<Feature> {
+        let mut all: Vec<Feature> = ThermostatKind::ALL.map(Feature::Thermostat).into();
+        all.push(Feature::TemperatureGroups);
+        all.extend(BarostatKind::ALL.map(Feature::Barostat));
+        all.extend([
             Feature::DirectionalBarostat,
             Feature::MultipleTimeSteps,
             Feature::PositionRestraints,
@@ -58,8 +50,9 @@ impl Feature {
             Feature::ExternalForces,
             Feature::DoublePrecision,
             Feature::NoCell,
-        ]
-    };
+        ]);
+        all
+    }
 
     /// Returns the name in messages.
     pub const fn name(self) -> &'static str {

@@ -46,7 +46,7 @@ mod tests {
             let [gpu, ranks] = [GPU, RANKS].map(|platform| mark(platform.supports(feature)));
             format!("| {} | yes | {gpu} | {ranks} |\n", feature.name())
         };
-        let table: String = Feature::ALL.iter().map(row).collect();
+        let table: String = Feature::all().iter().map(row).collect();
         let page = include_str!("../../../docs/features.md");
         assert!(page.contains(&format!("|---|---|---|---|\n{table}\n")), "docs/features.md needs the table\n{table}");
     }
