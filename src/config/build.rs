@@ -133,7 +133,7 @@ fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjM
     };
     if let Some(cutoff) = table.number("cutoff_lj").filter(|cutoff| from >= *cutoff) {
         let message = format!("lj_switch is {from} nm, not below the Lennard-Jones cutoff of {cutoff} nm");
-        report(problems, table, "lj_switch", message, "set lj_switch to 0.1 or 0.2 nm less than cutoff_lj");
+        report(problems, table, "lj_switch", message, "choose lj_switch 0.1 to 0.2 nm below cutoff_lj");
     }
     Some(Setting::Given(switch(from)))
 }

@@ -183,15 +183,17 @@ mod tests {
             error: None,
             drift: -0.00012,
         };
-        log.averages(&[average]).unwrap();
+        let absent = Average { name: "cmap".into(), mean: 0.0, fluctuation: 0.0, drift: 0.0, ..average.clone() };
+        log.averages(&[absent, average]).unwrap();
         log.sync().unwrap();
         let expected = "\nSystem\n------\n  atoms       23558\n  net charge  -11 e\n\
             \x20 phase  calls  seconds      %\n\
             \x20 pairs    100    1.500   75.0\n\
             \x20 rest            0.500   25.0\n\
             \x20 total           2.000  100.0\n\
-            \x20 quantity     average  error  fluctuation         drift  unit\n\
-            \x20 temperature   300.25      ?         2.50  -1.20e-4 /ps     K\n";
+            \x20 quantity     average  error  fluctuation  drift per ps  unit\n\
+            \x20 temperature   300.25      ?         2.50      -1.20e-4     K\n\
+            \x20 error: standard error of the average, ? with too few independent values; fluctuation: standard deviation\n";
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     }
 

@@ -51,7 +51,7 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
     let annealed =
         "thermostat = { temperature = [[\"0 ps\", \"10 K\"], [\"1 ps\", \"300 K\"]], coupling_time = \"1 ps\" }";
     for (stage, ensemble, every, reason) in [
-        (weak, LIST, "20 fs", "a weak-coupling thermostat"),
+        (weak, LIST, "20 fs", "weak coupling, whose energies"),
         (chain, LIST, "20 fs", "Nosé-Hoover chain"),
         (format!("{LANGEVIN}\nbarostat = {{ kind = \"berendsen\" }}"), LIST, "20 fs", "weak-coupling barostat"),
         (

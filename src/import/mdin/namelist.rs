@@ -228,7 +228,7 @@ mod tests {
         for (text, line, expected) in [
             ("t\n&cntrl\n a = 1\n", 2, "no end"),
             ("&cntrl\n 3, a = 1 /", 2, "is before the first key"),
-            ("&cntrl a = 'x /\n/", 1, "has no end"),
+            ("&cntrl a = 'x /\n/", 1, "has no closing quote"),
             ("&cntrl a = 1,\n = 3 /", 2, "without a key"),
             ("&cntrl a = 99999999*1 /", 1, "not a repeated value"),
             ("&cntrl a = x*1 /", 1, "not a repeated value"),

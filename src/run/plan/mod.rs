@@ -233,7 +233,7 @@ pub struct OutputOptions {
     pub restraints: Option<RestraintOptions>,
     /// checkpoints
     pub checkpoint: CheckpointOptions,
-    /// whether the final structure is written as `final.gro` in addition
+    /// whether the final structure is also written as `final.gro`
     pub final_gro: bool,
 }
 

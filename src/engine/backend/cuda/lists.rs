@@ -17,7 +17,7 @@ const SLICE_ATOMS: f64 = 2.0;
 /// Initial list capacity in chunks per block: twice the number for a liquid at a cutoff of 1 nm. Lists grow when
 /// necessary.
 const FIRST_CHUNKS: u32 = 6;
-/// Capacity of a list that had to grow, relative to the size found.
+/// Capacity of a list that was too small, relative to the size that it needed.
 const GROWTH: f64 = 1.25;
 
 /// Chooses columns and slices for the current cell, or the bounding box of the atoms.

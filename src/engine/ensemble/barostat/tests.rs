@@ -50,7 +50,7 @@ fn assert_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f6
     // the test would detect a pressure that is wrong by five percent
     let wrong: Vec<f64> = values.iter().map(|value| value * 1.05).collect();
     let off = off_gamma(&wrong, shape, independent, discretisation);
-    assert!(off[0].abs() > STANDARD_ERRORS, "five percent are {} standard errors", off[0]);
+    assert!(off[0].abs() > STANDARD_ERRORS, "a deviation of five percent equals {} standard errors", off[0]);
 }
 
 #[test]

@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(few.replace("A").unwrap(), "1");
         let problem = few.replace("A").unwrap_err().to_string();
         assert!(problem.contains("this topology are replaced more than 8388608 times"), "{problem}");
-        // few replacements by long texts
+        // a few macros, each replaced by a long text
         let long = "1 ".repeat(1 << 17);
         let problem = macros(&[("A", long.as_str())]).replace("A A A A A").unwrap_err().to_string();
         assert!(problem.contains("longer than"), "{problem}");

@@ -118,7 +118,7 @@ impl Pairs {
         Pairs { taken: vec![false; sorted.len()], sorted }
     }
 
-    /// Takes a pair of these atoms that has not been taken yet.
+    /// Returns a 1-4 pair of these two atoms that no earlier call has returned.
     fn take(&mut self, ends: [u32; 2]) -> Option<Pair14> {
         let ends = ordered(ends);
         let first = self.sorted.partition_point(|(atoms, _)| *atoms < ends);
