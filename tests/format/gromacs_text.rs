@@ -290,7 +290,7 @@ fn faults_of_the_preprocessor_are_named() {
         ("#ifdef A\n#if B\n#endif\n#endif\n", "a.top:2: #if is unknown"),
         ("#define A\n#pragma once\n", "a.top:2: #pragma is unknown"),
         ("#define A\natoms\n", "a.top:2: `atoms` stands before the first heading"),
-        ("; nothing\n", "no topology file"),
+        ("; nothing\n", "unknown format of a topology file"),
     ] {
         let message = read(&[("a.top", text)], &[], &[]).expect_err(text);
         assert!(message.contains(expected), "{expected} is not in {message}");

@@ -341,10 +341,10 @@ fn topologies_are_converted_by_the_command_line() {
     let message = run(&["--define", "FLEXIBLE"]).unwrap_err();
     assert!(message.contains("--force"), "{message}");
     let message = run(&["--force", "--select", "protein"]).unwrap_err();
-    assert!(message.contains("--select has no effect on this conversion"), "{message}");
+    assert!(message.contains("--select applies only to trajectories and structures"), "{message}");
     let pdb = folder.path().join("system.pdb");
     let message = convert(&[gro.as_ref(), pdb.as_ref(), "--define".as_ref(), "FLEXIBLE".as_ref()]).unwrap_err();
-    assert!(message.contains("--define has no effect on this conversion"), "{message}");
+    assert!(message.contains("--define applies only to topologies"), "{message}");
 }
 
 #[test]

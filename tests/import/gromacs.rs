@@ -280,7 +280,7 @@ fn wrong_files_are_refused_at_their_lines() {
     for (text, line, message) in [
         ("dt = 0.002\nrcoulonb = 1\n", 2, "did you mean \"rcoulomb\"?"),
         ("dt = 0.002\nthis is no setting\n", 2, "not a setting"),
-        ("dt = fast\n", 1, "no finite number"),
+        ("dt = fast\n", 1, "not a finite number"),
         ("nsteps = 1\ndt = 0.2\n", 2, "at most 100 fs"),
         ("nsteps = 1.5\n", 1, "not a whole number"),
         ("nsteps = -1\n", 1, "must end"),
@@ -313,7 +313,7 @@ fn frozen_groups_are_carried_over_where_their_atoms_are_known() {
     assert_eq!((stage.frozen.as_deref(), imported.dynamics().com_removal), (Some("protein"), None));
     for (setting, expected) in [
         ("freezegrps = Protein\nfreezedim = Y Y N\n", "only in all directions"),
-        ("freezegrps = Wall\nfreezedim = Y Y Y\n", "in place of Wall"),
+        ("freezegrps = Wall\nfreezedim = Y Y Y\n", "instead of Wall"),
     ] {
         let imported = text("x.mdp", setting);
         assert!(imported.plan.stages[0].frozen.is_none() && imported.remark("freezegrps").text.contains(expected));

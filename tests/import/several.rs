@@ -48,7 +48,11 @@ fn each_file_is_a_stage_with_its_own_intervals_and_velocities() {
     assert_eq!(every("energies.csv"), steps([5, 10, 10, 0]));
     assert_eq!(every("trajectory.xtc"), steps([0, 20, 40, 20]));
     assert_eq!(imported.differing(), Vec::<&str>::new());
-    assert!(imported.text.starts_with("# Made by `md import` from em.mdp, nvt.mdp, npt.mdp, md.mdp, md.mdp, files of"));
+    assert!(
+        imported
+            .text
+            .starts_with("# Made by `md import` from em.mdp, nvt.mdp, npt.mdp, md.mdp, md.mdp, GROMACS mdp files")
+    );
 }
 
 #[test]

@@ -151,7 +151,8 @@ fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem>
     problems
 }
 
-/// A single problem for all vectors that are longer than `most` or have a component that is not finite. Names the first one.
+/// A single problem for all vectors that are longer than `most` or have a component that is not finite. Names the
+/// first one.
 fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option<Problem> {
     let good = |v: &Vec3| v.norm() <= most;
     let count = values.iter().filter(|v| !good(v)).count();

@@ -376,8 +376,8 @@ impl Kernel for ReciprocalRoot {
 }
 
 /// Error of the fast reciprocal square root. The seed of AVX2 has an error of 1.5·2⁻¹² (RSQRTPS, Intel's Software
-/// Developer's Manual). One Newton step turns a relative error ε into 3/2 ε². The step rounds by 2⁻²⁴ twice, and by half of that in
-/// the product that is subtracted from 3.
+/// Developer's Manual). One Newton step turns a relative error ε into 3/2 ε². The step rounds by 2⁻²⁴ twice, and by
+/// half of that in the product that is subtracted from 3.
 const ROOT_ERROR: f64 = 1.5 * (1.5 / 4096.0) * (1.5 / 4096.0) + 2.5 / 16_777_216.0;
 
 #[test]

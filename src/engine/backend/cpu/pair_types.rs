@@ -38,7 +38,7 @@ pub(super) struct PairTypes {
     pub(super) c4: Vec<[f32; 2]>,
     /// rows of 6 c6 and of 12 c12 for each type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// other types with which each atom type of the kernel has its own Lennard-Jones parameters or an r⁻⁴ term; empty
+    /// partner types with which each atom type of the kernel has its own Lennard-Jones parameters or an r⁻⁴ term; empty
     /// if no type has any
     pub(super) marks: Vec<Marks>,
 }

@@ -109,7 +109,8 @@ fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Co
         // the site points away from the second host
         [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
         [i, j, k] => {
-            // x̂ points from the first host to the second (positive distance) or to the midpoint of the second and third, ŷ from the third host to the second
+            // x̂ points from the first host to the second (positive distance) or to the midpoint of the second and
+            // third, ŷ from the third host to the second
             let along = if distance > 0.0 { [-1.0, 1.0, 0.0] } else { [-1.0, 0.5, 0.5] };
             let (angle, dihedral) = (second.to_radians(), (180.0 - third).to_radians());
             let across = length * angle.sin();
