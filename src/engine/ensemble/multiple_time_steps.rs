@@ -44,6 +44,10 @@
 //! − S₀), which vanishes on average; it is counted only with n > 1. The energy less the work of the thermostat is the
 //! conserved quantity: G. Bussi, M. Parrinello, Phys. Rev. E 75, 056707 (2007), doi:10.1103/PhysRevE.75.056707. The
 //! term with S₀ is counted together with Δⱼ, the term with Sₙ at the next impulse.
+//!
+//! If S is not linear, the trapezoidal rule leaves an error of the integrator, which friction dissipates. A peptide in
+//! water with a friction of 10/ps drifts by 1.4(7), 3.7(6) and 14.5 kJ/mol/ps with impulses every 6, 8 and 10 fs, and
+//! with 2/ps by 0.3(6) kJ/mol/ps with impulses every 8 fs (`96af19d`).
 
 use serde::{Deserialize, Serialize};
 
