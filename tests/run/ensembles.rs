@@ -222,7 +222,11 @@ fn check_says_what_differs_and_where_it_runs() {
     assert!(check(&case, &["--effective"]).contains("temperature = [\"300 K\", \"320 K\", \"340 K\"]"));
     assert!(case.ends_with(0, &[]).contains("note: stage \"heat\" keeps its schedule"));
     let alone = check(&case, &["--replica", "3"]);
-    assert!(alone.contains("hold: 10 steps of 2 fs = 0.02 ps, 340 K") && !alone.contains("ensemble"), "{alone}");
+    assert!(
+        alone.contains("hold: leapfrog, 10 steps of 2 fs = 0.02 ps; stochastic velocity rescaling at 340 K (1 ps)")
+            && !alone.contains("ensemble"),
+        "{alone}"
+    );
 }
 
 #[test]
@@ -257,7 +261,9 @@ fn ranks_need_a_build_with_mpi() {
         ["SLURM_STEP_NUM_TASKS", "SLURM_PROCID"],
     ] {
         let (code, said) = run(&[(size, "2"), (rank, "0")], &[]);
-        for part in ["this is process 0 of 2 by ", size, "this md was built without MPI", "--features mpi", "env -u"] {
+        for part in
+            ["says that this is process 0 of 2", size, "this md was built without MPI", "--features mpi", "env -u"]
+        {
             assert!(code == Some(2) && said.contains(part), "{part} in {code:?}: {said}");
         }
         // only one rank prints the message

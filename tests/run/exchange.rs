@@ -352,7 +352,10 @@ fn scaled_solutes_are_swapped() {
     assert_same(&case.record("one"), &case.record("none"));
     for (list, reason) in [
         ("solute_temperature = [\"290 K\", \"350 K\"]", "290 K is below the 300 K of the thermostat"),
-        ("solute_temperature = [\"300 K\", \"350 K\"]\ntemperature = [\"300 K\", \"310 K\"]", "has one temperature"),
+        (
+            "solute_temperature = [\"300 K\", \"350 K\"]\ntemperature = [\"300 K\", \"310 K\"]",
+            "the same thermostat temperature",
+        ),
     ] {
         case.rewrite("peptide-vacuum", &text.replace(solute, list));
         assert!(case.ends_with(2, &[]).contains(reason), "{reason}");

@@ -30,19 +30,19 @@ fn of_dynamics(stage: &Dynamics) -> Vec<String> {
         parts.push(format!("reciprocal space every {} steps", impulses.every));
     }
     parts.push(stage.thermostat.as_ref().map_or_else(|| "no thermostat".to_owned(), of_thermostat));
-    parts.push(stage.barostat.as_ref().map_or_else(|| "constant volume".to_owned(), of_barostat));
+    parts.push(stage.barostat.as_ref().map_or_else(|| "no barostat".to_owned(), of_barostat));
     parts
 }
 
 fn of_thermostat(thermostat: &Thermostat) -> String {
     let kelvin = |temperature: &Schedule| values(temperature, Dimension::Temperature);
-    let groups = thermostat.groups.iter().map(|group| format!(", {} of {}", kelvin(&group.temperature), group.select));
+    let groups = thermostat.groups.iter().map(|group| format!(", {} {}", group.select, kelvin(&group.temperature)));
     let facts = thermostat.kind.facts();
     let time = match facts.time_key {
         "friction" => Dimension::Rate.spell(thermostat.coupling_time.recip()),
         _ => Dimension::Time.spell(thermostat.coupling_time),
     };
-    format!("{} at {} ({time}){}", facts.name, kelvin(&thermostat.temperature), groups.collect::<String>())
+    format!("{} {} ({time}){}", facts.name, kelvin(&thermostat.temperature), groups.collect::<String>())
 }
 
 fn of_barostat(barostat: &Barostat) -> String {
@@ -58,11 +58,14 @@ fn of_barostat(barostat: &Barostat) -> String {
     };
     let facts = barostat.kind.facts();
     let time = facts.min_couplings.map(|_| Dimension::Time.spell(barostat.coupling_time) + ", ").unwrap_or_default();
-    format!("{} at {pressure} ({time}{coupling})", facts.name)
+    format!("{} {pressure} ({time}{coupling})", facts.name)
 }
 
-/// Returns the values of a schedule, one after the other.
+/// Returns the values of a schedule, with a preposition.
 fn values(schedule: &Schedule, dimension: Dimension) -> String {
     let values: Vec<String> = schedule.points().iter().map(|(_, value)| dimension.spell(*value)).collect();
-    values.join(" to ")
+    match values.as_slice() {
+        [only] => format!("at {only}"),
+        several => format!("from {}", several.join(" to ")),
+    }
 }
