@@ -93,7 +93,7 @@ pub struct StageProgress {
     pub lists: Option<ListOrigins>,
 }
 
-/// A stage of dynamics. Steps count from the start of the stage. [`super::Engine::simulation`] creates one.
+/// A stage of dynamics. Steps count from the start of the stage. [`crate::run::Engine::simulation`] creates one.
 ///
 /// In this example two argon atoms vibrate. Over a hundred steps of 2 fs the conserved energy stays within a
 /// thousandth of ε.
