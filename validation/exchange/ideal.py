@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from errors import bar, standard_error
 
 ATOMS = 16
+SEED = 35  # of the first case
 BOLTZMANN = 8.31446261815324e-3  # kJ/mol/K
 BAR = 0.0602214076  # kJ/mol/nm^3
 
@@ -47,7 +48,7 @@ cutoff = "0.3 nm"
 electrostatics = "off"
 dispersion_correction = false
 [run]
-seed = 35
+seed = SEED
 threads = 1
 [output]
 trajectory = "none"
@@ -102,7 +103,7 @@ def write(folder, name, steps):
     stages = STAGE.format(name="equilibration", steps=2000, more='velocities = "generate"\n' + more)
     stages += STAGE.format(name="production", steps=steps, more=more)
     ensemble = "".join(f"{key} = {json.dumps(values)}\n" for key, values in lists.items())
-    text = COMMON + stages + '[ensemble]\nexchange = { every = "25 steps" }\n' + ensemble
+    text = COMMON.replace("SEED", str(SEED + CASES.index(name))) + stages + '[ensemble]\nexchange = { every = "25 steps" }\n' + ensemble
     (folder / f"{name}.toml").write_text(text)
 
 
