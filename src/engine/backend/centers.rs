@@ -2,16 +2,16 @@
 
 use crate::vec3::Vec3;
 
-/// Sums over all constraint groups, along x, y and z, in kJ/mol. M, R and V are mass, center of mass and velocity of
-/// a group.
+/// Sums over all constraint groups, along x, y and z, in kJ/mol. M, R and V are the mass, the center of mass and the
+/// velocity of the center of mass of a group.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupSums {
     /// kinetic energies of the group centers, half a step before and after the time of the forces
     pub(super) before: Vec3,
     pub(super) after: Vec3,
-    /// ½ Σ M V(t−½) V(t+½)
+    /// ½ Σ M V(t−½dt) V(t+½dt) for forces at time t
     pub(super) cross: Vec3,
-    /// Σ (r−R) F over the atoms of each group
+    /// Σ (r−R) F over the atoms of each group, with position r and force F of an atom
     pub(super) internal_virial: Vec3,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn center_of(atoms: &[u32], masses: &[f64], positions: &[Vec3]) -> Ve
     atoms.iter().map(|&atom| positions[atom as usize] * masses[atom as usize]).sum::<Vec3>() / mass
 }
 
-/// Returns Σ (r−R) F of `atoms` about the center R, along x, y and z.
+/// Returns Σ (r−R) F along x, y and z, with position r and force F of each of the `atoms`, about their center R.
 pub(super) fn internal_virial(atoms: &[u32], center: Vec3, positions: &[Vec3], forces: &[Vec3]) -> Vec3 {
     if atoms.len() == 1 {
         return Vec3::ZERO;

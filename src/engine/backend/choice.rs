@@ -24,12 +24,13 @@ pub fn double_precision(system: &System, level: Level, team: Arc<Team>) -> Resul
     Ok(Box::new(Host::new(system, Reference::new(system)?, level, team)?))
 }
 
-/// Returns the backend of the GPU with the given number.
+/// Returns the backend of the GPU with index `number`.
 pub fn gpu(system: &System, number: u32, programs: &Programs, schedule: &ListSchedule) -> Result<Box<dyn Backend>> {
     Ok(Box::new(Cuda::new(system, Gpu::open(number, programs)?, schedule)?))
 }
 
-/// Returns an emulated GPU instead of [`gpu`], for tests. Number 0 works; any other number lacks a kernel.
+/// Returns an emulated GPU instead of [`gpu`], for tests. The GPU with number 0 works; with any other number a kernel
+/// is missing.
 pub fn emulated_gpu(
     system: &System,
     number: u32,

@@ -10,20 +10,23 @@ use crate::term::LjSwitch;
 /// With ⟨c⟩ averaged over pairs of N atoms and g(r) = 1 beyond the cutoff r_c, the tails are
 /// E₆ = −2πN²⟨c6⟩/(3 V r_c³) and E₁₂ = 2πN²⟨c12⟩/(9 V r_c⁹) (Allen & Tildesley, Computer Simulation of Liquids,
 /// §2.8).
-/// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts that for
+/// A potential shift also raises the energy of every pair inside the cutoff. The correction subtracts this shift for
 /// 4πr_c³N/(3V) − 1 neighbours of each atom (−1 because an atom is not its own neighbour), so the totals are 2E₆ +
 /// N⟨c6⟩/(2r_c⁶) and 4E₁₂ − N⟨c12⟩/(2r_c¹²).
-/// The r⁻⁴ term of 12-6-4 ions has E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift it is 4/3 E₄ + N⟨c4⟩/(2r_c⁴), and
-/// its virial has the trace 4E₄.
-/// The virial is that of the missing forces, tr W = 6E₆ + 12E₁₂, with or without a shift. With a potential shift it
-/// equals −3V dE/dV.
+/// The r⁻⁴ term of 12-6-4 ions has the tail E₄ = −2πN²⟨c4⟩/(V r_c). With a potential shift its correction is
+/// 4/3 E₄ + N⟨c4⟩/(2r_c⁴). The trace of its virial is 4E₄.
+/// The virial W belongs to the missing forces: tr W = 6E₆ + 12E₁₂, with or without a shift. With a potential shift tr
+/// W equals
+/// −3V dE/dV, where E is the energy of the correction.
 ///
 /// With a switch the correction also contains the energy that the switch removes, 2πN²/V ∫ (V − V_switched) r² dr up
-/// to r_c with g(r) = 1. A force switch shifts all pairs closer than r₁ by the same energy; again the correction
-/// excludes an atom's pair with itself. Neither switch leaves a step at the cutoff, so tr W = −3V dE/dV.
+/// to r_c with g(r) = 1. A force switch shifts the energy of all pairs closer than the switching distance r₁ by the
+/// same amount. As above, the
+/// correction excludes the pair of an atom with itself. Neither switch leaves a step at the cutoff, so tr W = −3V
+/// dE/dV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DispersionTail {
-    /// energy times volume, kJ/mol nm³
+    /// energy times volume, without `constant`, kJ/mol nm³
     energy: f64,
     /// each diagonal element of the virial times volume, kJ/mol nm³
     virial: f64,
@@ -32,8 +35,8 @@ pub struct DispersionTail {
 }
 
 impl DispersionTail {
-    /// Computes the correction for the mode and the cutoff in the settings of the system. It is zero without a
-    /// cutoff, and with LJ-PME.
+    /// Computes the correction for the Lennard-Jones modifier and the cutoff in the settings of the system. The
+    /// correction is zero without a cutoff, and zero with LJ-PME.
     pub fn new(system: &System) -> Self {
         let settings = &system.settings;
         let Some(cutoff) = settings.cutoff_lj else { return Self::default() };
@@ -70,8 +73,9 @@ impl DispersionTail {
     }
 }
 
-/// Returns the energy that a switch removes from r⁻ᵅ/α up to the cutoff, for α = 6 and 12: the integral ∫ ΔV r² dr
-/// (nm³⁻ᵅ), and the constant ΔV (nm⁻ᵅ) below the switching distance.
+/// Returns the energy that a switch removes from r⁻ᵅ/α up to the cutoff, for α = 6 and 12. The first array is the
+/// integral ∫ ΔV r² dr (nm³⁻ᵅ) of the energy difference ΔV, the second is the constant ΔV (nm⁻ᵅ) below the switching
+/// distance.
 fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
     let missing = |r: f64| {
         let [sixth, twelfth] = switch.radial(r * r, 1.0 / r).energy;
@@ -91,11 +95,12 @@ fn taken_by(switch: &LjSwitch<f64>, from: f64, cutoff: f64) -> [[f64; 2]; 2] {
     [0, 1].map(|k| [taken[k], shift[k]])
 }
 
-/// Intervals of Simpson's rule between both ends of a switch. The error is 10⁻¹¹ of the integral for a switch over
-/// half the cutoff.
+/// Number of intervals of Simpson's rule between the switching distance and the cutoff. The relative error of the
+/// integral is 10⁻¹¹ for a switch over half the cutoff.
 const INTERVALS: u32 = 1000;
 
-/// Sums of c4, c6 and c12: over ordered pairs of atoms (self pairs included), and over self pairs alone.
+/// Returns sums of c4, c6 and c12: first over ordered pairs of atoms (self pairs included), then over self pairs
+/// alone.
 fn sums(system: &System) -> ([f64; 3], [f64; 3]) {
     let mut count = vec![0.0; system.nonbonded.types];
     for atom in &system.topology.atoms {

@@ -4,7 +4,8 @@ use crate::system::bonded_terms;
 
 macro_rules! define_energies {
     ($($(#[$doc:meta])* $energy:ident { $($rest:tt)* })*) => {
-        /// Energies in kJ/mol. `lj` and `coulomb` are totals that include the fields documented as their parts.
+        /// Energies in kJ/mol. The totals `lj` and `coulomb` include the fields that are documented as parts of `lj`
+        /// or `coulomb`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct Energies {
             $($(#[$doc])* pub $energy: f64,)*
@@ -20,18 +21,20 @@ macro_rules! define_energies {
             pub lj: f64,
             /// the 1-4 part of `lj`
             pub lj_14: f64,
-            /// the long-range part of `lj`: the dispersion correction, or the mesh with its self term with LJ-PME
+            /// the long-range part of `lj`: with LJ-PME the mesh energy and its self term, otherwise the dispersion
+            /// correction
             pub dispersion_correction: f64,
-            /// Coulomb: real space + 1-4 + exclusion correction + reciprocal + self + plasma term
+            /// Coulomb: real space + 1-4 + exclusion correction + reciprocal + self + neutralising plasma term
             pub coulomb: f64,
             /// the 1-4 part of `coulomb`
             pub coulomb_14: f64,
-            /// the reciprocal + self + plasma part of `coulomb`
+            /// the reciprocal + self + neutralising plasma part of `coulomb`
             pub coulomb_reciprocal: f64,
         }
 
         impl Energies {
-            /// Names of the energies in the order of the energy table: bonded terms, other terms, sum.
+            /// Names of the energies in the order of the energy table: bonded terms, other terms, and the sum of all
+            /// terms.
             pub const NAMES: &'static [&'static str] = &[
                 $(stringify!($energy),)*
                 "cmap",
@@ -65,7 +68,7 @@ macro_rules! define_energies {
                 ]
             }
 
-            /// All terms without their sum.
+            /// Mutable references to all terms, without the sum.
             pub(super) fn terms_mut(&mut self) -> [&mut f64; Self::NAMES.len() - 1] {
                 [
                     $(&mut self.$energy,)*
@@ -109,7 +112,7 @@ macro_rules! define_energies {
 bonded_terms!(define_energies);
 
 impl Energies {
-    /// Names and values.
+    /// Names and values (kJ/mol) of the energies.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, f64)> {
         Self::NAMES.iter().copied().zip(self.values())
     }

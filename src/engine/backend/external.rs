@@ -6,9 +6,9 @@ use crate::vec3::{Mat3, Vec3};
 /// Energy and virial of an external force.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct External {
-    /// kJ/mol
+    /// energy of the external force, kJ/mol
     pub energy: f64,
-    /// W = Σ r⊗F in kJ/mol, for the pressure; zero for a field that does not move with the box
+    /// W = Σ r⊗F in kJ/mol, for the pressure; zero for a force field that is fixed in space when the box is scaled
     pub virial: Mat3,
 }
 
@@ -32,7 +32,8 @@ pub struct External {
 /// # takes(pull);
 /// ```
 pub trait ExternalForce: Send {
-    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, topology order, not wrapped into the cell).
+    /// Adds the external forces (kJ/mol/nm) on the atoms at `positions` (nm, topology order, not wrapped into the
+    /// cell) to `forces`.
     fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> External;
 }
 

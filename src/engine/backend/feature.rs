@@ -1,24 +1,24 @@
-//! Features of each platform, stated once. Checks of plans and systems, their messages and the table of
-//! `docs/features.md` follow from it.
+//! Features that each platform supports, stated once. The checks of plans and systems, their messages and the table
+//! of `docs/features.md` are derived from this statement.
 
 use crate::ensemble::barostat::BarostatKind;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::system::System;
 
-/// A method that not every platform supports. The CPU supports all.
+/// A method that some platforms do not support. The CPU supports all of these methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// a thermostat
     Thermostat(ThermostatKind),
-    /// heat baths of parts of the system
+    /// temperature groups: separate heat baths for parts of the system
     TemperatureGroups,
     /// an isotropic barostat
     Barostat(BarostatKind),
     /// a barostat that does not scale all directions alike
     DirectionalBarostat,
-    /// reciprocal space every n-th step
+    /// a barostat that scales directions differently
     MultipleTimeSteps,
-    /// restraints of positions
+    /// multiple time steps: reciprocal-space forces every n-th step
     PositionRestraints,
     /// restraints and pulling of collective variables
     Restraints,
@@ -54,7 +54,7 @@ impl Feature {
         all
     }
 
-    /// Returns the name in messages.
+    /// Returns the name of the feature for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Feature::Thermostat(kind) => kind.facts().name,
@@ -72,19 +72,19 @@ impl Feature {
         }
     }
 
-    /// Returns the features of a system.
+    /// Returns the features that a system uses.
     pub fn of_system(system: &System) -> impl Iterator<Item = Feature> {
         let ions = (!system.nonbonded.c4.is_empty()).then_some(Feature::Ions1264);
         ions.into_iter().chain(system.settings.lj_pme().map(|_| Feature::LjPme))
     }
 }
 
-/// A platform that does not support everything.
+/// A platform that does not support all features.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform {
-    /// name in messages
+    /// name of the platform in messages
     pub name: &'static str,
-    /// features that it does not support
+    /// features that the platform does not support
     lacks: &'static [Feature],
 }
 
@@ -106,7 +106,7 @@ pub const GPU: Platform = Platform {
     ],
 };
 
-/// The platform of several ranks of MPI that divide the cell of one system, on CPUs.
+/// The platform of several MPI ranks on CPUs with domain decomposition of one system.
 pub const RANKS: Platform = Platform {
     name: "a run on several ranks",
     lacks: &[
@@ -126,7 +126,8 @@ impl Platform {
         !self.lacks.contains(&feature)
     }
 
-    /// Returns the message for the first of the features that the platform does not support, with what uses it.
+    /// Returns a message if the platform does not support one of the features. Each feature comes with the name of
+    /// its user; the message names the first unsupported feature and the user.
     pub fn refusal<S: std::fmt::Display>(self, used: impl IntoIterator<Item = (S, Feature)>) -> Option<String> {
         let (user, feature) = used.into_iter().find(|&(_, feature)| !self.supports(feature))?;
         Some(format!("{user} uses {}, which {} does not support", feature.name(), self.name))

@@ -1,7 +1,8 @@
 //! Integration in host memory: the state, leapfrog, constraints and couplings, with the forces of any [`ForceField`].
 //!
-//! All data are `f64` in topology order. Sums run in order over fixed sections of atoms, so the results are bitwise
-//! independent of the number of threads.
+//! All data are `f64` in topology order. Sums are accumulated in fixed order over fixed sections of atoms, so the
+//! results do not
+//! depend on the number of threads, bit for bit.
 
 use super::centers::GroupSums;
 use super::leapfrog::{Section, StepResult};
@@ -40,7 +41,7 @@ mod volume;
 
 mod velocities;
 
-/// Atoms per unit of parallel work.
+/// Number of atoms in one unit of parallel work.
 const ATOMS: usize = 1024;
 
 /// The state of a run in host memory.
@@ -56,51 +57,52 @@ pub struct Host<F> {
     constraints: ConstraintPlan,
     is_constrained: bool,
     sites: SitePlan,
-    /// the longer of the cutoffs, nm; infinite without a cutoff
+    /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
     cutoff: f64,
     cell: Option<PeriodicCell>,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
     /// positions at the start of the last step
     old: Vec<Vec3>,
-    /// positions and cell at the last pair search and at the last pruning
+    /// positions and cell at the last pair search, then at the last pruning
     searched: (Vec<Vec3>, Option<PeriodicCell>),
     pruned: (Vec<Vec3>, Option<PeriodicCell>),
     evaluation: Evaluation,
     coupling: Coupling,
     cycle: ImpulseCycle,
-    /// changes of the accelerations by constraints
+    /// scratch memory: changes of the accelerations by constraints
     accelerations: Vec<Vec3>,
     /// time step of the last step, ps
     timestep: f64,
-    /// kinetic energy of the present velocities, after the last step and the barostat, kJ/mol
+    /// kinetic energy of the present velocities, which includes changes by the barostat after the last step, kJ/mol
     kinetic_after: f64,
     /// results of the last step, one per section of the constraints
     step_results: Vec<StepResult>,
-    /// constraint groups: atoms connected by constraints
+    /// constraint groups (atoms connected by constraints)
     groups: Molecules,
-    /// temperature groups of the home atoms, and of the whole system; `None` if all atoms share one heat bath
+    /// temperature groups, restricted to the home atoms, then of the whole system; `None` if all atoms share one heat
+    /// bath
     temperature_groups: Option<Arc<TemperatureGroups>>,
     all_temperature_groups: Option<Arc<TemperatureGroups>>,
     /// position and velocity of the center of mass of each constraint group; used by barostats
     centers: Vec<[Vec3; 2]>,
-    /// velocities after a thermostat scaled them, before the next step
+    /// velocities that a thermostat scaled, before the next step
     scaled: Vec<Vec3>,
-    /// partial sums over the atoms of temperature groups, and over constraint groups
+    /// scratch memory: partial sums over the atoms of temperature groups, and over constraint groups
     parts: Vec<[f64; 2]>,
     parts_along: Vec<Vec3>,
-    /// whole molecules, whose centers of mass a Monte Carlo volume move scales
+    /// molecules; a Monte Carlo volume move scales the centers of mass of whole molecules
     molecules: Molecules,
     trial: TrialScratch,
     group_parts: Vec<GroupSums>,
-    /// error of the last step that the other processes do not know yet
+    /// error of the last step in this process that the other processes do not know yet
     failure: Option<Error>,
     phases: Phases,
     searches: u64,
 }
 
 impl<F: ForceField> Host<F> {
-    /// Creates a host backend around a force field of the same system.
+    /// Creates a host backend for `system` with a force field of the same system.
     pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
         let constraints = ConstraintPlan::new(&Constraints::default(), &[])?;
         let mut host = Host {
@@ -159,7 +161,8 @@ impl<F: ForceField> Host<F> {
     /// Replaces the home atoms by the atoms of `system`.
     pub(super) fn adopt(&mut self, system: &System) -> Result<()> {
         let topology = &system.topology;
-        // even a process without constraints adds up their work if another process has some
+        // a process without constraints also takes part in the sum of the constraint work if another process has
+        // constraints
         self.is_constrained = self.field.largest(system.constraints.count() as f64) > 0.0;
         self.masses.clear();
         self.masses.extend(topology.atoms.iter().map(|atom| atom.mass));
@@ -190,7 +193,7 @@ impl<F: ForceField> Host<F> {
             positions: SharedVectors::new(&mut self.positions),
             velocities: Some((velocities, 1.0 / timestep)),
         };
-        // SAFETY: `motion` and `half` are used by `unsafe` functions only, section by section
+        // SAFETY: only `unsafe` functions use `motion` and `half`, each thread on its own section
         let half = &unsafe { motion.with_rate(2.0 / timestep) };
         let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
         let refresh = refreshment.map(|refreshment| Refresh {
@@ -215,15 +218,16 @@ impl<F: ForceField> Host<F> {
         Ok(sum)
     }
 
-    /// Returns four sums of the last step in kJ/mol: kinetic energies half a step before and after its forces, work
-    /// of its forces, and kinetic energy of renewed velocities.
+    /// Returns four sums of the last step in kJ/mol: the kinetic energies half a step before and half a step after
+    /// the time of the forces, the work of the forces, and the kinetic energy of the velocities that a refreshment
+    /// renewed.
     fn step_sums(&self) -> [f64; 4] {
         self.step_results.iter().fold([0.0; 4], |[before, after, work, renewed], result| {
             [before + result.before, after + result.after, work + result.force_work, renewed + result.renewed]
         })
     }
 
-    /// Integrates one step, optionally with a velocity refreshment in its middle.
+    /// Integrates one step, optionally with a velocity refreshment in the middle of the step.
     fn move_atoms(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
         let start = Instant::now();
         if step.pending_work {

@@ -6,7 +6,7 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::vec3::{Mat3, Vec3};
 use std::time::{Duration, Instant};
 
-/// Σ ½ m v²
+/// Returns the kinetic energy Σ ½ m v² in kJ/mol.
 #[inline(always)]
 pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     let masses = &masses[..velocities.len()];
@@ -17,8 +17,8 @@ pub(super) fn kinetic(velocities: &[Vec3], masses: &[f64]) -> f64 {
     sum
 }
 
-/// Returns Σ ½ m v² and, if `work`, Σ v·F (otherwise zero). One loop computes both sums, which do not depend on each
-/// other.
+/// Returns Σ ½ m v² (kJ/mol) and, if `work`, the power Σ v·F (kJ/mol/ps), otherwise zero. One loop computes both
+/// sums, because they do not depend on each other.
 #[inline(always)]
 fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work: bool) -> [f64; 2] {
     if !work {
@@ -33,7 +33,7 @@ fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work:
     [kinetic, power]
 }
 
-/// Section of a step: v(t+½) = v(t−½) + F dt/m, x(t+dt) = x(t) + v(t+½) dt, then the constraints.
+/// One section of a step: v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,
@@ -51,14 +51,15 @@ pub(super) struct Section<'a> {
 /// The result of a step for one section.
 #[derive(Clone)]
 pub(super) struct StepResult {
-    /// kinetic energies half a step before and after the time of the forces, kJ/mol
+    /// kinetic energy half a step before, then half a step after the time of the forces, kJ/mol
     pub(super) before: f64,
     pub(super) after: f64,
-    /// ½ dt Σ F·(v(t−½) + v(t+½)) if requested, kJ/mol
+    /// ½ dt Σ F·(v(t−½dt) + v(t+½dt)) if requested, kJ/mol
     pub(super) force_work: f64,
     /// kinetic energy of the velocities that a thermostat renewed in the middle of the step, kJ/mol
     pub(super) renewed: f64,
-    /// Σ r⊗(m Δx) of the constraints, or the atoms whose constraints failed
+    /// Σ r⊗(m Δx) in amu nm², with the displacement Δx of an atom by constraints, or the atoms whose constraints
+    /// failed
     pub(super) constraint_virial: std::result::Result<Mat3, ConstraintFailure>,
     /// time spent on constraints
     pub(super) constraining: Duration,
@@ -77,8 +78,8 @@ impl StepResult {
 }
 
 impl Section<'_> {
-    /// Integrates the section, with the virial of the constraints if `virial`, and with a velocity refreshment if one
-    /// follows.
+    /// Integrates the section. Computes the virial of the constraints if `virial`, and refreshes velocities if
+    /// `refresh` is given.
     pub(super) fn advance(&self, level: Level, virial: bool, refresh: Option<Refresh<'_>>) -> StepResult {
         if virial {
             dispatch(level, LeapfrogKernel::<true>(*self, refresh))

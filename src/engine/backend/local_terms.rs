@@ -5,8 +5,8 @@ use crate::system::Topology;
 /// The interactions that a rank computes.
 #[derive(Debug, Default)]
 pub(super) struct LocalTerms {
-    /// atoms, bonded terms that this rank computes, and all exclusions between its atoms
+    /// atoms of the rank, the bonded terms that it computes, and all exclusions between these atoms
     pub(super) topology: Topology,
-    /// excluded pairs that this rank corrects, [i, j] with i < j, ascending
+    /// excluded pairs for which this rank computes the reciprocal-space correction, [i, j] with i < j, ascending
     pub(super) excluded: Vec<[u32; 2]>,
 }

@@ -1,8 +1,8 @@
-//! Backends compute forces and integration steps: one trait of primitives ([`Backend`]), one implementation per
-//! device.
+//! Backends compute forces and integration steps. The trait [`Backend`] has one implementation per device.
 //!
-//! A backend owns the running copy of the state, in its own order and layout. All data that cross this interface are
-//! in topology order. A run chooses its backend once.
+//! A backend owns the state during a run, in the atom order and memory layout of its device. All data that cross this
+//! interface are
+//! in topology order. The backend is chosen once, at the start of a run.
 
 mod centers;
 pub mod choice;
@@ -49,15 +49,15 @@ use crate::system::{Coupling, State, System};
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Quantities that a force evaluation computes in addition to forces. Decided once per step.
+/// Quantities that a force evaluation computes in addition to forces. They are chosen once per step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Workload {
-    /// compute every energy term; the host then receives the energies and the virial
+    /// compute every energy term; in this case the host receives the energies and the virial
     pub energy: bool,
-    /// compute the virial W = Σ r⊗F; without `energy` a device may keep it for [`Backend::scale_box`] and the work
-    /// that follows
+    /// compute the virial W = Σ r⊗F; without `energy` the virial may stay on the device, for [`Backend::scale_box`]
+    /// and the work of the barostat
     pub virial: bool,
-    /// treatment of reciprocal space; it may be skipped if neither energy nor virial is requested
+    /// treatment of reciprocal space; reciprocal space may be skipped if neither energy nor virial is requested
     pub long_range: LongRange,
 }
 
@@ -73,20 +73,20 @@ pub struct Evaluation {
     pub forces: Vec<Vec3>,
     /// energies in kJ/mol, zeros unless requested
     pub energies: Energies,
-    /// W = Σ r⊗F in kJ/mol (no ½), zeros unless requested
+    /// W = Σ r⊗F in kJ/mol (without a factor −½), zeros unless requested
     pub virial: Mat3,
-    /// reciprocal-space forces if they are kept separate
+    /// reciprocal-space forces if they are kept apart from the other forces
     pub impulse: Impulse,
 }
 
 impl Evaluation {
-    /// The forces that act in the step, kJ/mol/nm.
+    /// The forces that move the atoms in this step, kJ/mol/nm.
     pub fn acting(&self) -> &[Vec3] {
         if self.impulse.acting.is_empty() { &self.forces } else { &self.impulse.acting }
     }
 }
 
-/// Reciprocal-space forces that are kept separate ([`LongRange::Apart`]); empty otherwise.
+/// Reciprocal-space forces that are kept apart from the other forces ([`LongRange::Apart`]); empty otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Impulse {
     /// weight of the reciprocal-space forces in the step
@@ -98,7 +98,7 @@ pub struct Impulse {
 }
 
 impl Impulse {
-    /// Removes the separate forces.
+    /// Removes all forces that are kept apart.
     fn clear(&mut self) {
         self.forces.clear();
         self.acting.clear();
@@ -114,13 +114,13 @@ pub struct Leapfrog {
     pub virial: bool,
     /// return kinetic energies and the virial of the constraint forces; otherwise the returned values are undefined
     pub kinetic: bool,
-    /// [`Backend::scale_box`] or [`Backend::change_velocities`] follows
+    /// a call of [`Backend::scale_box`] or [`Backend::change_velocities`] follows this step
     pub coupled: bool,
-    /// [`Backend::scale_box`] or [`Backend::change_velocities`] followed the previous step: this step adds the rest
-    /// of its work, with the present forces. After [`Backend::scale_box`] those must have been evaluated with their
-    /// virial
+    /// [`Backend::scale_box`] or [`Backend::change_velocities`] was called after the previous step. This step adds
+    /// the remaining work of the scaling or velocity change, with the present forces. After [`Backend::scale_box`]
+    /// the present forces must have been evaluated with their virial
     pub pending_work: bool,
-    /// velocities are refreshed in this stage: the work of constraint forces counts as work of the thermostat
+    /// velocities are refreshed in this stage, so the work of the constraint forces counts as work of the thermostat
     /// ([`crate::ensemble::refreshment`])
     pub refreshed: bool,
 }
@@ -132,50 +132,56 @@ pub struct Kinetic {
     pub before: f64,
     /// kinetic energy half a step after the time of the forces
     pub after: f64,
-    /// kinetic energy along x, y, z at the time of the forces; zero unless the virial is requested, and zero from a
+    /// kinetic energy along x, y, z at the time of the forces; zero unless the virial is requested, and always zero
+    /// from a
     /// device that scales cells only isotropically
     pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,
-    /// kinetic energy of each temperature group at the time of the forces; empty without groups
+    /// kinetic energy of each temperature group at the time of the forces; empty without temperature groups
     pub of_groups: PerGroup<f64>,
-    /// work of the constraint forces of this step, half of it before and half after the time of the forces; zero
-    /// unless it is accumulated
+    /// work of the constraint forces in this step, kJ/mol, half of it before and half after the time of the forces;
+    /// zero if this work is not accumulated
     pub constraint_work: f64,
 }
 
-/// The two pair lists. A restart needs the positions at which each list was built, to build the same lists again.
+/// The two pair lists. A restart needs the positions at which each list was built, so that it can rebuild identical
+/// lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ListLevel {
-    /// list built by the last search
+    /// outer list, built by the last search
     Outer,
-    /// list built by the last pruning
+    /// inner list, built by the last pruning
     Inner,
 }
 
-/// The primitives of a device for one system. A backend holds the running state; [`Backend::upload`] and
-/// [`Backend::download`] exchange it in topology order. A device may work asynchronously. All pending work is
-/// finished before a result is read, and an error is reported then at the latest.
+/// The primitive operations of a device for one system. A backend holds the state during a run; [`Backend::upload`]
+/// and
+/// [`Backend::download`] exchange the state in topology order. A device may work asynchronously. It finishes all
+/// pending work
+/// before it returns a result, and reports an error at that time at the latest.
 pub trait Backend: Send {
-    /// Device, threads and instruction set, for the log.
+    /// Description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
-    /// Takes over positions, velocities, cell and the accumulated work of couplings.
+    /// Copies positions, velocities, cell and the accumulated work of couplings from `state` to the device.
     fn upload(&mut self, state: &State) -> Result<()>;
-    /// Copies positions, velocities, cell and the work of couplings into `state`.
+    /// Copies positions, velocities, cell and the accumulated work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
-    /// Cell (as far as the host knows it) and positions before the last step. After a failed step they are the last
-    /// valid ones.
+    /// Cell and positions before the last step. The cell is the latest that the host knows. After a failed step both
+    /// are the last valid ones.
     fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]);
     /// The present cell.
     fn cell(&self) -> Result<Option<PeriodicCell>>;
-    /// Sorts the atoms and builds the outer pair list. A pruning must follow.
+    /// Sorts the atoms and builds the outer pair list. A call of [`Backend::prune_lists`] must follow.
     fn build_lists(&mut self) -> Result<()>;
-    /// Prunes the outer list to the inner list, for the positions that atoms would reach after `lookahead` (ps)
-    /// without forces.
+    /// Prunes the outer list to the inner list, at the positions that atoms would reach by free flight during
+    /// `lookahead` (ps).
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
-    /// Returns whether a pair may be missing from `lists`, which expire by displacement. An asynchronous device
-    /// checks from time to time, and always if `must_know`. It makes no step with expired lists: it builds new lists
-    /// at the step where the old ones expired, and replays the steps since then.
+    /// Returns whether `lists` have expired, that is whether atoms have moved so far that a pair may be missing. An
+    /// asynchronous device
+    /// checks only at some steps, and always if `must_know`. No step that it keeps was made with expired lists: it
+    /// builds new lists
+    /// at the step where the old lists expired, and repeats the steps since then.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Number of outer lists built so far.
     fn searches(&self) -> u64;
@@ -187,7 +193,8 @@ pub trait Backend: Send {
     fn add_external_force(&mut self, _force: Box<dyn ExternalForce>) -> Result<()> {
         Err(unsupported(Feature::ExternalForces))
     }
-    /// Sets the restraints of a stage, which act in [`Backend::forces`] from then on. The stage starts, or continues
+    /// Sets the restraints of a stage. They act in every later call of [`Backend::forces`]. The stage starts anew, or
+    /// continues
     /// after `progress`. A backend returns an error for restraints that it does not support.
     fn restrain(&mut self, restraints: &Restraints, _progress: &[RestraintProgress]) -> Result<()> {
         if restraints.is_empty() {
@@ -203,21 +210,21 @@ pub trait Backend: Send {
     /// Sets the time (ps since the start of the stage) at which centers and force constants of restraints are
     /// evaluated.
     fn set_restraint_time(&mut self, _time: f64) {}
-    /// State of the restraints for a checkpoint, after all pending work is finished.
+    /// State of the restraints for a checkpoint. Pending work is finished first.
     fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
         Ok(self.restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec()))
     }
-    /// The result of the last [`Backend::forces`]. Forces and virial are valid if energies were requested.
+    /// The result of the last [`Backend::forces`]. Forces and virial are valid only if energies were requested.
     fn evaluation(&self) -> &Evaluation;
-    /// The reciprocal-space part of the last [`Backend::forces`] on `atoms`, kJ/mol/nm. `None` if it is not known
-    /// separately.
+    /// The reciprocal-space forces on `atoms` in the last [`Backend::forces`], kJ/mol/nm. `None` if the backend does
+    /// not keep these forces apart.
     fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
     /// Makes one leapfrog step with constraints.
     fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic>;
-    /// Gives the same result, bit for bit, as [`Backend::integrate`] followed by [`Backend::change_velocities`] with a
-    /// refreshment.
+    /// Makes one leapfrog step with a velocity refreshment. The result is the same, bit for bit, as from
+    /// [`Backend::integrate`] followed by [`Backend::change_velocities`].
     fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
         let kinetic = self.integrate(step)?;
         self.change_velocities(&VelocityChange::Refresh(refreshment.clone()))?;
@@ -225,36 +232,41 @@ pub trait Backend: Send {
     }
     /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
     /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
-    /// work is added to the barostat's work now, the rest with the next [`Backend::integrate`]. The forces must have
+    /// barostat's work is added now, the rest in the next [`Backend::integrate`]. The forces must have
     /// been evaluated with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
     /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must
-    /// request energies, at the positions that result. The inner list is pruned here and holds all pairs of both
-    /// volumes; another pruning must follow. A backend without such moves returns an error.
+    /// request energies, at the
+    /// accepted positions. The function prunes the inner list so that it holds the pairs of both volumes; afterwards
+    /// the caller must
+    /// prune again. A backend without volume moves returns an error.
     fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
         Err(unsupported(Feature::Barostat(BarostatKind::MonteCarlo)))
     }
-    /// Sets the temperature groups: atoms that share a heat bath. Initially all atoms share one. A backend without
-    /// groups returns an error.
+    /// Sets the temperature groups: sets of atoms that share a heat bath. Initially all atoms share one heat bath. A
+    /// backend without
+    /// temperature groups returns an error.
     fn set_temperature_groups(&mut self, _groups: &Arc<TemperatureGroups>) -> Result<()> {
         Err(unsupported(Feature::TemperatureGroups))
     }
-    /// Changes velocities as a thermostat asks ([`crate::ensemble::thermostat`]) and adds the work to the
-    /// thermostat's. For scaling factors the rest of the work is added with the next [`Backend::integrate`].
-    /// [`Backend::scale_box`] must be called first, if both are. A backend returns an error for a change that it does
-    /// not support.
+    /// Changes velocities for a thermostat ([`crate::ensemble::thermostat`]) and adds the work of the change to the
+    /// work of the
+    /// thermostat. If the velocities are scaled, the rest of the work is added in the next [`Backend::integrate`].
+    /// If [`Backend::scale_box`] is also called after a step, it must be called first. A backend returns an error for
+    /// a change that it
+    /// does not support.
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()>;
-    /// The work of the couplings so far.
+    /// The accumulated work and the state of the couplings.
     fn coupling(&self) -> Result<Coupling>;
-    /// Removes the motion of the center of mass, and without a cell also the rotation.
+    /// Removes the motion of the center of mass. Without a cell, also removes the rotation.
     fn remove_com_motion(&mut self) -> Result<()>;
-    /// Seconds spent so far, after all pending work is finished.
+    /// Seconds spent so far in each phase. Pending work is finished first.
     fn phases(&self) -> Result<Phases>;
     /// Sizes of the present pair lists.
     fn pair_counts(&self) -> Result<PairCounts>;
 }
 
-/// Returns the error of a backend that does not support a feature of a plan that was not checked before.
+/// Returns the error for a plan with an unsupported feature that no earlier check found.
 pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
     let problem = Problem::new(format!("this device does not support {}", feature.name()));
     problem.help("set run.device = \"cpu\"").into()
@@ -262,16 +274,16 @@ pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
 
 /// Computes forces on the CPU for positions in topology order. [`Host`] integrates with these forces.
 pub trait ForceField: Send {
-    /// Device, threads and instruction set, for the log.
+    /// Description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
     /// Builds a new outer pair list.
     fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]);
-    /// Builds a new inner pair list, with a radius that exceeds the schedule's by `margin` (nm).
+    /// Builds a new inner pair list, with a radius that exceeds the radius of the schedule by `margin` (nm).
     fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64);
     /// Tells the force field that the cell has changed a little since the lists were built.
     fn cell_changed(&mut self, cell: Option<&PeriodicCell>);
-    /// Computes forces and the rest of `workload`. Reciprocal-space forces go to [`Impulse::forces`] if they are kept
-    /// separate.
+    /// Computes forces and the other quantities of `workload`. If reciprocal-space forces are kept apart, they are
+    /// stored in [`Impulse::forces`].
     fn evaluate(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -279,19 +291,20 @@ pub trait ForceField: Send {
         workload: Workload,
         out: &mut Evaluation,
     ) -> Result<()>;
-    /// The reciprocal-space part of the last [`ForceField::evaluate`] on `atoms`, kJ/mol/nm. `None` if it is not
-    /// known separately.
+    /// The reciprocal-space forces on `atoms` in the last [`ForceField::evaluate`], kJ/mol/nm. `None` if they are not
+    /// kept apart.
     fn reciprocal_forces(&self, _cell: Option<&PeriodicCell>, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
-    /// Seconds spent so far.
+    /// Seconds spent so far in each phase.
     fn phases(&self) -> Phases;
     /// Sizes of the present pair lists.
     fn pair_counts(&self) -> PairCounts {
         PairCounts::default()
     }
-    /// Moves atoms to their new home processes, before new outer lists are built. Returns the system of the home
-    /// atoms of this process if they may have changed.
+    /// Moves atoms to their new home processes, before a new outer list is built. If the home atoms of this process
+    /// may have changed,
+    /// returns the system of its home atoms.
     fn migrate(
         &mut self,
         _cell: Option<&PeriodicCell>,
@@ -300,17 +313,17 @@ pub trait ForceField: Send {
     ) -> Result<Option<System>> {
         Ok(None)
     }
-    /// Home atoms of this process; `None` if it holds all atoms.
+    /// Home atoms of this process; `None` if this process holds all atoms.
     fn home(&self) -> Option<Home<'_>> {
         None
     }
-    /// Replaces sums over the home atoms by sums over the atoms of all processes.
+    /// Replaces each sum over the home atoms by the sum over the atoms of all processes.
     fn sum(&self, _values: &mut [f64]) {}
-    /// Returns the largest value of all processes.
+    /// Returns the maximum of `value` over all processes.
     fn largest(&self, value: f64) -> f64 {
         value
     }
-    /// Returns an error if a step has failed in any of the processes.
+    /// Returns an error if a step has failed in any process.
     fn agree(&self, failure: Option<Error>) -> Result<()> {
         failure.map_or(Ok(()), Err)
     }

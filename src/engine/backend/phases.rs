@@ -9,7 +9,7 @@ pub struct Phases {
     pub search: f64,
     /// spreading of charges onto the mesh
     pub pme_spread: f64,
-    /// potential on the mesh from the charges: Fourier transforms and the influence function between them
+    /// solution on the mesh, from charges to potential: Fourier transforms, with the influence function between them
     pub pme_solve: f64,
     /// gathering of forces from the mesh
     pub pme_gather: f64,
@@ -17,7 +17,7 @@ pub struct Phases {
     pub bonded: f64,
     /// reordering of positions into list order, summation of forces over threads and reordering into topology order
     pub reduce: f64,
-    /// leapfrog, kinetic energy, coupling
+    /// leapfrog, kinetic energy, couplings
     pub update: f64,
     /// constraints
     pub constraints: f64,
@@ -54,7 +54,7 @@ impl Phases {
         }
     }
 
-    /// Adds the time between two readings.
+    /// Adds the time of each phase between the readings `before` and `after`.
     pub fn add_difference(&mut self, after: &Phases, before: &Phases) {
         self.pairs += after.pairs - before.pairs;
         self.search += after.search - before.search;

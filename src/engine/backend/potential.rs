@@ -1,4 +1,5 @@
-//! Pair potentials of the force settings. The reference loops call them, and the CPU tables are computed from them.
+//! Pair potentials of the force settings. The loops of the reference backend evaluate them, and the tables of the CPU
+//! backend are computed from them.
 
 use crate::system::{Electrostatics, ForceSettings, LjModifier, Modifier, PmeParameters};
 use crate::term::{
@@ -9,7 +10,8 @@ use crate::term::{
 /// Lennard-Jones potential of a pair within the cutoff.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LjPotential {
-    /// potential shift: minus the potential at this 1/r² (nm⁻²), which is zero without a shift
+    /// unmodified potential, or potential shift: the potential at `inverse_r2` is subtracted. `inverse_r2` is 1/r²
+    /// (nm⁻²) at the cutoff, or zero without a shift
     Shifted {
         inverse_r2: f64,
     },
@@ -28,7 +30,7 @@ impl LjPotential {
         }
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy of a pair.
+    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of a pair.
     #[inline(always)]
     pub(super) fn evaluate(&self, r2: f64, (c6, c12): (f64, f64)) -> (f64, f64) {
         let inverse_r = inverse_norm(r2);
@@ -42,8 +44,8 @@ impl LjPotential {
     }
 }
 
-/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff, minus its value at this 1/r² (nm⁻²), which is zero
-/// without a shift.
+/// The r⁻⁴ term of 12-6-4 ions within the Lennard-Jones cutoff. The value at `inverse_r2` is subtracted, which is
+/// 1/r² (nm⁻²) at the cutoff, or zero without a shift.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InducedDipole {
     inverse_r2: f64,
@@ -55,24 +57,25 @@ impl InducedDipole {
         InducedDipole { inverse_r2: shifted.map_or(0.0, |cutoff| cutoff.powi(-2)) }
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy of a pair.
+    /// Returns f/r (kJ/mol/nm²) and energy (kJ/mol) of a pair.
     #[inline(always)]
     pub(super) fn evaluate(&self, r2: f64, c4: f64) -> (f64, f64) {
         lowered(induced_dipole(inverse_norm(r2).powi(2), c4), induced_dipole(self.inverse_r2, c4).1)
     }
 }
 
-/// Real-space term of LJ-PME, added to Lennard-Jones pairs within the cutoff and to excluded pairs, because the mesh
+/// Real-space term of LJ-PME. It is added to Lennard-Jones pairs within the cutoff and to excluded pairs, because the
+/// mesh
 /// includes all pairs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DispersionPotential {
     beta: f64,
-    /// potential shift of interacting pairs of unit product, nm⁻⁶
+    /// potential shift of an interacting pair with √(c6_i c6_j) = 1 kJ/mol nm⁶, in nm⁻⁶
     shift: f64,
 }
 
 impl DispersionPotential {
-    /// Returns the potential of the settings, `None` without LJ-PME.
+    /// Returns the LJ-PME potential for the settings; `None` without LJ-PME.
     pub(super) fn new(settings: &ForceSettings) -> Option<Self> {
         let PmeParameters { alpha: beta, .. } = settings.lj_pme()?;
         let at_cutoff = |cutoff: f64| dispersion_off_mesh(1.0, cutoff * cutoff, cutoff.powi(-2), beta).1;
@@ -86,21 +89,24 @@ impl DispersionPotential {
         lowered(self.excluded(product, r2), product * self.shift)
     }
 
-    /// Returns f/r and energy of an excluded pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
+    /// Returns f/r (kJ/mol/nm²) and energy of an excluded pair; `product` is √(c6_i c6_j) in kJ/mol nm⁶.
     #[inline(always)]
     pub(super) fn excluded(&self, product: f64, r2: f64) -> (f64, f64) {
         dispersion_off_mesh(product, r2, inverse_norm(r2).powi(2), self.beta)
     }
 
-    /// Energy of an excluded pair minus the energy of an interacting pair, for unit product, nm⁻⁶.
+    /// Energy of an excluded pair minus the energy of an interacting pair, both with √(c6_i c6_j) = 1 kJ/mol nm⁶, in
+    /// nm⁻⁶.
     pub(super) fn shift(&self) -> f64 {
         self.shift
     }
 }
 
-/// Coulomb potential of a pair. A shift is the potential of two unit charges at the cutoff (1/nm). It is subtracted
-/// for interacting pairs within the cutoff, not for excluded pairs and self terms. The reaction field also acts on
-/// interacting pairs only, as in OpenMM.
+/// Coulomb potential of a pair. With a potential shift, the potential of two unit charges at the cutoff (1/nm) is
+/// subtracted for
+/// interacting pairs within the cutoff, but not for excluded pairs and self terms. The reaction field also acts on
+/// interacting pairs
+/// only, as in OpenMM.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CoulombPotential {
     Off,
@@ -126,7 +132,7 @@ impl CoulombPotential {
         }
     }
 
-    /// Returns f/r (kJ/mol/nm²) and energy of an interacting pair; `charge_product` in kJ nm/mol.
+    /// Returns f/r (kJ/mol/nm²) and energy of an interacting pair; `charge_product` is in kJ nm/mol.
     #[inline(always)]
     pub(super) fn interacting(&self, charge_product: f64, r2: f64) -> (f64, f64) {
         let inverse_r = inverse_norm(r2);
@@ -140,7 +146,8 @@ impl CoulombPotential {
         }
     }
 
-    /// Returns f/r and energy of an excluded pair. They cancel the pair's share of the reciprocal sum.
+    /// Returns f/r (kJ/mol/nm²) and energy of an excluded pair, which cancel the contribution of the pair to the
+    /// reciprocal sum.
     #[inline(always)]
     pub(super) fn excluded(&self, charge_product: f64, r2: f64) -> (f64, f64) {
         match *self {

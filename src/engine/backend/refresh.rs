@@ -12,10 +12,11 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::Molecules;
 use crate::vec3::vec3;
 
-/// v' = α v + √(1−α²) √(kT/m) R and x(t+dt) += ½ dt (v' − v), then the constraints for that half step.
+/// v' = α v + √(1−α²) √(kT/m) R with normal random numbers R, and x(t+dt) += ½ dt (v' − v). The constraints of the
+/// second half step follow.
 #[derive(Clone, Copy)]
 pub(super) struct Refresh<'a> {
-    /// positions and velocities for the constraints of the last half step
+    /// positions and velocities for the constraints of the second half step
     pub(super) motion: &'a Motion<'a>,
     /// constraint groups: atoms connected by constraints
     pub(super) groups: &'a Molecules,
@@ -27,7 +28,8 @@ pub(super) struct Refresh<'a> {
 }
 
 impl Refresh<'_> {
-    /// Refreshes one section after its step. Returns the kinetic energy of the new velocities, kJ/mol.
+    /// Refreshes the velocities of one section after its leapfrog step. Returns the kinetic energy of the new
+    /// velocities, kJ/mol.
     pub(super) fn apply(self, level: Level, moved: &Section<'_>) -> Result<f64, ConstraintFailure> {
         dispatch(level, RefreshKernel(self, moved))
     }
@@ -63,7 +65,7 @@ impl Refresh<'_> {
         Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
     }
 
-    /// Topology indices of the atoms from `first` on; arbitrary behind the last atom.
+    /// Topology indices of the home atoms from `first` on; lanes behind the last atom hold arbitrary values.
     #[inline(always)]
     #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
     fn numbers(&self, first: usize) -> Lanes<u32> {
@@ -76,7 +78,7 @@ impl Refresh<'_> {
         numbers
     }
 
-    /// Whether `renewal` acts on an atom.
+    /// Whether `renewal` renews the velocity of an atom in this step.
     #[inline(always)]
     fn acts_on(&self, renewal: &Renewal, atom: usize) -> bool {
         let group = self.groups.of_atom(atom);
@@ -84,7 +86,8 @@ impl Refresh<'_> {
         renewal.probability >= 1.0 || renewal.acts_on(self.refreshment.key, number(group))
     }
 
-    /// Returns α − 1 and the standard deviation of the noise for `count` atoms from `first` on; both are zero for an
+    /// Returns two factors for each of the `count` atoms from `first` on: α − 1 and the standard deviation of the
+    /// noise. Both are zero for an
     /// atom that is not refreshed.
     #[inline(always)]
     fn factors(&self, first: usize, count: usize, inverse_masses: &[f64]) -> [[f64; NORMALS]; 2] {
@@ -92,7 +95,7 @@ impl Refresh<'_> {
         let (mut lost, mut widths) = ([0.0; NORMALS], [0.0; NORMALS]);
         let inverse_masses = &inverse_masses[first..first + count];
         if let (None, [Renewal { probability: 1.0.., .. }]) = (self.temperature_groups, renewals) {
-            // branch-free loop
+            // one heat bath that refreshes all atoms: a loop without branches
             lost = [renewals[0].kept - 1.0; NORMALS];
             let variance = renewals[0].variance();
             for lane in 0..inverse_masses.len() {

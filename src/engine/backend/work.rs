@@ -1,9 +1,11 @@
 //! Operation counts and memory traffic of each phase of a step.
 //!
 //! An addition, multiplication, division, root or maximum counts as one operation and a multiply-add as two, in
-//! either precision. Comparisons, conversions, masks and table look-ups count as zero. Bytes are the minimum traffic
-//! of a phase: each array that it reads or writes counts once, with a cold cache at the start of the phase and
-//! without later misses. Operations per interaction were counted in the source code; those of bonded terms and
+//! single and in double precision. Comparisons, conversions, masks and table look-ups count as zero. Bytes are the
+//! minimum traffic
+//! of a phase: each array that the phase reads or writes counts once, with a cold cache at the start of the phase and
+//! no cache misses after the first access. Operations per interaction were counted in the source code; the counts of
+//! bonded terms and
 //! constraints are accurate to about 10 %.
 
 use crate::pair::{LjRows, PairList};
@@ -27,17 +29,18 @@ impl Work {
 /// Sizes of the pair lists in use; zeros for a backend without lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PairCounts {
-    /// atom pairs computed in one evaluation, including those beyond the cutoff
+    /// atom pairs that one evaluation computes, including pairs beyond the cutoff
     pub slots: u64,
-    /// atom pairs whose Lennard-Jones term is computed too
+    /// atom pairs among `slots` whose Lennard-Jones term is computed
     pub lj_slots: u64,
-    /// i-clusters with their lattice shifts; on a GPU chunks of the list, each for one block
+    /// number of list entries: an entry is an i-cluster with a lattice shift; on a GPU, a chunk of the list for one
+    /// block
     pub entries: u64,
-    /// atom pairs of the outer list, from which the inner one is pruned
+    /// atom pairs of the outer list, from which the inner list is pruned
     pub outer_slots: u64,
 }
 
-/// Atom pairs of a cluster pair: four atoms times eight.
+/// Number of atom pairs in a cluster pair of four and eight atoms.
 const CLUSTER_PAIR: u64 = 32;
 
 impl PairCounts {
@@ -49,7 +52,7 @@ impl PairCounts {
             let [both, first, second, far] =
                 [entry.both(), entry.single(0), entry.single(1), entry.far()].map(|range| range.len() as u64);
             counts.slots += CLUSTER_PAIR * masked + CLUSTER_PAIR / 2 * entry.vectors() as u64;
-            // masked pairs compute Lennard-Jones for both rows
+            // for masked cluster pairs, Lennard-Jones is computed in both rows
             let vectors = match entry.lj_rows {
                 LjRows::All => 2 * (both + far) + first + second,
                 LjRows::Half => both + first + far,
@@ -76,7 +79,7 @@ impl std::ops::Add for PairCounts {
 }
 
 /// Expected number of pairs within the cutoff that are not excluded: N (ρ V_c − 1)/2 minus the number of excluded
-/// pairs, with the volume V_c of the cutoff sphere and the mean density ρ. Accurate to one per cent in a liquid,
+/// pairs, with the volume V_c of the cutoff sphere and the mean density ρ. The number is accurate to 1 % in a liquid,
 /// where correlations have decayed at the cutoff.
 pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
@@ -91,11 +94,11 @@ pub fn useful_pairs(system: &System, volume: Option<f64>) -> f64 {
 /// Counts that determine the work of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct StepCounts<'a> {
-    /// the system without terms that constraints keep constant
+    /// the system, without the terms that are constant because of constraints
     pub system: &'a System,
     /// work partitions, each with its own force buffer; one on a GPU, which adds all forces atomically
     pub parts: usize,
-    /// list sizes
+    /// sizes of the pair lists
     pub pairs: PairCounts,
     /// searches for the outer list per step
     pub searches: f64,
@@ -105,28 +108,32 @@ pub struct StepCounts<'a> {
     pub meshes: f64,
 }
 
-/// Operations per pair: offset 1.5 (one per two rows), difference and r² 8, maximum 1, charges 1, table 1 + 8,
-/// product 1,
-/// forces on i 6 and on j 3 (summed over rows and halves before they are stored).
+/// Operations per pair: 1.5 for the offset (computed once for two rows), 8 for difference and r², 1 for the maximum,
+/// 1 for the charges, 1 + 8 for the table, 1 for the product, 6 for the force on atom i and 3 for the force on atom j
+/// (summed over rows and halves before it is stored).
 const PAIR_FLOPS: f64 = 30.5;
-/// Additional operations with Lennard-Jones (Lorentz–Berthelot; other rules within 3): 1/r² 4, mixing 2, powers 4,
-/// force 5.
+/// Additional operations of a pair with Lennard-Jones: 4 for 1/r², 2 for mixing, 4 for powers, 5 for the force. The
+/// count is for
+/// Lorentz–Berthelot; other combination rules differ by at most 3.
 const LENNARD_JONES_FLOPS: f64 = 15.0;
-/// Additional operations with a Lennard-Jones switch: 1/r 4, r and its distance from the switch 3, two polynomials
-/// and their sums 10 (force switch; the potential switch within 3).
+/// Additional operations of a pair with a Lennard-Jones switch: 4 for 1/r, 3 for r and its distance from the
+/// switching distance, 10 for two polynomials and their sums. The count is for the force switch; the potential switch
+/// differs by at most 3.
 const SWITCH_FLOPS: f64 = 17.0;
-/// Operations of a distance test of a pair: offset, difference, r².
+/// Operations of the distance test of a pair: offset, difference and r².
 const TEST_FLOPS: f64 = 9.5;
-/// Operations of a grid position along three axes in f64: dot product 5, rounding 1, scaling and fraction 2.
+/// Operations for the grid position of an atom along three axes in f64. Per axis: 5 for the dot product, 1 for
+/// rounding, 2 for scaling and fraction.
 const GRID_POSITION_FLOPS: f64 = 24.0;
-/// Operations of leapfrog per atom: two kinetic energies of 8, velocity 7, position 6.
+/// Operations of leapfrog per atom: 8 for each of two kinetic energies, 7 for the velocity, 6 for the position.
 const LEAPFROG_FLOPS: f64 = 29.0;
 /// Operations of SETTLE for one rigid water, including the update of its nine positions and velocities.
 const SETTLE_FLOPS: f64 = 320.0;
-/// Operations of a constraint in a SHAKE cluster: three iterations and the update.
+/// Operations per constraint of a SHAKE cluster: three iterations and the update.
 const DISTANCE_FLOPS: f64 = 150.0;
-/// Operations of a term outside the table, including its displacements (12 operations each to the nearest image) and
-/// the sums of forces.
+/// Operations of a term that is absent from the table of bonded terms. They include the displacements (12 operations
+/// for each nearest image)
+/// and the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
 /// Bytes of a position or velocity in f64, and of a force in f32.
@@ -154,8 +161,9 @@ impl StepCounts<'_> {
         self.system.topology.atoms.len() as f64
     }
 
-    /// Work of the pair kernel. Memory traffic is offsets, charges, parameters (24 floats per atom of a block's row)
-    /// and forces of each thread, and the list: four bytes per cluster pair, 24 per entry.
+    /// Work of the pair kernel. The memory traffic consists of offsets, charges, parameters (24 floats per atom of a
+    /// block's row)
+    /// and forces of each thread, and of the list, with 4 bytes per cluster pair and 24 bytes per entry.
     fn pair_kernel(&self) -> Work {
         let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
         let switch = if self.system.settings.lj_switch().is_some() { SWITCH_FLOPS } else { 0.0 };
@@ -164,13 +172,14 @@ impl StepCounts<'_> {
         Work { flops, bytes: per_atom * self.atoms() + list_bytes(slots) + 24.0 * entries as f64 }
     }
 
-    /// Work of the distance tests of every listed cluster pair, at a search and at a pruning. It is a lower bound,
+    /// Work of testing the distances of every listed cluster pair, in searches and prunings. The count is a lower
+    /// bound,
     /// because a search also tests blocks that it does not list.
     fn search(&self) -> Work {
         let PairCounts { slots, outer_slots, .. } = self.pairs;
         let tests = (self.searches + self.prunes) * outer_slots as f64;
         let lists = self.searches * list_bytes(outer_slots) + self.prunes * list_bytes(outer_slots + slots);
-        // a search sorts positions and rebuilds the copies in slot order, a pruning recomputes the offsets
+        // a search sorts positions and rebuilds the copies in slot order; a pruning recomputes the offsets
         let copies = (self.searches * (VECTOR + 60.0) + self.prunes * (VECTOR + FORCE)) * self.atoms();
         Work { flops: TEST_FLOPS * tests, bytes: lists + copies }
     }
@@ -197,24 +206,27 @@ impl StepCounts<'_> {
         let (points, complex) = (nx * ny * nz, nx * ny * (nz / 2.0 + 1.0).floor());
         let (order, splines) = (pme.order as f64, GRID_POSITION_FLOPS + 3.0 * spline_flops(pme.order));
         let spread = splines + order * (1.0 + order * (1.0 + 2.0 * order));
-        // two multiply-adds per grid point, then products with the weights of a plane and the chain rule
+        // two multiply-adds per grid point, then products with the spline weights of a plane, and the chain rule
         let gather = splines + 4.0 * order.powi(3) + 6.0 * order.powi(2) + 18.0;
         [
-            // each thread clears, fills and reduces its grid (16 bytes per point), then the sum is written
+            // each thread clears, fills and reduces its own grid (16 bytes per point); then the sum of the grids is
+            // written
             Work {
                 flops: spread * charged,
                 bytes: (VECTOR + 8.0) * charged + (16.0 * self.parts as f64 + 4.0) * points,
             },
-            // 5/2 N log₂ N for a real transform, and two operations per complex point for the influence function;
-            // three passes, each reading and writing four bytes per point, the second also the influence function
+            // a real transform takes 5/2 N log₂ N operations, the influence function two per complex point; there are
+            // three passes, each
+            // of which reads and writes four bytes per point, and the second pass also reads the influence function
             Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
-            // the potential is copied with its padding before it is read; forces are added to those of the pairs
+            // the potential is copied with padding before it is read; mesh forces are added to the pair forces
             Work { flops: gather * charged, bytes: (VECTOR + 8.0 + 2.0 * FORCE) * charged + 12.0 * points },
         ]
     }
 
-    /// Work of the bonded terms. Memory traffic is the terms, with four parameters at most, and position, force and
-    /// index of each atom of a term.
+    /// Work of the bonded terms. The memory traffic consists of each term with at most four parameters, and of the
+    /// position, force and
+    /// index of each atom of the term.
     fn bonded(&self) -> Work {
         let terms = &self.system.topology.bonded;
         let mut kinds = vec![(terms.cmaps.len(), 8, CMAP_FLOPS), (terms.pairs14.len(), 2, PAIR14_FLOPS)];
@@ -243,7 +255,8 @@ impl StepCounts<'_> {
     fn constraints(&self) -> Work {
         let constraints = &self.system.constraints;
         let (waters, distances) = (constraints.settles.len() as f64, constraints.bonds.len() as f64);
-        // old position, position and velocity are read, position and velocity are also written, and an index is read
+        // per atom, the old position, the position, the velocity and an index are read, and position and velocity are
+        // written
         let per_atom = 5.0 * VECTOR + 4.0;
         Work {
             flops: SETTLE_FLOPS * waters + DISTANCE_FLOPS * distances,
@@ -251,20 +264,21 @@ impl StepCounts<'_> {
         }
     }
 
-    /// Work of leapfrog: positions and velocities read and written, old positions written, forces and two masses
-    /// read, and velocities and masses read again for the second kinetic energy.
+    /// Work of leapfrog. Positions and velocities are read and written, old positions are written, forces and two
+    /// masses are
+    /// read, and velocities and masses are read again for the second kinetic energy.
     fn update(&self) -> Work {
         Work { flops: LEAPFROG_FLOPS * self.atoms(), bytes: (7.0 * VECTOR + 24.0) * self.atoms() }
     }
 }
 
-/// Bytes of a list: four per cluster pair.
+/// Bytes of a pair list, at four bytes per cluster pair.
 fn list_bytes(slots: u64) -> f64 {
     4.0 * (slots / CLUSTER_PAIR) as f64
 }
 
 /// Operations for values and slopes of a B-spline of this order along one axis: one for 1 − fraction, 6n − 7 for
-/// raising the order to n (from 3 on), and a difference per slope except one.
+/// raising the order to each n from 3 on, and one difference for each slope but the last.
 fn spline_flops(order: usize) -> f64 {
     ((3..=order).map(|n| 6 * n - 7).sum::<usize>() + order) as f64
 }
@@ -290,8 +304,9 @@ mod tests {
         let mut list = PairList::default();
         list.chunks.push(chunk);
         let counts = PairCounts::new(&list, &list);
-        // eight cluster pairs and four halves; Lennard-Jones for both masked pairs, two full pairs and a half, then
-        // for the first vector of three pairs and of one
+        // the pair kernel computes eight cluster pairs and four halves; it computes Lennard-Jones for both masked
+        // pairs, for two full pairs
+        // and a half in the first entry, and for the first row of three pairs and of one in the second entry
         let slots = 8 * 32 + 4 * 16;
         let expected = PairCounts { slots, lj_slots: 4 * 32 + 16 + 4 * 16, entries: 3, outer_slots: slots };
         assert_eq!(counts, expected);
@@ -299,7 +314,8 @@ mod tests {
 
     #[test]
     fn a_cubic_spline_takes_32_operations() {
-        // order 2: 1 − f; order 3: 2 + 6 + 3; order 4: 2 + 12 + 3; three slopes, the fourth being a change of sign
+        // order 2: 1 − f; order 3: 2 + 6 + 3; order 4: 2 + 12 + 3; three differences for slopes, the fourth slope is
+        // a change of sign
         assert_eq!(spline_flops(4), 32.0);
     }
 }

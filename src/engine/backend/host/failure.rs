@@ -11,9 +11,10 @@ use crate::units::BOLTZMANN;
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Limit of the kinetic energy per atom (sum of both half steps), kJ/mol: a simulation at 10⁶ K has blown up.
+/// Limit of the kinetic energy per atom, summed over both half steps, in kJ/mol. At the limit the temperature is 10⁶
+/// K, so the simulation has blown up.
 pub(in crate::backend) const LARGEST_KINETIC: f64 = 3.0 * BOLTZMANN * 1e6;
-/// Maximum number of atoms named in the error of a simulation that has blown up.
+/// Maximum number of atoms that the error names when a simulation has blown up.
 const NAMED_ATOMS: usize = 5;
 
 impl<F: ForceField> Host<F> {
@@ -37,8 +38,9 @@ impl<F: ForceField> Host<F> {
         self.field.home().map_or(atom, |home| home.atoms[atom as usize])
     }
 
-    /// Returns the virial of the constraint forces of a step, times the square of its time step. If the step fails in
-    /// this process only, it is undone, and the other processes learn of the failure at their next common check.
+    /// Returns the virial of the constraint forces of a step, times the square of the time step. If the step fails in
+    /// this process only, the step is undone, and the other processes learn of the failure at the next check that all
+    /// processes share.
     pub(super) fn moved(&mut self, virial: Result<Mat3>) -> Result<Mat3> {
         let [before, after, ..] = self.step_sums();
         let moved = virial.and_then(|virial| self.check_motion(before + after).map(|()| virial));
@@ -54,7 +56,7 @@ impl<F: ForceField> Host<F> {
         }
     }
 
-    /// Sums energies and virial over all processes. If energies are requested, failures of all processes are reported
+    /// Sums energies and virial over all processes. If energies are requested, the failure of any process is reported
     /// too.
     pub(super) fn sum_evaluation(&mut self, workload: Workload) -> Result<()> {
         if workload.energy {
@@ -84,7 +86,7 @@ impl<F: ForceField> Host<F> {
             let named: Vec<u32> = atoms.filter(lost).take(NAMED_ATOMS).map(number).collect();
             return Err(Error::unstable(format!("the force on atom {} is not finite", number(atom) + 1), named));
         }
-        // an energy of NaN counts as the largest
+        // an atom whose energy is NaN counts as the fastest
         let energy = |atom: usize| {
             let energy = self.masses[atom] * self.velocities[atom].norm_squared();
             if energy.is_nan() { f64::INFINITY } else { energy }

@@ -10,8 +10,8 @@ use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
-    /// Adds the reciprocal-space forces after all others: with `weight` to the forces that act, with weight 1 to the
-    /// forces that are measured.
+    /// Adds the reciprocal-space forces to the sum of all other forces: with `weight` for the forces that move the
+    /// atoms, and with weight 1 for the forces that are reported.
     pub(super) fn add_impulse(&mut self, weight: f64, virial: bool) {
         let Impulse { forces, acting, weight: of_impulse } = &mut self.evaluation.impulse;
         let by_sites = self.sites.spread(&self.team, &self.positions, forces);
@@ -27,16 +27,16 @@ impl<F: ForceField> Host<F> {
         });
     }
 
-    /// Updates the impulse cycle before a step. If this step is an impulse, it completes the work of a thermostat
-    /// that renewed velocities since the last impulse. It then begins a new cycle if velocities are `refreshed` in
-    /// this stage.
+    /// Updates the impulse cycle before a step. If the reciprocal-space forces act as an impulse in this step, the
+    /// function adds the rest of the work of the thermostat that renewed velocities since the last impulse. If
+    /// velocities are `refreshed` in this stage, it then begins a new cycle.
     pub(super) fn follow_impulses(&mut self, refreshed: bool) {
         let (impulse, cycle) = (&self.evaluation.impulse, &mut self.cycle);
         let is_impulse = impulse.weight > 0.0 && !impulse.forces.is_empty();
         if !is_impulse {
             cycle.step += 1;
             if cycle.step >= cycle.length {
-                // the stage of these impulses has ended
+                // the stage that used these impulses has ended
                 *cycle = ImpulseCycle::default();
             }
             return;
@@ -54,9 +54,10 @@ impl<F: ForceField> Host<F> {
         memory::resize(&mut cycle.changes, impulse.forces.len(), Vec3::ZERO);
     }
 
-    /// Adds the part of the thermostat's work that depends on the last impulse, after velocities were renewed in the
-    /// middle of the last step, and records what the next impulse completes. The change of a velocity follows from
-    /// the displacement: its two halves are made with the velocities before and after.
+    /// Adds the part of the thermostat's work that depends on the last impulse, and accumulates the velocity changes
+    /// from which the next impulse computes the rest. The function is called after velocities were renewed in the
+    /// middle of the last step. The change of a velocity follows from the displacement in that step, because one half
+    /// of the displacement was made with the old velocity and the other half with the new velocity.
     pub(super) fn book_lead(&mut self) {
         // no impulses, or no velocity refreshment in this stage
         if self.cycle.slow.is_empty() {
@@ -78,8 +79,8 @@ impl<F: ForceField> Host<F> {
         self.coupling.thermostat_work -= lead_work(timestep, until * parts.iter().sum::<f64>());
     }
 
-    /// Returns the part of the virial of the last step's constraint forces that is due to the impulse's weight above
-    /// one, kJ/mol.
+    /// Returns the part of the virial (kJ/mol) of the constraint forces in the last step that results from the excess
+    /// of the impulse's weight over one.
     pub(super) fn surplus_of_impulse(&mut self) -> Result<Mat3> {
         let Impulse { forces, weight, .. } = &self.evaluation.impulse;
         if forces.is_empty() || *weight == 1.0 {

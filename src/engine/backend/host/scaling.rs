@@ -10,7 +10,8 @@ use crate::vec3::Vec3;
 use rayon::prelude::*;
 
 impl<F: ForceField> Host<F> {
-    /// Scales the cell and the group centers, and adds the part of the barostat's work that is known.
+    /// Scales the cell and the group centers. Adds the part of the barostat's work that does not need the next
+    /// forces.
     pub(super) fn scale(&mut self, box_scaling: BoxScaling) -> Result<()> {
         let Some(cell) = self.cell else { return Ok(()) };
         let GroupSums { before, after, cross, internal_virial } = self.measure_centers();
@@ -26,7 +27,7 @@ impl<F: ForceField> Host<F> {
         self.cell.map_or(Ok(()), |cell| check_minimum_image(&cell, self.cutoff))
     }
 
-    /// Adds the rest of the barostat's work, before a step.
+    /// Adds the part of the barostat's work that needs the forces after the scaling, before a step.
     pub(super) fn finish_barostat_work(&mut self) {
         let changes = std::mem::take(&mut self.coupling.pending_scaling);
         if changes != Vec3::ZERO {
@@ -90,7 +91,8 @@ impl<F: ForceField> Host<F> {
         self.evaluation.virial.diagonal() - inside
     }
 
-    /// Scales the cell, and the positions and velocities of the centers of the last [`Self::measure_centers`].
+    /// Scales the cell, and the positions and velocities of the group centers that [`Self::measure_centers`] computed
+    /// last.
     fn scale_centers(&mut self, ScaleFactors { lengths, velocities }: ScaleFactors) {
         self.cell = self.cell.map(|cell| cell.stretched(lengths));
         let [further, faster] = [lengths, velocities].map(|factors| factors - Vec3::splat(1.0));

@@ -1,4 +1,4 @@
-//! Velocity changes by thermostats, and their work.
+//! Velocity changes by thermostats, and the work of these changes.
 
 use super::{ATOMS, ForceField, Host};
 use crate::backend::leapfrog::Section;
@@ -16,7 +16,7 @@ use smallvec::smallvec;
 use std::time::Instant;
 
 impl<F: ForceField> Host<F> {
-    /// Multiplies velocities by factors that follow from the kinetic energies, one per temperature group.
+    /// Multiplies velocities by one factor per temperature group, which follows from the kinetic energy of the group.
     pub(super) fn rescale(&mut self, rescalings: &[Rescaling]) -> Result<()> {
         let kinetic = self.kinetic_of_groups();
         let factors = rescalings.iter().zip(&kinetic).map(|(rescaling, &kinetic)| rescaling.factor(kinetic));
@@ -29,7 +29,7 @@ impl<F: ForceField> Host<F> {
     pub(super) fn rescale_by_chains(&mut self, couplings: &[NoseHoover]) -> Result<()> {
         let kinetic = self.kinetic_of_groups();
         let chains = &mut self.coupling.chains;
-        // chains start at rest
+        // the chain variables are initially zero
         chains.resize(couplings.len(), Default::default());
         let groups = couplings.iter().zip(&kinetic).zip(chains);
         let factors = groups.map(|((coupling, &kinetic), chain)| coupling.factor(kinetic, chain));
@@ -38,8 +38,8 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Multiplies the velocities of each temperature group by its factor, and adds the first part of the work.
-    /// `kinetic` is the kinetic energy of each group in kJ/mol.
+    /// Multiplies the velocities of each temperature group by the factor of the group, and adds the part of the work
+    /// that does not need the next step. `kinetic` is the kinetic energy of each group in kJ/mol.
     fn multiply(&mut self, kinetic: &[f64], factors: &[f64]) {
         let work: f64 = kinetic.iter().zip(factors).map(|(&kinetic, &factor)| scaling_work(kinetic, factor)).sum();
         self.coupling.thermostat_work += work;
@@ -62,7 +62,8 @@ impl<F: ForceField> Host<F> {
         sums.into_iter().map(|[kinetic, _]| kinetic).collect()
     }
 
-    /// Sums over the atoms of each temperature group, always in the same order. `parts` is scratch memory.
+    /// Sums two quantities over the atoms of each temperature group, always in the same order. `parts` is scratch
+    /// memory.
     fn sum_by_group(&self, parts: &mut Vec<[f64; 2]>, of: impl Fn(usize) -> [f64; 2] + Sync) -> PerGroup<[f64; 2]> {
         let (atoms, groups) = (self.masses.len(), self.temperature_groups.as_deref());
         let count = groups.map_or(1, |groups| groups.degrees_of_freedom().len());
@@ -83,8 +84,8 @@ impl<F: ForceField> Host<F> {
         sums
     }
 
-    /// Adds the rest of the work of a rescaling, after a step. If velocities are `refreshed` in this stage, the work
-    /// of the constraint forces is already included.
+    /// Adds the rest of the work of a velocity rescaling, after the step that followed the rescaling. If velocities
+    /// are `refreshed` in this stage, the work of the constraint forces has been added already.
     pub(super) fn finish_thermostat_work(&mut self, refreshed: bool) {
         if self.coupling.pending_rescaling.is_empty() {
             return;
@@ -92,7 +93,8 @@ impl<F: ForceField> Host<F> {
         let mut parts = std::mem::take(&mut self.parts);
         let (masses, timestep, forces) = (&self.masses, self.timestep, self.evaluation.acting());
         let (scaled, velocities) = (&self.scaled, &self.velocities);
-        // dt Σ v·F of the scaled velocities v, and Σ m v·Δv with the change Δv by constraints in this step, kJ/mol
+        // dt Σ v·F of the scaled velocities v, and Σ m v·Δv with the change Δv of velocities by constraints in this
+        // step, kJ/mol
         let works = self.sum_by_group(&mut parts, |atom| {
             let v = scaled[atom];
             let by_forces = v.dot(forces[atom]) * timestep;
@@ -112,7 +114,7 @@ impl<F: ForceField> Host<F> {
         let motion = &Motion {
             old: &self.old,
             positions: SharedVectors::new(&mut self.positions),
-            // only the second half of the step is corrected
+            // constraints correct positions and velocities of the second half of the step only
             velocities: Some((velocities, 2.0 / self.timestep)),
         };
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
@@ -139,8 +141,9 @@ impl<F: ForceField> Host<F> {
         Ok(())
     }
 
-    /// Computes the work of the constraint forces of a step, adds it to the thermostat's and returns it, kJ/mol.
-    /// `change` is the change of the kinetic energy in the step, `by_forces` the work of the other forces.
+    /// Computes the work (kJ/mol) of the constraint forces of a step, adds it to the work of the thermostat and
+    /// returns it. `change` is the change of the kinetic energy in the step, `by_forces` the work of all other
+    /// forces.
     pub(super) fn book_constraint_work(&mut self, change: f64, by_forces: f64) -> f64 {
         if !self.is_constrained {
             return 0.0;
@@ -150,7 +153,7 @@ impl<F: ForceField> Host<F> {
         work
     }
 
-    /// Adds the work of a refreshment after which the kinetic energy is `renewed`, kJ/mol.
+    /// Adds the work of a velocity refreshment. `renewed` is the kinetic energy after the refreshment, kJ/mol.
     pub(super) fn book_refreshment(&mut self, renewed: f64) {
         self.coupling.thermostat_work += renewed - self.kinetic_after;
         self.kinetic_after = renewed;

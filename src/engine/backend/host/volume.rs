@@ -12,16 +12,17 @@ use crate::restraint::Samples;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// Share of the outer list's buffer that a volume move may use. The rest is left for the motion of atoms.
+/// Share of the outer list's buffer that a volume move may use. The rest of the buffer is left for the motion of
+/// atoms.
 const BUFFER_SHARE: f64 = 0.25;
 
 /// Scratch memory of volume moves.
 #[derive(Default)]
 pub(super) struct TrialScratch {
-    /// positions in the other volume, and the evaluation there
+    /// positions and evaluation in the cell that is not in use: first the scaled cell, then the original cell
     positions: Vec<Vec3>,
     evaluation: Evaluation,
-    /// restraint samples in the other volume
+    /// restraint samples before the move
     restraints: Samples,
     /// centers of mass of molecules
     centers: Vec<Vec3>,
@@ -30,8 +31,8 @@ pub(super) struct TrialScratch {
 }
 
 impl<F: ForceField> Host<F> {
-    /// Evaluates `workload` now and with cell and molecules scaled, and keeps the accepted state. A cell that
-    /// violates the minimum-image condition is rejected.
+    /// Evaluates `workload` in the present cell and in the scaled cell with scaled molecule centers, and keeps the
+    /// accepted state. A scaled cell that violates the minimum-image condition is rejected.
     pub(super) fn try_stretch(&mut self, trial: &VolumeTrial, workload: Workload, lists: &ListSchedule) -> Result<()> {
         let Some(cell) = self.cell else { return self.forces(workload) };
         let change = trial.change_of(&mut self.coupling.trials[trial.extent], cell.volume());
@@ -44,7 +45,7 @@ impl<F: ForceField> Host<F> {
         }
         self.stretch_molecules(factors);
         let reach = self.reach_after(factors);
-        // without a cutoff all pairs are listed, and the difference of two infinities is NaN
+        // without a cutoff the list holds all pairs, and the difference of the two infinite distances is NaN
         self.field.prune(Some(&cell), &self.positions, (reach - self.cutoff).max(0.0));
         self.forces(workload)?;
         let before = self.evaluation.energies.potential();
@@ -72,8 +73,9 @@ impl<F: ForceField> Host<F> {
         if far { self.build_lists() } else { Ok(()) }
     }
 
-    /// Returns the largest present distance (nm) of atoms that are within the cutoff of each other after scaling. It
-    /// allows for atoms far from the center of their molecule, which move relative to the scaled surroundings.
+    /// Returns the largest present distance (nm) of two atoms that are within the cutoff of each other after scaling.
+    /// Atoms far from the center of their molecule move relative to the scaled surroundings, and the distance allows
+    /// for that.
     fn reach_after(&self, factors: Vec3) -> f64 {
         let atoms = self.trial.positions.par_iter().with_min_len(ATOMS).zip(&self.positions);
         let squared = atoms.map(|(then, now)| (*then - now.stretched(factors)).norm_squared()).reduce(|| 0.0, f64::max);
@@ -85,7 +87,7 @@ impl<F: ForceField> Host<F> {
         self.field.cell_changed(self.cell.as_ref());
     }
 
-    /// Computes the positions of a volume move, in which each molecule moves with its center of mass.
+    /// Computes the positions after a volume move, which moves each molecule rigidly with its center of mass.
     fn stretch_molecules(&mut self, factors: Vec3) {
         let (molecules, masses, further) = (&self.molecules, &self.masses, factors - Vec3::splat(1.0));
         let (TrialScratch { positions: stretched, centers, .. }, now) = (&mut self.trial, &self.positions);
@@ -98,7 +100,7 @@ impl<F: ForceField> Host<F> {
         self.sites.place(&self.team, stretched);
     }
 
-    /// Returns Σ v·ΔF, with the change ΔF of the forces by an accepted volume move, kJ/mol/ps.
+    /// Returns Σ v·ΔF (kJ/mol/ps), where ΔF is the change of the force on an atom by an accepted volume move.
     fn power_of_change(&mut self) -> f64 {
         let TrialScratch { evaluation, parts, .. } = &mut self.trial;
         memory::resize(parts, self.velocities.len().div_ceil(ATOMS), 0.0);

@@ -7,10 +7,10 @@ use crate::testing::Sample;
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
 const LISTS: ListSchedule = ListSchedule { rebuild: 50, prune: 5, outer: 1.0, inner: 0.91, lookahead: 0.0 };
-/// Rounding error of positions of some nm, in nm.
+/// Rounding error (nm) of positions of a few nm.
 const POSITION: f64 = 1e-12;
 
-/// A volume move of x and y by a fifth of Δ.
+/// A trial volume move along x and y, by a fifth of the largest change Δ.
 fn trial(threshold: f64) -> VolumeTrial {
     VolumeTrial {
         extent: 1,
@@ -76,7 +76,7 @@ fn an_accepted_trial_moves_whole_molecules_and_books_its_work() {
             }
         }
         assert!(after.velocities == state.velocities && after.coupling.trials[1].accepted == 1);
-        // the forces equal those of a host that starts at these positions
+        // the forces equal the forces in a host that starts at the positions after the move
         let fresh = self::host(&sample, &after);
         let energy = fresh.evaluation().energies.potential();
         assert!((host.evaluation().energies.potential() - energy).abs() < 1e-9 * energy.abs());
@@ -113,7 +113,7 @@ fn a_cell_that_would_be_too_small_is_refused_and_leaves_every_bit() {
         assert!(after == state && host.evaluation().forces == evaluation.forces);
         assert_eq!(host.evaluation().energies.potential(), evaluation.energies.potential());
     }
-    // a volume move that enlarges the cell is counted too
+    // the trial statistics also count a volume move that enlarges the cell
     host.try_volume(&VolumeTrial { change: 1.0, ..trial(0.0) }, EVERYTHING, &LISTS).unwrap();
     let moves = state_of(&host).coupling.trials[1];
     assert_eq!((moves.tried, moves.accepted, moves.too_small), (3, 1, 2));
