@@ -1,8 +1,7 @@
 //! Integration in host memory: the state, leapfrog, constraints and couplings, with the forces of any [`ForceField`].
 //!
 //! All data are `f64` in topology order. Sums are accumulated in fixed order over fixed sections of atoms, so the
-//! results do not
-//! depend on the number of threads, bit for bit.
+//! results do not depend on the number of threads, bit for bit.
 
 use super::centers::GroupSums;
 use super::leapfrog::{Section, StepResult};

@@ -1,8 +1,7 @@
 //! Backends compute forces and integration steps. The trait [`Backend`] has one implementation per device.
 //!
 //! A backend owns the state during a run, in the atom order and memory layout of its device. All data that cross this
-//! interface are
-//! in topology order. The backend is chosen once, at the start of a run.
+//! interface are in topology order. The backend is chosen once, at the start of a run.
 
 mod centers;
 pub mod choice;
@@ -133,8 +132,7 @@ pub struct Kinetic {
     /// kinetic energy half a step after the time of the forces
     pub after: f64,
     /// kinetic energy along x, y, z at the time of the forces; zero unless the virial is requested, and always zero
-    /// from a
-    /// device that scales cells only isotropically
+    /// from a device that scales cells only isotropically
     pub along: Vec3,
     /// Σ r⊗F of the constraint forces, kJ/mol, zero unless requested
     pub constraint_virial: Mat3,
@@ -156,10 +154,8 @@ pub enum ListLevel {
 }
 
 /// The primitive operations of a device for one system. A backend holds the state during a run; [`Backend::upload`]
-/// and
-/// [`Backend::download`] exchange the state in topology order. A device may work asynchronously. It finishes all
-/// pending work
-/// before it returns a result, and reports an error at that time at the latest.
+/// and [`Backend::download`] exchange the state in topology order. A device may work asynchronously. It finishes all
+/// pending work before it returns a result, and reports an error at that time at the latest.
 pub trait Backend: Send {
     /// Description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
@@ -178,10 +174,8 @@ pub trait Backend: Send {
     /// `lookahead` (ps).
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
     /// Returns whether `lists` have expired, that is whether atoms have moved so far that a pair may be missing. An
-    /// asynchronous device
-    /// checks only at some steps, and always if `must_know`. No step that it keeps was made with expired lists: it
-    /// builds new lists
-    /// at the step where the old lists expired, and repeats the steps since then.
+    /// asynchronous device checks only at some steps, and always if `must_know`. No step that it keeps was made with
+    /// expired lists: it builds new lists at the step where the old lists expired, and repeats the steps since then.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Number of outer lists built so far.
     fn searches(&self) -> u64;
@@ -194,8 +188,7 @@ pub trait Backend: Send {
         Err(unsupported(Feature::ExternalForces))
     }
     /// Sets the restraints of a stage. They act in every later call of [`Backend::forces`]. The stage starts anew, or
-    /// continues
-    /// after `progress`. A backend returns an error for restraints that it does not support.
+    /// continues after `progress`. A backend returns an error for restraints that it does not support.
     fn restrain(&mut self, restraints: &Restraints, _progress: &[RestraintProgress]) -> Result<()> {
         if restraints.is_empty() {
             return Ok(());
@@ -232,29 +225,24 @@ pub trait Backend: Send {
     }
     /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
     /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
-    /// barostat's work is added now, the rest in the next [`Backend::integrate`]. The forces must have
-    /// been evaluated with their virial.
+    /// barostat's work is added now, the rest in the next [`Backend::integrate`]. The forces must have been evaluated
+    /// with their virial.
     fn scale_box(&mut self, scaling: BoxScaling) -> Result<()>;
     /// Makes a Monte Carlo volume move ([`crate::ensemble::volume_trial`]) and evaluates `workload`, which must
-    /// request energies, at the
-    /// accepted positions. The function prunes the inner list so that it holds the pairs of both volumes; afterwards
-    /// the caller must
-    /// prune again. A backend without volume moves returns an error.
+    /// request energies, at the accepted positions. The function prunes the inner list so that it holds the pairs of
+    /// both volumes; afterwards the caller must prune again. A backend without volume moves returns an error.
     fn try_volume(&mut self, _trial: &VolumeTrial, _workload: Workload, _lists: &ListSchedule) -> Result<()> {
         Err(unsupported(Feature::Barostat(BarostatKind::MonteCarlo)))
     }
     /// Sets the temperature groups: sets of atoms that share a heat bath. Initially all atoms share one heat bath. A
-    /// backend without
-    /// temperature groups returns an error.
+    /// backend without temperature groups returns an error.
     fn set_temperature_groups(&mut self, _groups: &Arc<TemperatureGroups>) -> Result<()> {
         Err(unsupported(Feature::TemperatureGroups))
     }
     /// Changes velocities for a thermostat ([`crate::ensemble::thermostat`]) and adds the work of the change to the
-    /// work of the
-    /// thermostat. If the velocities are scaled, the rest of the work is added in the next [`Backend::integrate`].
-    /// If [`Backend::scale_box`] is also called after a step, it must be called first. A backend returns an error for
-    /// a change that it
-    /// does not support.
+    /// work of the thermostat. If the velocities are scaled, the rest of the work is added in the next
+    /// [`Backend::integrate`]. If [`Backend::scale_box`] is also called after a step, it must be called first. A
+    /// backend returns an error for a change that it does not support.
     fn change_velocities(&mut self, change: &VelocityChange) -> Result<()>;
     /// The accumulated work and the state of the couplings.
     fn coupling(&self) -> Result<Coupling>;
@@ -303,8 +291,7 @@ pub trait ForceField: Send {
         PairCounts::default()
     }
     /// Moves atoms to their new home processes, before a new outer list is built. If the home atoms of this process
-    /// may have changed,
-    /// returns the system of its home atoms.
+    /// may have changed, returns the system of its home atoms.
     fn migrate(
         &mut self,
         _cell: Option<&PeriodicCell>,

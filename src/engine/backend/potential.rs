@@ -65,8 +65,7 @@ impl InducedDipole {
 }
 
 /// Real-space term of LJ-PME. It is added to Lennard-Jones pairs within the cutoff and to excluded pairs, because the
-/// mesh
-/// includes all pairs.
+/// mesh includes all pairs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DispersionPotential {
     beta: f64,
@@ -103,10 +102,8 @@ impl DispersionPotential {
 }
 
 /// Coulomb potential of a pair. With a potential shift, the potential of two unit charges at the cutoff (1/nm) is
-/// subtracted for
-/// interacting pairs within the cutoff, but not for excluded pairs and self terms. The reaction field also acts on
-/// interacting pairs
-/// only, as in OpenMM.
+/// subtracted for interacting pairs within the cutoff, but not for excluded pairs and self terms. The reaction field
+/// also acts on interacting pairs only, as in OpenMM.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CoulombPotential {
     Off,

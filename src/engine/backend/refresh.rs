@@ -87,8 +87,7 @@ impl Refresh<'_> {
     }
 
     /// Returns two factors for each of the `count` atoms from `first` on: α − 1 and the standard deviation of the
-    /// noise. Both are zero for an
-    /// atom that is not refreshed.
+    /// noise. Both are zero for an atom that is not refreshed.
     #[inline(always)]
     fn factors(&self, first: usize, count: usize, inverse_masses: &[f64]) -> [[f64; NORMALS]; 2] {
         let renewals = self.refreshment.renewals.as_slice();

@@ -2,11 +2,9 @@
 //!
 //! An addition, multiplication, division, root or maximum counts as one operation and a multiply-add as two, in
 //! single and in double precision. Comparisons, conversions, masks and table look-ups count as zero. Bytes are the
-//! minimum traffic
-//! of a phase: each array that the phase reads or writes counts once, with a cold cache at the start of the phase and
-//! no cache misses after the first access. Operations per interaction were counted in the source code; the counts of
-//! bonded terms and
-//! constraints are accurate to about 10 %.
+//! minimum traffic of a phase: each array that the phase reads or writes counts once, with a cold cache at the start
+//! of the phase and no cache misses after the first access. Operations per interaction were counted in the source
+//! code; the counts of bonded terms and constraints are accurate to about 10 %.
 
 use crate::pair::{LjRows, PairList};
 use crate::system::{self, BondedTerm, Electrostatics, PmeParameters, System, bonded_terms};
@@ -113,8 +111,7 @@ pub struct StepCounts<'a> {
 /// (summed over rows and halves before it is stored).
 const PAIR_FLOPS: f64 = 30.5;
 /// Additional operations of a pair with Lennard-Jones: 4 for 1/r², 2 for mixing, 4 for powers, 5 for the force. The
-/// count is for
-/// Lorentz–Berthelot; other combination rules differ by at most 3.
+/// count is for Lorentz–Berthelot; other combination rules differ by at most 3.
 const LENNARD_JONES_FLOPS: f64 = 15.0;
 /// Additional operations of a pair with a Lennard-Jones switch: 4 for 1/r, 3 for r and its distance from the
 /// switching distance, 10 for two polynomials and their sums. The count is for the force switch; the potential switch
@@ -132,8 +129,7 @@ const SETTLE_FLOPS: f64 = 320.0;
 /// Operations per constraint of a SHAKE cluster: three iterations and the update.
 const DISTANCE_FLOPS: f64 = 150.0;
 /// Operations of a term that is absent from the table of bonded terms. They include the displacements (12 operations
-/// for each nearest image)
-/// and the sums of forces.
+/// for each nearest image) and the sums of forces.
 const CMAP_FLOPS: f64 = 400.0;
 const PAIR14_FLOPS: f64 = 40.0;
 /// Bytes of a position or velocity in f64, and of a force in f32.
@@ -162,8 +158,7 @@ impl StepCounts<'_> {
     }
 
     /// Work of the pair kernel. The memory traffic consists of offsets, charges, parameters (24 floats per atom of a
-    /// block's row)
-    /// and forces of each thread, and of the list, with 4 bytes per cluster pair and 24 bytes per entry.
+    /// block's row) and forces of each thread, and of the list, with 4 bytes per cluster pair and 24 bytes per entry.
     fn pair_kernel(&self) -> Work {
         let PairCounts { slots, lj_slots, entries, .. } = self.pairs;
         let switch = if self.system.settings.lj_switch().is_some() { SWITCH_FLOPS } else { 0.0 };
@@ -173,8 +168,7 @@ impl StepCounts<'_> {
     }
 
     /// Work of testing the distances of every listed cluster pair, in searches and prunings. The count is a lower
-    /// bound,
-    /// because a search also tests blocks that it does not list.
+    /// bound, because a search also tests blocks that it does not list.
     fn search(&self) -> Work {
         let PairCounts { slots, outer_slots, .. } = self.pairs;
         let tests = (self.searches + self.prunes) * outer_slots as f64;
@@ -216,8 +210,8 @@ impl StepCounts<'_> {
                 bytes: (VECTOR + 8.0) * charged + (16.0 * self.parts as f64 + 4.0) * points,
             },
             // a real transform takes 5/2 N log₂ N operations, the influence function two per complex point; there are
-            // three passes, each
-            // of which reads and writes four bytes per point, and the second pass also reads the influence function
+            // three passes, each of which reads and writes four bytes per point, and the second pass also reads the
+            // influence function
             Work { flops: 5.0 * points * points.log2() + 2.0 * complex, bytes: 24.0 * points + 4.0 * complex },
             // the potential is copied with padding before it is read; mesh forces are added to the pair forces
             Work { flops: gather * charged, bytes: (VECTOR + 8.0 + 2.0 * FORCE) * charged + 12.0 * points },
@@ -225,8 +219,7 @@ impl StepCounts<'_> {
     }
 
     /// Work of the bonded terms. The memory traffic consists of each term with at most four parameters, and of the
-    /// position, force and
-    /// index of each atom of the term.
+    /// position, force and index of each atom of the term.
     fn bonded(&self) -> Work {
         let terms = &self.system.topology.bonded;
         let mut kinds = vec![(terms.cmaps.len(), 8, CMAP_FLOPS), (terms.pairs14.len(), 2, PAIR14_FLOPS)];
@@ -265,8 +258,7 @@ impl StepCounts<'_> {
     }
 
     /// Work of leapfrog. Positions and velocities are read and written, old positions are written, forces and two
-    /// masses are
-    /// read, and velocities and masses are read again for the second kinetic energy.
+    /// masses are read, and velocities and masses are read again for the second kinetic energy.
     fn update(&self) -> Work {
         Work { flops: LEAPFROG_FLOPS * self.atoms(), bytes: (7.0 * VECTOR + 24.0) * self.atoms() }
     }
@@ -305,8 +297,8 @@ mod tests {
         list.chunks.push(chunk);
         let counts = PairCounts::new(&list, &list);
         // the pair kernel computes eight cluster pairs and four halves; it computes Lennard-Jones for both masked
-        // pairs, for two full pairs
-        // and a half in the first entry, and for the first row of three pairs and of one in the second entry
+        // pairs, for two full pairs and a half in the first entry, and for the first row of three pairs and of one in
+        // the second entry
         let slots = 8 * 32 + 4 * 16;
         let expected = PairCounts { slots, lj_slots: 4 * 32 + 16 + 4 * 16, entries: 3, outer_slots: slots };
         assert_eq!(counts, expected);

@@ -1,9 +1,9 @@
-//! Bonded terms on sixteen SIMD lanes: each formula of the table ([`bonded_terms`]) over batches of terms of one
-//! list.
+//! Bonded terms on sixteen SIMD lanes. Each formula of the table ([`bonded_terms`]) is evaluated for batches of terms
+//! of the same list.
 //!
-//! Displacements are computed in `f64` and then rounded. Forces are summed in `f64` over the atoms with bonded terms.
-//! Bonds are computed in `f64`, because their stiff force constants amplify rounding errors; so are the few
-//! correction maps.
+//! Displacements are computed in `f64` and then rounded. Forces are summed in `f64` over the atoms that have bonded
+//! terms. Bonds are computed in `f64`, because their stiff force constants amplify rounding errors. The few
+//! correction maps (CMAP) are also computed in `f64`.
 
 use super::threads::{WorkPartition, partition};
 use crate::backend::Energies;
@@ -14,15 +14,15 @@ use crate::term::{self, CmapTable, DISPLACEMENTS, Dihedral, relative_positions};
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3, vec3};
 
-/// Sixteen terms of `N` atoms and `P` parameters each.
+/// Sixteen terms, each with `N` atoms and `P` parameters.
 struct Batch<const N: usize, const P: usize> {
-    /// atoms as indices into the bonded atoms
+    /// atoms of the terms, as indices into [`Bonded::atoms`]
     atoms: [[u32; LANES]; N],
     parameters: [[f32; LANES]; P],
 }
 
-/// Groups terms into batches. The last batch is padded with copies of a term whose `strengths` parameters are set to
-/// zero.
+/// Groups terms into batches. The last batch is padded with copies of a term whose parameters with indices
+/// `strengths` (force constants) are set to zero.
 fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], strengths: &[usize]) -> Vec<Batch<N, P>> {
     let batch = |chunk: &[([u32; N], [f64; P])]| {
         let mut batch = Batch { atoms: [[0; LANES]; N], parameters: [[0.0; LANES]; P] };
@@ -41,7 +41,7 @@ fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], stren
     terms.chunks(LANES).map(batch).collect()
 }
 
-/// Terms of one list of the table, either in `f32` batches or in `f64`; the other vector is empty.
+/// Terms of one list of the table, either in `f32` batches or as `f64` terms; the other vector is empty.
 struct Terms<const N: usize, const P: usize> {
     exact: Vec<([u32; N], [f64; P])>,
     batches: Vec<Batch<N, P>>,
@@ -85,7 +85,7 @@ macro_rules! define_bonded {
                 Self::of(&system.topology, system.settings.electrostatics, tables)
             }
 
-            /// Sorts the terms of a topology into batches, with the given tables of the correction maps.
+            /// Sorts the terms of a topology into batches. `tables` are the tables of the correction maps (CMAP).
             pub(super) fn of(topology: &Topology, electrostatics: Electrostatics, tables: Vec<CmapTable>) -> Self {
                 let terms = &topology.bonded;
                 let mut used = vec![false; topology.atoms.len()];
@@ -123,8 +123,8 @@ macro_rules! define_bonded {
 }
 bonded_terms!(define_bonded);
 
-/// Kernel for one work partition of the bonded terms. It adds forces per bonded atom, and energies and virial to
-/// `output`.
+/// Kernel for one work partition of the bonded terms. It adds to the forces on the bonded atoms, and to the energies
+/// and virial of `output`.
 pub(super) struct BondedKernel<'a, const SUMS: bool> {
     pub bonded: &'a Bonded,
     pub partition: WorkPartition,
@@ -183,7 +183,7 @@ fn load<S: Simd, const P: usize>(parameters: &[[f32; LANES]; P]) -> [S::F; P] {
 }
 
 impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
-    /// Range of a list of batches or terms that this work partition computes.
+    /// Returns the part of a list of batches or terms that this work partition computes.
     #[inline(always)]
     fn own<T>(&self, all: &'a [T]) -> &'a [T] {
         &all[partition(all.len(), self.partition.index, self.partition.count)]
@@ -210,7 +210,8 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         if SUMS { f64::from(lanes.sum()) } else { 0.0 }
     }
 
-    /// Adds the forces of sixteen terms; `along` are positions relative to a common origin.
+    /// Adds the forces of sixteen terms; `along` are the positions of their atoms relative to a common origin of each
+    /// term.
     #[inline(always)]
     fn add<S: Simd, const A: usize>(
         &mut self,
@@ -240,7 +241,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         }
     }
 
-    /// Adds the forces of one term in `f64`; `along` are positions relative to a common origin.
+    /// Adds the forces of one term in `f64`; `along` are the positions of its atoms relative to a common origin.
     #[inline(always)]
     fn add_exact<const N: usize>(&mut self, atoms: &[u32], along: [Vec3; N], forces: [Vec3; N]) {
         for a in 0..N {
@@ -251,13 +252,13 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         }
     }
 
-    /// Displacement r_i − r_j.
+    /// Displacement r_i − r_j (nm) to the nearest image.
     #[inline(always)]
     fn displacement(&self, i: u32, j: u32) -> Vec3 {
         displacement_within_cutoff(self.cell, self.position(i) - self.position(j))
     }
 
-    /// Displacements along a chain of four atoms.
+    /// Displacements between consecutive atoms of a chain of four.
     #[inline(always)]
     fn chain(&self, atoms: &[u32]) -> [Vec3; 3] {
         let mut displacements = [Vec3::ZERO; 3];

@@ -1,4 +1,4 @@
-//! Influence function, and energy and virial of a spectrum, for sixteen wave vectors at a time.
+//! Influence function, and energy and virial of a charge spectrum, for sixteen wave vectors at a time.
 
 use crate::arrays::{from_fn, map};
 use crate::cell::PeriodicCell;
@@ -7,13 +7,13 @@ use crate::pme::{Influence, MeshPotential, gaussian, reciprocal_rows};
 use crate::simd::{Aligned16, Kernel, LANES, Simd};
 use crate::vec3::{Mat3, Vec3};
 
-/// Wave vectors of sixteen k_x at one k_y.
+/// Sixteen wave vectors, which differ in k_x and share k_y.
 struct Waves {
-    /// reciprocal vector a*, and the sixteen k_x; zero beyond the grid
+    /// reciprocal lattice vector a* (1/nm), and the sixteen k_x, which are zero beyond the grid
     along_x: (Vec3, [f64; LANES]),
-    /// k_y b*
+    /// k_y b*, 1/nm
     along_y: Vec3,
-    /// c*
+    /// reciprocal lattice vector c*, 1/nm
     along_z: Vec3,
 }
 
@@ -28,7 +28,7 @@ impl Waves {
         Waves { along_x: (a, numbers), along_y: b * influence.signed(1, y), along_z: c }
     }
 
-    /// Components x, y, z (1/nm) and squared lengths of the wave vectors at this k_z.
+    /// Returns the components x, y, z (1/nm) and the squared lengths (1/nm²) of the wave vectors with the given k_z.
     #[inline(always)]
     fn at(&self, k_z: f64) -> ([[f64; LANES]; 3], [f64; LANES]) {
         let (a, numbers) = &self.along_x;
@@ -42,12 +42,12 @@ impl Waves {
     }
 }
 
-/// Computes the influence function for sixteen k_x at one k_y and all k_z, divided by the potential's constant.
+/// Computes the influence function, divided by the constant of the potential, for sixteen k_x at one k_y and all k_z.
 pub(super) struct Fill<'a> {
     pub(super) influence: &'a Influence,
     pub(super) cell: &'a PeriodicCell,
     pub(super) green: &'a mut [Aligned16],
-    /// first k_x, and k_y
+    /// the first of the sixteen k_x, and k_y
     pub(super) place: [usize; 2],
 }
 
@@ -69,7 +69,7 @@ impl Kernel for Fill<'_> {
         for z in 0..green.len().min(moduli.len()) {
             let (green, modulus) = (&mut green[z], moduli[z]);
             let (_, squares) = waves.at(influence.signed(2, z));
-            // function calls, in a loop of their own so that the rest can be vectorised
+            // exponentials are function calls; this separate loop lets the compiler vectorise the next one
             let gaussians = map(squares, |squared| gaussian(squared, alpha));
             for lane in 0..LANES {
                 let transform = potential.transform(squares[lane], gaussians[lane], alpha);
@@ -79,13 +79,13 @@ impl Kernel for Fill<'_> {
     }
 }
 
-/// Computes ½ Σ G |S|² for sixteen k_x at one k_y, with its virial.
+/// Computes ½ Σ G |S|² and its virial for sixteen k_x at one k_y, with influence function G and spectrum S.
 pub(super) struct Sum<'a> {
     pub(super) influence: &'a Influence,
     pub(super) cell: &'a PeriodicCell,
     pub(super) spectrum: &'a Split,
     pub(super) green: &'a [Aligned16],
-    /// first k_x, and k_y
+    /// the first of the sixteen k_x, and k_y
     pub(super) place: [usize; 2],
     pub(super) points: [usize; 3],
 }
@@ -96,7 +96,7 @@ impl Kernel for Sum<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
         let (potential, alpha) = (self.influence.potential(), self.influence.alpha());
-        // one loop per potential: the Coulomb loop contains no function call
+        // each potential has its own loop, because the Coulomb loop needs no function call and can be vectorised
         match potential {
             MeshPotential::Coulomb => self.add(|squared| MeshPotential::Coulomb.virial_factor(squared, alpha)),
             MeshPotential::Dispersion => self.add(|squared| potential.virial_factor(squared, alpha)),

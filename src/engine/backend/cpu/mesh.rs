@@ -1,9 +1,8 @@
 //! Reciprocal-space forces: smooth particle-mesh Ewald in `f32` on the slots of the spatial grid.
 //!
-//! Each thread spreads a contiguous range of blocks onto a private padded mesh, so the inner loops do not wrap
-//! indices.
-//! [`Spectral`] sums the meshes in a fixed order and solves for the padded potential, from which forces are gathered.
-//! Energy and virial are sums over the spectrum, computed only on request.
+//! Each thread spreads the charges of a contiguous range of blocks onto a private padded mesh, so the inner loops
+//! need no periodic indices. [`Spectral`] sums the meshes in a fixed order and computes the padded potential, from
+//! which forces are gathered. Energy and virial are sums over the spectrum, computed only on request.
 
 use super::mesh_grid::{self, Padded, SpreadBuffer};
 use super::mesh_kernel::{Gather, MeshAtoms, Spread};
@@ -39,22 +38,22 @@ pub(super) struct Mesh {
     charges: Vec<f64>,
     thread_buffers: Vec<SpreadBuffer>,
     spectral: Spectral,
-    /// potential on the mesh
+    /// potential on the padded mesh
     values: Vec<Aligned16>,
     team: Arc<Team>,
-    /// number of threads that spread; if several ranks share the mesh, one more buffer holds the charges from other
-    /// ranks
+    /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
+    /// other ranks
     parts: usize,
-    /// planes of this rank on which each other rank has charges, marked by ones
+    /// for each other rank: one for each plane of this rank on which the other rank has charges, otherwise zero
     wanted: Vec<Vec<u8>>,
-    /// planes of each other rank on which this rank has charges, marked by ones
+    /// for each other rank: one for each plane of that rank on which this rank has charges, otherwise zero
     lent: Vec<Vec<u8>>,
     /// measured times
     pub times: MeshTimes,
 }
 
 impl Mesh {
-    /// Plans the mesh for charges of the potential in topology order.
+    /// Plans the mesh. `charges` are the charges of the mesh potential in topology order (√c6 for dispersion).
     pub(super) fn new(
         (parameters, potential): (PmeParameters, MeshPotential),
         charges: Vec<f64>,
@@ -80,8 +79,8 @@ impl Mesh {
         }
     }
 
-    /// Shares the mesh among several ranks: charges of all ranks are summed, and energy and virial become this rank's
-    /// parts of sums over ranks.
+    /// Shares the mesh among several ranks. The charges of all ranks are summed, and each rank computes its part of
+    /// the energy and the virial.
     pub(super) fn share(&mut self, ranks: &Ranks) {
         self.spectral.share(ranks);
         self.wanted.resize(ranks.count(), vec![]);
@@ -92,8 +91,8 @@ impl Mesh {
         }
     }
 
-    /// Spreads the charges of all slots and solves for the potential. Returns energy (with self and plasma terms) and
-    /// virial, which are zero unless `sums`.
+    /// Spreads the charges of all slots and computes the potential. Returns the energy (with self and neutralising
+    /// plasma terms) and the virial; both are zero unless `sums`.
     pub(super) fn solve(&mut self, input: MeshInput<'_>, sums: bool) -> (f64, Mat3) {
         let cell = input.cell;
         let start = Instant::now();
@@ -180,7 +179,7 @@ impl Mesh {
         }
     }
 
-    /// Sends the potential on the planes of this rank to the ranks that have charges there. Collective.
+    /// Sends the potential on the planes of this rank to the ranks that have charges on these planes. Collective.
     fn send_potential(&mut self) {
         let (ranks, plane) = (&self.spectral.slabs.ranks, self.padded.plane / LANES);
         let (rank, count) = (ranks.rank(), ranks.count());
@@ -198,7 +197,8 @@ impl Mesh {
         }
     }
 
-    /// Adds the reciprocal-space forces on `blocks` to `forces` (those blocks only).
+    /// Adds the reciprocal-space forces on `blocks` to `forces`, whose first element belongs to the first of these
+    /// blocks.
     pub(super) fn gather(&self, input: MeshInput<'_>, blocks: Range<usize>, forces: &mut [[f32; 24]]) {
         let MeshInput { grid, cell, packed, charges, charged } = input;
         let blocks = blocks.start..blocks.end.min(charged);
@@ -220,7 +220,7 @@ fn add(to: &mut [Aligned16], from: &[Aligned16]) {
     mesh_grid::add(bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
 }
 
-/// Atoms as the input of the mesh.
+/// Positions and charges of atoms, as input of the mesh.
 #[derive(Clone, Copy)]
 pub(super) struct MeshInput<'a> {
     pub grid: &'a Grid,
@@ -229,6 +229,6 @@ pub(super) struct MeshInput<'a> {
     pub packed: &'a [[f32; 24]],
     /// charges times the square root of the potential's constant, by slot
     pub charges: &'a [[f32; 8]],
-    /// number of leading blocks that contain all charges
+    /// number of leading blocks that contain all charged atoms
     pub charged: usize,
 }

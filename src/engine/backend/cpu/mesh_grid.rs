@@ -9,13 +9,13 @@ use crate::system::PmeParameters;
 pub(super) struct Padded {
     /// grid points of the periodic mesh
     pub size: [usize; 3],
-    /// grid points that a spline extends beyond the last one, along each direction
+    /// number of grid points that a spline may extend beyond the last point of each direction
     pub over: usize,
     /// floats from one z-row to the next, a multiple of the vector length
     pub row: usize,
     /// floats from one x-plane to the next
     pub plane: usize,
-    /// number of x-planes
+    /// number of x-planes, including the padding
     pub planes: usize,
 }
 
@@ -23,7 +23,7 @@ impl Padded {
     pub(super) fn new(parameters: &PmeParameters) -> Self {
         let PmeParameters { grid: [nx, ny, nz], order, .. } = *parameters;
         let over = order - 1;
-        // spreading and gathering process groups of four points
+        // spreading and gathering process groups of four points, so rows are padded to multiples of four points
         let row = (nz + order.next_multiple_of(4) - 1).next_multiple_of(LANES);
         Padded { size: parameters.grid, over, row, plane: (ny + over) * row, planes: nx + over }
     }
@@ -34,13 +34,13 @@ impl Padded {
     }
 }
 
-/// Buffer of one thread, for the blocks that it spreads.
+/// Charge buffer of one thread, for the blocks whose charges it spreads.
 pub(super) struct SpreadBuffer {
     /// private charge mesh
     pub grid: Vec<Aligned16>,
     /// whether each x-plane has charges
     pub touched: Vec<bool>,
-    /// whether an atom's spline begins at each x-plane
+    /// whether the spline of any atom begins at each x-plane
     pub begins: Vec<bool>,
 }
 
@@ -51,8 +51,8 @@ impl SpreadBuffer {
         SpreadBuffer { grid: padded.grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) }
     }
 
-    /// Adds the padding beyond the upper faces to the periodic images inside. Along z the padding also keeps its
-    /// values.
+    /// Adds the values in the padding beyond the upper faces to their periodic images inside the mesh. Along z the
+    /// padding is not cleared.
     pub(super) fn fold(&mut self, padded: &Padded) {
         let Padded { size: [nx, ny, nz], row, plane, over, .. } = *padded;
         let grid: &mut [f32] = bytemuck::cast_slice_mut(&mut self.grid);

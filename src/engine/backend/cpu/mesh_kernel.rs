@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(super) struct MeshAtoms<'a> {
     pub grid: &'a Grid,
     pub cell: &'a PeriodicCell,
-    /// offsets from the centers of the blocks, as in the pair kernel
+    /// offsets of the atoms from the centers of their blocks, as in the pair kernel
     pub packed: &'a [[f32; 24]],
     pub charges: &'a [[f32; 8]],
     pub padded: Padded,
@@ -22,15 +22,15 @@ pub(super) struct MeshAtoms<'a> {
 
 /// Mesh positions of sixteen slots.
 struct MeshPositions<F> {
-    /// grid point below the atom along x
+    /// x index of the grid point below the atom
     plane: [u32; LANES],
-    /// index of the grid point below the atom
+    /// index of the grid point below the atom in the padded mesh
     index: [usize; LANES],
-    /// fraction of the distance to the next grid point
+    /// position between the grid point below and the next grid point, from 0 to 1, along each direction
     fraction: [F; 3],
 }
 
-/// Conversion of offsets into grid coordinates: gradients of the grid coordinates, 1/nm.
+/// Conversion of offsets (nm) into grid coordinates, given by the gradients of the grid coordinates, 1/nm.
 struct Frame {
     gradient: [Vec3; 3],
 }
@@ -42,7 +42,7 @@ impl Frame {
         Frame { gradient: from_fn(|d| reciprocal[d] * atoms.padded.size[d] as f64) }
     }
 
-    /// Gradient of grid coordinate `d` along `axis`.
+    /// Component along `axis` of the gradient of grid coordinate `d`.
     #[inline(always)]
     fn at<S: Simd>(&self, d: usize, axis: usize) -> S::F {
         S::F::splat(self.gradient[d].to_array()[axis] as f32)
@@ -57,8 +57,8 @@ impl Frame {
     }
 }
 
-/// Rounds down without a library call. The conversion to `i64` is safe, because blocks are at most a few cells from
-/// the origin.
+/// Rounds down without a library call. The conversion to `i64` cannot overflow, because blocks are at most a few
+/// cells away from the origin.
 #[inline(always)]
 fn floor(s: f64) -> f64 {
     let truncated = s as i64 as f64;
@@ -66,9 +66,9 @@ fn floor(s: f64) -> f64 {
 }
 
 impl MeshAtoms<'_> {
-    /// Computes mesh positions. Grid coordinates of block centers are computed in `f64`, those of atoms relative to
-    /// them in `f32`, so a large cell loses no digits. Results are clamped to the mesh; results for empty slots are
-    /// arbitrary.
+    /// Computes mesh positions. Grid coordinates of block centers are computed in `f64`, grid coordinates of atoms
+    /// relative to the block center in `f32`, so no digits are lost in a large cell. Results are clamped to the mesh;
+    /// results for empty slots are arbitrary.
     #[inline(always)]
     fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> MeshPositions<S::F> {
         let packed = [&self.packed[blocks[0]], &self.packed[blocks[1]]];
@@ -109,8 +109,8 @@ fn component(packed: &[f32; 24], axis: usize) -> &[f32; BLOCK] {
     &parts[axis]
 }
 
-/// Spline weights or slopes of sixteen atoms along one direction, padded with zeros to multiples of four. Group `g`
-/// of four weights of atom `a` begins at `[g][a % 4][a − a % 4]`.
+/// Spline weights or slopes of sixteen atoms along one direction, padded with zeros to multiples of four. The group
+/// with index `g` of four weights of atom `a` begins at `[g][a % 4][a − a % 4]`.
 #[derive(Clone, Copy)]
 struct Weights([[[f32; LANES]; 4]; 2]);
 
@@ -132,7 +132,7 @@ impl Weights {
         }
     }
 
-    /// Group `g` of four weights of an atom.
+    /// The group of four weights with index `g` of one atom.
     #[inline(always)]
     fn four(&self, lane: usize, g: usize) -> &[f32; 4] {
         let (fours, _) = self.0[g][lane % 4].as_chunks::<4>();
@@ -158,8 +158,8 @@ impl Weights {
     }
 }
 
-/// Spreads the charges of a range of blocks onto a padded mesh, and marks the x-planes on which a spline begins.
-/// B-splines of order N use rows of P points, a multiple of four.
+/// Spreads the charges of a range of blocks onto a padded mesh, and records the x-planes at which a spline begins.
+/// B-splines of order N use rows of P points, where P is N rounded up to a multiple of four.
 pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -167,11 +167,11 @@ pub(super) struct Spread<'a, const N: usize, const P: usize> {
     pub begins: &'a mut [bool],
 }
 
-/// Sixteen slots to spread.
+/// Sixteen slots whose charges are spread together.
 #[derive(Clone, Copy)]
 struct Batch {
     index: [usize; LANES],
-    /// weights along x, y, and z times the charge
+    /// weights along x, weights along y, and products of the weights along z with the charge
     weights: [Weights; 3],
     charge: [f32; LANES],
 }
@@ -181,11 +181,12 @@ impl Batch {
     const NONE: Self = Batch { index: [0; LANES], weights: [Weights::NONE; 3], charge: [0.0; LANES] };
 }
 
-/// Number of batches in flight. Splines of neighbours overlap, and a load that partly overlaps a pending store stalls
-/// until the store completes (failed store forwarding). Consecutive atoms are therefore taken from distant blocks.
+/// Number of batches that are spread alternately. Splines of neighbouring atoms overlap, and a load that partly
+/// overlaps a pending store stalls until the store completes (failed store forwarding). Consecutive atoms are
+/// therefore taken from distant blocks.
 const STREAMS: usize = 4;
-/// Number of blocks over which the batches in flight are distributed: several columns apart, but on a part of the
-/// mesh that stays in cache.
+/// Number of blocks from which the alternating batches are taken. The batches are several columns apart, but the part
+/// of the mesh that they touch stays in cache.
 const WINDOW: usize = 1024;
 
 impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
@@ -216,7 +217,7 @@ impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
     }
 }
 
-/// Prepares a batch from the first two `blocks` (or fewer).
+/// Prepares a batch from the first two of `blocks`, or from one if only one is left.
 #[inline(always)]
 fn fill_batch<S: Simd, const N: usize>(
     atoms: &MeshAtoms<'_>,
@@ -263,8 +264,8 @@ fn spread_one<S: Simd, const N: usize, const P: usize>(batch: &Batch, lane: usiz
     }
 }
 
-/// Gathers forces on a range of blocks from the padded potential, and adds them to `forces` (indexed from the first
-/// block).
+/// Gathers forces on a range of blocks from the padded potential, and adds them to `forces`, whose first element
+/// belongs to the first block of the range.
 pub(super) struct Gather<'a, const N: usize, const P: usize> {
     pub atoms: MeshAtoms<'a>,
     pub blocks: Range<usize>,
@@ -311,8 +312,9 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
     }
 }
 
-/// ∂φ/∂u along the three grid directions for sixteen atoms, order 4. One vector holds the four by four points of a
-/// plane, and the sums of sixteen atoms are reduced together. Weights are values and slopes along x, y, z.
+/// Returns ∂φ/∂u along the three grid directions for sixteen atoms, with splines of order 4. One vector holds the
+/// four by four points of an x-plane, and the sums of sixteen atoms are reduced together. The inputs are spline
+/// weights and slopes along x, y, z.
 #[inline(always)]
 fn slopes_of_four<S: Simd>(
     padded: &Padded,
@@ -347,7 +349,7 @@ fn slopes_of_four<S: Simd>(
     [S::F::sums16(&sums[0]), S::F::sums16(&sums[1]), S::F::sums16(&sums[2])]
 }
 
-/// ∂φ/∂u as in [`slopes_of_four`], for any order, row by row.
+/// Returns ∂φ/∂u as [`slopes_of_four`] does, for splines of any order, row by row.
 #[inline(always)]
 fn slopes<S: Simd, const N: usize, const P: usize>(
     padded: &Padded,
@@ -358,8 +360,8 @@ fn slopes<S: Simd, const N: usize, const P: usize>(
     let mut sums = [[0f32; LANES]; 3];
     for lane in 0..LANES {
         let at = |d: usize, slope: usize, j: usize| weights[d][slope].at(lane, j);
-        // sums over x and y for each z-point of the support: with the slope along x, with the slope along y, and with
-        // values only
+        // three sums over x and y for each z-point of the spline: with the slope along x, with the slope along y, and
+        // with weights only
         let mut columns = [[0f32; P]; 3];
         for i in 0..N {
             let mut plane = [[0f32; P]; 2];

@@ -1,7 +1,8 @@
 //! CPU backend: pair interactions, PME and bonded terms in `f32` on sixteen SIMD lanes, sums in `f64`.
 //!
-//! The work partition is fixed, by default one part per thread. Sums are taken in the order of the parts, so the bits
-//! of the results depend on the number of parts only. [`Cpu`] is the place to start reading.
+//! The work is split into a fixed number of partitions, by default one per thread. Sums are taken in the order of the
+//! partitions, so the results depend on the number of partitions only, bit for bit. [`Cpu`] is the place to start
+//! reading.
 
 mod apart;
 mod bonded;
@@ -51,7 +52,8 @@ use threads::WorkPartition;
 /// Options of the CPU backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuOptions {
-    /// number of work partitions; rounding depends on it, and at most this many threads have work
+    /// number of work partitions; rounding errors depend on this number, and more threads than partitions have no
+    /// work
     pub parts: usize,
     /// instruction set
     pub level: Level,
@@ -59,7 +61,7 @@ pub struct CpuOptions {
     pub schedule: ListSchedule,
 }
 
-/// Bonded forces of one work partition, by bonded atom.
+/// Bonded forces of one work partition, one per bonded atom.
 #[derive(Default)]
 struct BondedBuffer {
     forces: Vec<Vec3>,
@@ -82,21 +84,22 @@ pub struct Cpu {
     phases: Phases,
 }
 
-/// Prefetch distance in atoms when forces are collected.
+/// Number of atoms by which prefetching is ahead when forces are collected.
 const PREFETCH_DISTANCE: usize = 64;
-/// Atoms per parallel task, for work of a few operations per atom.
+/// Atoms per parallel task, for work that takes a few operations per atom.
 const ATOMS: usize = 2048;
 
 impl Cpu {
-    /// Creates the force field. It returns the same errors as [`super::Reference`] for systems that are not
-    /// supported.
+    /// Creates the force field. For a system that is not supported, the error is the same as from
+    /// [`super::Reference`].
     pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
         let CpuOptions { parts, level, schedule, .. } = options;
         let atoms = &system.topology.atoms;
         let mesh = || {
             let Electrostatics::Pme(parameters) = system.settings.electrostatics else { return None };
-            // charges rounded as in the kernels, so that self energies cancel against those of the mesh
+            // charges are rounded as in the kernels, so that the self energy cancels the energy of the same charges
+            // on the mesh
             let charges = atoms.iter().map(|atom| f64::from(kernel_charge(atom.charge)) / COULOMB.sqrt()).collect();
             Some(Mesh::new((parameters, MeshPotential::Coulomb), charges, parts, level, Arc::clone(&team)))
         };
@@ -120,7 +123,7 @@ impl Cpu {
         })
     }
 
-    /// Replaces the atoms by those of a domain: home atoms first, then halo atoms.
+    /// Replaces the atoms by the atoms of a domain: home atoms first, then halo atoms.
     pub(super) fn select(&mut self, settings: &ForceSettings, terms: LocalTerms, region: Region, ranks: &Ranks) {
         let tables = std::mem::take(&mut self.bonded.tables);
         self.bonded = Bonded::of(&terms.topology, settings.electrostatics, tables);
@@ -130,8 +133,8 @@ impl Cpu {
         self.nonbonded.select(settings.electrostatics, terms, region, ranks.is_first());
     }
 
-    /// Makes this force field one of several ranks. Reciprocal space then covers the atoms of all ranks, and terms
-    /// that depend on no atom count on the first rank only.
+    /// Makes this force field one of several ranks. Reciprocal space then covers the atoms of all ranks. Terms that
+    /// depend on no atom are counted on the first rank only.
     pub(super) fn among(mut self, ranks: &Ranks) -> Self {
         if !ranks.is_first() {
             self.tail = DispersionTail::default();
@@ -140,7 +143,8 @@ impl Cpu {
         self
     }
 
-    /// Computes pairs and bonded terms. Each thread computes its work partition of both.
+    /// Computes pairs and bonded terms. Each thread computes the pairs and then the bonded terms of its work
+    /// partition.
     fn short_range(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) {
         let (bonded, level) = (&self.bonded, self.options.level);
         let sums = workload.energy || workload.virial;
@@ -160,8 +164,8 @@ impl Cpu {
         });
     }
 
-    /// Adds the reciprocal-space forces, or keeps them separate. Returns the energies of Coulomb interactions and of
-    /// dispersion, and their virial.
+    /// Adds the reciprocal-space forces to the other forces, or keeps them apart. Returns the reciprocal-space
+    /// energies of Coulomb interactions and of dispersion, and their virial.
     fn long_range(&mut self, cell: Option<&PeriodicCell>, part: LongRange, sums: bool) -> ([f64; 2], Mat3) {
         let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
         let apart = match part {
@@ -185,7 +189,7 @@ impl Cpu {
         (energies, virial)
     }
 
-    /// Adds pair, mesh and bonded forces into one array in topology order.
+    /// Adds pair, mesh and bonded forces, and stores the sums in topology order.
     fn collect_forces(&self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, total, .. } = &self.nonbonded;
         let (bonded, thread_buffers) = (&self.bonded.atoms, &self.thread_buffers);
@@ -204,7 +208,7 @@ impl Cpu {
         });
     }
 
-    /// Copies the separate mesh forces into topology order.
+    /// Copies the mesh forces that are kept apart into topology order.
     fn collect_apart(&self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, apart, .. } = &self.nonbonded;
         memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);
@@ -290,7 +294,7 @@ impl ForceField for Cpu {
         self.short_range(cell, positions, workload);
         let computed = Instant::now();
         self.nonbonded.sum();
-        // computed before the mesh forces are added
+        // the virial of the pair forces is computed before the mesh forces are added to them
         let direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
         let mut reducing = (packed - start) + computed.elapsed();
         let (part, sums) = (workload.long_range, workload.energy || workload.virial);

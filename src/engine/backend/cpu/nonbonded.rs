@@ -1,4 +1,5 @@
-//! Pair interactions of the CPU backend: sorted copies, pair lists, the kernel on every thread, and the reduction.
+//! Pair interactions of the CPU backend: sorted atom data, pair lists, the kernel on every thread, and the reduction
+//! of forces.
 
 mod far_exclusions;
 
@@ -29,30 +30,30 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Distance, as a fraction of the cutoff, that identifies the image of an excluded pair. The excluded image is
-/// closer; other images are further apart, because the cell is at least two cutoffs wide.
+/// Distance, as a fraction of the cutoff, within which the two atoms of an excluded pair are the excluded image. All
+/// other images are further apart, because the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
-/// Lower limit of distances without a cutoff, nm. Smaller distances, which only overlapping atoms have, are clamped
-/// to it.
+/// Lower limit of distances in systems without a cutoff, nm. The distance of overlapping atoms is clamped to this
+/// limit.
 const CLOSEST: f32 = 0.01;
 
-/// Largest error of force polynomials relative to 1/r³. It equals that of the tables, far below the total error of
-/// 2·10⁻⁵.
+/// Largest error of force polynomials relative to 1/r³. The error equals that of the tables and is far below the
+/// limit of 2·10⁻⁵ for the total error.
 const FORCE_TOLERANCE: f64 = 5e-6;
-/// Largest error of energy polynomials relative to 1/r, also for excluded pairs. Many excluded pairs have one of a
-/// few distances, so their errors add up. Half of the total error of 10⁻⁶ is left for other errors.
+/// Largest error of energy polynomials relative to 1/r, also for excluded pairs. Many excluded pairs have the same
+/// distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
-/// Maximum number of list chunks in a search task, for load balance. The contents of a chunk do not depend on it.
+/// Maximum number of list chunks in a search task, for load balance. It does not affect the contents of a chunk.
 const CHUNKS: usize = 64;
-/// Blocks per task of packing and force reduction.
+/// Number of blocks in one task of packing and of force reduction.
 const BLOCKS: usize = 64;
 
 /// Force buffer of one work partition.
 #[derive(Default)]
 struct ThreadBuffer {
     forces: AlignedArrays<24>,
-    /// whether each block receives forces
+    /// whether this partition adds forces to each block
     touched: Vec<bool>,
     chunks: Range<usize>,
     output: PairOutput,
@@ -62,26 +63,26 @@ struct ThreadBuffer {
 pub(super) struct Nonbonded {
     team: Arc<Team>,
     level: Level,
-    /// charge times √(Coulomb constant), by atom
+    /// charge times √(Coulomb constant), one per atom
     charges: Vec<f32>,
     types: PairTypes,
-    /// Lennard-Jones type of the system, by atom
+    /// Lennard-Jones type in the system, one per atom
     lj_types: Vec<u32>,
     has_lj: Vec<bool>,
-    /// whether each Lennard-Jones type interacts with any type
+    /// whether each Lennard-Jones type interacts with at least one type
     interacting_types: Vec<bool>,
-    /// marks atoms without charge if they have separate blocks; empty otherwise
+    /// whether each atom is without charge, if such atoms have separate blocks; empty otherwise
     apart_atoms: Vec<bool>,
     exclusions: SymmetricExclusions,
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
     coulomb: CoulombPotential,
     /// energy correction of all excluded pairs at distance zero, kJ/mol; the kernel adds the dependence on the
-    /// distance. Many excluded pairs have one of a few distances, as in rigid water, so the rounding errors of whole
-    /// energies in `f32` would add up
+    /// distance. Many excluded pairs have the same distance, as in rigid water, so the `f32` rounding errors of the
+    /// full energies would add up
     excluded_at_contact: f64,
     tables: CoulombTables,
-    /// treatment of Lennard-Jones interactions at the cutoff
+    /// treatment of Lennard-Jones interactions at the cutoff, see [`super::pair_rules`]
     end: u8,
     split: bool,
     cutoff: f64,
@@ -93,24 +94,24 @@ pub(super) struct Nonbonded {
     schedule: ListSchedule,
     pub grid: Grid,
     pub slot_charges: AlignedArrays<8>,
-    /// √c6 for LJ-PME; empty without LJ-PME
+    /// √c6 for LJ-PME, one per slot; empty without LJ-PME
     pub slot_root_c6: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
     slot_types: AlignedArrays<8>,
-    /// exceptions from the combination rule, by cluster; empty if there are none
+    /// marks of clusters whose pairs may deviate from the combination rule; empty if no pair of types deviates
     cluster_marks: Vec<Marks>,
-    /// bit mask per block: atoms with Lennard-Jones interactions
+    /// bit mask of each block: the atoms with Lennard-Jones interactions
     lj_lanes: Vec<u8>,
     pub packed: AlignedArrays<24>,
     outer: PairList,
     inner: PairList,
-    /// search memory, one per thread
+    /// scratch memory of the search, one per thread
     scratch: Vec<Mutex<SearchScratch>>,
     ranges: Vec<Range<usize>>,
     thread_buffers: Vec<ThreadBuffer>,
-    /// summed forces of each block
+    /// forces of each block, summed over threads
     pub total: AlignedArrays<24>,
-    /// reciprocal-space forces of each block, if they are kept separate
+    /// reciprocal-space forces of each block, if they are kept apart from the other forces
     pub apart: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
 }
@@ -178,7 +179,7 @@ impl Nonbonded {
         }
     }
 
-    /// Replaces the atoms by those of a domain. `first`: this rank includes the terms that must count once.
+    /// Replaces the atoms by the atoms of a domain. `first`: this rank adds the terms that count once for all ranks.
     pub(super) fn select(&mut self, electrostatics: Electrostatics, terms: LocalTerms, region: Region, first: bool) {
         let LocalTerms { topology: Topology { atoms, exclusions, .. }, excluded } = terms;
         self.charges = kernel_charges(electrostatics, &atoms);
@@ -198,7 +199,7 @@ impl Nonbonded {
         self.grid.region = Some(region);
     }
 
-    /// Sorts the atoms and builds the outer list. [`Self::prune`] must follow to build the inner list.
+    /// Sorts the atoms and builds the outer list. A call of [`Self::prune`] must follow to build the inner list.
     pub(super) fn rebuild(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3]) {
         self.grid.build(cell, positions, &self.has_lj, &self.apart_atoms);
         self.fill_slots();
@@ -269,8 +270,8 @@ impl Nonbonded {
         }
     }
 
-    /// Prunes the outer list to pairs that are now within the inner radius plus `margin` (nm), and partitions the
-    /// inner list over the threads.
+    /// Builds the inner list from the pairs of the outer list that are now within the inner radius plus `margin`
+    /// (nm), and partitions the inner list over the threads.
     pub(super) fn prune(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], margin: f64) {
         self.pack(positions);
         let cutoff = self.cutoff.max(self.cutoff_lj);
@@ -285,7 +286,7 @@ impl Nonbonded {
         self.outer.assert_of(&self.grid);
         self.inner.resize(&self.grid);
         let (outer, level) = (&self.outer.chunks, self.level);
-        // the thread that prunes a chunk is usually the one that reads it later, so the chunk is in its cache
+        // the thread that prunes a chunk usually also computes its pairs later, with the chunk in its cache
         self.team.for_each(self.inner.chunks.par_iter_mut().zip(outer), |(inner, outer)| {
             prune_chunk(level, input, outer, inner);
         });
@@ -304,7 +305,7 @@ impl Nonbonded {
         });
     }
 
-    /// Updates the origins of the slots after a change of the cell.
+    /// Updates the block centers in space after a change of the cell.
     pub(super) fn place(&mut self, cell: Option<&PeriodicCell>) {
         self.grid.place(cell);
     }
@@ -329,8 +330,8 @@ impl Nonbonded {
         PairCounts::new(&self.outer, &self.inner)
     }
 
-    /// Runs the kernel on every work partition, then `work(part, item)` on the same thread with the partition's
-    /// element of `items`.
+    /// Runs the kernel on every work partition, then calls `work(part, item)` on the same thread, where `item` is the
+    /// element of `items` for this partition.
     pub(super) fn forces<T: Send>(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -376,7 +377,7 @@ impl Nonbonded {
         let thread_buffers = &self.thread_buffers;
         self.team.for_each(self.total.par_chunks_mut(BLOCKS).enumerate(), |(chunk, total)| {
             for (block, to) in (chunk * BLOCKS..).zip(total) {
-                // accumulated in registers and stored with few wide stores, see `Grid::pack_block`
+                // the sum is accumulated in registers and stored with few wide stores, see `Grid::pack_block`
                 let mut sums = [0.0; 24];
                 for buffer in thread_buffers.iter().filter(|buffer| buffer.touched[block]) {
                     let forces = &buffer.forces[block];
@@ -389,13 +390,13 @@ impl Nonbonded {
         });
     }
 
-    /// Sets the separate mesh forces to zero before they are gathered.
+    /// Zeroes the buffer of the mesh forces that are kept apart, before they are gathered.
     pub(super) fn clear_apart(&mut self) {
         self.apart.resize(self.total.len());
         self.team.for_each(self.apart.par_chunks_mut(BLOCKS), |blocks| blocks.fill([0.0; 24]));
     }
 
-    /// Adds the forces of a mesh to `total`, or to the separate mesh forces if `apart`.
+    /// Adds the forces of a mesh to `total`, or, if `apart`, to the mesh forces that are kept apart.
     pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell, apart: bool) {
         let home = self.grid.home_blocks();
         let Nonbonded { team, total, apart: other, grid, packed, slot_charges, slot_root_c6, .. } = self;
@@ -414,7 +415,8 @@ impl Nonbonded {
         MeshInput { grid: &self.grid, cell, packed: &self.packed, charges, charged }
     }
 
-    /// Energies (Lennard-Jones, Coulomb) of the last call, without the pairs that [`Self::far_exclusions`] visits.
+    /// Lennard-Jones and Coulomb energy of the last call of the kernel, without the pairs of
+    /// [`Self::far_exclusions`].
     pub(super) fn energies(&self) -> (f64, f64) {
         self.thread_buffers.iter().fold((0.0, self.excluded_at_contact), |(lj, coulomb), buffer| {
             (lj + buffer.output.lj, coulomb + buffer.output.coulomb)
@@ -442,7 +444,7 @@ pub(super) fn kernel_charge(charge: f64) -> f32 {
     (COULOMB.sqrt() * charge) as f32
 }
 
-/// Charges of a mesh's potential, by slot, and the number of blocks that contain them.
+/// Charges of the mesh potential, one per slot, and the number of blocks that contain charged atoms.
 fn of_mesh<'a>(
     mesh: &Mesh,
     grid: &Grid,
@@ -472,8 +474,8 @@ fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32;
     sum
 }
 
-/// Radial functions of the settings. Without a cutoff the kernel computes 1/r itself.
-/// `energy_tolerance`: largest error of the energy polynomial relative to 1/r.
+/// Returns the radial functions of the Coulomb settings. Without a cutoff the kernel computes 1/r instead.
+/// `energy_tolerance` is the largest error of the energy polynomial relative to 1/r.
 pub(in crate::backend) fn coulomb_tables(
     coulomb: &CoulombPotential,
     cutoff: Option<f64>,

@@ -7,22 +7,22 @@ use crate::pair::{RadialFunction, RadialTable};
 use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
-/// Largest error of the polynomial relative to its largest value. That value is far smaller than the force of a pair
-/// in contact.
+/// Largest error of the polynomial relative to its largest value. The largest value is far smaller than the force of
+/// a pair in contact.
 const TOLERANCE: f64 = 5e-7;
 
 /// LJ-PME parameters of one system.
 pub(super) struct LjPme {
     pub(super) potential: DispersionPotential,
     pub(super) tables: DispersionTables,
-    /// √c6, by Lennard-Jones type
+    /// √c6, one per Lennard-Jones type
     of_types: Vec<f32>,
-    /// √c6, by atom
+    /// √c6, one per atom
     pub(super) charges: Vec<f32>,
 }
 
 impl LjPme {
-    /// Returns the parameters of a system, `None` without LJ-PME.
+    /// Returns the LJ-PME parameters of a system; `None` without LJ-PME.
     pub(super) fn new(system: &System) -> Option<Self> {
         let potential = DispersionPotential::new(&system.settings)?;
         let of_types: Vec<f32> =
@@ -35,15 +35,15 @@ impl LjPme {
         })
     }
 
-    /// Replaces the atoms by atoms of these types.
+    /// Replaces the atoms by atoms with the given Lennard-Jones types.
     pub(super) fn select(&mut self, lj_types: &[u32]) {
         self.charges.clear();
         self.charges.extend(lj_types.iter().map(|&lj_type| self.of_types[lj_type as usize]));
     }
 }
 
-/// Radial functions of excluded pairs, for unit products. For interacting pairs the shift is subtracted from the
-/// energy.
+/// Radial functions of excluded pairs with √(c6_i c6_j) = 1. For interacting pairs the potential shift is subtracted
+/// from the energy.
 #[derive(Clone, Debug)]
 pub(super) struct DispersionTables {
     /// −(1/r) dV/dr, nm⁻⁸
@@ -66,7 +66,7 @@ impl DispersionTables {
 }
 
 /// Force over distance and energy of excluded pairs, and the potential shift of interacting pairs. The compiler
-/// eliminates energies that are not used.
+/// eliminates the energies if they are not used.
 pub(super) struct DispersionTerms<S: Simd> {
     pub(super) force: S::F,
     pub(super) energy: S::F,
@@ -74,8 +74,8 @@ pub(super) struct DispersionTerms<S: Simd> {
 }
 
 impl<S: Simd> DispersionTerms<S> {
-    /// Computes the terms of pairs with products √(c6_i c6_j). Forces are polynomials on every SIMD level, because a
-    /// second table does not fit into registers.
+    /// Computes the terms of pairs whose √(c6_i c6_j) is `product`. Forces are polynomials on every SIMD level,
+    /// because the registers hold only one table, that of the Coulomb force.
     #[inline(always)]
     pub(super) fn new(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
         let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have its tables");

@@ -1,4 +1,4 @@
-//! Input and output of the pair kernel: arrays by slot, tables, combination rules, sums.
+//! Input and output of the pair kernel: arrays with one element per slot or block, tables, combination rules, sums.
 
 use super::pair_dispersion::DispersionTables;
 use crate::cell::PeriodicCell;
@@ -14,7 +14,7 @@ pub(in crate::backend) struct CoulombTables {
     pub force: RadialTable,
     /// V of interacting pairs, 1/nm
     pub energy: RadialTable,
-    /// −(1/r) dV/dr of the correction of excluded pairs
+    /// −(1/r) dV/dr of the correction of excluded pairs, 1/nm³
     pub excluded_force: RadialTable,
     /// V of the correction of excluded pairs, minus its value at distance zero, 1/nm
     pub excluded_energy: RadialTable,
@@ -25,23 +25,24 @@ pub(in crate::backend) struct CoulombTables {
 pub(super) struct PairInput<'a> {
     pub grid: &'a Grid,
     pub cell: Option<&'a PeriodicCell>,
-    /// offsets of each block: eight x, eight y, eight z
+    /// offsets of the atoms of each block: eight x, eight y, eight z
     pub packed: &'a [[f32; 24]],
-    /// charges times √(Coulomb constant), by slot
+    /// charges times √(Coulomb constant), one per slot
     pub charges: &'a [[f32; 8]],
-    /// Lennard-Jones parameters of each block for combination rules: eight first, then eight second parameters
+    /// Lennard-Jones parameters of each block for combination rules: the first parameters of eight atoms, then their
+    /// second parameters
     pub lj: &'a [[f32; 16]],
-    /// Lennard-Jones types by slot: integers, stored as the bits of floats
+    /// Lennard-Jones types, one per slot: integers, stored as the bits of floats
     pub slot_types: &'a [[f32; 8]],
     /// (6 c6, 12 c12) of type pairs, in rows of `types` elements
     pub type_table: &'a [[f32; 2]],
     pub types: usize,
     /// (4 c4, 0) of type pairs, in rows of `types` elements; empty without 12-6-4 ions
     pub c4_table: &'a [[f32; 2]],
-    /// rows of 6 c6 and of 12 c12 of each type for register permutations; used by the row rules
+    /// a row of 6 c6 and a row of 12 c12 for each type, for register permutations; used by the rules `ROWS_OF_…`
     pub type_rows: &'a [Aligned16],
     pub coulomb: &'a CoulombTables,
-    /// squares of the cutoffs, nm²
+    /// squares of the Coulomb and Lennard-Jones cutoffs, nm²
     pub cutoff_squared: f32,
     pub cutoff_lj_squared: f32,
     /// 1/cutoff_lj⁶ with a potential shift, otherwise 0
@@ -50,7 +51,7 @@ pub(super) struct PairInput<'a> {
     pub c4_shift: f32,
     /// Lennard-Jones switch, for kernels with a switch
     pub lj_switch: Option<LjSwitch<f64>>,
-    /// √c6 by slot and radial functions, for kernels with LJ-PME
+    /// √c6 of each slot, and radial functions, for kernels with LJ-PME
     pub dispersion: &'a [[f32; 8]],
     pub dispersion_tables: Option<&'a DispersionTables>,
 }

@@ -22,8 +22,8 @@ use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// Kernel over a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT`: the two cutoffs differ.
-/// `END`: treatment of Lennard-Jones interactions at the cutoff.
+/// Kernel over a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT`: the Coulomb and Lennard-Jones
+/// cutoffs differ. `END`: treatment of Lennard-Jones interactions at the cutoff.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
@@ -41,7 +41,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
     fn run<S: Simd>(self) {
         if S::RARE && RULE != UNLIMITED {
             let PairKernel { input, list, range, forces, output } = self;
-            // energies are always computed here, and ignored unless requested
+            // this version always computes energies; the caller ignores them unless requested
             PairKernel::<TYPE_TABLE, true, END, true> { input, list, range, forces, output }.general::<S>();
         } else {
             self.compute::<S>();
@@ -50,7 +50,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
 }
 
 impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairKernel<'_, RULE, SPLIT, END, ENERGY> {
-    /// Generic version for SIMD levels without intrinsics: instantiated once for all rules and cutoffs.
+    /// Generic version for SIMD levels without intrinsics, instantiated only once for all rules and cutoffs.
     #[inline(never)]
     fn general<S: Simd>(self) {
         self.compute::<S>();
@@ -80,8 +80,8 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     finish::<S, ENERGY>(rows, entry, &sums, forces, output);
                     continue;
                 }
-                // with energies one instantiation serves all rows, because atoms without Lennard-Jones have zero
-                // parameters
+                // with energies one instantiation serves all rows, because atoms without Lennard-Jones interactions
+                // have zero parameters
                 macro_rules! both_rows {
                     ($lj:literal) => {
                         unmasked::<S, RULE, SPLIT, END, ENERGY, 2, $lj>(
@@ -124,7 +124,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
     }
 }
 
-/// Adds the forces and energies of an entry.
+/// Adds the forces and energies of a list entry to the output.
 #[inline(always)]
 fn finish<S: Simd, const ENERGY: bool>(
     rows: Rows<S, 2>,
@@ -148,8 +148,8 @@ fn assert_lengths<const END: u8>(input: &PairInput<'_>, forces: &[[f32; 24]]) {
     assert!(END != LJ_PME || input.dispersion.len() == blocks);
 }
 
-/// Processes the blocks within reach of one vector of atoms. A SIMD level without registers for tables has too few
-/// for two vectors at a time, and processes all blocks with one vector after the other.
+/// Processes the blocks within reach of one vector of i-atoms. A SIMD level that cannot hold tables in registers has
+/// too few registers for two vectors at a time, and processes all blocks with one vector after the other.
 #[inline(always)]
 fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -162,7 +162,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     if blocks.is_empty() {
         return;
     }
-    // an index known only at run time would force the vectors into memory
+    // if the index were known only at run time, the vectors would have to be in memory
     let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
     let lj = ENERGY || half < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
@@ -181,7 +181,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
 /// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// nm², clamped from below if necessary to the smallest for which forces are computed
+    /// nm², clamped from below, if necessary, to the smallest r² for which forces are computed
     r2: [S::F; N],
     /// nm², not clamped
     true_r2: [S::F; N],
@@ -192,7 +192,7 @@ struct Distances<S: Simd, const N: usize> {
 impl<S: Simd, const N: usize> Distances<S, N> {
     #[inline(always)]
     fn new<const RULE: u8, const MASKED: bool>(fixed: &Fixed<'_, S>, near: &Near<S, N>) -> Self {
-        // pairs that could be too close for the tables are always in masked blocks: see `pair::prune`
+        // pairs that could be too close for the tables are always in masked blocks, see `pair::prune`
         let r2 = if S::TABLES && RULE != UNLIMITED && !MASKED { near.r2 } else { near.clamped(fixed) };
         let mut regular = r2;
         for row in 0..N {
@@ -202,7 +202,7 @@ impl<S: Simd, const N: usize> Distances<S, N> {
     }
 }
 
-/// Energy sums of one entry.
+/// Energy sums of one list entry.
 struct Sums<S: Simd> {
     lj: S::F,
     coulomb: S::F,
@@ -250,13 +250,13 @@ fn unmasked<
     rows.add(&total);
 }
 
-/// Blocks per batch of [`staged`]. Most ranges are one or two batches, and results (5 kB) stay in the L1 cache.
+/// Blocks per batch of [`staged`]. Most ranges are one or two batches, and the results (5 kB) stay in the L1 cache.
 const BATCH: usize = 16;
 
 /// Intermediate results of [`staged`] for one block.
 #[derive(Clone, Copy)]
 struct Staged<S: Simd> {
-    /// result of [`positions`], stored once instead of twice
+    /// result of [`positions`]; the two equal halves are stored once
     positions: [[f32; 8]; 3],
     r2: S::F,
     /// result of [`Radial::regular`]
@@ -339,7 +339,7 @@ fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     }
 }
 
-/// Processes blocks that are beyond the Coulomb cutoff, within the Lennard-Jones cutoff.
+/// Processes blocks that are beyond the Coulomb cutoff but within the Lennard-Jones cutoff.
 #[inline(always)]
 fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usize>(
     fixed: &Fixed<'_, S>,
@@ -375,7 +375,7 @@ fn far<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool, const N: usiz
     rows.add(&total);
 }
 
-/// Forces over distance between i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones
+/// Returns forces over distance between i-atoms and a block, kJ/mol/nm². `LJ` of the `N` vectors have Lennard-Jones
 /// interactions.
 #[inline(always)]
 fn radial_forces<
@@ -448,7 +448,7 @@ fn radial_forces<
             (charges * radial).keep(inside)
         };
         if ENERGY {
-            // below the smallest distance, the force f·d has the potential ½ f (lowest² − r²); minimisers need
+            // below the smallest distance the force f·d has the potential ½ f (lowest² − r²), as minimisers need
             // consistent energies
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }

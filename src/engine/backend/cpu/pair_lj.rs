@@ -9,11 +9,11 @@ use super::pair_rules::{
 };
 use crate::simd::{Aligned16, Arithmetic, Float, Simd};
 
-/// Lennard-Jones input of a block's atoms: two parameters per atom, or a type per atom.
+/// Lennard-Jones input of a block's atoms: two parameters per atom, or one type per atom.
 #[derive(Clone, Copy)]
 pub(super) struct BlockLj<S: Simd> {
     values: [S::F; 2],
-    /// integers, stored as the bits of floats
+    /// Lennard-Jones types: integers, stored as the bits of floats
     types: S::F,
 }
 
@@ -43,7 +43,7 @@ impl<S: Simd> BlockLj<S> {
     }
 }
 
-/// Lennard-Jones force over distance, and energy. The compiler eliminates an energy that is not used.
+/// Lennard-Jones force over distance, and energy. The compiler eliminates the energy if it is not used.
 pub(super) struct LjTerms<S: Simd> {
     pub(super) force: S::F,
     pub(super) energy: S::F,
@@ -87,7 +87,7 @@ impl<S: Simd> LjTerms<S> {
         self.energy += dispersion.energy - dispersion.shift;
     }
 
-    /// Adds −c4/r⁴ of pairs of the given types.
+    /// Adds the term −c4/r⁴ of pairs of the given types.
     ///
     /// # Safety
     /// `block` is less than the number of blocks in the arrays of `input`.
@@ -107,7 +107,8 @@ impl<S: Simd> LjTerms<S> {
         self.energy -= four_c4 * (S::F::splat(0.25) * (inverse4 - S::F::splat(input.c4_shift)));
     }
 
-    /// Computes the terms from σ and 48 ε, without a switch: 48 ε (s¹² − ½ s⁶) over r², s = σ/r.
+    /// Computes the terms from σ and 48 ε, without a switch. The force over distance is 48 ε (s¹² − ½ s⁶)/r² with s =
+    /// σ/r.
     #[inline(always)]
     fn of_sigma(input: &PairInput<'_>, inverse2: S::F, sigma: S::F, epsilon48: S::F) -> Self {
         let sigma2 = sigma * sigma;
@@ -120,7 +121,7 @@ impl<S: Simd> LjTerms<S> {
     }
 }
 
-/// Sixth and twelfth power minus their values at the cutoff (zero without a shift).
+/// Returns the sixth and the twelfth power minus their values at the cutoff (which are zero without a shift).
 #[inline(always)]
 fn above_cutoff<S: Simd>(power6: S::F, at_cutoff: S::F) -> [S::F; 2] {
     [power6 - at_cutoff, power6 * power6 - at_cutoff * at_cutoff]
@@ -150,13 +151,14 @@ fn coefficients<S: Simd, const RULE: u8>(
     }
 }
 
-/// Looks up both numbers of each pair in a table with rows of `length` elements.
+/// Looks up the two coefficients of each pair in a table with rows of `length` elements.
 #[inline(always)]
 fn pick_pairs<S: Simd>(table: &[[f32; 2]], length: usize, types: [usize; 2], j: BlockLj<S>) -> [S::F; 2] {
     j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
 }
 
-/// Looks up (6 c6, 12 c12) in rows of 16 R types: for each type of an i-atom the row of 6 c6, then the row of 12 c12.
+/// Looks up (6 c6, 12 c12) in `rows`, which have 16 R elements. Each type of an i-atom has a row of 6 c6, then a row
+/// of 12 c12.
 #[inline(always)]
 fn from_rows<S: Simd, const R: usize>(rows: &[Aligned16], i: [usize; 2], j: S::F) -> [S::F; 2] {
     let (first, second) = (&rows[2 * R * i[0]..][..2 * R], &rows[2 * R * i[1]..][..2 * R]);

@@ -1,19 +1,19 @@
-//! Coulomb functions of the pair kernel. SIMD levels with enough registers use tables in registers; others compute
-//! forces from 1/r and a polynomial. Energies use tables on every level: they are seldom computed, and in a crystal,
-//! with few distinct distances, errors of a polynomial would add up.
+//! Coulomb functions of the pair kernel. SIMD levels with enough registers keep tables in registers; other levels
+//! compute forces from 1/r and a polynomial. Energies use tables on every level. They are seldom computed, and in a
+//! crystal, which has few distinct distances, the errors of a polynomial would add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
 use crate::arrays::map;
 use crate::pair::{FIRST_TERMS, RadialTable};
 use crate::simd::{Arithmetic, Float, Simd};
 
-/// A radial function in the form that the SIMD level evaluates.
+/// A radial function in the form that the SIMD level evaluates: a table or a polynomial.
 pub(super) struct Radial<'a, S: Simd> {
     function: &'a RadialTable,
     bins: <S::F as Float>::Bins,
 }
 
-/// Powers of the inverse distance. The compiler eliminates unused ones. Switched interactions need 1/r.
+/// Powers of the inverse distance. The compiler eliminates unused powers. Switched interactions need 1/r.
 pub(super) struct Inverse<S: Simd> {
     /// 1/r
     pub(super) first: S::F,
@@ -35,7 +35,7 @@ impl<S: Simd> Inverse<S> {
 }
 
 impl<S: Simd> Inverse<S> {
-    /// Computes the powers for pairs without Coulomb interactions.
+    /// Computes the powers for pairs that are beyond the Coulomb cutoff or without charges.
     #[inline(always)]
     pub(super) fn of_far<const END: u8>(r2: S::F) -> Self {
         if is_switched(END) {
@@ -53,14 +53,15 @@ impl<'a, S: Simd> Radial<'a, S> {
         Radial { function, bins: S::F::bins(&function.tables) }
     }
 
-    /// The regular (polynomial) part of the force of interacting pairs, on SIMD levels without tables.
+    /// Returns the part of the force of interacting pairs that is a polynomial, without the singular part, on SIMD
+    /// levels without tables.
     #[inline(always)]
     pub(super) fn regular<const RULE: u8>(&self, r2: S::F) -> S::F {
         if S::TABLES || RULE == UNLIMITED { S::F::splat(0.0) } else { self.polynomial(r2) }
     }
 
-    /// The force of interacting pairs; without a cutoff the force of 1/r. `regular` is the result of
-    /// [`Self::regular`].
+    /// Returns the Coulomb force over distance of interacting pairs of unit charges; without a cutoff the force of
+    /// 1/r. `regular` is the result of [`Self::regular`].
     #[inline(always)]
     pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, regular: S::F) -> S::F {
         if RULE == UNLIMITED {
@@ -72,13 +73,13 @@ impl<'a, S: Simd> Radial<'a, S> {
         }
     }
 
-    /// The energy of interacting pairs; without a cutoff 1/r.
+    /// Returns the Coulomb energy of interacting pairs of unit charges; without a cutoff 1/r.
     #[inline(always)]
     pub(super) fn energy<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
         if RULE == UNLIMITED { inverse.first } else { self.table(r2) }
     }
 
-    /// Evaluates a function without singular part.
+    /// Evaluates a function that has no singular part, such as the correction of excluded pairs.
     #[inline(always)]
     pub(super) fn smooth(&self, r2: S::F, force: bool) -> S::F {
         if S::TABLES || !force { self.table(r2) } else { self.polynomial(r2) }
@@ -91,8 +92,8 @@ impl<'a, S: Simd> Radial<'a, S> {
         a4.mul_add(u, a3).mul_add(u, a2).mul_add(u, a1).mul_add(u, a0)
     }
 
-    /// Evaluates the polynomial in even and odd powers of u separately: two short chains of multiply-adds instead of
-    /// a long one.
+    /// Evaluates the polynomial separately for even and odd powers of u, which gives two short chains of
+    /// multiply-adds instead of a long one.
     #[inline(always)]
     pub(super) fn polynomial(&self, r2: S::F) -> S::F {
         let polynomial = &self.function.smooth;

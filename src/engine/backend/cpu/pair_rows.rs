@@ -10,7 +10,8 @@ use crate::vec3::Vec3;
 
 /// `N` vectors of two i-atoms each, in registers.
 pub(super) struct Rows<S: Simd, const N: usize> {
-    /// offsets, including the part of the lattice shift below the quantum of centers
+    /// offsets of the i-atoms from `center`, including the part of the lattice shift that is smaller than the quantum
+    /// of centers
     pub(super) x: [[S::F; N]; 3],
     pub(super) charge: [S::F; N],
     pub(super) lj: [[S::F; N]; 2],
@@ -18,12 +19,12 @@ pub(super) struct Rows<S: Simd, const N: usize> {
     /// √c6; zeros without LJ-PME
     pub(super) root_c6: [S::F; N],
     pub(super) force: [[S::F; N]; 3],
-    /// center plus lattice shift, rounded to a multiple of the quantum of centers
+    /// block center plus lattice shift, rounded to a multiple of the quantum of centers
     pub(super) center: [S::F; 3],
 }
 
 /// Loop invariants: constants in registers, and array addresses, which the compiler would otherwise reload after each
-/// store to the forces.
+/// store of a force.
 pub(super) struct Fixed<'a, S: Simd> {
     pub(super) input: &'a PairInput<'a>,
     pub(super) packed: &'a [[f32; 24]],
@@ -33,7 +34,7 @@ pub(super) struct Fixed<'a, S: Simd> {
     /// smallest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
-    /// switch functions; meaningful only in kernels with that switch
+    /// switch functions; each is meaningful only in kernels with that switch
     pub(super) force_switch: ForceSwitch<S::F>,
     pub(super) potential_switch: PotentialSwitch<S::F>,
 }
@@ -101,14 +102,14 @@ impl<S: Simd> Rows<S, 2> {
         };
         for k in 0..3 {
             rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            // opaque to the compiler, which would otherwise subtract centers as scalars and broadcast each difference
-            // by a permutation
+            // hidden from the compiler, which would otherwise subtract centers as scalars and broadcast each
+            // difference by a permutation
             rows.center[k] = std::hint::black_box(S::F::splat(input.grid.centers[index][k] + coarse[k]));
         }
         rows
     }
 
-    /// Returns one of the vectors, with zero forces.
+    /// Returns the vector of two i-atoms with index `half`, with zero forces.
     #[inline(always)]
     pub(super) fn row(&self, half: usize) -> Rows<S, 1> {
         let zero = S::F::splat(0.0);
@@ -124,7 +125,7 @@ impl<S: Simd> Rows<S, 2> {
         }
     }
 
-    /// Adds the forces of `row` to one vector.
+    /// Adds the forces of `row` to the vector with index `half`.
     #[inline(always)]
     pub(super) fn add_forces(&mut self, half: usize, row: &Rows<S, 1>) {
         for k in 0..3 {
@@ -132,7 +133,8 @@ impl<S: Simd> Rows<S, 2> {
         }
     }
 
-    /// Adds the summed forces to the slots of the cluster and to its lattice shift.
+    /// Adds the summed forces on the i-atoms to the slots of the cluster, and their sum to the force on the lattice
+    /// shift.
     #[inline(always)]
     pub(super) fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
         let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
@@ -162,9 +164,9 @@ impl<S: Simd, const N: usize> Rows<S, N> {
     }
 }
 
-/// Adds f · d to the forces on the i-atoms, and subtracts it from those on the j-atoms. A SIMD level with two
+/// Adds f · d to the forces on the i-atoms, and subtracts it from the forces on the j-atoms. A SIMD level with two
 /// registers per vector is limited by the number of operations in flight, so it uses multiply-adds throughout, which
-/// are the fewest.
+/// need the fewest operations.
 #[inline(always)]
 pub(super) fn apply<S: Simd, const N: usize>(
     near: &Near<S, N>,
@@ -195,7 +197,7 @@ pub(super) fn apply<S: Simd, const N: usize>(
     }
 }
 
-/// Splits a shift into a multiple of the quantum of block centers (exact in f32) and the rest.
+/// Splits a lattice shift into a multiple of the quantum of block centers (exact in f32) and the rest.
 #[inline(always)]
 fn split(shift: Vec3) -> ([f32; 3], [f32; 3]) {
     let coarse = shift.map(|v| (v / CENTRE_QUANTUM).round() * CENTRE_QUANTUM);
@@ -207,7 +209,7 @@ pub(super) struct Near<S: Simd, const N: usize> {
     pub(super) block: usize,
     /// r_i − r_j, nm
     pub(super) d: [[S::F; N]; 3],
-    /// nm²
+    /// squared distances, nm²
     pub(super) r2: [S::F; N],
 }
 
@@ -217,7 +219,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Self::at(rows, block, positions(fixed, rows, block))
     }
 
-    /// Computes the distances from the result of [`positions`] for the block.
+    /// Computes the distances to the atoms of a block; `positions` is the result of [`positions`] for the block.
     #[inline(always)]
     pub(super) fn at(rows: &Rows<S, N>, block: u32, positions: [S::F; 3]) -> Self {
         let zero = S::F::splat(0.0);
@@ -234,7 +236,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
         Near { block: block as usize, d, r2 }
     }
 
-    /// The squared distances, clamped to the smallest for which forces are computed.
+    /// The squared distances, clamped to the smallest r² for which forces are computed.
     #[inline(always)]
     pub(super) fn clamped(&self, fixed: &Fixed<'_, S>) -> [S::F; N] {
         let mut r2 = self.r2;
@@ -245,12 +247,12 @@ impl<S: Simd, const N: usize> Near<S, N> {
     }
 }
 
-/// Positions of a block's atoms relative to the center of the i-atoms, loaded twice.
+/// Returns the positions of a block's atoms relative to the center of the i-atoms, in both halves of the vectors.
 #[inline(always)]
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;
     // SAFETY: pruning has indexed the packed offsets with every block of the list. The kernel has checked that atoms
-    // were not sorted since, and that every array has one element per block of the grid
+    // were not sorted since the pruning, and that every array has one element per block of the grid
     let (packed, center) = unsafe { (fixed.packed.get_unchecked(block), fixed.centers.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];
     for k in 0..3 {

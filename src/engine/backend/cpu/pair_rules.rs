@@ -1,26 +1,28 @@
-//! Variants of the pair kernel: combination rules of the Lennard-Jones parameters, and ends of the interaction.
+//! Variants of the pair kernel: combination rules of the Lennard-Jones parameters, and treatments of Lennard-Jones at
+//! the cutoff.
 
-/// Lennard-Jones parameters per atom are geometric means of c6 and c12: √(6 c6), √(12 c12).
+/// Combination rule with geometric means of c6 and c12. The parameters of an atom are √(6 c6) and √(12 c12).
 pub(in crate::backend) const GEOMETRIC: u8 = 0;
-/// Lennard-Jones parameters per atom are σ/2 and √(48 ε) (Lorentz–Berthelot).
+/// Lorentz–Berthelot combination rule. The parameters of an atom are σ/2 and √(48 ε).
 pub(in crate::backend) const LORENTZ_BERTHELOT: u8 = 1;
 /// Lennard-Jones parameters come from a type-by-type table.
 pub(in crate::backend) const TYPE_TABLE: u8 = 2;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`]. Without a cutoff the Coulomb term 1/r is computed, not tabulated.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`], for systems without a cutoff: the Coulomb term is computed as 1/r
+/// instead of from a table.
 pub(super) const UNLIMITED: u8 = 3;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`], by rows of 16 types.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`], in rows of 16 types that fit in registers.
 pub(super) const ROWS_OF_16: u8 = 4;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`], by rows of 32 types.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`], in rows of 32 types that fit in registers.
 pub(super) const ROWS_OF_32: u8 = 5;
-/// Lennard-Jones parameters as in [`TYPE_TABLE`], by rows of 64 types.
+/// Lennard-Jones parameters as in [`TYPE_TABLE`], in rows of 64 types that fit in registers.
 pub(super) const ROWS_OF_64: u8 = 6;
 
-/// Lennard-Jones interactions are truncated at the cutoff, with or without a shift. Blocks with exceptions may have
-/// r⁻⁴ terms.
+/// Lennard-Jones interactions are truncated at the cutoff, with or without a potential shift. Blocks that are marked
+/// for exceptions may also have r⁻⁴ terms.
 pub(super) const TRUNCATED: u8 = 0;
 /// Force switch of the Lennard-Jones interactions.
 pub(super) const FORCE_SWITCH: u8 = 1;
-/// LJ-PME: a mesh sums the attraction of all pairs, including those within the cutoff.
+/// LJ-PME: a mesh sums the attraction of all pairs, including the pairs within the cutoff.
 pub(super) const LJ_PME: u8 = 2;
 
 /// Potential switch of the Lennard-Jones interactions.

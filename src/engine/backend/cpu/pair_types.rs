@@ -3,10 +3,11 @@
 //!
 //! Types that no atom has are dropped, and types with equal parameters are merged. If at most 64 types remain, the
 //! kernel looks up parameters in a row of the table by register permutations
-//! ([`Float::pick`](crate::simd::Float::pick)). If a rule holds with some exceptions (pairs of types), clusters and
-//! blocks that may contain an exception are marked ([`Marks`]) and use the table. Pairs of types with an r⁻⁴ term
-//! (12-6-4 ions) are marked in the same way, for every rule. The choice depends on the counts of types and on
-//! constant cost estimates only, so it is the same on every machine.
+//! ([`Float::pick`](crate::simd::Float::pick)). An exception is a pair of types whose parameters deviate from the
+//! combination rule. If a rule holds with some exceptions, clusters and blocks that may contain an exception are
+//! marked ([`Marks`]) and use the table. Pairs of types with an r⁻⁴ term (12-6-4 ions) are marked in the same way,
+//! for every rule. The choice between a rule and a table depends only on the counts of types and on constant cost
+//! estimates, so it is the same on every machine.
 
 use super::pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use super::pair_variants::{end_of, rules};
@@ -14,11 +15,11 @@ use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
 
-/// Estimated time of sixteen pairs of a block with exceptions, relative to sixteen pairs with the rule: both vectors
-/// are computed, one after the other, with a gather each.
+/// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the rule. In
+/// such a block both vectors of i-atoms are computed, one after the other, with a gather for each.
 const EXCEPTION_COST: f64 = 3.0;
 
-/// First bit for exceptions from a rule. The bit below marks r⁻⁴ terms.
+/// First bit of a mark that stands for exceptions from the rule. The bit below stands for r⁻⁴ terms.
 const FIRST_BIT: u32 = 1;
 
 /// Lennard-Jones parameters and the rule by which the kernel combines them.
@@ -26,20 +27,20 @@ const FIRST_BIT: u32 = 1;
 pub(super) struct PairTypes {
     /// combination rule of the kernel
     pub(super) rule: u8,
-    /// two parameters for each Lennard-Jones type of the system, in the form of the rule
+    /// two parameters for each Lennard-Jones type of the system, in the form that the rule needs
     pub(super) parameters: Vec<[f32; 2]>,
     /// kernel type of each Lennard-Jones type of the system
     pub(super) of_type: Vec<u32>,
-    /// number of kernel types; the last one has no interactions and is the type of empty slots
+    /// number of kernel types; the last kernel type has no interactions and is the type of empty slots
     pub(super) count: usize,
     /// (6 c6, 12 c12) of pairs of kernel types, in rows of `count` elements
     pub(super) table: Vec<[f32; 2]>,
     /// (4 c4, 0) of pairs of kernel types, in rows of `count` elements; empty without 12-6-4 ions
     pub(super) c4: Vec<[f32; 2]>,
-    /// rows of 6 c6 and of 12 c12 for each type, padded to the row length of the rule
+    /// a row of 6 c6 and a row of 12 c12 for each kernel type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// partner types with which each atom type of the kernel has its own Lennard-Jones parameters or an r⁻⁴ term; empty
-    /// if no type has any
+    /// mark of each kernel type: the types with which it forms an exception or has an r⁻⁴ term; empty if there is no
+    /// such pair of types
     pub(super) marks: Vec<Marks>,
 }
 
@@ -64,7 +65,7 @@ impl PairTypes {
             by_rule.filter(|(_, expected, _)| *expected < cost).min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
         let (rule, mut marks) = cheapest.map_or((by_table, vec![]), |(rule, _, marks)| (rule, marks));
         let dipoles = induced_dipoles(system, &used);
-        // one bit for all: marking too many pairs costs only time
+        // all r⁻⁴ terms share one bit, because a pair that is marked without need costs only time
         let _ = mark(&mut marks, &dipoles, &of_type, count, std::iter::repeat(1));
         let parameters = (0..system.nonbonded.types as u32).map(|t| lj_parameters(system, rule, t)).collect();
         let rows = match rule {
@@ -79,16 +80,16 @@ impl PairTypes {
     }
 }
 
-/// Rules that combine parameters of the two atoms.
+/// Rules that combine the parameters of two atoms.
 const COMBINATIONS: [(u8, CombinationRule); 2] =
     [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
 
-/// Table rules, with the maximum number of types of each and the estimated time of sixteen pairs relative to a
-/// combination rule. Each coefficient takes one permutation, two, four, or a gather.
+/// Table rules, each with its maximum number of types and the estimated time of sixteen pairs relative to a
+/// combination rule. To look up a coefficient takes one, two or four permutations, or a gather.
 const TABLES: [(u8, usize, f64); 4] =
     [(ROWS_OF_16, 16, 1.05), (ROWS_OF_32, 32, 1.15), (ROWS_OF_64, 64, 1.25), (TYPE_TABLE, usize::MAX, 2.0)];
 
-/// Cheapest table rule for `count` types among those that are `offered`, and its estimated time.
+/// Returns the cheapest of the table rules `offered` that allows `count` types, and its estimated time.
 fn by_table(system: &System, count: usize, offered: &[u8]) -> (u8, f64) {
     if system.settings.cutoff.is_none() {
         return (UNLIMITED, 0.0);
@@ -117,8 +118,8 @@ fn pair(system: &System, a: u32, b: u32) -> [f32; 2] {
 }
 
 /// Merges types with equal parameters. Returns the kernel type of each type of the system, and one type of the system
-/// for each kernel type except the last, which is that of empty slots. Types that are not in use map to the empty
-/// type too.
+/// for each kernel type except the last. The last kernel type is the type of empty slots, and also of system types
+/// that no atom has.
 fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let parameters = |a: u32, b: u32| (pair(system, a, b), system.nonbonded.c4(a, b));
     let equal = |a: u32, b: u32| used.iter().all(|&other| parameters(a, other) == parameters(b, other));
@@ -136,14 +137,14 @@ fn merged(system: &System, used: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (of_type, kept)
 }
 
-/// Table of `pair` over the kept types, with a last row and column of zeros for empty slots.
+/// Returns the table of `pair` over the `kept` types, with a last row and column of zeros for empty slots.
 fn table(kept: &[u32], pair: impl Fn(u32, u32) -> [f32; 2]) -> Vec<[f32; 2]> {
     let empty = kept.len();
     let entry = |a: usize, b: usize| if a == empty || b == empty { [0.0; 2] } else { pair(kept[a], kept[b]) };
     (0..=empty).flat_map(|a| (0..=empty).map(move |b| (a, b))).map(|(a, b)| entry(a, b)).collect()
 }
 
-/// Rows of each coefficient for each type, padded to `length`.
+/// Returns one row per coefficient for each type, padded to `length`.
 fn padded_rows(table: &[[f32; 2]], count: usize, length: usize) -> Vec<Aligned16> {
     let value =
         |i: usize, coefficient: usize, j: usize| if j < count { table[i * count + j][coefficient] } else { 0.0 };
@@ -157,7 +158,7 @@ fn padded_rows(table: &[[f32; 2]], count: usize, length: usize) -> Vec<Aligned16
         .collect()
 }
 
-/// Fraction of cluster pairs that contain an exception, for randomly mixed atoms.
+/// Returns the fraction of cluster pairs that contain an exception if atoms of all types are mixed randomly.
 fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     let atoms = counts.iter().sum::<usize>() as f64;
     let fraction = |t: u32| counts[t as usize] as f64 / atoms;
@@ -165,8 +166,8 @@ fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
 }
 
-/// Adds exceptions as bits. One bit stands for a type and all types that it makes exceptions with; types with most
-/// exceptions come first. Returns `None` if the bits do not suffice.
+/// Adds exceptions to the marks as bits. One bit stands for one type and all types with which it forms exceptions;
+/// types with the most exceptions come first. Returns `None` if there are not enough bits.
 fn mark(
     marks: &mut Vec<Marks>,
     exceptions: &[[u32; 2]],
@@ -191,7 +192,7 @@ fn mark(
     Some(())
 }
 
-/// The two parameters of an atom in the form of the kernel's rule.
+/// The two Lennard-Jones parameters of an atom type in the form that the kernel's rule needs.
 pub(in crate::backend) fn lj_parameters(system: &System, rule: u8, lj_type: u32) -> [f32; 2] {
     let (c6, c12) = system.nonbonded.pair(lj_type, lj_type);
     let (sigma, epsilon) = system.nonbonded.sigma_epsilon(lj_type, lj_type);
@@ -223,7 +224,8 @@ mod tests {
         Nonbonded, Topology,
     };
 
-    /// A system with types (σ, ε), the Lorentz–Berthelot rule, and `counts` atoms of each type.
+    /// Returns a system with types (σ, ε) that follow the Lorentz–Berthelot rule, and with `counts` atoms of each
+    /// type.
     fn system(types: &[(f64, f64)], counts: &[usize]) -> System {
         let pairs = types.iter().flat_map(|a| types.iter().map(move |b| (a, b)));
         let (c6, c12) = pairs
@@ -293,7 +295,7 @@ mod tests {
 
     #[test]
     fn types_are_merged_and_those_without_atoms_left_out() {
-        // type 1 equals type 3, no atom has type 2
+        // type 1 equals type 3, and no atom has type 2
         let mut types = system(&[(0.3, 0.5), (0.2, 0.4), (0.25, 0.6), (0.2, 0.4)], &[5, 5, 0, 5]);
         disturb(&mut types, [0, 1]);
         disturb(&mut types, [0, 3]);

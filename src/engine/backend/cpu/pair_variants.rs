@@ -19,7 +19,7 @@ pub(super) struct Variant {
     pub rule: u8,
     /// treatment of Lennard-Jones interactions at the cutoff
     pub end: u8,
-    /// whether the two cutoffs differ
+    /// whether the Coulomb and Lennard-Jones cutoffs differ
     pub split: bool,
     /// whether energies are computed
     pub energy: bool,
@@ -36,7 +36,7 @@ pub(super) fn end_of(settings: &ForceSettings) -> u8 {
 }
 
 /// Combination rules for which kernels are compiled with the given treatment at the cutoff. Rules that few systems
-/// would use are replaced by rows of a table, to keep program and build small.
+/// would use are replaced by rows of a table, to keep the program small and the build short.
 pub(super) fn rules(end: u8) -> &'static [u8] {
     match end {
         TRUNCATED => &[GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
@@ -45,8 +45,9 @@ pub(super) fn rules(end: u8) -> &'static [u8] {
     }
 }
 
-/// Runs the kernel over a range of chunks of a list and adds to forces. There is one instantiation for each rule,
-/// pair of cutoffs (equal or different), treatment at the cutoff, and output.
+/// Runs the kernel over a range of chunks of a list and adds the results to `forces` and the output. There is one
+/// instantiation of the kernel for each rule, each pair of cutoffs (equal or different), each treatment at the
+/// cutoff, and each kind of output.
 pub(super) fn run(
     level: Level,
     Variant { rule, end, split, energy }: Variant,
@@ -80,7 +81,7 @@ pub(super) fn run(
             }
         };
     }
-    // rare with and without energies, so one instantiation serves equal and different cutoffs
+    // these rules are rare, so one instantiation serves equal and different cutoffs, with and without energies
     macro_rules! shared {
         ($rule:expr, $end:expr) => {
             if energy { run!($rule, true, $end, true) } else { run!($rule, true, $end, false) }

@@ -1,5 +1,5 @@
-//! Slab decomposition of the mesh transforms among ranks: each rank has planes along x, and between the passes planes
-//! along k_y.
+//! Slab decomposition of the mesh transforms among ranks. Each rank has a range of planes along x before and after
+//! the second pass, and a range of planes along k_y during the second pass.
 
 use super::threads::partition;
 use crate::compute::Split;
@@ -7,7 +7,7 @@ use crate::ranks::Ranks;
 use crate::simd::Aligned16;
 use std::ops::Range;
 
-/// Planes of each rank.
+/// Ranges of planes of each rank.
 pub(super) struct Slabs {
     pub(super) ranks: Ranks,
     /// number of planes along x (n_x) and along k_y (n_y/2 + 1)
@@ -20,7 +20,7 @@ impl Slabs {
         Slabs { ranks, planes, buffers: Default::default() }
     }
 
-    /// Range of planes of a rank along x: pairs of planes, except perhaps the last.
+    /// Range of planes along x of a rank. It consists of pairs of planes, except perhaps the last plane.
     pub(super) fn x(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = partition(self.planes[0].div_ceil(2), rank, self.ranks.count());
         2 * start..(2 * end).min(self.planes[0])
@@ -36,8 +36,8 @@ impl Slabs {
         [self.x(self.ranks.rank()), self.y(self.ranks.rank())]
     }
 
-    /// Redistributes [x][k_y], with `vectors` vectors each, after the first pass: this rank receives all x for its
-    /// planes along k_y. Collective.
+    /// Redistributes the spectrum [x][k_y], with `vectors` vectors per element, after the first pass. This rank
+    /// receives all x for its range of k_y. Collective.
     pub(super) fn turn_to_y(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[1], self.own());
         self.exchange(
@@ -48,8 +48,8 @@ impl Slabs {
         );
     }
 
-    /// Redistributes [k_y][x], with `vectors` vectors each, after the second pass: this rank receives all k_y for its
-    /// planes along x. Collective.
+    /// Redistributes the spectrum [k_y][x], with `vectors` vectors per element, after the second pass. This rank
+    /// receives all k_y for its range of x. Collective.
     pub(super) fn turn_to_x(&mut self, spectrum: &mut Split, vectors: usize) {
         let (columns, [x, y]) = (self.planes[0], self.own());
         self.exchange(
@@ -60,7 +60,8 @@ impl Slabs {
         );
     }
 
-    /// Sends rows and columns of an array to each other rank, and stores the received ones in it.
+    /// Sends rows and columns of an array to each other rank, and stores the rows and columns received in the same
+    /// array.
     fn exchange(
         &mut self,
         Split { re, im }: &mut Split,

@@ -2,13 +2,13 @@
 //!
 //! Sixteen lines are transformed at once ([`LineFft`]), so two of the three directions need no transposition:
 //!
-//! 1. for every pair of x-planes, transforms along y, sixteen z in a vector; two real planes make one complex
+//! 1. for every pair of x-planes, transforms along y, with sixteen z in a vector; two real planes make one complex
 //!    transform;
-//! 2. for every k_y, transforms along x, then, after transposing blocks of sixteen, along z; there the spectrum is
-//!    multiplied by the influence function, and both transforms are inverted;
+//! 2. for every k_y, transforms along x, then, after transposing blocks of sixteen, along z; after the transform
+//!    along z, the spectrum is multiplied by the influence function, and both transforms are inverted;
 //! 3. for every pair of x-planes, inverse transforms along y; then the padding of the potential is filled.
 //!
-//! A pass reads one array and writes another, which keeps each in the cache of the core that works on it.
+//! Each pass reads one array and writes another, so that the lines of a task stay in the cache of its core.
 
 use super::influence_kernel::{Fill, Sum};
 use super::mesh_grid::{Padded, SpreadBuffer};
@@ -23,7 +23,7 @@ use crate::team::Team;
 use crate::vec3::Mat3;
 use rayon::prelude::*;
 
-/// Tasks per work partition, for load balance. Results do not depend on it.
+/// Number of tasks per work partition, for load balance. Results do not depend on this number.
 const PORTIONS_PER_PART: usize = 4;
 
 /// Scratch memory of one task.
@@ -31,9 +31,9 @@ struct Scratch {
     work: [Split; 2],
     /// sixteen lines along y
     line: Split,
-    /// data of one k_y: [block of z][x]
+    /// spectrum at one k_y: [block of z][x]
     columns: Split,
-    /// sixteen x of one k_y: [z], before and after the transform along z
+    /// sixteen x at one k_y: [z], before and after the transform along z
     turned: [Split; 2],
     /// two x-planes of charges
     planes: [Vec<Aligned16>; 2],
@@ -47,12 +47,12 @@ pub(super) struct Spectral {
     influence: Influence,
     /// transforms along x, y, z
     plans: [LineFft; 3],
-    /// spectrum after the first pass: [x][k_y][block of z]
+    /// spectrum after the first pass, [x][k_y][block of z]
     forward: Split,
-    /// spectrum after the second pass: [k_y][x][block of z]
+    /// spectrum after the second pass, [k_y][x][block of z]
     backward: Split,
-    /// influence function for `green_cell`: [k_y][block of x][z]. It is divided by the potential's constant, which
-    /// the charges contain
+    /// influence function for `green_cell`, [k_y][block of x][z]. It is divided by the constant of the potential,
+    /// which is contained in the charges
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
@@ -60,15 +60,15 @@ pub(super) struct Spectral {
     partial: Vec<(f64, Mat3)>,
 }
 
-/// Sizes of the mesh in vectors.
+/// Sizes of the mesh in points and in vectors of sixteen points.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// number of k_y, from 0 to half the mesh
+    /// number of k_y: from 0 to half the mesh size along y
     half: usize,
-    /// number of blocks of sixteen along x and z
+    /// number of blocks of sixteen points along x and along z
     x_blocks: usize,
     z_blocks: usize,
-    /// vectors of a row along z and of an x-plane
+    /// number of vectors in a row along z, and in an x-plane
     row: usize,
     plane: usize,
 }
@@ -112,13 +112,14 @@ impl Spectral {
         }
     }
 
-    /// Shares the work among several ranks.
+    /// Shares the transforms among several ranks.
     pub(super) fn share(&mut self, ranks: &Ranks) {
         self.slabs = Slabs::new(ranks.clone(), [self.padded.size[0], Extent::new(&self.padded).half]);
     }
 
-    /// Computes the potential on the planes of this rank from the folded charges of all threads there. Returns this
-    /// rank's part of ½ Σ G |S|² and of its virial, which are zero unless `sums`.
+    /// Computes the potential on the planes of this rank from the folded charges of all threads on these planes.
+    /// Returns this rank's part of ½ Σ G |S|² (influence function G, spectrum S) and of its virial; both are zero
+    /// unless `sums`.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -256,7 +257,7 @@ impl Spectral {
         });
     }
 
-    /// Copies the first planes of the potential into the padding behind the last.
+    /// Copies the first planes of the potential into the padding behind the last plane.
     pub(super) fn fill_last_planes(&self, team: &Team, potential: &mut [Aligned16]) {
         let plane = Extent::new(&self.padded).plane;
         let (inside, overhang) = potential.split_at_mut(self.padded.size[0] * plane);
@@ -281,7 +282,8 @@ impl Spectral {
     }
 }
 
-/// Charges of plane x: those of the only buffer that has any, otherwise the sum over buffers, computed in `sum`.
+/// Returns the charges of plane x: the plane of the buffer if only one buffer has charges there, otherwise the sum
+/// over buffers, computed in `sum`.
 fn charges<'a>(
     thread_buffers: &'a [SpreadBuffer],
     x: usize,
@@ -314,7 +316,8 @@ fn charges<'a>(
     sum
 }
 
-/// Copies the first rows into the padding behind the last, and in every row the first points behind the last.
+/// Copies the first rows of a plane into the padding behind its last row, and the first points of every row into the
+/// padding behind the last point.
 fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     let Padded { size: [_, ny, nz], row, over, .. } = *padded;
     if plane.is_empty() {
@@ -326,7 +329,7 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     plane.copy_within(..over * row, ny * row);
 }
 
-/// Separates the transforms A and B of two real lines from the transform C of A + iB:
+/// Separates the transforms A and B of two real lines of length n from the transform C of the complex line a + ib:
 /// A(k) = (C(k) + C*(n − k))/2, B(k) = (C(k) − C*(n − k))/2i.
 struct Separate<'a> {
     line: &'a Split,
@@ -361,8 +364,8 @@ impl Kernel for Separate<'_> {
     }
 }
 
-/// Inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). Imaginary parts at both ends, which
-/// vanish in the transform of real lines, are ignored.
+/// Inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). The imaginary parts at k = 0 and k = n/2
+/// vanish in the transform of real lines and are ignored.
 struct Join<'a> {
     planes: [Lines<'a>; 2],
     points: usize,
@@ -391,7 +394,8 @@ impl Kernel for Join<'_> {
     }
 }
 
-/// Transposes sixteen x and all z between [block of z][x], lanes z, and [z], lanes x.
+/// Transposes sixteen x and all z between `columns` ([block of z][x], with z in lanes) and `turned` ([z], with x in
+/// lanes).
 struct Turn<'a> {
     columns: &'a mut Split,
     turned: &'a mut Split,

@@ -1,4 +1,4 @@
-//! Fixed work partition: about equal parts of each kind of work, one per thread.
+//! Fixed work partition: each kind of work is divided into about equal parts, one per thread.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ pub(super) struct WorkPartition {
     pub count: usize,
 }
 
-/// Part `index` of `count` of the range `0..total`, of about equal size.
+/// Returns part `index` of the range `0..total` divided into `count` parts of about equal size.
 pub(super) fn partition(total: usize, index: usize, count: usize) -> Range<usize> {
     total * index / count..total * (index + 1) / count
 }

@@ -6,11 +6,10 @@ use crate::error::Problem;
 use crate::system::{Molecules, State, System};
 use crate::vec3::Vec3;
 
-/// Minimum ratio of the width of a domain to that of the halo. The margin is left because a barostat may shrink the
-/// cell.
+/// Minimum ratio of the width of a domain to the width of the halo. The margin allows a barostat to shrink the cell.
 const WIDTH_MARGIN: f64 = 1.05;
 
-/// Equal domains, separated by planes parallel to the faces of the cell.
+/// Division into domains of equal size, separated by planes parallel to the faces of the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Division {
     /// number of domains along each lattice vector
@@ -18,17 +17,19 @@ pub(super) struct Division {
 }
 
 impl Division {
-    /// Divides a cell into one domain per rank, with the smallest volume of halos of thickness `halo` (nm), which
-    /// minimises communication. Returns an error if the cell is too small.
+    /// Divides a cell into one domain per rank. The division minimises the volume of the halos of thickness `halo`
+    /// (nm), and with it the communication. Returns an error if the cell is too small.
     pub(super) fn new(cell: &PeriodicCell, ranks: usize, halo: f64) -> Result<Self, Problem> {
         let widths = cell.face_distances();
         let fits =
             |counts: &[usize; 3]| (0..3).all(|k| counts[k] == 1 || widths[k] / counts[k] as f64 >= WIDTH_MARGIN * halo);
-        // divisions with more domains along x come first and win ties, because the mesh is divided along x
+        // of divisions with equal volumes the one with the most domains along x is chosen, because the mesh is
+        // divided along x
         let factors = || (1..=ranks).rev().filter(|n| ranks.is_multiple_of(*n));
         let all = factors().flat_map(|x| factors().map(move |y| [x, y]));
         let all = all.filter(|[x, y]| ranks.is_multiple_of(x * y)).map(|[x, y]| [x, y, ranks / (x * y)]);
-        // volumes in thousandths of the cell, so that small changes by a barostat do not change the division
+        // volume of domain and halo in thousandths of the cell; small changes of the cell by a barostat thus leave
+        // the division unchanged
         let volume = |counts: &[usize; 3]| -> u64 {
             let extent = |k: usize| 1.0 / counts[k] as f64 + if counts[k] > 1 { halo / widths[k] } else { 0.0 };
             (1e3 * extent(0) * extent(1) * extent(2)).round() as u64
@@ -52,7 +53,7 @@ impl Division {
         ))
     }
 
-    /// Divides the cell of a system at a state, with outer lists of radius `radius` (nm). Returns an error without a
+    /// Divides the cell of `state` for a system with outer lists of radius `radius` (nm). Returns an error without a
     /// cell or without a cutoff.
     pub(super) fn of(
         (system, groups): (&System, &Molecules),
@@ -73,7 +74,7 @@ impl Division {
             let atoms = groups.atoms(group).iter().map(|&atom| state.positions[atom as usize]);
             group_radius(atoms)
         };
-        // the group radius is taken once, because groups are nearly rigid
+        // the radius of a constraint group is computed only here, because groups are nearly rigid
         let largest = (0..groups.len()).map(of_group).fold(0.0, f64::max);
         Self::new(&cell, ranks, radius + 2.0 * largest)
     }
@@ -101,7 +102,7 @@ impl Division {
         (i * self.counts[1] + j) * self.counts[2] + k
     }
 
-    /// Ranks of the domains below and above along a direction.
+    /// Returns the ranks of the neighbouring domains below and above along a direction.
     pub(super) fn neighbours(&self, rank: usize, direction: usize) -> [usize; 2] {
         let (count, mut at) = (self.counts[direction], self.coordinates(rank));
         let own = at[direction];
@@ -162,7 +163,7 @@ mod tests {
             let [below, above] = [0, 1].map(|k| division.neighbours(rank, 2)[k]);
             assert_eq!((division.neighbours(below, 2)[1], division.neighbours(above, 2)[0]), (rank, rank));
         }
-        // a fractional coordinate that rounds to one is inside the cell
+        // a fractional coordinate that rounds to one belongs to the first domain of the next image
         let (rank, image) = division.home_of(vec3(0.5, -1e-18, -0.25));
         assert_eq!((division.coordinates(rank), image), ([0, 1, 3], [0, -1, -1]));
     }

@@ -12,8 +12,8 @@ use crate::ranks::Ranks;
 use crate::system::{ImpulseCycle, Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// A rank's part of the system and of its forces. Positions and forces in its interface are those of the home atoms.
-/// All its functions are collective.
+/// One rank's part of the system and of the forces. Positions and forces in the methods of [`ForceField`] belong to
+/// the home atoms. All functions are collective.
 pub(in crate::backend) struct Domain {
     ranks: Ranks,
     system: System,
@@ -25,14 +25,14 @@ pub(in crate::backend) struct Domain {
     local: Local,
     halo: Halo,
     numbers: Numbers,
-    /// positions of all local atoms: home atoms, then halo atoms
+    /// positions of all local atoms: first home atoms, then halo atoms
     positions: Vec<Vec3>,
     evaluation: Evaluation,
     buffer: Vec<Vec3>,
 }
 
 impl Domain {
-    /// Creates a domain for a system, without atoms yet. `radius` (nm) is that of the outer list.
+    /// Creates a domain of a system, initially without atoms. `radius` (nm) is the radius of the outer list.
     pub(super) fn new(ranks: &Ranks, system: System, cpu: Cpu, radius: f64) -> Self {
         Domain {
             groups: system.constrained_groups(),
@@ -55,7 +55,7 @@ impl Domain {
         self.system.topology.atoms.len()
     }
 
-    /// The division of the cell; `None` before the first state.
+    /// The division of the cell; `None` before the first call of [`Self::divide`].
     pub(super) fn division(&self) -> Option<&Division> {
         self.division.as_ref()
     }
@@ -69,8 +69,8 @@ impl Domain {
         self.local.region.zone_starts.get(1).map_or(self.local.atoms.len(), |&home| home as usize)
     }
 
-    /// Divides the cell at a state of all atoms, unless it is divided already, and takes over the home groups of this
-    /// rank. Returns the system of the home atoms if the cell was divided now.
+    /// Divides the cell of `state`, which holds all atoms, unless it is divided already, and selects the home groups
+    /// of this rank. Returns the system of the home atoms if this call has divided the cell.
     pub(super) fn divide(&mut self, state: &State) -> Result<Option<System>> {
         if self.division.is_some() {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Domain {
         Ok(Some(at_home(&self.system, &self.numbers, &self.local.atoms)))
     }
 
-    /// Home atoms' part of a state of all atoms.
+    /// Returns the home atoms' part of a state of all atoms.
     pub(super) fn part_of(&self, state: &State) -> State {
         let part = |all: &[Vec3]| -> Vec<Vec3> {
             if all.is_empty() { vec![] } else { self.own().iter().map(|&atom| all[atom as usize]).collect() }
@@ -101,7 +101,7 @@ impl Domain {
         }
     }
 
-    /// Collects the vectors of all atoms on the first rank; `all` stays empty on the others. Collective.
+    /// Collects the vectors of all atoms on the first rank; `all` stays empty on the other ranks. Collective.
     pub(super) fn collect(&self, own: &[Vec3], all: &mut Vec<Vec3>) {
         let first = self.ranks.is_first();
         let numbers = self.ranks.gather_bytes(bytemuck::cast_slice(&self.own()[..own.len()]));
@@ -118,7 +118,8 @@ impl Domain {
         }
     }
 
-    /// Fills the positions of all local atoms, given those of the home atoms.
+    /// Stores the positions of all local atoms: copies those of the home atoms from `home` and receives those of the
+    /// halo atoms.
     fn fetch(&mut self, home: &[Vec3]) {
         self.positions[..home.len()].copy_from_slice(home);
         self.halo.fetch(&self.ranks, &mut self.positions, &mut self.buffer);

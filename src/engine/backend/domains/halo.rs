@@ -1,4 +1,5 @@
-//! Halo exchange in every step: positions of neighbouring ranks' atoms, and the return of forces on them.
+//! Halo exchange in every step: positions of halo atoms are received from neighbouring ranks, and forces on them are
+//! sent back.
 
 use crate::ranks::Ranks;
 use crate::vec3::Vec3;
@@ -11,20 +12,20 @@ pub(super) struct Stage {
     pub(super) below: usize,
     /// rank on the upper side, from which positions are received
     pub(super) above: usize,
-    /// indices of the atoms that are sent
+    /// local indices of the atoms whose positions are sent
     pub(super) send: Vec<u32>,
-    /// range of the atoms that are received
+    /// range of the local atoms whose positions are received
     pub(super) receive: Range<usize>,
 }
 
-/// Halo exchange along all divided directions, in the order of the exchange of positions.
+/// Halo exchange along all divided directions, in the order in which positions are exchanged.
 #[derive(Debug, Default)]
 pub(super) struct Halo {
     pub(super) stages: Vec<Stage>,
 }
 
 impl Halo {
-    /// Receives the positions of halo atoms behind those of the home atoms. Collective.
+    /// Receives the positions of halo atoms and stores them behind the positions of the home atoms. Collective.
     pub(super) fn fetch(&self, ranks: &Ranks, positions: &mut [Vec3], buffer: &mut Vec<Vec3>) {
         for Stage { below, above, send, receive } in &self.stages {
             buffer.clear();
@@ -34,8 +35,8 @@ impl Halo {
         }
     }
 
-    /// Sends forces on halo atoms back and adds the received ones to the home atoms, in reverse order of directions.
-    /// Collective.
+    /// Sends the forces on halo atoms to their home ranks and adds the forces received to the forces on the home
+    /// atoms. Directions are in reverse order. Collective.
     pub(super) fn return_forces(&self, ranks: &Ranks, forces: &mut [Vec3], buffer: &mut Vec<Vec3>) {
         for Stage { below, above, send, receive } in self.stages.iter().rev() {
             buffer.clear();

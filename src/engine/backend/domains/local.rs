@@ -1,7 +1,8 @@
-//! Local atoms of a rank: home atoms in its domain, and halo atoms of its neighbours.
+//! Local atoms of a rank: home atoms, which are in its domain, and halo atoms, which are home atoms of neighbouring
+//! ranks.
 //!
 //! Atoms connected by constraints form one group with their virtual sites. The home of a group is the domain that
-//! contains its center.
+//! contains the center of the group.
 
 use super::division::Division;
 use super::halo::{Halo, Stage};
@@ -31,13 +32,13 @@ struct Migrants {
     velocities: Vec<Vec3>,
 }
 
-/// Groups that another rank needs in its halo.
+/// Groups of this rank that another rank needs in its halo.
 #[derive(Serialize, Deserialize)]
 struct HaloGroups {
     /// number of groups in each zone
     counts: Vec<u32>,
     groups: Vec<u32>,
-    /// lattice images along the divided directions
+    /// lattice images of the groups along the divided directions
     images: Vec<[i32; 3]>,
     positions: Vec<Vec3>,
 }
@@ -117,9 +118,9 @@ impl DivisionContext<'_> {
         self.ranges(groups).map(|(_, range)| of(range)).fold(0.0, f64::max)
     }
 
-    /// Adds to the home groups all groups within `reach` (nm) of the upper sides of the domain, with their positions.
-    /// Collective. Directions are handled one after another; groups received along one direction are passed on along
-    /// the next.
+    /// Adds all groups that are less than `reach` (nm) beyond the upper faces of the domain to the home groups, and
+    /// their positions to `positions`. Collective. Directions are handled one after another; groups received along
+    /// one direction are passed on along the next.
     pub(super) fn add_halo(&self, home: Vec<u32>, reach: f64, positions: &mut Vec<Vec3>) -> (Local, Halo) {
         let (rank, faces) = (self.ranks.rank(), self.cell.face_distances());
         let divided = self.division.divided();
@@ -130,15 +131,15 @@ impl DivisionContext<'_> {
             |range: &Range<usize>, positions: &[Vec3]| self.cell.to_fractional(center(&positions[range.clone()]));
         let mut images: Vec<[i32; 3]> =
             self.ranges(&groups).map(|(_, range)| self.division.home_of(fractional(&range, positions)).1).collect();
-        // ends of the zones, in groups
+        // number of groups up to the end of each zone
         let mut zones = vec![groups.len()];
         let mut stages = vec![];
         for direction in (0..3).filter(|&k| divided[k]) {
             let thickness = reach / faces[direction];
             region.high[direction] = ends[direction] + thickness;
             let [below, above] = self.division.neighbours(rank, direction);
-            // ranks below see this domain beyond their upper end; if the cell boundary lies in between, they see its
-            // next image
+            // the rank below needs these groups beyond the upper face of its domain; if the cell boundary lies
+            // between the two domains, it needs their next image
             let shift = i32::from(self.division.coordinates(rank)[direction] == 0);
             let mut loan =
                 HaloGroups { counts: vec![0; zones.len()], groups: vec![], images: vec![], positions: vec![] };
@@ -172,7 +173,7 @@ impl DivisionContext<'_> {
         (Local { groups, atoms, region }, Halo { stages })
     }
 
-    /// Sets images and zones of the local atoms.
+    /// Stores the lattice images and zones of the local atoms.
     fn finish_region(
         &self,
         region: &mut Region,

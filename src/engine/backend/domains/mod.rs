@@ -1,9 +1,10 @@
-//! Domain decomposition: several ranks share the atoms of one system, and each holds those in its part of the cell.
+//! Domain decomposition: several ranks share the atoms of one system. The home atoms of a rank are in its part of the
+//! cell.
 //!
 //! To its callers rank 0 is a [`super::Backend`], [`Domains`]. It sends each call to the other ranks, which wait for
-//! it in [`Serving`], and all ranks execute it together, each with a [`Host`] around its own [`Domain`]. In every
-//! step positions are sent to the lower neighbours, and forces come back ([`halo`]). Atoms migrate between ranks when
-//! pair lists are built ([`local`]). Sums over ranks are computed only on request.
+//! calls in [`Serving`]. All ranks execute the call together, each with a [`Host`] around its own [`Domain`]. In
+//! every step positions are sent to the lower neighbours, and forces are sent back ([`halo`]). Atoms migrate between
+//! ranks when pair lists are built ([`local`]). Sums over ranks are computed only on request.
 
 mod division;
 mod field;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 /// Commands of the first rank, which all ranks execute.
 #[derive(Serialize, Deserialize)]
 enum Order {
-    /// take over a system, with lists of this schedule
+    /// take over a system, with pair lists of this schedule
     Begin(Box<System>, ListSchedule),
     Upload(Box<State>),
     Download,
@@ -57,7 +58,7 @@ enum Order {
     Quit,
 }
 
-/// Resources of a rank.
+/// A rank's resources for domain decomposition.
 #[derive(Clone)]
 pub struct Serving {
     /// all ranks
@@ -72,7 +73,7 @@ pub struct Serving {
 
 impl Serving {
     /// Executes the commands of the first rank, on another rank, until [`Serving::release`]. Errors are not returned
-    /// here, because the first rank has them too.
+    /// from this function, because the first rank has the same errors and reports them.
     pub fn serve(&self) {
         let mut host = None;
         while let Some(order) = self.ranks.receive_from(0) {
@@ -92,7 +93,7 @@ impl Serving {
         ranks.send_to_others(&Order::Quit);
     }
 
-    /// Creates a host for a system, without home atoms yet. Collective.
+    /// Creates a host for a system, initially without home atoms. Collective.
     fn host(&self, system: System, schedule: ListSchedule) -> Result<Host<Domain>> {
         let Serving { ranks, parts, level, team } = self;
         let nothing = System {
@@ -108,7 +109,7 @@ impl Serving {
     }
 }
 
-/// Executes a command, which all ranks execute together.
+/// Executes a command. All ranks call this function together.
 fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
     match order {
         Order::Begin(..) | Order::End | Order::Quit => Ok(()),
@@ -170,7 +171,7 @@ fn forces(host: &mut Host<Domain>, workload: Workload, out: &mut Evaluation) -> 
 }
 
 /// Describes how a system would be divided among `ranks` ranks, with outer lists of radius `radius` (nm). Returns an
-/// error if it cannot be divided.
+/// error if the system cannot be divided.
 pub fn describe_division(system: &System, state: &State, radius: f64, ranks: usize) -> Result<String> {
     Ok(Division::of((system, &system.constrained_groups()), state, radius, ranks)?.to_string())
 }
@@ -185,8 +186,8 @@ pub struct Domains {
 }
 
 impl Domains {
-    /// Shares a system among the ranks; the other ranks must be serving. Returns an error for a system that only a
-    /// single rank can compute.
+    /// Distributes a system over the ranks; the other ranks must be in [`Serving::serve`]. Returns an error for a
+    /// system that domain decomposition does not support.
     pub fn new(serving: &Serving, system: &System, schedule: ListSchedule) -> Result<Self> {
         let ranks = serving.ranks.clone();
         ranks.send_to_others(&Order::Begin(Box::new(system.clone()), schedule));
@@ -194,14 +195,14 @@ impl Domains {
         Ok(Domains { ranks, host, evaluation: Evaluation::default(), previous: vec![] })
     }
 
-    /// Sends a command to the other ranks and executes it on this one.
+    /// Sends a command to the other ranks and executes it on this rank.
     fn order(&mut self, order: Order) -> Result<()> {
         self.ranks.send_to_others(&order);
         let done = execute(&mut self.host, order);
         self.after(done)
     }
 
-    /// Passes on a result. After a failure, it first collects the last valid positions of all ranks.
+    /// Returns `done`. If `done` is an error, first collects the last valid positions from all ranks.
     fn after<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
             self.ranks.send_to_others(&Order::PreviousPositions);

@@ -6,7 +6,7 @@ use crate::cell::PeriodicCell;
 use crate::system::{Constraints, Exclusions, System, Topology};
 use crate::vec3::Vec3;
 
-/// Index of an atom that is not on this rank.
+/// Local index that stands for an atom that is not on this rank.
 const ELSEWHERE: u32 = u32::MAX;
 
 /// Map from topology indices to local indices of atoms.
@@ -25,13 +25,13 @@ impl Numbers {
         self.0[atom as usize]
     }
 
-    /// Whether all of `atoms` have local indices below `count`.
+    /// Whether all of `atoms` have local indices less than `count`.
     fn are_below(&self, atoms: &[u32], count: usize) -> bool {
         atoms.iter().all(|&atom| (self.of(atom) as usize) < count)
     }
 }
 
-/// Returns the system of the home atoms with their constraints and virtual sites, without interactions.
+/// Returns the system of the home atoms, with constraints and virtual sites but without interactions.
 pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> System {
     let number = |atom: u32| numbers.of(atom);
     let home = |those: &[u32]| numbers.are_below(those, atoms.len());
@@ -52,8 +52,9 @@ pub(super) fn at_home(system: &System, numbers: &Numbers, atoms: &[u32]) -> Syst
     System { topology, constraints, nonbonded: Default::default(), settings: system.settings }
 }
 
-/// Selects the terms between local atoms that no other rank computes. This rank computes a term if its local atoms
-/// are nearest images of each other, and if at least one of them is a home atom along each divided direction.
+/// Selects the terms between local atoms that this rank computes and no other. A term is selected if its atoms are
+/// all local and nearest images of each other, and if along each divided direction at least one of them is in the
+/// domain, not beyond its upper face.
 pub(super) fn select_terms(
     system: &System,
     numbers: &Numbers,

@@ -1,12 +1,12 @@
-//! Tests of domain decomposition. Ranks are threads here. Forces are compared with the double-precision reference,
-//! and sums, which include the mesh, with those of a single rank.
+//! Tests of domain decomposition, in which the ranks are threads. Forces are compared with the double-precision
+//! reference. Sums, which include the mesh, are compared with the sums of a single rank.
 
 use super::*;
 use crate::backend::Reference;
 use crate::testing::{SHORT_CUTOFF as CUTOFF, Sample, divisible as sample, on_ranks};
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
-/// Tolerance of forces: the project's limit for rounding errors of mixed precision.
+/// Tolerance of forces: the limit of this project for rounding errors of mixed precision.
 const FORCES: f64 = 2e-5;
 /// Tolerance of energies and virials, relative to the sum of the absolute values of their terms.
 const SUMS: f64 = 2e-6;
@@ -28,7 +28,7 @@ fn compare(name: &str, count: usize) {
         domains.forces(EVERYTHING).unwrap();
         let mut back = State::default();
         domains.download(&mut back).unwrap();
-        // `download` returns virtual sites at their proper positions
+        // `download` returns the constructed positions of virtual sites
         assert!(back.positions == placed.positions && back.velocities == placed.velocities);
         domains.evaluation().clone()
     });

@@ -1,4 +1,5 @@
-//! Reference bonded terms: one plain loop for each list of the table ([`bonded_terms`]) and one for correction maps.
+//! Reference bonded terms: one plain loop for each list of the table ([`bonded_terms`]), and one for correction maps
+//! (CMAP).
 
 use super::{Geometry, Sums};
 use crate::system::{BondedTerm, BondedTerms, bonded_terms};
@@ -6,7 +7,7 @@ use crate::term::{CmapTable, DISPLACEMENTS, Dihedral, cmap, relative_positions};
 use crate::vec3::Vec3;
 
 impl Geometry<'_> {
-    /// Displacements that the formula of a term needs, between its `atoms`.
+    /// Displacements between the `atoms` of a term that the formula of the term needs.
     fn displacements<const N: usize, const E: usize>(&self, atoms: [u32; N]) -> [Vec3; E] {
         std::array::from_fn(|k| {
             let [i, j] = DISPLACEMENTS[k];
@@ -15,7 +16,8 @@ impl Geometry<'_> {
     }
 }
 
-/// Evaluates all bonded terms except the 1-4 pairs; `tables` hold the interpolation of the correction maps.
+/// Evaluates all bonded terms except the 1-4 pairs; `tables` are the interpolation tables of the correction maps
+/// (CMAP).
 pub(super) fn evaluate(terms: &BondedTerms, tables: &[CmapTable], geometry: Geometry, sums: &mut Sums) {
     macro_rules! lists {
         ($($(#[$doc:meta])* $energy:ident {

@@ -1,7 +1,7 @@
 //! Reference backend: double precision, plain loops over [`crate::term`], written for clarity rather than speed.
 //!
-//! The fast backends are tested against it, and `precision = "double"` selects it. Results do not depend on the
-//! number of threads: parallel work is cut into fixed pieces whose sums are added in order.
+//! Tests compare the fast backends with it, and `precision = "double"` selects it. Results do not depend on the
+//! number of threads: parallel work is cut into fixed pieces, whose sums are added in order.
 
 mod bonded;
 mod neighbours;
@@ -60,14 +60,14 @@ impl Sums {
         Sums { forces, energies: Energies::default(), virial: Mat3::ZERO }
     }
 
-    /// Adds `force` to atom i and its opposite to atom j, and the virial with d = r_i − r_j.
+    /// Adds `force` to atom i and −`force` to atom j, and adds the virial with d = r_i − r_j.
     fn pair(&mut self, [i, j]: [u32; 2], d: Vec3, force: Vec3) {
         self.forces[i as usize] += force;
         self.forces[j as usize] -= force;
         self.virial += Mat3::outer(d, force);
     }
 
-    /// Adds the forces of one term, with the positions of its atoms relative to any common origin.
+    /// Adds the forces of one term. `positions` are those of its atoms, relative to any common origin.
     fn add<const N: usize>(&mut self, atoms: [u32; N], positions: [Vec3; N], forces: [Vec3; N]) {
         for ((atom, position), force) in atoms.into_iter().zip(positions).zip(forces) {
             self.forces[atom as usize] += force;
@@ -77,8 +77,8 @@ impl Sums {
 }
 
 impl Reference {
-    /// Creates the backend. Returns an error for settings outside the formulas: unusual periodicities, PME without a
-    /// cutoff.
+    /// Creates the backend. Returns an error for settings that the formulas do not cover: unusual periodicities, PME
+    /// without a cutoff.
     pub fn new(system: &System) -> Result<Self, Problem> {
         check_system(system)?;
         let tables = system.topology.bonded.cmap_grids.iter().map(|g| CmapTable::new(g.size, &g.energies)).collect();
@@ -101,15 +101,15 @@ impl Reference {
 
     /// Computes forces, and the requested energies and virial, at `positions` (nm, topology order, wrapped or not).
     ///
-    /// The caller guarantees that there is a cell if PME or a cutoff needs one, and that no cutoff exceeds its
-    /// [`PeriodicCell::max_cutoff`].
+    /// The caller guarantees that `cell` is given if the system uses PME or a cutoff, and that no cutoff exceeds the
+    /// [`PeriodicCell::max_cutoff`] of the cell.
     pub fn evaluate(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], workload: Workload) -> Evaluation {
         let mut out = Evaluation::default();
         self.evaluate_into(cell, positions, workload, &mut out);
         out
     }
 
-    /// Stores the results of [`Self::evaluate`] in the memory of `out`.
+    /// Does the same as [`Self::evaluate`], and stores the results in the memory of `out`.
     pub fn evaluate_into(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -148,7 +148,8 @@ impl Reference {
         out.virial = if workload.virial { sums.virial } else { Mat3::ZERO };
     }
 
-    /// Adds the reciprocal-space terms. Their forces go to `apart` if it is given.
+    /// Adds the reciprocal-space terms. If `apart` is given, the reciprocal-space forces go there instead of to
+    /// `sums`.
     fn reciprocal_space(&mut self, geometry: Geometry<'_>, sums: &mut Sums, apart: Option<&mut Vec<Vec3>>) {
         let (Geometry { cell, positions }, charges) = (geometry, &self.charges);
         let forces = apart.unwrap_or(&mut sums.forces);
@@ -168,7 +169,7 @@ impl Reference {
         }
     }
 
-    /// Energies of the terms of `atom`, without the mesh.
+    /// Energies of all terms that contain `atom`, without the mesh.
     pub fn energies_of(&self, atom: u32, cell: Option<&PeriodicCell>, positions: &[Vec3]) -> Energies {
         let (system, geometry) = (&self.system, Geometry { cell, positions });
         let bonded = system.topology.bonded.of_atom(atom);
@@ -180,7 +181,7 @@ impl Reference {
     }
 }
 
-/// Returns an error for settings outside the formulas: unusual periodicities, PME without a cutoff.
+/// Returns an error for settings that the formulas do not cover: unusual periodicities, PME without a cutoff.
 pub fn check_system(system: &System) -> Result<(), Problem> {
     let topology = &system.topology;
     let torsions = topology.bonded.propers.iter().chain(&topology.bonded.impropers);
@@ -207,7 +208,8 @@ pub fn check_system(system: &System) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks LJ-PME, which needs a cutoff and a potential that is either plainly truncated or shifted to zero.
+/// Returns an error if LJ-PME is used without a cutoff or with a switch: the potential must be truncated, with or
+/// without a potential shift.
 fn check_lj_pme(settings: &ForceSettings) -> Result<(), Problem> {
     let Some(parameters) = settings.lj_pme() else { return Ok(()) };
     pme::check(&parameters)?;

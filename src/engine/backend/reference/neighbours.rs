@@ -5,35 +5,37 @@ use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
-/// Atoms sorted into boxes that are at least one cutoff wide, or all atoms unsorted.
+/// Atoms, either sorted into boxes that are at least one cutoff wide, or unsorted.
 pub(super) struct Neighbours<'a> {
     geometry: Geometry<'a>,
     boxes: Option<(&'a Boxes, &'a PeriodicCell)>,
     cutoff_squared: f64,
 }
 
-/// Boxes along the lattice vectors. There are at least three along each, so that no neighbour is found twice.
+/// Boxes along the lattice vectors. There are at least three boxes along each vector, so that no neighbour is found
+/// twice.
 #[derive(Default)]
 pub(super) struct Boxes {
     size: [usize; 3],
-    /// first entry of each box in `members`, and the end
+    /// index in `members` of the first atom of each box; the last element is the length of `members`
     starts: Vec<usize>,
     members: Vec<u32>,
-    /// position of the next member of each box during filling
+    /// scratch memory for filling: index in `members` of the next atom of each box
     next: Vec<usize>,
     of_atom: Vec<[usize; 3]>,
     /// positions wrapped into the cell, nm
     wrapped: Vec<Vec3>,
 }
 
-/// Maximum number of boxes per direction. It keeps the number of boxes near that of the atoms for any cell of a liquid.
+/// Maximum number of boxes per direction. In any cell of a liquid it keeps the number of boxes close to the number of
+/// atoms.
 const MOST_BOXES: f64 = 128.0;
 /// Atoms per parallel task.
 const ATOMS: usize = 4096;
 
 impl<'a> Neighbours<'a> {
-    /// Prepares the search for pairs within `cutoff` (nm; infinite = all pairs), which must not exceed the cell's
-    /// largest cutoff; `boxes` is scratch memory.
+    /// Prepares the search for pairs within `cutoff` (nm; infinite = all pairs), which must not exceed the largest
+    /// cutoff that the cell allows; `boxes` is scratch memory.
     pub(super) fn new(geometry: Geometry<'a>, cutoff: f64, boxes: &'a mut Boxes) -> Self {
         let cell = geometry.cell.filter(|cell| boxes.fill(cell, geometry.positions, cutoff));
         let boxes = cell.map(|cell| (&*boxes, cell));
@@ -92,14 +94,14 @@ impl Boxes {
         true
     }
 
-    /// Calls `consider(j, r_i − r_j)` for every atom j in the boxes around the box of atom i, with j in the image of
-    /// its box.
+    /// Calls `consider(j, r_i − r_j)` for every atom j in the boxes around the box of atom i. The image of atom j is
+    /// the image of that box.
     #[inline(always)]
     fn around(&self, cell: &PeriodicCell, i: usize, mut consider: impl FnMut(usize, Vec3)) {
         for neighbour in 0..27 {
             let (mut place, mut image) = ([0; 3], [0; 3]);
             for (d, offset) in [neighbour / 9, neighbour / 3 % 3, neighbour % 3].into_iter().enumerate() {
-                // a period is added, so that the lowest value is not negative
+                // the number of boxes is added, so that the lowest index is not negative
                 let shifted = self.of_atom[i][d] + self.size[d] + offset - 1;
                 place[d] = shifted % self.size[d];
                 image[d] = (shifted / self.size[d]) as i32 - 1;
@@ -118,7 +120,7 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
-    /// Positions scattered over several images of the cell.
+    /// Returns positions scattered over several images of the cell.
     fn scattered(cell: &PeriodicCell, number: usize) -> Vec<Vec3> {
         let part = |i: usize, prime: usize| ((i * prime) % 1009) as f64 / 1009.0 * 3.0 - 1.0;
         (0..number).map(|i| cell.to_cartesian(vec3(part(i, 331), part(i, 577), part(i, 823)))).collect()

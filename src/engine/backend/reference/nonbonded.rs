@@ -10,7 +10,7 @@ use crate::term::pair14;
 use crate::units::COULOMB;
 use crate::vec3::{Mat3, Vec3};
 
-/// Atoms per parallel task; fixed, so that sums do not depend on the number of threads.
+/// Atoms per parallel task. The size is fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 256;
 
 /// Pair potential of the force settings.
@@ -38,7 +38,7 @@ impl PairPotential {
         }
     }
 
-    /// Returns f/r (kJ/mol/nm²), Coulomb energy and Lennard-Jones energy of an interacting pair.
+    /// Returns f/r (kJ/mol/nm²), Coulomb energy and Lennard-Jones energy (both kJ/mol) of an interacting pair.
     #[inline(always)]
     pub(super) fn evaluate(&self, pair: PairParameters, r2: f64) -> (f64, f64, f64) {
         let (mut force, mut energy_coulomb, mut energy_lj) = (0.0, 0.0, 0.0);
@@ -69,14 +69,14 @@ impl PairPotential {
 pub(super) struct PairParameters {
     /// product of the charges, kJ nm/mol
     charges: f64,
-    /// c6 and c12
+    /// c6 (kJ/mol nm⁶) and c12 (kJ/mol nm¹²)
     lj: (f64, f64),
     c4: f64,
     /// product √(c6_i c6_j) of the LJ-PME mesh, kJ/mol nm⁶
     dispersion: f64,
 }
 
-/// Charges and dispersion coefficients of the atoms, which the meshes spread.
+/// Charges and √c6 of the atoms, which are spread onto the Coulomb and the LJ-PME mesh.
 #[derive(Clone, Debug)]
 pub(super) struct Charges {
     /// charge in e, one per atom
@@ -107,7 +107,7 @@ impl Charges {
     }
 }
 
-/// Energies and virial of a chunk of atoms. Each atom counts half of each of its pairs.
+/// Energies and virial of a chunk of atoms. Each atom contributes half the energy and virial of each of its pairs.
 #[derive(Clone, Copy, Default)]
 struct ChunkSums {
     coulomb: f64,
@@ -115,7 +115,7 @@ struct ChunkSums {
     virial: Mat3,
 }
 
-/// Scratch memory of the pairs, reused in every step.
+/// Scratch memory of the pair loops, reused in every step.
 #[derive(Default)]
 pub(super) struct Scratch {
     boxes: Boxes,
@@ -123,7 +123,7 @@ pub(super) struct Scratch {
 }
 
 /// Adds pairs within the cutoff that are not excluded. Each pair is visited from both atoms, which doubles the
-/// arithmetic but needs neither locks nor thread buffers.
+/// arithmetic but needs no locks and no force buffers per thread.
 pub(super) fn interacting_pairs(
     system: &System,
     potential: &PairPotential,
@@ -161,7 +161,7 @@ pub(super) fn interacting_pairs(
     }
 }
 
-/// Ewald correction of excluded pairs: subtracts their contribution to the reciprocal sums.
+/// Ewald correction of excluded pairs: subtracts the contribution of these pairs to the reciprocal sums.
 pub(super) fn excluded_pairs(
     pairs: impl Iterator<Item = [u32; 2]>,
     system: &System,
@@ -187,7 +187,7 @@ pub(super) fn excluded_pairs(
     }
 }
 
-/// Energies of the interacting pairs of atom i, without their forces.
+/// Energies of the interacting pairs of atom i, without forces.
 pub(super) fn pairs_of(
     i: u32,
     system: &System,

@@ -13,32 +13,32 @@ use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
 
-/// Rounding of distances in fast backends, nm. They test distances in `f32` from offsets of a few nm, accurate to
-/// about 10⁻⁶ nm: a pair this close to a list radius or to a cutoff may be inside or outside.
+/// Rounding error of distances in fast backends, nm. They compute distances in `f32` from offsets of a few nm,
+/// accurate to about 10⁻⁶ nm. A pair that is this close to a list radius or to a cutoff may be inside or outside.
 const ROUNDING: f64 = 1e-5;
 
-/// Distance, as a fraction of the cutoff, below which no list misses a pair within its lifetime.
+/// Distance, as a fraction of the cutoff, below which a list contains every pair throughout its lifetime.
 const NEVER_LACKING: f64 = 0.8;
 
 /// Distance below which a pair with a virtual site counts as an overlap, nm. Virtual sites have no repulsion of their
-/// own, and lone pairs come to within 0.09 nm of hydrogens. Fast backends clamp distances below about 0.06 nm.
+/// own, and lone pairs come as close as 0.09 nm to hydrogens. Fast backends clamp distances below about 0.06 nm.
 const SITE_OVERLAP: f64 = 0.07;
 
-/// Pair lists of a fast backend: their radii, and the positions and cells at which they were built.
+/// Pair lists of a fast backend: list radii, and the states at which the lists were built.
 #[derive(Clone, Copy)]
 pub struct ListsMade<'a> {
-    /// radii
+    /// radii of the lists
     pub schedule: &'a ListSchedule,
     /// state at the search for the outer list
     pub searched: &'a State,
-    /// predicted positions at the pruning to the inner list
+    /// state with the predicted positions for which the inner list was pruned
     pub pruned: &'a State,
 }
 
 impl ListsMade<'_> {
-    /// Whether these lists may miss the pair i, j, which is now within the cutoff of one of its interactions. A list
-    /// misses a pair that was beyond the outer radius at the search, or beyond the inner radius at the pruning.
-    /// `longest` is the longer cutoff, to which the radii belong (nm).
+    /// Whether these lists may miss the pair i, j, which is now within `cutoff` (nm), the cutoff of one of its
+    /// interactions. A list misses a pair that was beyond the outer radius at the search, or beyond the inner radius
+    /// at the pruning. `longest` (nm) is the longer cutoff, from which the list radii are measured.
     fn may_lack(&self, [i, j]: [usize; 2], cutoff: f64, longest: f64) -> bool {
         let apart = |then: &State| displacement(then.cell.as_ref(), then.positions[i] - then.positions[j]).norm();
         let ListSchedule { outer, inner, .. } = *self.schedule;
@@ -46,19 +46,19 @@ impl ListsMade<'_> {
     }
 }
 
-/// Reference forces on some atoms, and energies.
+/// Reference forces on a sample of atoms, and energies.
 #[derive(Clone, Debug, Default)]
 pub struct Sampled {
     /// forces on the atoms, kJ/mol/nm
     pub forces: Vec<Vec3>,
     /// possible force error of each atom from pairs that lists may miss or that are at a cutoff, kJ/mol/nm
     pub lacking: Vec<f64>,
-    /// number of pairs that lists may miss, counted from each atom
+    /// number of pairs that lists may miss, summed over the sampled atoms
     pub lacking_pairs: u64,
-    /// number of all pairs within the cutoff, counted from each atom
+    /// number of all pairs within the cutoff, summed over the sampled atoms
     pub pairs: u64,
-    /// smallest distance of these pairs, nm; infinite without a pair. A pair with a virtual site counts only below
-    /// [`SITE_OVERLAP`]
+    /// smallest distance of a pair within the cutoff, nm; infinite without a pair. A pair with a virtual site counts
+    /// only below [`SITE_OVERLAP`]
     pub closest: f64,
     /// energies of all terms; `None` unless all atoms and the mesh are requested
     pub energies: Option<Energies>,
@@ -81,7 +81,7 @@ struct Pairs {
 /// Computes the forces on `atoms` (ascending) at the positions and cell of `state` with the formulas of
 /// [`super::Reference`], without the mesh unless `reciprocal`.
 ///
-/// Pairs are computed for the given atoms and their virtual sites only, bonded terms and the mesh for the whole
+/// Pairs are computed only for the given atoms and their virtual sites, bonded terms and the mesh for the whole
 /// system. The system must be one that [`super::check_system`] accepts.
 pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let sites = SitePlan::new(&system.topology);
@@ -97,7 +97,7 @@ pub fn sample(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_
     sampled
 }
 
-/// Result of [`sample`] without spreading the forces on virtual sites to their atoms.
+/// Computes the result of [`sample`], but leaves forces on virtual sites unspread.
 fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMade<'_>, reciprocal: bool) -> Sampled {
     let (topology, cell) = (&system.topology, state.cell.as_ref());
     let geometry = Geometry { cell, positions: &state.positions };
@@ -158,7 +158,8 @@ fn sample_unspread(system: &System, state: &State, atoms: &[u32], lists: ListsMa
     }
 }
 
-/// Sums over the pairs of each of `atoms` within the cutoff that are not excluded. Energies are half of each pair's.
+/// Returns sums over the pairs of each of `atoms` within the cutoff that are not excluded. Each pair contributes half
+/// of its energy.
 fn interacting(
     system: &System,
     (potential, charges): (&PairPotential, &Charges),

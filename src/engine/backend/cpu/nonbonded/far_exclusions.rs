@@ -1,15 +1,15 @@
-//! Excluded pairs that are too far apart for the correction in the pair kernel.
+//! Excluded pairs at distances beyond the range in which the pair kernel corrects reciprocal space.
 
 use super::{LjPme, Nonbonded};
 use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::vec3::Vec3;
 
-/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. Such pairs stay listed for
-/// the lifetime of a list.
+/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. Pairs within this distance
+/// when the list is built stay within the cutoff, and so in the list, for the lifetime of the list.
 const NEAR_EXCLUSION: f64 = 0.8;
 impl Nonbonded {
-    /// Visits the excluded pairs that the kernel does not correct: (i, j, displacement, f/r, Coulomb energy minus its
-    /// value at distance zero, Lennard-Jones energy).
+    /// Calls `visit` for each excluded pair that the kernel does not correct, with i and j, the displacement, f/r,
+    /// the Coulomb energy minus its value at distance zero, and the Lennard-Jones energy.
     pub(in crate::backend::cpu) fn far_exclusions(
         &self,
         cell: Option<&PeriodicCell>,

@@ -1,5 +1,5 @@
-//! Compares the pairs that all ranks list together with a brute-force search: each pair within the radius must be
-//! listed once, on one rank.
+//! Compares the pairs that all ranks together list with a brute-force search: each pair within the radius must be
+//! listed exactly once, on exactly one rank.
 
 use super::*;
 use crate::pair::{
@@ -12,10 +12,10 @@ use crate::vec3::vec3;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Rounding error of distances from `f32` offsets within blocks, nm.
+/// Rounding error (nm) of distances that are computed from `f32` offsets within blocks.
 const ROUNDING: f64 = 5e-6;
 
-/// Atoms i < j, and r_i − r_j in units of 10⁻³ nm.
+/// Atoms i < j, and the displacement r_i − r_j in units of 10⁻³ nm.
 type Pair = ([u32; 2], [i64; 3]);
 /// Number of times that each pair is listed.
 type Pairs = HashMap<Pair, u32>;
@@ -28,7 +28,7 @@ struct Case {
 }
 
 impl Case {
-    /// Random groups of one to four atoms, in any lattice image.
+    /// Creates random groups of one to four atoms, each in a random lattice image.
     fn new(shape: usize, atoms: usize, density: f64, seed: u64) -> Self {
         let mut random = Stream::new(seed, Purpose::Test, 0, 0);
         let mut between = |low, high| random.between(low, high);
@@ -56,7 +56,7 @@ impl Case {
         Case { cell, positions, groups, radius: 0.3 * narrowest }
     }
 
-    /// Pairs within the radius that the ranks list.
+    /// Returns the pairs within the radius that all ranks list.
     fn listed(&self, ranks: usize) -> Option<Pairs> {
         let whole = Division::new(&self.cell, 1, 0.0).ok()?;
         let everything: Vec<u32> = (0..self.groups.len() as u32).collect();
