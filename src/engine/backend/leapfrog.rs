@@ -33,7 +33,7 @@ fn kinetic_and_power(velocities: &[Vec3], masses: &[f64], forces: &[Vec3], work:
     [kinetic, power]
 }
 
-/// One section of a step: v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints.
+/// Section of a step: v(t+½dt) = v(t−½dt) + F dt/m, x(t+dt) = x(t) + v(t+½dt) dt, then the constraints.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) plan: &'a ConstraintPlan,

@@ -44,9 +44,9 @@ pub(super) struct Mesh {
     /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
     /// other ranks
     parts: usize,
-    /// for each other rank: one for each plane of this rank on which the other rank has charges, otherwise zero
+    /// a vector per other rank: 1 for each plane of this rank on which the other rank has charges, otherwise 0
     wanted: Vec<Vec<u8>>,
-    /// for each other rank: one for each plane of that rank on which this rank has charges, otherwise zero
+    /// a vector per other rank: 1 for each plane of the other rank on which this rank has charges, otherwise 0
     lent: Vec<Vec<u8>>,
     /// measured times
     pub times: MeshTimes,

@@ -1,9 +1,9 @@
-//! Cache of compiled kernels, in memory for further GPUs of the process and on disk for the next start.
+//! Cache of compiled kernels, in memory for further GPUs of the process and on disk for later processes.
 //!
-//! There is one file per program, named by a hash of all inputs of the compilation. The cache causes no errors: a
-//! file that is truncated, damaged or foreign is replaced by a new compilation, and without access to the disk
-//! programs are kept in memory only. A folder that belongs to another user or that others may write to is not used
-//! either, because others could put programs there.
+//! There is one file per program. Its name is a hash of all inputs of the compilation. The cache causes no errors: a
+//! file that is truncated, damaged or foreign is replaced by a new compilation, and programs are kept in memory only
+//! if the disk cannot be used. A folder that belongs to another user, or that other users may write to, is not used,
+//! because other users could put programs there.
 
 use crate::error::Result;
 use crate::team::locked;
@@ -21,19 +21,19 @@ const MOST: usize = 16;
 const HASH: usize = 32;
 /// File name suffix of cached programs.
 const ENDING: &str = ".cubin";
-/// File name prefix during writing.
+/// File name prefix of a file that is still being written.
 const UNFINISHED: &str = ".unfinished-";
 /// Mode of the folder: access for its owner only.
 const PRIVATE: u32 = 0o700;
 /// Mode bits that allow the group or all others to write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// All inputs of the compilation.
+/// All inputs of the compilation, which determine the program.
 #[derive(Clone, Copy)]
 pub(super) struct Recipe<'a> {
     /// the whole source text
     pub(super) source: &'a str,
-    /// options, including the architecture
+    /// options of the compiler, including the architecture
     pub(super) options: &'a [&'a str],
     /// version of the compiler
     pub(super) compiler: [i32; 2],
@@ -47,7 +47,7 @@ impl Recipe<'_> {
         let parts = [self.version, compiler.as_str(), self.source].into_iter().chain(self.options.iter().copied());
         let mut hash = Sha256::new();
         for part in parts {
-            // the length is hashed too, so that no two lists of parts have the same bytes
+            // the length of each part is hashed too, so that different lists of parts never give the same bytes
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
@@ -64,7 +64,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Creates a cache with a folder on disk, which need not exist yet. `None`: in memory only.
+    /// Creates a cache with a folder on disk, which need not exist yet. With `None` the cache is in memory only.
     pub fn new(folder: Option<PathBuf>) -> Self {
         Programs { folder, here: Mutex::default() }
     }
@@ -82,7 +82,7 @@ impl Programs {
     }
 }
 
-/// Returns the program in `folder`, or the result of `compile`, which is then stored there.
+/// Returns the program stored in `folder`, or the result of `compile`, which is then stored in `folder`.
 fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
     let Some(folder) = folder else { return compile() };
     if folder.exists() && !is_private(folder) {
@@ -99,14 +99,14 @@ fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Res
     Ok(program)
 }
 
-/// Whether the folder belongs to this user and nobody else may write to it.
+/// Whether the folder belongs to this user and no other user may write to it.
 fn is_private(folder: &Path) -> bool {
     // SAFETY: `geteuid` has no arguments, touches no memory and cannot fail
     let user = unsafe { libc::geteuid() };
     folder.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & WRITABLE_BY_OTHERS == 0)
 }
 
-/// Returns the header of a file: the hash of its name and its program, which detects any change or truncation.
+/// Returns the header of a file: a hash of the file name and the program, which detects any change or truncation.
 fn checksum(key: &[u8; HASH], program: &[u8]) -> [u8; HASH] {
     Sha256::new().chain_update(key).chain_update(program).finalize().into()
 }
@@ -130,7 +130,7 @@ fn keep(folder: &Path, path: &Path, key: &[u8; HASH], program: &[u8]) -> io::Res
     prune(folder)
 }
 
-/// Removes the oldest of the cache's files, including those left by killed processes.
+/// Removes the oldest files of the cache, including unfinished files of killed processes.
 fn prune(folder: &Path) -> io::Result<()> {
     let mut files: Vec<_> = fs::read_dir(folder)?.flatten().filter(is_own).collect();
     files.sort_by_key(|file| file.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH));
@@ -138,7 +138,7 @@ fn prune(folder: &Path) -> io::Result<()> {
     files[..extra].iter().try_for_each(|file| fs::remove_file(file.path()))
 }
 
-/// Whether a file name is one that the cache gives.
+/// Whether a file has a name that the cache gives to its files.
 fn is_own(file: &fs::DirEntry) -> bool {
     let name = file.file_name();
     let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(ENDING)) else { return false };
@@ -165,7 +165,7 @@ mod tests {
         (program.expect("a program"), compiled)
     }
 
-    /// Result of [`get`] with a fresh cache on `folder`, as another process would use it.
+    /// Returns the result of [`get`] with a new cache on `folder`, as another process would use the folder.
     fn through(folder: &Path, recipe: &Recipe) -> (Vec<u8>, bool) {
         get(&Programs::new(Some(folder.to_owned())), recipe)
     }
@@ -227,7 +227,7 @@ mod tests {
             assert_eq!(through(folder.path(), &RECIPE), (PROGRAM.to_vec(), true), "{} bytes", bytes.len());
             assert_eq!(fs::read(&path).expect("a file"), whole);
         }
-        // a file under another program's name is rejected too
+        // a file that bears the name of another program is rejected too
         through(folder.path(), &Recipe { version: "2.0.0", ..RECIPE });
         let other = files(folder.path()).into_iter().find(|file| *file != path).expect("the other file");
         fs::copy(other, &path).expect("a copy");

@@ -1,17 +1,18 @@
-//! Time per phase of a step. A CUDA graph cannot be timed kernel by kernel. Once per list lifetime, one step is
-//! therefore launched kernel by kernel, with events before and after each kernel, and its times represent all other
-//! steps. Kernels of the timed step do not overlap, but those of a graph do, so the sum of the phases may exceed the
-//! time of a step.
+//! Time per phase of a step. The kernels of a CUDA graph cannot be timed individually. Once per list lifetime, one
+//! step is therefore launched kernel by kernel, with events before and after each kernel, and the times of this step
+//! represent all other steps. Kernels of the timed step do not overlap, but kernels of a graph do, so the sum of the
+//! phases may exceed the time of a step.
 
 use super::device::{Span, Timing};
 use super::kernel::Kernel;
 use crate::backend::Phases;
 
-/// Steps without output between a search and the timed step. During the first steps the device waits for the host,
-/// which had to wait for the length of the list, and events would include this wait.
+/// Number of steps without output between a search and the timed step. In the search the host had to wait for the
+/// length of the list, so during the first steps the device waits for launches by the host, and events would include
+/// this wait.
 const WARM_UP_STEPS: u32 = 5;
 
-/// Number of steps, and the times of the timed ones.
+/// Number of all steps, and number and times of the timed steps.
 #[derive(Default)]
 pub(super) struct Clock {
     steps: u64,
@@ -30,7 +31,7 @@ impl Clock {
         self.quiet = 0;
     }
 
-    /// Counts a step, and returns whether to time it. `quiet`: the step has no output.
+    /// Counts a step, and returns whether this step is to be timed. `quiet`: the step has no output.
     pub(super) fn step(&mut self, quiet: bool) -> bool {
         self.steps += 1;
         self.quiet += u32::from(quiet);
@@ -39,7 +40,7 @@ impl Clock {
         timed
     }
 
-    /// Subtracts the last steps, which were launched but did nothing.
+    /// Subtracts the last `steps` steps, which were launched but did nothing because the lists had expired.
     pub(super) fn undo(&mut self, steps: u64) {
         self.steps -= steps.min(self.steps);
     }
@@ -54,7 +55,7 @@ impl Clock {
         }
     }
 
-    /// Returns the times of all steps, seconds.
+    /// Returns the time of each phase, summed over all steps, in seconds.
     pub(super) fn phases(&self) -> Phases {
         let steps = if self.samples > 0 { self.steps as f64 / self.samples as f64 } else { 0.0 };
         Phases { search: self.search, ..self.sampled.scaled(steps) }

@@ -1,6 +1,6 @@
-//! Run-time compilation (NVRTC) of the kernels for a GPU. The result is machine code, which also works with a
-//! compiler newer than the driver. For a GPU newer than the compiler it is PTX, which the driver compiles.
-//! Compilation needs no GPU.
+//! Run-time compilation (NVRTC) of the kernels for a GPU. The result is machine code, which loads even if the
+//! compiler is newer than the driver. If the GPU is newer than the compiler, the result is PTX, which the driver
+//! compiles. Compilation needs no GPU.
 
 use super::cache::{Programs, Recipe};
 use super::source;
@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
 
-/// Options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly: the compiler
-/// could choose differently for the variants of a kernel with and without sums, and energies on request would change
-/// the trajectory. Denormals of `f32` (below 10⁻³⁸) count as zero, which saves a test in every reciprocal square
-/// root.
+/// Compiler options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly.
+/// Otherwise the compiler could choose differently for the variants of a kernel with and without sums, and requesting
+/// energies would change the trajectory. Denormals of `f32` (below 10⁻³⁸) count as zero, which saves a test in every
+/// reciprocal square root.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 
-/// Oldest architecture for which the kernels are written: Turing.
+/// Oldest architecture that the kernels support: Turing.
 pub(super) const OLDEST: (i32, i32) = (7, 5);
 
 /// Returns an error if the compiler's library cannot be loaded.
@@ -40,8 +40,9 @@ enum Form {
     Intermediate,
 }
 
-/// Returns the architecture to compile for, as an option, and the form: machine code if the compiler knows the GPU,
-/// otherwise PTX for the latest earlier architecture in `known` (10 times the major plus the minor version).
+/// Returns the architecture to compile for, as a compiler option, and the form of the program: machine code if the
+/// compiler knows the GPU, otherwise PTX for the latest earlier architecture in `known` (10 times the major plus the
+/// minor version).
 fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     let own = 10 * major + minor;
     if known.contains(&own) {
@@ -51,7 +52,7 @@ fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     Some((format!("--gpu-architecture=compute_{latest}"), Form::Intermediate))
 }
 
-/// Returns the kernels as a program for a compute capability, from the cache `kept` or compiled.
+/// Returns the compiled kernels for a compute capability, from the cache `kept` if possible.
 pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
     let compiler = version().map_err(|error| failed("the version cannot be read", error))?;
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(target((7, 0), &known), None);
     }
 
-    /// Compiles all kernels to PTX with these options, which include the architecture.
+    /// Compiles all kernels to PTX with the given options, which include the architecture.
     fn intermediate(options: &[&str]) -> String {
         let text = compile(&source::text(), options, Form::Intermediate).expect("the kernels compile");
         let text = CStr::from_bytes_with_nul(&text).expect("one zero, at the end");
@@ -157,7 +158,7 @@ mod tests {
         }
         let text = intermediate(&[&OPTIONS[..], &["--gpu-architecture=compute_75"]].concat());
         assert!(text.contains("fma.rn.ftz.f32") && text.contains("add.rn.f64"));
-        // the driver may fuse operations without an explicit rounding mode
+        // instructions without an explicit rounding mode, which the driver may fuse
         let open = ["mul", "add", "sub"].map(|name| ["ftz.f32", "f32", "f64"].map(|kind| format!("{name}.{kind}\t")));
         let found = text.lines().find(|line| open.as_flattened().iter().any(|operation| line.contains(operation)));
         assert_eq!(found, None);

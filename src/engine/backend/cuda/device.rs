@@ -1,5 +1,5 @@
 //! Interface of a GPU: memory, launches, transforms, and captured sequences of launches. [`super::gpu`] is the real
-//! GPU; tests run the same backend on an emulated one.
+//! GPU; tests run the same backend on an emulated GPU.
 
 use super::kernel::Kernel;
 use super::layout::Arguments;
@@ -10,9 +10,9 @@ use std::cell::Cell;
 /// Direction of a Fourier transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// mesh to spectrum
+    /// transform of the mesh into the spectrum
     Forward,
-    /// spectrum to mesh, not normalised; the spectrum is overwritten
+    /// transform of the spectrum into the mesh, not normalised; the spectrum is overwritten
     Inverse,
 }
 
@@ -20,13 +20,13 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launch {
     pub(super) kernel: Kernel,
-    /// total number of threads, rounded up to whole blocks
+    /// number of threads; the launch rounds it up to whole blocks
     pub threads: u32,
     /// threads per block
     pub block: u32,
     /// dynamic shared memory per block in bytes, in addition to the memory that the kernel declares
     pub shared: u32,
-    /// the kernel's number argument; the comment of the kernel describes it
+    /// numeric argument of the kernel, described in the comment of the kernel
     pub parameter: f64,
 }
 
@@ -56,21 +56,21 @@ pub struct Span {
     pub(super) seconds: f64,
 }
 
-/// A GPU or its emulation. Work is done in the order of the calls; only reads wait for it.
+/// A GPU or an emulated GPU. Work is done in the order of the calls; only reads wait for its completion.
 pub trait Device: Send {
     /// Name of the device, for the log.
     fn name(&self) -> String;
     /// Maximum shared memory per block of threads, bytes.
     fn shared_memory(&self) -> u32;
-    /// Allocates memory, which is valid as long as the device, or until it is freed.
+    /// Allocates memory. The memory stays valid until it is freed or the device is dropped.
     fn allocate(&self, bytes: usize) -> Result<u64>;
     /// Frees memory.
     fn free(&self, address: u64) -> Result<()>;
-    /// Copies from the host.
+    /// Copies from host memory to device memory.
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
-    /// Copies to the host, after all work has been done.
+    /// Copies from device memory to host memory, after all pending work.
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
-    /// Copies on the device.
+    /// Copies within device memory.
     fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()>;
     /// Fills memory with zeros.
     fn clear(&self, address: u64, bytes: usize) -> Result<()>;
@@ -81,25 +81,26 @@ pub trait Device: Send {
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
     /// Transforms between mesh (`f32`) and spectrum (pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Does both pieces of work, concurrently if possible. Neither may call this function again.
+    /// Runs both closures, with their work on the device concurrent if possible. Neither closure may call this
+    /// function.
     fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()>;
-    /// Does `work`, which only launches kernels and transforms. It may be captured as a CUDA graph, which is replayed
-    /// as long as `key` is the same.
+    /// Runs `work`, which may only launch kernels and transforms. The launches may be captured as a CUDA graph, which
+    /// is replayed in later calls with the same `key`.
     fn run_captured(&self, key: [u64; 3], work: impl FnOnce(&Self) -> Result<()>) -> Result<()>;
-    /// Does `work`, one launch after the other, and times each launch.
+    /// Runs `work` and times each launch. Launches do not overlap.
     fn timed<T>(&self, timing: Timing, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         self.timing().set(Some(timing));
         let done = work(self);
         self.timing().set(None);
         done
     }
-    /// Kind of work while launches are timed.
+    /// Kind of work that is being timed; `None` while launches are not timed.
     fn timing(&self) -> &Cell<Option<Timing>>;
-    /// Returns the times since the last call, after waiting for the launches.
+    /// Returns the times of the launches since the last call. Waits for these launches.
     fn spans(&self) -> Result<Vec<Span>>;
     /// Waits until all work has been done.
     fn wait(&self) -> Result<()>;

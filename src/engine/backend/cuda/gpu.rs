@@ -1,5 +1,5 @@
 //! A real GPU, through the CUDA driver. Libraries are opened at run time on first use, and only this file depends on
-//! them.
+//! these libraries.
 
 use super::cache::Programs;
 use super::compiler;
@@ -17,17 +17,18 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Maximum number of CUDA graphs that are kept. Four are in use: a step without output, one with kinetic energies and
-/// one with the virial, each of which packs positions, and a step without output that does not. The rest are spare.
+/// Maximum number of CUDA graphs that are kept. Four graphs are in use. Three pack positions: a step without output,
+/// a step with kinetic energies and a step with the virial. The fourth is a step without output that does not pack
+/// positions. The other four are spare.
 const GRAPHS: usize = 8;
 
-/// Oldest driver that supports [`PRIORITIES`], that of CUDA 11.7. cudarc panics if a driver lacks a function; the
-/// functions called here are older.
+/// Oldest driver that supports [`PRIORITIES`], the driver of CUDA 11.7. cudarc panics if a driver lacks a function;
+/// this driver has all functions that are called here.
 const OLDEST_DRIVER: i32 = 11070;
 
 /// Flags for the instantiation of graphs: each kernel keeps the priority of the stream on which it was captured.
-/// Without them all kernels have the priority of the stream that launches the graph, and the kernels of PME wait
-/// until the last block of the pairs begins.
+/// Without these flags all kernels have the priority of the stream that launches the graph, and the kernels of PME
+/// wait until the last block of the pair kernel has started.
 const PRIORITIES: sys::CUgraphInstantiate_flags =
     sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
@@ -52,7 +53,7 @@ fn check_driver(driver: Option<i32>) -> Result<()> {
     )))
 }
 
-/// Returns a context on GPU `number`, after checks of the driver, the run-time compiler and the compute capability.
+/// Returns a context on GPU `number`. First checks the driver, the run-time compiler and the compute capability.
 fn context(number: u32) -> Result<Arc<CudaContext>> {
     let context = cuda::context(number)?;
     check_driver(driver())?;
@@ -66,7 +67,7 @@ fn context(number: u32) -> Result<Arc<CudaContext>> {
     Ok(context)
 }
 
-/// Returns the name of GPU `number`, or the reason why it cannot be used.
+/// Returns the name of GPU `number`, or the reason why the GPU cannot be used.
 pub(super) fn find(number: u32) -> Result<String> {
     context(number)?.name().map_err(failed("the name of the GPU cannot be read"))
 }
@@ -82,7 +83,8 @@ pub struct Limits {
     pub memory: f64,
 }
 
-/// Multiply-adds in `f32` per clock and multiprocessor (CUDA C++ Programming Guide, arithmetic instructions).
+/// Returns the multiply-adds in `f32` per clock and multiprocessor (CUDA C++ Programming Guide, arithmetic
+/// instructions).
 fn lanes(capability: (i32, i32)) -> f64 {
     match capability {
         (7, _) | (8, 0) => 64.0,
@@ -90,7 +92,8 @@ fn lanes(capability: (i32, i32)) -> f64 {
     }
 }
 
-/// Returns the peak rates of GPU `number`, from its clocks and widths.
+/// Returns the peak rates of GPU `number`, computed from its clock rates, its number of multiprocessors and its
+/// memory bus width.
 pub fn limits(number: u32) -> Result<Limits> {
     use sys::CUdevice_attribute as Attribute;
     let context = context(number)?;
@@ -105,21 +108,21 @@ pub fn limits(number: u32) -> Result<Limits> {
     ];
     let bits = attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
     Ok(Limits {
-        // a multiply-add is two operations, and memory transfers twice per clock
+        // a multiply-add counts as two operations, and memory transfers data twice per clock
         flops: 2.0 * lanes(capability) * processors * clock,
         bandwidth: 2.0 * memory_clock * bits / 8.0,
         memory: context.total_mem().map_err(failed("the memory size cannot be read"))? as f64,
     })
 }
 
-/// Returns the seconds between two events on one stream, after waiting for the second.
+/// Returns the seconds between two events on one stream. Waits for the second event.
 fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
     let what = "the time between two events cannot be read";
     behind.synchronize().map_err(failed(what))?;
     let mut milliseconds = 0.0;
     // SAFETY: every driver has this function with this type; both events have been recorded with times. (The function
-    // that `CudaEvent::elapsed_ms` calls exists from CUDA 12.8 on, and cudarc panics without it.)
+    // that `CudaEvent::elapsed_ms` calls exists from CUDA 12.8 on, and cudarc panics if it is missing.)
     unsafe {
         let elapsed = sys::culib().get::<Elapsed>(b"cuEventElapsedTime");
         let elapsed = elapsed.map_err(|error| Error::Device(format!("CUDA: {what}: {error}")))?;
@@ -128,8 +131,8 @@ fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     Ok(1e-3 * f64::from(milliseconds))
 }
 
-/// Returns the error for compiled kernels that do not load. The cause is nearly always a driver older than the
-/// compiler.
+/// Returns the error for compiled kernels that the driver cannot load. The cause is nearly always a driver that is
+/// older than the compiler.
 fn does_not_load(error: result::DriverError) -> Error {
     let driver = driver().map_or("unknown".into(), version);
     let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
@@ -139,8 +142,8 @@ fn does_not_load(error: result::DriverError) -> Error {
     ))
 }
 
-/// Opts in to the maximum shared memory per block of this GPU for the kernels of planes, the only ones that may need
-/// it. Returns that maximum in bytes.
+/// Allows the kernels that transform mesh planes to use the maximum shared memory per block of this GPU; no other
+/// kernel may need that much. Returns the maximum in bytes.
 fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> Result<u32> {
     const OF_DEVICE: sys::CUdevice_attribute =
         sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
@@ -159,38 +162,39 @@ fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> 
 /// A GPU with the compiled kernels.
 pub struct Gpu {
     context: Arc<CudaContext>,
-    /// stream of all work that is not concurrent
+    /// stream of all work except concurrent PME
     main: Arc<CudaStream>,
-    /// second stream, for concurrent work: PME
+    /// second stream, for work that runs concurrently: PME
     beside: Arc<CudaStream>,
-    /// whether launches now go to the second stream
+    /// whether launches currently go to the second stream
     is_beside: Cell<bool>,
     module: sys::CUmodule,
-    /// functions by index of the kernel
+    /// function of each kernel, by kernel number
     functions: Vec<sys::CUfunction>,
     /// maximum shared memory of a block, bytes
     shared_memory: u32,
     /// cuFFT plans, on the stream of PME
     transforms: Option<DeviceFft>,
     allocated: RefCell<Vec<u64>>,
-    /// kind of work while launches are timed
+    /// kind of work that is being timed; `None` while launches are not timed
     timing: Cell<Option<Timing>>,
     /// events before and after each timed launch
     spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
-    /// captured steps by key, latest last; `None` after the first run, which is not captured
+    /// captured steps with their keys, the latest last; `None` after the first run with a key, which is not captured
     graphs: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
 }
 
-// SAFETY: any thread that has bound the context may use the driver's handles, and every operation binds it; a `Gpu`
-// has one owner at a time, so two threads never use it at once
+// SAFETY: any thread that has bound the context may use the driver's handles, and every operation binds the context;
+// a `Gpu` has one owner at a time, so two threads never use it at once
 unsafe impl Send for Gpu {}
 
 impl Gpu {
-    /// Opens GPU `number`, with kernels compiled for it or taken from the cache.
+    /// Opens GPU `number`. Its kernels are compiled or taken from the cache.
     pub fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("a stream cannot be created"))?;
-        // PME has short kernels, so their blocks take priority over the blocks of the pair kernel, which fill the GPU
+        // kernels of PME are short; with a higher priority their blocks start before the blocks of the pair kernel,
+        // which fill the GPU
         let (_, first) =
             result::stream::get_priority_range().map_err(failed("the stream priorities cannot be read"))?;
         let beside = context.new_stream_with_priority(first).map_err(failed("a stream cannot be created"))?;
@@ -226,12 +230,13 @@ impl Gpu {
         self.context.bind_to_thread().map_err(failed("the context cannot be bound"))
     }
 
-    /// The stream to which launches now go.
+    /// The stream to which launches currently go.
     fn stream(&self) -> &Arc<CudaStream> {
         if self.is_beside.get() { &self.beside } else { &self.main }
     }
 
-    /// Calls `start`, which launches `kernel`. If launches are timed, events are recorded before and after it.
+    /// Calls `start`, which launches `kernel`. If launches are timed, an event is recorded before the launch and one
+    /// after it.
     fn between_events(&self, kernel: Kernel, start: impl FnOnce() -> Result<()>) -> Result<()> {
         let Some(timing) = self.timing.get() else { return start() };
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -242,13 +247,13 @@ impl Gpu {
         Ok(())
     }
 
-    /// Captures the launches of `work` as a graph. `work` must have run once before, so that the driver and cuFFT
-    /// have loaded and allocated everything they need at the first run of a kernel.
+    /// Captures the launches of `work` as a graph. `work` must have run once before, because the driver and cuFFT
+    /// load and allocate what they need when a kernel runs for the first time.
     fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
         let what = "a step cannot be captured";
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
         let done = work(self);
-        // the capture must end before an error is returned
+        // the capture must end before an error of `work` is returned
         let graph = self.main.end_capture(PRIORITIES).map_err(failed(what));
         done?;
         graph?.ok_or_else(|| Error::Internal("a step without launches was captured".into()))
@@ -280,7 +285,7 @@ impl Device for Gpu {
         self.wait()?;
         self.graphs.borrow_mut().clear();
         self.allocated.borrow_mut().retain(|&other| other != address);
-        // SAFETY: `allocate` has returned this address, and no work in flight could use it
+        // SAFETY: `allocate` has returned this address, and no pending work uses the memory
         unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
     }
 
@@ -290,8 +295,8 @@ impl Device for Gpu {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. The copy may continue
-        // after the call returns, on a GPU that reads host memory directly
+        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. On a GPU that reads
+        // host memory directly, the copy may continue after the call returns
         unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
             .map_err(failed("copying to the GPU failed"))?;
         self.wait()
@@ -358,8 +363,8 @@ impl Device for Gpu {
         };
         self.bind()?;
         self.between_events(Kernel::Solve, || {
-            // SAFETY: the arrays have the planned sizes; transforms run on the stream of PME, as do the kernels
-            // before and after them
+            // SAFETY: the arrays have the planned sizes; transforms run on the stream of PME, as the kernels before
+            // and after the transforms do
             unsafe {
                 match direction {
                     Direction::Forward => transforms.forward(grid, spectrum),
@@ -386,7 +391,7 @@ impl Device for Gpu {
             self.main.join(&self.beside).map_err(failed(what))?;
         }
         let done = done.and_then(|()| second(self));
-        // after an error too: a capture must not end with unjoined streams
+        // streams are joined even after an error, because a capture must not end with unjoined streams
         self.main.join(&self.beside).map_err(failed(what))?;
         done
     }
@@ -398,7 +403,7 @@ impl Device for Gpu {
         let mut graphs = self.graphs.borrow_mut();
         let Some(index) = graphs.iter().position(|(other, _)| *other == key) else {
             if graphs.len() == GRAPHS {
-                // the graph may still be running
+                // the graph that is removed may still be running
                 self.wait()?;
                 graphs.remove(0);
             }
@@ -436,7 +441,7 @@ impl Drop for Gpu {
         self.spans.borrow_mut().clear();
         self.transforms = None;
         for &address in self.allocated.borrow().iter() {
-            // SAFETY: `allocate` has returned this address, it has not been freed since, and all work is done
+            // SAFETY: `allocate` has returned this address, the memory has not been freed since, and all work is done
             let _ = unsafe { result::free_sync(address) };
         }
         // SAFETY: `open` has loaded the module, and its functions are not used again

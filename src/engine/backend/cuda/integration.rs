@@ -1,4 +1,4 @@
-//! Leapfrog step on the device, including forces that were requested but not launched yet.
+//! Leapfrog step on the device. It first launches the kernels of forces that were requested but not launched yet.
 
 use super::Cuda;
 use super::device::{Device, Timing};
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::vec3::{Mat3, Vec3};
 
 impl<D: Device> Cuda<D> {
-    /// Integrates one step. If there is a refreshment, velocities are renewed in the middle of the step.
+    /// Integrates one step. With a refreshment, velocities are renewed in the middle of the step.
     pub(super) fn step(&mut self, asked: Leapfrog, refreshment: Option<layout::Refreshment>) -> Result<Kinetic> {
         let Leapfrog { timestep, virial, kinetic, coupled, pending_work, refreshed } = asked;
         self.list_lifetime.step_launched();
@@ -27,7 +27,7 @@ impl<D: Device> Cuda<D> {
         }
         let renews = u32::from(refreshment.is_some());
         let refreshed = renews == 1 || (refreshed && self.is_constrained());
-        // a refreshment alone needs no sums
+        // a refreshment without other couplings needs no sums
         let sums = virial || kinetic || pending_work || (coupled && renews == 0);
         let (device, a, rule) =
             (&self.device, &Arguments { renews, refreshed: refreshed.into(), ..self.arguments }, self.rule);

@@ -1,19 +1,20 @@
-//! Conversion of the cell to and from the device. The device computes the quantities derived from its rows
-//! (`kernels/ensemble.cu`), because a barostat changes the cell there, and an uploaded cell must give the same bits.
+//! Conversion of the cell to and from the device. The device itself computes the quantities derived from the lattice
+//! vectors (`kernels/ensemble.cu`), because a barostat changes the cell on the device, and an uploaded cell must give
+//! the same bits.
 
 use super::layout::Lattice;
 use crate::cell::PeriodicCell;
 use crate::vec3::vec3;
 use bytemuck::Zeroable;
 
-/// Rows of a cell; all zeros without a cell.
+/// Returns a cell as its lattice vectors (rows), which are all zero without a cell.
 pub(super) fn lattice(cell: Option<&PeriodicCell>) -> Lattice {
     let Some(cell) = cell else { return Lattice::zeroed() };
     let [a, b, c] = cell.rows();
     Lattice { ax: a.x, bx: b.x, by: b.y, cx: c.x, cy: c.y, cz: c.z, periodic: 1, ..Lattice::zeroed() }
 }
 
-/// Returns the cell with these rows, `None` if they are zero. The rows are already those of a reduced cell.
+/// Returns the cell with the given rows; `None` if they are zero. The rows must be those of a reduced cell.
 pub(super) fn cell(lattice: &Lattice) -> Option<PeriodicCell> {
     let &Lattice { ax, bx, by, cx, cy, cz, .. } = lattice;
     let rows = [vec3(ax, 0.0, 0.0), vec3(bx, by, 0.0), vec3(cx, cy, cz)];

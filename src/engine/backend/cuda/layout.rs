@@ -24,73 +24,73 @@ use std::fmt::Write;
 
 /// Lanes of a warp, and atoms of a block.
 pub(super) const WARP: u32 = 32;
-/// Marks a slot without an atom, or the absence of a fault.
+/// Value that stands for a slot without an atom, or for no fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
-/// Atoms of half a block. One warp computes half a block with each chunk.
+/// Atoms in half a block. A warp computes the pairs of half a block with one chunk.
 pub(super) const HALF: u32 = WARP / 2;
-/// Groups of 32 list entries in a chunk. Forces on the i-atoms are added once per chunk; eight groups make that cheap
-/// and keep the empty part of the last group small. More would make the longest warps too long.
+/// Groups of 32 list entries in a chunk. Forces on the i-atoms are added once per chunk, at little cost for eight
+/// groups, and the empty part of the last group is small. With more groups the longest warps would take too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
-/// Bits of a list entry for the slot index. The other bits hold the index of one of 125 lattice shifts.
+/// Bits of a list entry that hold the slot index. The other bits hold the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
 /// Number of lattice shifts.
 pub(super) const SHIFTS: u32 = crate::pair::SHIFTS as u32;
-/// Index of the zero shift.
+/// Index of the lattice shift zero.
 pub(super) const CENTRAL_SHIFT: u32 = 62;
 /// Bits of a mesh index along one axis.
 pub(super) const GRID_BITS: u32 = 10;
 /// Warps per block of threads in list and pair kernels.
 pub(super) const SEARCH_WARPS: u32 = 4;
-/// Threads of the single block that scans the slices: the maximum, so that few tiles are processed in sequence.
+/// Threads of the single block that scans the slices: the maximum, so that few tiles are scanned in sequence.
 pub(super) const SCAN_THREADS: u32 = 1024;
-/// Minimum number of resident blocks of pair kernels per multiprocessor. It limits registers to 64, so that all pairs
-/// of a system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
+/// Minimum number of resident blocks of pair kernels per multiprocessor. It limits threads to 64 registers, so that
+/// all pairs of a system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
 const PAIR_BLOCKS: u32 = 8;
 
 /// Atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial sorting.
 pub(super) const SPREAD_ATOMS: u32 = 64;
-/// Threads per atom in that kernel. They take turns at the atom's planes of grid points.
+/// Threads per atom in the kernel that spreads charges. They take turns at the planes of the atom's grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
-/// Grid points of that kernel's block in shared memory, 16 KiB: two atom blocks of a liquid at a spacing of 0.07 nm.
+/// Grid points that the spreading kernel keeps in shared memory (16 KiB): two blocks of a liquid at 0.07 nm spacing.
 const SPREAD_POINTS: u32 = 4096;
 
-/// Forces are summed as integer multiples of 2⁻³² kJ/mol/nm: 10⁻¹³ of a typical force.
+/// Forces are summed as integer multiples of 2⁻³² kJ/mol/nm, which is 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
-/// Limit of a force contribution (kJ/mol/nm); a larger one stops the run. The sum of 2¹¹ contributions, more than an
-/// atom has neighbours, still fits into 63 bits.
+/// Limit of a force contribution (kJ/mol/nm); a larger contribution stops the run. A sum of 2¹¹ contributions, more
+/// than an atom has neighbours, still fits into 63 bits.
 pub(super) const FORCE_LIMIT: f32 = 1_048_576.0;
 /// Energies, virials and momenta are summed as integer multiples of 2⁻²⁴ (kJ/mol, amu nm/ps), up to 5·10¹¹.
 pub(super) const SUM_SCALE: f64 = 16_777_216.0;
-/// Charges on the mesh are summed as integer multiples of 2⁻²⁶ e (10⁻⁷ of a typical one), up to 32 e at a grid point.
+/// Mesh charges are summed as integer multiples of 2⁻²⁶ e (10⁻⁷ of a typical charge), up to 32 e at a grid point.
 pub(super) const GRID_SCALE: f32 = 67_108_864.0;
 /// Origins of blocks are multiples of this length (nm), so that their differences are exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
-/// Margin (nm) of bounding boxes of blocks, for the rounding of coordinates up to 100 nm to `f32`.
+/// Margin (nm) of bounding boxes of blocks, because coordinates up to 100 nm are rounded to `f32`.
 const BOUNDS_ROUNDING: f32 = 2e-5;
 /// Offset of empty slots from the origin (nm): beyond any cutoff, but with a finite square.
 const NOWHERE: f32 = 1e6;
-/// Newton iterations after which a SHAKE cluster fails, as on the CPU.
+/// Maximum number of Newton iterations for a SHAKE cluster, as on the CPU.
 const SHAKE_ITERATIONS: u32 = 50;
-/// Newton iterations after which a cluster of coupled constraints fails, as on the CPU.
+/// Maximum number of Newton iterations for a cluster of coupled constraints, as on the CPU.
 const COUPLED_ITERATIONS: u32 = 100;
-/// Relative reduction of the residuals by the linear solver in such an iteration. Bonds turn by about 0.03 rad in a
-/// step, so nonlinear terms leave a thousandth of the residuals in any case.
+/// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. Bonds turn
+/// by about 0.03 rad in a step, so nonlinear terms leave a thousandth of the residuals in any case.
 const COUPLED_REDUCTION: f64 = 1e-3;
-/// Maximum number of steps of the linear solver. Eight suffice for the bonds of a protein, a hundred for a condition
-/// number of 700.
+/// Maximum number of steps of the linear solver. Eight steps suffice for the bonds of a protein, a hundred for a
+/// condition number of 700.
 const COUPLED_STEPS: u32 = 100;
 /// Threads per cluster of coupled constraints.
 pub(super) const COUPLED_THREADS: u32 = 256;
-/// Threads of the single block in kernels over all atoms.
+/// Threads of the single block that processes all atoms.
 pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 
-/// Lennard-Jones parameters per atom are √(6 c6), √(12 c12).
+/// Lennard-Jones parameters of an atom are √(6 c6) and √(12 c12).
 pub(super) const RULE_GEOMETRIC: u32 = 0;
-/// Lennard-Jones parameters per atom are σ/2 and √(48 ε).
+/// Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters come from a table. An atom has the start of its type's row and the column, as float bits.
+/// Lennard-Jones parameters come from a table. An atom holds the start of its type's row and the column, as float bits.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
-/// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, to keep kernels few.
+/// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, which needs fewer kernels.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
 pub(super) const RULE_POTENTIAL_SWITCH: u32 = 4;
 
@@ -108,7 +108,7 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-/// Kinds of bonded terms, the lists of the table first. The energy of a kind is the sum with the same number.
+/// Kinds of bonded terms; the lists of the table come first. The energy sum of a kind has the number of the kind.
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
@@ -118,57 +118,57 @@ numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
 }
-/// Reasons why a run has halted: force or constraint failure, velocities, barostat's scaling factor, too small cell.
+/// Reasons for a halt: failed forces or constraints, fast atoms, a large scaling by the barostat, a small cell.
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
 pub(super) const STOPPED_BY_CELL: u32 = 4;
-/// Indices of the sums that follow those of the bonded kinds.
+/// Indices of the sums that follow the sums of the bonded kinds.
 pub(super) const SUM_LJ: u32 = BONDED_KINDS;
 pub(super) const SUM_COULOMB: u32 = SUM_LJ + 1;
 pub(super) const SUM_COULOMB_14: u32 = SUM_LJ + 2;
 pub(super) const SUM_RECIPROCAL: u32 = SUM_LJ + 3;
 pub(super) const SUM_KINETIC_BEFORE: u32 = SUM_LJ + 4;
 pub(super) const SUM_KINETIC_AFTER: u32 = SUM_LJ + 5;
-/// kinetic energies of the centers of mass of update groups, at both half steps, and ½ Σ M V(t−½)·V(t+½)
+/// kinetic energies of the centers of mass of update groups at both half steps, and ½ Σ M V(t−½dt)·V(t+½dt), kJ/mol
 pub(super) const SUM_CENTRE_BEFORE: u32 = SUM_LJ + 6;
 pub(super) const SUM_CENTRE_AFTER: u32 = SUM_LJ + 7;
 pub(super) const SUM_CENTRE_CROSS: u32 = SUM_LJ + 8;
-/// Σ (r−R)·F about the centers
+/// Σ (r−R)·F over the atoms of all update groups with centers R, kJ/mol
 pub(super) const SUM_INTERNAL_VIRIAL: u32 = SUM_LJ + 9;
-/// Σ v(t−½)·F, kJ/mol/ps
+/// Σ v(t−½dt)·F, kJ/mol/ps
 pub(super) const SUM_POWER: u32 = SUM_LJ + 10;
-/// ½ Σ m v(t−½)·v(t+½)
+/// ½ Σ m v(t−½dt)·v(t+½dt), kJ/mol
 pub(super) const SUM_KINETIC_CROSS: u32 = SUM_LJ + 11;
-/// Virial tensors: six components each, in the order xx xy xz yy yz zz.
+/// Virial tensors of six components each, in the order xx xy xz yy yz zz.
 pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 12;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Total momentum: three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
-/// Σ r×F of position restraints, kJ/mol. It is needed because their virial is not symmetric.
+/// Σ r×F of position restraints, kJ/mol. It is needed because the virial of these restraints is not symmetric.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
-/// work of the constraint forces in one step; used if a thermostat renews velocities
+/// work of the constraint forces in one step, kJ/mol; used if a thermostat renews velocities
 pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
 /// Number of sums.
 pub(super) const SUMS: u32 = SUM_CONSTRAINT_WORK + 1;
 
 shared! {
-    /// The periodic cell, and quantities that a kernel derives from its rows.
+    /// The periodic cell, and quantities that a kernel derives from its lattice vectors (rows).
     Lattice {
         /// row a, nm
         ax: f64,
-        /// row b
+        /// row b, nm
         bx: f64,
         by: f64,
-        /// row c
+        /// row c, nm
         cx: f64,
         cy: f64,
         cz: f64,
-        /// 1/distance of opposite faces, 1/nm
+        /// 1/(distance of opposite faces), 1/nm
         inverse_width: [f64; 3],
-        /// reciprocal rows: a* (three components), the last two of b*, the last of c*, 1/nm
+        /// reciprocal rows: three components of a*, the last two of b*, the last of c*, 1/nm
         reciprocal: [f32; 6],
-        /// C/(πV), kJ/mol/nm²/e²
+        /// C/(πV) with Coulomb constant C and volume V, kJ/mol/nm²/e²
         coulomb_over_pi_volume: f32,
         /// 1 if there is a cell, otherwise 0
         periodic: u32,
@@ -176,22 +176,22 @@ shared! {
 }
 
 shared! {
-    /// Faults, expiry of the lists, and the work of the couplings.
+    /// Faults, expiry of the lists, and work of the couplings.
     Status {
-        /// lowest atom with a force above the limit
+        /// lowest index of an atom with a force above the limit
         overflow: u32,
-        /// lowest center, and lowest leaf, of a constraint that could not be satisfied
+        /// lowest center, and lowest leaf, of the constraints that could not be satisfied
         failed: [u32; 2],
-        /// reason why the run has halted; 0 if it has not
+        /// reason why the run has halted; 0 while it goes on
         stopped: u32,
-        /// 1 once a pair may be missing from the lists; no step is made until new lists are built
+        /// 1 once a pair may be missing from the lists; in this case steps do nothing until new lists are built
         lists_expired: u32,
-        /// steps made since the search
+        /// steps made since the last search
         steps: u32,
-        /// scaling factors of the barostat's last step
+        /// scaling factors of the last step of the barostat
         length_factor: f64,
         velocity_factor: f64,
-        /// pressure at the barostat's last step, kJ/mol/nm³
+        /// pressure at the last step of the barostat, kJ/mol/nm³
         pressure: f64,
         /// kinetic energy that the barostat has added, kJ/mol; 0 after the next integration step
         kinetic_change: f64,
@@ -200,15 +200,15 @@ shared! {
         barostat_work: f64,
         pending_scaling: f64,
         pending_rescaling: f64,
-        /// the next refreshment
+        /// parameters of the next velocity refreshment
         refreshment: Refreshment,
-        /// work of refreshments that is not yet part of `thermostat_work`, a multiple of 1/[`SUM_SCALE`]
+        /// work of refreshments that is not yet part of `thermostat_work`, in units of 1/[`SUM_SCALE`] kJ/mol
         refreshment_work: i64,
     }
 }
 
 shared! {
-    /// Parameters of a thermostat's rescaling ([`crate::ensemble::rescaling::Rescaling`]).
+    /// Parameters of the velocity rescaling by a thermostat ([`crate::ensemble::rescaling::Rescaling`]).
     Rescaling {
         kept: f64,
         /// √(kJ/mol)
@@ -219,7 +219,7 @@ shared! {
 }
 
 shared! {
-    /// Parameters of a barostat's scaling ([`crate::ensemble::barostat::BoxScaling`]).
+    /// Parameters of the scaling by a barostat ([`crate::ensemble::barostat::BoxScaling`]).
     BoxScaling {
         /// nm³ mol/kJ
         rate: f64,
@@ -229,7 +229,7 @@ shared! {
         thermal: f64,
         /// nm^(3/2)
         noise: f64,
-        /// 1 if the square root of the volume relaxes (stochastic cell rescaling)
+        /// 1 if the square root of the volume relaxes (stochastic cell rescaling), otherwise 0
         stochastic: u32,
         unused: u32,
     }
@@ -240,7 +240,7 @@ members!(Rescaling, BoxScaling);
 shared! {
     /// List lengths that only the device knows.
     Counts {
-        /// chunks that the search found; may exceed the capacity
+        /// number of chunks that the search needed, which may exceed the capacity
         chunks_found: u32,
         /// chunks in the list
         chunks: u32,
@@ -252,11 +252,11 @@ shared! {
     Smooth {
         /// nm²
         center: f32,
-        /// pairs of coefficients in `more`
+        /// number of pairs of coefficients in `more`
         more_pairs: u32,
         /// c₀ to c₁₀
         first: [f32; FIRST_TERMS],
-        /// [c₁₂, c₁₁], [c₁₄, c₁₃] … in falling order
+        /// [c₁₂, c₁₁], [c₁₄, c₁₃] and so on, stored in falling order
         more: [f32; 8],
     }
 }
@@ -268,7 +268,7 @@ shared! {
     LjSwitch {
         /// distance at which the switch begins, nm
         from: f32,
-        /// potential switch: 1/(r_c − r₁), and 30 times that, 1/nm
+        /// potential switch: 1/(r_c − r₁), and 30/(r_c − r₁), 1/nm
         inverse_width: f32,
         slope: f32,
         /// force switch, for α = 6 and 12: A/α, B/α and C/α
@@ -288,7 +288,7 @@ shared! {
         status: Pointer<Status>,
         counts: Pointer<Counts>,
         sums: Pointer<i64>,
-        // arrays by atom
+        // arrays with one element per atom
         positions: Pointer<Vec3>,
         velocities: Pointer<Vec3>,
         old: Pointer<Vec3>,
@@ -301,22 +301,22 @@ shared! {
         atom_slice: Pointer<u32>,
         exclusion_starts: Pointer<u32>,
         exclusions: Pointer<u32>,
-        // arrays by slice of the sorting
+        // arrays with one element per slice of the sorting
         slice_starts: Pointer<u32>,
         slice_filled: Pointer<u32>,
-        // arrays by slot
+        // arrays with one element per slot
         slot_atom: Pointer<u32>,
         images: Pointer<[i32; 4]>,
         packed: Pointer<[f32; 4]>,
         slot_lj: Pointer<[f32; 2]>,
         places: Pointer<[f32; 4]>,
         forces: Pointer<i64>,
-        // arrays by block
+        // arrays with one element per block
         origins: Pointer<[f32; 4]>,
         bounds: Pointer<[f32; 4]>,
-        // array by region of 32 blocks
+        // array with one element per region of 32 blocks
         regions: Pointer<[f32; 4]>,
-        // lists
+        // pair lists
         shifts: Pointer<[f32; 4]>,
         chunk_block: Pointer<u32>,
         outer_groups: Pointer<u32>,
@@ -333,9 +333,9 @@ shared! {
         // position restraints
         restrained_atoms: Pointer<RestrainedAtom>,
         restraint_sets: Pointer<RestraintSet>,
-        /// times (ps) and force constants of the sets' schedules
+        /// times (ps) and force constants of the schedules of all sets
         restraint_points: Pointer<f64>,
-        /// Σ E/k of each set whose force constant changes, nm²
+        /// Σ E/k of each set whose force constant k changes with time, nm²
         restraint_slopes: Pointer<i64>,
         restraint_work: Pointer<RestraintWork>,
         // update groups
@@ -345,7 +345,7 @@ shared! {
         shakes2: Pointer<ShakeCluster>,
         shakes3: Pointer<ShakeCluster>,
         shakes4: Pointer<ShakeCluster>,
-        // coupled constraints: by cluster, constraint, atom and end of a constraint
+        // coupled constraints: arrays per cluster, per constraint, per atom, and per end of a constraint
         coupled_clusters: Pointer<CoupledCluster>,
         coupled_constraints: Pointer<CoupledConstraint>,
         coupled_vectors: Pointer<Vec3>,
@@ -358,12 +358,12 @@ shared! {
         coupled_positions: Pointer<Vec3>,
         coupled_displacements: Pointer<Vec3>,
         coupled_ends: Pointer<u32>,
-        // virtual sites; the sites of a cluster, their atoms and parameters are contiguous
+        // virtual sites; sites of a cluster are contiguous, and so are their atoms and their parameters
         site_starts: Pointer<u32>,
         virtual_sites: Pointer<VirtualSite>,
         site_atoms: Pointer<u32>,
         site_parameters: Pointer<f64>,
-        // mesh
+        // PME mesh
         charge_grid: Pointer<i32>,
         grid: Pointer<f32>,
         spectrum: Pointer<[f32; 2]>,
@@ -376,35 +376,35 @@ shared! {
         grid_z: u32,
         /// lower corner of the box in which atoms are sorted without a cell, nm
         frame_low: [f64; 3],
-        /// 1/edge length of that box, 1/nm
+        /// 1/(edge length) of the box in which atoms are sorted without a cell, 1/nm
         frame_inverse: [f64; 3],
         constraint_tolerance: f64,
         rescaling: Rescaling,
         box_scaling: BoxScaling,
         refreshment: Refreshment,
-        /// part of the virial's trace that the sums do not contain, times the volume, kJ nm³/mol
+        /// trace of the virial terms that are not in the sums, times the volume, kJ nm³/mol
         trace_times_volume: f64,
-        /// the longer of the cutoffs, nm; infinite without a cutoff
+        /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
         cutoff: f64,
-        /// Ewald parameter α, 1/nm, in double precision, for sums of the energies of many equal pairs
+        /// Ewald parameter α, 1/nm, in double precision, because energies of many equal pairs are summed
         exact_alpha: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
-        /// squared cutoffs, nm², infinite without a cutoff
+        /// squared Coulomb and Lennard-Jones cutoffs, nm², infinite without a cutoff
         coulomb_cutoff2: f32,
         lj_cutoff2: f32,
         largest_cutoff2: f32,
-        /// smallest squared distance, nm²; smaller ones are clamped to it
+        /// smallest squared distance, nm²; smaller squared distances are clamped to it
         lowest_r2: f32,
         /// 1/r_c⁶ with a potential shift, otherwise 0, nm⁻⁶
         lj_shift: f32,
         lj_switch: LjSwitch,
-        /// list radii in nm
+        /// radii of the pair lists in nm
         outer_radius: f32,
         inner_radius: f32,
         /// Ewald parameter α, 1/nm
         alpha: f32,
-        /// 1/√C: charges of the kernels include √C, which the mesh removes
+        /// 1/√C: charges of the kernels include the factor √C, which the mesh removes
         inverse_root_coulomb: f32,
         /// Lennard-Jones parameters of an empty slot
         empty_lj: [f32; 2],
@@ -419,15 +419,15 @@ shared! {
         bonded_starts: [u32; BONDED_KINDS as usize + 1],
         update_group_counts: [u32; UPDATE_GROUP_KINDS as usize],
         update_group_starts: [u32; UPDATE_GROUP_KINDS as usize + 1],
-        /// allocated slices
+        /// number of slices that are allocated
         slice_capacity: u32,
         coupled_count: u32,
         site_clusters: u32,
-        /// 1 if the step renews velocities in its middle
+        /// 1 if velocities are renewed in the middle of the step
         renews: u32,
         /// 1 if displacements limit the lifetime of the lists
         check_displacements: u32,
-        /// 1 if integration packs the new positions
+        /// 1 if the kernel that integrates also packs the new positions
         packs_ahead: u32,
         /// 1 if the work of constraint forces is added to the work of refreshments
         refreshed: u32,

@@ -1,21 +1,22 @@
-//! Schedule of the host's checks whether lists without a fixed lifetime have expired.
+//! Schedule of the host's checks whether pair lists have expired, for lists without a fixed lifetime.
 //!
-//! The device checks displacements before the forces of every step. When the lists have expired, all kernels that
+//! The device checks displacements before the forces of every step. Once the lists have expired, all kernels that
 //! change the state return at once until there are new lists. The host meanwhile launches further steps. At its next
-//! check it reads how many of them did nothing, and replays them, so the time of the check changes no bit of the
-//! results. An early check costs a wait, a late one some launches that do nothing. A search on the device alone would
-//! cost about ten launches in every step; checking only the step before last would miss pairs.
+//! check it reads how many of these steps did nothing, and replays them, so the results do not depend on when the
+//! host checks, bit for bit. An early check makes the host wait; a late check costs launches that do nothing.
+//! Searching on the device without the host would cost about ten launches in every step. If the host always checked
+//! the step before last, pairs would be missed.
 
-/// Steps before the host's first check.
+/// Number of steps before the first check by the host.
 const FIRST_LIFETIME: u64 = 10;
 
 /// Number of steps since the last search, and the next check.
 pub(super) struct ListLifetime {
     /// steps launched since the last search
     steps: u64,
-    /// number of steps after which the host checks
+    /// number of steps since the last search after which the host checks next
     next_check: u64,
-    /// lifetime of the last lists, steps
+    /// lifetime of the previous lists, in steps
     lifetime: u64,
 }
 
@@ -24,12 +25,13 @@ impl ListLifetime {
         ListLifetime { steps: 0, next_check: FIRST_LIFETIME, lifetime: FIRST_LIFETIME }
     }
 
-    /// Restarts after the upload of a new state: the device counts steps from zero.
+    /// Restarts the count of steps after the upload of a new state, as the device does.
     pub(super) fn restart(&mut self) {
         self.steps = 0;
     }
 
-    /// Restarts after new lists were built. Their expected lifetime is that of the previous lists.
+    /// Restarts the count of steps after new lists were built. The new lists are expected to live as long as the
+    /// previous ones.
     pub(super) fn lists_built(&mut self) {
         (self.steps, self.next_check) = (0, self.lifetime);
     }
@@ -44,12 +46,12 @@ impl ListLifetime {
         self.steps >= self.next_check
     }
 
-    /// Schedules the next check after one that found the lists valid.
+    /// Schedules the next check after a check that found the lists valid.
     pub(super) fn still_valid(&mut self) {
         self.next_check = self.next_check.max(self.steps + (self.lifetime / 4).max(1));
     }
 
-    /// Records that the lists expired after `done` steps; returns how many more were launched.
+    /// Records that the lists expired after `done` steps. Returns how many more steps were launched.
     pub(super) fn expired(&mut self, done: u64) -> u64 {
         let undone = self.steps.saturating_sub(done);
         (self.steps, self.lifetime) = (done, done.max(1));

@@ -12,15 +12,15 @@ use crate::error::Result;
 use crate::vec3::Vec3;
 use std::mem::offset_of;
 
-/// Mean number of atoms in a slice. It is small because an insertion sort orders the atoms of a slice.
+/// Mean number of atoms in a slice. The number is small because the atoms of a slice are ordered by insertion sort.
 const SLICE_ATOMS: f64 = 2.0;
-/// Initial list capacity in chunks per block: twice the number for a liquid at a cutoff of 1 nm. Lists grow when
+/// Initial list capacity in chunks per block, twice what a liquid needs at a cutoff of 1 nm. Lists grow when
 /// necessary.
 const FIRST_CHUNKS: u32 = 6;
-/// Capacity of a list that was too small, relative to the size that it needed.
+/// New capacity of a list that was too small, relative to the size needed.
 const GROWTH: f64 = 1.25;
 
-/// Chooses columns and slices for the current cell, or the bounding box of the atoms.
+/// Chooses columns and slices for the present cell, or, without a cell, for the bounding box of the atoms.
 fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) -> Result<()> {
     let edges = match cell {
         Some(cell) => cell.face_distances(),
@@ -30,7 +30,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
             frame(a, &positions)
         }
     };
-    // columns are as wide as a cube that holds the atoms of one block
+    // a column is as wide as a cube with the mean number of atoms in a block
     let side = (f64::from(WARP) * edges.iter().product::<f64>() / f64::from(a.atoms.max(1))).cbrt();
     let columns = [0, 1].map(|k| (edges[k] / side).round().clamp(1.0, 1024.0) as u32);
     let in_column = f64::from(a.atoms) / f64::from(columns[0] * columns[1]);
@@ -39,7 +39,7 @@ fn divide(device: &impl Device, a: &mut Arguments, cell: Option<&PeriodicCell>) 
     Ok(())
 }
 
-/// Sets a box around the atoms, never thinner than a bond; returns its edge lengths.
+/// Stores the bounding box of the atoms, whose edges are at least 0.1 nm. Returns the edge lengths.
 fn frame(a: &mut Arguments, positions: &[Vec3]) -> [f64; 3] {
     let corner = |pick: fn(f64, f64) -> f64, start: f64| {
         positions.iter().fold([start; 3], |c, r| [pick(c[0], r.x), pick(c[1], r.y), pick(c[2], r.z)])
@@ -54,12 +54,13 @@ fn slices(a: &Arguments) -> usize {
     (a.columns_x * a.columns_y * a.slices) as usize
 }
 
-/// Frees those of `arrays` that are allocated.
+/// Frees the allocated ones among `arrays`.
 fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
     arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
 }
 
-/// Reallocates the lists, whose contents are lost. After an error their capacity is zero, and kernels do nothing.
+/// Reallocates the lists, whose contents are lost. After an error the capacity of the lists is zero, and kernels do
+/// nothing.
 fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
     a.chunk_capacity = 0;
     let groups = [&mut a.chunk_block.0, &mut a.outer_groups.0, &mut a.inner_groups.0];
@@ -118,8 +119,8 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
     }
 }
 
-/// Prunes the outer list to the inner list at positions predicted `lookahead` (ps) ahead. The predicted positions
-/// overwrite the positions of `a`.
+/// Prunes the outer list to the inner list at the positions predicted for a time `lookahead` (ps) later. The
+/// predicted positions overwrite the positions of `a`.
 pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Result<()> {
     if lookahead > 0.0 {
         device.launch(Launch { parameter: lookahead, ..over(Kernel::PredictPositions, a.atoms) }, a)?;
@@ -142,11 +143,12 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     };
     let slots = slots_of(a.inner_groups, 2 * chunks, HALF * WARP)?;
     let outer_slots = slots_of(a.outer_groups, chunks, WARP * WARP)?;
-    // kernels compute both terms for every pair within the larger cutoff
+    // kernels compute Coulomb and Lennard-Jones terms for every pair within the larger cutoff
     Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots })
 }
 
-/// Checks displacements since the search at the current positions. [`Kernel::Pack`] does the check.
+/// Checks at the current positions whether displacements since the search have expired the lists. [`Kernel::Pack`]
+/// does the check.
 pub(super) fn check_displacements(device: &impl Device, a: &Arguments) -> Result<()> {
     steps::pack(device, a)
 }

@@ -1,13 +1,14 @@
 //! PME mesh on the device: its arrays, and the kernels between spreading and gathering.
 //!
-//! Three kernels of our own (`kernels/mesh_fft.cu`), which include the Fourier transforms, serve all meshes that fit.
-//! They exist because this part is limited by latency. On an H100, with 23 558 atoms and 54³ grid points, cuFFT takes
-//! six kernels of 4.7 µs for both transforms, and the conversion of the mesh before and the solution between them
-//! take 3.4 µs and 4.1 µs, each with a gap of 1 µs, at 3 to 7 percent of the GPU's throughput. A whole step is 95 µs.
+//! Three kernels of this project (`kernels/mesh_fft.cu`), which include the Fourier transforms, serve all meshes that
+//! fit. They replace cuFFT because this part of a step is limited by latency. On an H100, with 23 558 atoms and 54³
+//! grid points, cuFFT takes six kernels of 4.7 µs for both transforms. The conversion of the mesh before the
+//! transforms takes 3.4 µs and the solution between them 4.1 µs. Each kernel is followed by a gap of 1 µs and uses 3
+//! to 7 percent of the GPU's throughput. A whole step takes 95 µs.
 //!
-//! cuFFT serves the other meshes: those with a plane that exceeds the shared memory of a block, with odd rows, or
-//! with factors other than two radices. All sizes that the program chooses fit our kernels up to 128 points along an
-//! edge, and up to 112 on Turing.
+//! cuFFT serves the other meshes: those with a plane that exceeds the shared memory of a block, with an odd number of
+//! rows, or with a size that is not a product of two available radices. All sizes that the program chooses fit the
+//! kernels of this project up to 128 points along an edge, and up to 112 on Turing.
 
 use super::device::{Device, Direction, Launch, allocate, over, store, zeros};
 use super::kernel::Kernel;
@@ -20,7 +21,7 @@ use crate::system::PmeParameters;
 use bytemuck::Zeroable;
 use std::f64::consts::{PI, TAU};
 
-/// Shared memory that a block may use without an opt-in, bytes; lines along x stay below it.
+/// Shared memory that a block may use without an opt-in, bytes; kernels for lines along x need less.
 const UNASKED: u32 = 48 * 1024;
 /// Bytes of a complex number.
 const COMPLEX: u32 = 8;
@@ -50,8 +51,8 @@ pub(super) fn upload(device: &mut impl Device, a: &mut Arguments, parameters: &P
     }
 }
 
-/// Radices of the two stages along each axis, or `None` if our kernels cannot transform this mesh with
-/// `shared_memory` bytes per block.
+/// Returns the radices of the two stages along each axis, or `None` if the kernels of this project cannot transform
+/// this mesh with `shared_memory` bytes per block.
 fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]> {
     let [nx, ny, nz] = [nx, ny, nz].map(|points| u32::try_from(points).unwrap_or(0));
     // a thread processes two rows of y at once
@@ -60,15 +61,15 @@ fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]
     (forward.max(inverse) <= shared_memory && line_shared(nx) <= UNASKED).then_some([x, y, z])
 }
 
-/// Two radices whose product is `points`, the first a multiple of `step`. Of all choices the one with the smallest
-/// larger radix is taken, preferably with the smaller radix first.
+/// Returns two radices whose product is `points`, the first a multiple of `step`. Of all such pairs the function
+/// picks the one with the smallest larger radix; between two orders it prefers the smaller radix first.
 fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
     let firsts = FIRST_RADICES.into_iter().filter(|first| first.is_multiple_of(step) && points.is_multiple_of(*first));
     let pairs = firsts.map(|first| [first, points / first]).filter(|[_, second]| SECOND_RADICES.contains(second));
     pairs.min_by_key(|&[first, second]| (first.max(second), first))
 }
 
-/// Uploads the tables of the axes.
+/// Uploads the tables of the three axes.
 fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors: [[u32; 2]; 3]) -> Result<()> {
     let root = |k: usize, points: usize| {
         let (sine, cosine) = (-TAU * k as f64 / points as f64).sin_cos();
@@ -85,19 +86,20 @@ fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors:
     Ok(())
 }
 
-/// Complex numbers per row of a plane: `parts` of odd lengths, two elements for a row that is its own mirror image,
-/// and one more if needed, so that neighbours in a column are in different banks.
+/// Returns the number of complex numbers per row of a plane. A row has `parts` parts, each padded to an odd length,
+/// and two more elements for a row that is its own mirror image. The total is made odd, so that neighbours in a
+/// column are in different banks.
 fn pitch(parts: u32, length: u32) -> u32 {
     (parts * (length | 1) + 2) | 1
 }
 
-/// Bytes of shared memory for a plane and the roots of unity of its axes; a row has `parts` parts of `length`
-/// numbers.
+/// Returns the bytes of shared memory for a plane and for the roots of unity of its axes. A row has `parts` parts of
+/// `length` numbers.
 fn plane_shared([ny, nz]: [u32; 2], [parts, length]: [u32; 2]) -> u32 {
     (ny / 2 * pitch(parts, length) + ny + nz) * COMPLEX
 }
 
-/// Bytes of shared memory for lines along x, with the roots of unity and the moduli.
+/// Returns the bytes of shared memory for lines along x, with the roots of unity and the spline moduli.
 fn line_shared(nx: u32) -> u32 {
     nx * (LINES * COMPLEX + COMPLEX + size_of::<f32>() as u32)
 }
@@ -139,7 +141,7 @@ mod tests {
     #[test]
     fn sizes_that_the_program_chooses_have_two_radices_as_far_as_planes_fit() {
         for points in (12..=128).map(good_size).filter(|&points| points != 14) {
-            // maximum shared memory of a block on Turing (64 KiB), and a minimum on all later GPUs (99 KiB)
+            // maximum shared memory of a block: 64 KiB on Turing, at least 99 KiB on all later GPUs
             let shared_memory = if points <= 112 { 64 } else { 99 } * 1024;
             let factors = factors([points; 3], shared_memory);
             let [_, y, z] = factors.unwrap_or_else(|| panic!("our kernels cannot transform {points} points"));
@@ -147,7 +149,7 @@ mod tests {
         }
         assert_eq!(factors([54; 3], UNASKED), Some([[6, 9]; 3]));
         assert_eq!(factors([50, 50, 27], UNASKED), Some([[5, 10], [10, 5], [3, 9]]));
-        // a plane that is too large, a factor of 11, odd rows, too many points for two radices
+        // a plane that is too large, a factor of 11, an odd number of rows, too many points for two radices
         for grid in [[54, 108, 108], [22, 54, 54], [54, 27, 54], [162, 54, 54]] {
             assert_eq!(factors(grid, UNASKED), None, "{grid:?}");
         }

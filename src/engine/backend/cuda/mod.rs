@@ -1,33 +1,33 @@
-//! CUDA backend: state, lists and forces are in device memory, and the host reads only data that a reporter needs.
+//! CUDA backend: state, lists and forces are in device memory, and the host reads only data that output needs.
 //!
-//! `kernels/` holds the device side, with the names of the CPU's modules; `layout` holds the shared structures. Steps
-//! without output are captured as a CUDA graph and replayed. The host waits for the device only when it reads a
-//! result. [`Cuda`] is the place to start reading, then `steps`.
+//! `kernels/` holds the device code, with file names as in the modules of the CPU backend; `layout` holds the shared
+//! structures. Steps without output are captured as a CUDA graph and replayed. The host waits for the device only
+//! when it reads a result. [`Cuda`] is the place to start reading, then `steps`.
 //!
-//! Couplings do not synchronise: their random numbers are drawn beforehand or by the kernel that integrates, and
-//! kinetic energies, virial and cell stay on the device. Lists whose lifetime depends on displacements do not
-//! synchronise either: see `list_lifetime`.
+//! Couplings do not synchronise host and device: their random numbers are drawn by the host in advance or by the
+//! kernel that integrates, and kinetic energies, virial and cell stay on the device. Lists whose lifetime depends on
+//! displacements do not synchronise either: see `list_lifetime`.
 //!
 //! Kernels per step with PME and without coupled constraints:
 //!
 //! - 7: spreading; three that transform and solve; gathering; pairs with bonded terms; integration, which packs
 //!   positions for the next step
-//! - +1 if positions have changed otherwise, or sums must be cleared
-//! - +5 if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, solution and two transforms, each counted as
-//!   three
+//! - +1 if anything but the integration has changed positions, or if sums must be cleared
+//! - +5 if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, solution and two transforms of three
+//!   kernels each
 //! - +1 for coupled constraints
 //! - +2 for virtual sites
-//! - +1 for a rescaling of velocities; a refreshment adds none
+//! - +1 for a rescaling of velocities; a refreshment needs no further kernel
 //! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after it adds
 //!   one less than the barostat
 //! - +1 in the step after a rescaling or a barostat's step
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
 //!
-//! With velocity rescaling every ten steps a step has 7.4 kernels on average, and 7.6 with a barostat. PME runs
-//! concurrently with pairs and bonded terms; its short kernels have priority.
+//! With velocity rescaling every ten steps a step has 7.4 kernels on average, and 7.6 if a barostat also acts. PME
+//! runs concurrently with pairs and bonded terms; its short kernels have priority.
 //!
 //! Forces, sums and the charge mesh are integers, so the order of additions changes no bit of the result. A fault on
-//! the device halts the run there, and is reported at the next read.
+//! the device halts the run on the device, and is reported when the host next reads a result.
 
 mod cache;
 mod clock;
@@ -87,7 +87,7 @@ pub use emulator::device::Emulated;
 pub use gpu::Gpu;
 pub use gpu::{Limits, limits};
 
-/// Returns the name of GPU `number`, or the reason why it cannot be used. Compiles nothing.
+/// Returns the name of GPU `number`, or the reason why the GPU cannot be used. Compiles no kernel.
 pub fn find(number: u32) -> Result<String> {
     gpu::find(number)
 }
@@ -102,13 +102,13 @@ pub fn check(system: &System) -> std::result::Result<(), Problem> {
     model::check(system).map(|_| ())
 }
 
-/// Positions and cell at the time when a list was built.
+/// Positions and cell at which a list was built.
 struct Snapshot {
     cell: Pointer<Lattice>,
     positions: Pointer<Vec3>,
 }
 
-/// A run on a device.
+/// The state of a run on a device.
 pub struct Cuda<D> {
     device: D,
     arguments: Arguments,
@@ -118,21 +118,22 @@ pub struct Cuda<D> {
     volume_terms: VolumeTerms,
     /// host copy of the cell
     cell: Cell<Option<PeriodicCell>>,
-    /// whether a barostat has changed the cell on the device since it was copied
+    /// whether a barostat has changed the cell on the device since the host copied it
     cell_is_old: Cell<bool>,
     snapshots: [Snapshot; 2],
     evaluation: Evaluation,
     /// positions before the step that failed, or the last uploaded positions
     last_good: Vec<Vec3>,
-    /// forces that were requested without energies and will be launched with the step; `Some(true)` with the virial
+    /// forces that were requested without energies and are launched with the next step; `Some(true)` if with the
+    /// virial
     pending: Option<bool>,
-    /// whether the last integration has packed the positions, which have not changed since, and no forces have been
-    /// added
+    /// whether the last integration has packed the positions; false once positions have changed or forces have been
+    /// added since
     packed: bool,
     list_lifetime: ListLifetime,
-    /// the device's next refreshment, if it is known
+    /// the next refreshment on the device, if the host knows it
     next_refreshment: Option<layout::Refreshment>,
-    /// changes whenever the arguments change, because captured graphs hold a copy of them
+    /// number that changes whenever the arguments change, because captured graphs hold a copy of the arguments
     epoch: u64,
     clock: RefCell<Clock>,
     /// number of outer lists built so far
@@ -180,14 +181,14 @@ impl<D: Device> Cuda<D> {
         Ok(cuda)
     }
 
-    /// Returns the status after the steps so far, or an error if one has failed. In that case it first reads the
-    /// positions before the failed step.
+    /// Returns the status after the steps so far, or an error if a step has failed. Before it returns an error, it
+    /// reads the positions before the failed step.
     fn check(&mut self) -> Result<Status> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
             self.cell()?;
-            // a step with too large forces is not made; after any other failure the positions before the step are
-            // kept
+            // if a force is too large, the step is not made, so the present positions are valid; after any other
+            // failure the positions before the step have been kept
             let Status { overflow, failed, .. } = read_one(&self.device, self.arguments.status)?;
             let Arguments { positions, old, .. } = self.arguments;
             let last = if overflow != NO_ATOM && failed[0] == NO_ATOM { positions } else { old };
@@ -202,7 +203,7 @@ impl<D: Device> Cuda<D> {
         copy(&self.device, a.positions, snapshot.positions, self.masses.len())
     }
 
-    /// Sets energies and virial: the kernels' sums plus the terms that depend on the volume only.
+    /// Sets energies and virial to the kernels' sums plus the terms that depend only on the volume.
     fn evaluate(&mut self, sums: &Sums, workload: Workload) -> Result<()> {
         let (mut energies, mut virial) = (sums.energies(), sums.virial());
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
@@ -304,7 +305,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.packed = false;
         let a = &mut self.arguments;
         let reallocated = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
-        // reading times does not wait: the search has read the length of the list, so all launches are done
+        // reading the times needs no wait: the search has read the length of the list, so all launches are done
         let spans = self.device.spans()?;
         let clock = self.clock.get_mut();
         clock.lists_built();
@@ -313,7 +314,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Outer)?;
         lists::reset_expiry(&self.device, &self.arguments)?;
         self.list_lifetime.lists_built();
-        // steps that did nothing will be replayed, with their refreshments
+        // steps that did nothing will be replayed, and so will their refreshments
         self.next_refreshment = None;
         self.step_requests.clear();
         self.searches += 1;
@@ -348,7 +349,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Inner)?;
         self.packed = false;
         let positions = self.snapshots[ListLevel::Inner as usize].positions;
-        // predicted positions must not expire lists
+        // displacements of predicted positions must not expire the lists
         let predicted = Arguments { positions, check_displacements: 0, ..self.arguments };
         self.device.timed(Timing::Lists, |device| lists::prune(device, &predicted, lookahead))
     }
@@ -371,7 +372,7 @@ impl<D: Device> Backend for Cuda<D> {
         }
         (self.pending, self.packed) = (None, false);
         self.set_force_constants()?;
-        // no check here: callers that need energies have checked the lists
+        // displacements are not checked here, because callers that need energies have checked the lists
         let unchecked = Arguments { check_displacements: 0, ..self.arguments };
         steps::pack(&self.device, &unchecked)?;
         steps::forces(&self.device, &unchecked, self.rule, true)?;

@@ -20,9 +20,9 @@ use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
-/// Largest error of the energy polynomial relative to 1/r: the rounding of `f32`. It is smaller than on the CPU,
-/// where the same kind of fit serves excluded pairs and most errors cancel in neutral molecules. Here the energies of
-/// excluded pairs are exact.
+/// Largest error of the energy polynomial relative to 1/r: the rounding error of `f32`. The tolerance is smaller than
+/// on the CPU. On the CPU a polynomial also serves excluded pairs, and most errors cancel in neutral molecules. On
+/// the GPU the energies of excluded pairs are exact.
 const ENERGY_TOLERANCE: f64 = 5e-8;
 
 /// Returns the Lennard-Jones rule of the kernels.
@@ -36,7 +36,7 @@ fn rule(system: &System) -> u32 {
     }
 }
 
-/// Lennard-Jones parameters of an atom for a rule of the kernels. Rows of the table have `types` elements.
+/// Lennard-Jones parameters of an atom for a rule of the kernels. Rows of the parameter table have `types` elements.
 fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] {
     match rule {
         RULE_GEOMETRIC => lj_parameters(system, GEOMETRIC, lj_type),
@@ -45,7 +45,8 @@ fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] 
     }
 }
 
-/// Returns an error if the kernels do not support the system. The log shows it as the reason for running on the CPU.
+/// Returns an error if the kernels do not support the system. The log shows the error as the reason for running on
+/// the CPU.
 pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let refuse = |what: &str| Err(Problem::new(what.to_owned()).help("set run.device = \"cpu\""));
@@ -68,7 +69,8 @@ pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     Ok(groups)
 }
 
-/// Allocates and uploads all arrays except positions, velocities and lists. Also returns the Lennard-Jones rule.
+/// Allocates and uploads all arrays except positions, velocities and lists. Returns the arguments of kernels and the
+/// Lennard-Jones rule.
 pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListSchedule) -> Result<(Arguments, u32)> {
     let groups = check(system)?;
     let mut a = Arguments::zeroed();
@@ -79,8 +81,8 @@ pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListS
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
     virtual_sites::upload(device, &mut a, system)?;
-    // not with virtual sites, which are placed after the integration, nor if displacements expire lists, which must
-    // be known before a step begins
+    // integration does not pack positions if there are virtual sites, which are placed after the integration, or if
+    // displacements expire lists, because expiry must be known before a step begins
     a.packs_ahead = u32::from(a.site_clusters == 0 && a.check_displacements == 0);
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh::upload(device, &mut a, &parameters)?;
@@ -94,7 +96,7 @@ fn sizes(a: &mut Arguments, atoms: usize) {
     a.slots = a.blocks * WARP;
 }
 
-/// Allocates the arrays that kernels or `upload` fill.
+/// Allocates the arrays that kernels or [`upload`] fill later.
 fn allocate_scratch(device: &impl Device, a: &mut Arguments) -> Result<()> {
     let (atoms, slots, blocks) = (a.atoms as usize, a.slots as usize, a.blocks as usize);
     a.cell = zeros::<Lattice>(device, 1)?;
@@ -132,7 +134,7 @@ fn atoms(device: &impl Device, a: &mut Arguments, system: &System) -> Result<u32
     let lj: Vec<[f32; 2]> = atoms.iter().map(|atom| parameters(system, rule, atom.lj_type, types)).collect();
     a.lj = store(device, &lj)?;
     a.type_table = store(device, &type_table(system))?;
-    // the last row and column of the table are zeros
+    // the last row and the last column of the table are zeros, for empty slots
     let combined = matches!(rule, RULE_GEOMETRIC | RULE_LORENTZ_BERTHELOT);
     a.empty_lj = if combined { [0.0; 2] } else { parameters(system, rule, types - 1, types) };
     a.inverse_root_coulomb = COULOMB.sqrt().recip() as f32;
@@ -178,13 +180,13 @@ fn nonbonded(a: &mut Arguments, system: &System, schedule: &ListSchedule) {
     let shifted = settings.lj_modifier == LjModifier::PotentialShift;
     a.lj_shift = settings.cutoff_lj.filter(|_| shifted).map_or(0.0, |r| r.powi(-6) as f32);
     a.lj_switch = settings.lj_switch().map_or(Zeroable::zeroed(), |switch| lj_switch(&switch));
-    // limited, because radii are squared in f32
+    // radii are limited, because their squares must be finite in f32
     let radius = |r: f64| r.min(1e18) as f32;
     (a.outer_radius, a.inner_radius) = (radius(schedule.outer), radius(schedule.inner));
     (a.cutoff, a.check_displacements) = (settings.longest_cutoff(), u32::from(schedule.is_exact()));
 }
 
-/// First thread of each kind of terms or groups. Each kind begins at a whole warp.
+/// Returns the first thread of each kind of terms or groups. Each kind begins at a multiple of the warp size.
 pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; M] {
     let mut starts = [0; M];
     for kind in 0..N {
@@ -193,7 +195,7 @@ pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; 
     starts
 }
 
-/// Uploads bonded terms, and the excluded pairs that the reciprocal sum includes.
+/// Uploads bonded terms, and the excluded pairs, whose contribution to the reciprocal sum is subtracted.
 fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let terms = &system.topology.bonded;
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
@@ -220,7 +222,7 @@ fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()
     Ok(())
 }
 
-/// Returns correction-map terms, and the coefficients of all grid squares of all maps.
+/// Returns the correction-map (CMAP) terms, and the coefficients of all grid squares of all maps.
 fn correction_maps(system: &System) -> (Vec<CmapTerm>, Vec<f64>) {
     let terms = &system.topology.bonded;
     let (mut patches, mut maps) = (vec![], vec![]);
@@ -246,7 +248,7 @@ fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
 
 /// Uploads update groups: atoms connected by constraints, and free atoms.
 fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
-    // virtual sites (mass zero) move with their atoms
+    // virtual sites (mass zero) are not free: they move with their constructing atoms
     let mut free: Vec<bool> = system.topology.atoms.iter().map(|atom| atom.mass > 0.0).collect();
     let mut shakes: [Vec<ShakeCluster>; 4] = Default::default();
     let water = |w: &crate::system::Settle| SettleWater { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
@@ -278,11 +280,12 @@ fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, group
     Ok(())
 }
 
-/// Uploads coupled constraints; returns their atoms.
+/// Uploads coupled constraints. Returns the atoms that have coupled constraints.
 fn coupled_clusters(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>]) -> Result<Vec<CoupledAtom>> {
     let (mut coupled, mut constraints, mut atoms, mut ends) = (vec![], vec![], vec![], vec![]);
     for cluster in clusters {
-        // atoms ascending and constraints in the order of the cluster, so that sums at an atom have a fixed order
+        // atoms are in ascending order and constraints in the order of the cluster, so that sums at an atom have a
+        // fixed order
         let mut ends_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (number, constraint) in (constraints.len() as u32..).zip(cluster) {
             for (end, atom) in (0..).zip(constraint.atoms) {

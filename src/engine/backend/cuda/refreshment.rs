@@ -1,8 +1,8 @@
-//! Thermostats that partially renew velocities: `kernels/refreshment.cuh`.
+//! Thermostats that partially renew velocities, computed by `kernels/refreshment.cuh`.
 //!
-//! The device keeps the parameters of the next refreshment and counts its steps, so a captured step needs no new data
-//! from the host. The host knows the refreshment that the device will do next, and sets another one when necessary:
-//! for another temperature, or if not every step is refreshed.
+//! The device keeps the parameters of the next refreshment and counts the steps itself, so a captured step needs no
+//! new data from the host. The host knows which refreshment the device will do next. It sets another one if the
+//! temperature changes or if some steps are not refreshed.
 
 use super::Cuda;
 use super::device::Device;
@@ -11,26 +11,26 @@ use super::steps;
 use crate::ensemble::refreshment::{Refreshment, Renewal};
 use crate::error::{Error, Problem, Result};
 
-/// Error for a thermostat without a kernel.
+/// Returns the error for a thermostat that has no kernel.
 pub(super) fn lacking() -> Problem {
     let problem = Problem::new("this device does not support this thermostat");
     problem.help("set run.device = \"cpu\", or use thermostat kind \"v-rescale\" or \"langevin\"")
 }
 
-/// Converts a refreshment for the kernels. Returns an error unless one refreshment acts on all velocities of the
-/// whole system.
+/// Converts a refreshment for the kernels. Returns an error unless one set of parameters applies to all atoms, and
+/// the velocities of all atoms are refreshed.
 pub(super) fn on_device(Refreshment { renewals, key: (seed, step) }: &Refreshment) -> Result<layout::Refreshment> {
     let &[renewal @ Renewal { kept, probability: 1.0.., .. }] = &renewals[..] else { return Err(lacking().into()) };
     let (seed, next_step) = (words(*seed), words(*step));
     Ok(layout::Refreshment { seed, step: next_step, next_step, lost: kept - 1.0, variance: renewal.variance() })
 }
 
-/// Low and high word of a number.
+/// Returns the low and the high word of a number.
 fn words(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }
 
-/// Refreshment that the device derives for the next step.
+/// Returns the refreshment that the device will use in the step after `refreshment`.
 fn after(refreshment: layout::Refreshment) -> layout::Refreshment {
     let [low, high] = refreshment.step;
     let step = words((u64::from(low) | u64::from(high) << 32).wrapping_add(1));
@@ -38,7 +38,7 @@ fn after(refreshment: layout::Refreshment) -> layout::Refreshment {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Makes `refreshment` the next one on the device, unless it already is.
+    /// Makes `refreshment` the next refreshment on the device, unless it already is the next.
     pub(super) fn set_refreshment(&mut self, refreshment: layout::Refreshment) -> Result<()> {
         let is_set = |known: &layout::Refreshment| bytemuck::bytes_of(known) == bytemuck::bytes_of(&refreshment);
         if !self.next_refreshment.as_ref().is_some_and(is_set) {

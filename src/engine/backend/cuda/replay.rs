@@ -1,7 +1,8 @@
-//! Replay of steps that were requested while the lists had expired.
+//! Replay of steps that were requested after the lists had expired.
 //!
-//! The device makes no step with expired lists, and the host finds out later (see `list_lifetime`). Requests are
-//! therefore kept until the next search, and replayed with new lists from the first step that was not made.
+//! The device makes no step with expired lists, and the host learns of the expiry later (see `list_lifetime`).
+//! Requests are therefore kept until the next search, and replayed with new lists from the first step that was not
+//! made.
 
 use super::Cuda;
 use super::device::Device;
@@ -12,7 +13,7 @@ use crate::ensemble::rescaling::Rescaling;
 use crate::error::Result;
 use crate::pair::ListSchedule;
 
-/// Request of one step.
+/// Request of one step, as the caller made it.
 #[derive(Clone, Copy)]
 pub(super) struct StepRequest {
     /// whether forces are computed with the virial
@@ -27,8 +28,8 @@ pub(super) struct StepRequest {
 }
 
 impl StepRequest {
-    /// Creates a request. `virial`: whether forces are computed with the virial; `None` if they were computed with
-    /// energies. Energies require valid lists, so such a step is never replayed.
+    /// Creates a request. `virial` states whether forces are computed with the virial; `None` if they were computed
+    /// with energies. A step with energies is never replayed, because energies require valid lists.
     pub(super) fn new(
         virial: Option<bool>,
         leapfrog: Leapfrog,
@@ -48,7 +49,7 @@ impl<D: Device> Cuda<D> {
         }
     }
 
-    /// Builds lists at the start of the last `undone` steps, and makes these steps.
+    /// Builds lists at the positions before the last `undone` steps, and makes these steps.
     pub(super) fn replay(&mut self, undone: usize, lists: &ListSchedule) -> Result<()> {
         let steps = self.step_requests.split_off(self.step_requests.len().saturating_sub(undone));
         self.build_lists()?;

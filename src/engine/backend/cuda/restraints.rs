@@ -1,7 +1,8 @@
 //! Position restraints of a stage: their arrays on the device, and the work of time-dependent force constants.
 //!
-//! The kernel of bonded terms computes the restraints, in captured graphs too. If a force constant changes with time,
-//! one small kernel before each step sets it, and one after each step adds its work. The host waits for neither.
+//! The kernel of bonded terms computes the restraints, also in captured graphs. If a force constant changes with
+//! time, a small kernel before each step sets the force constant, and a small kernel after each step adds its work.
+//! The host waits for neither kernel.
 
 use super::device::{Device, read_one, store, zeros};
 use super::lattice::lattice;
@@ -14,7 +15,7 @@ use crate::backend::{Feature, unsupported};
 use crate::error::Result;
 use crate::restraint::{PositionRestraints, ReferenceScaling, Restraining, RestraintProgress, Restraints};
 
-/// Converts restraints to the shared structure. Points of their schedule begin at `first_point`.
+/// Converts restraints to the shared structure. The points of their schedule begin at index `first_point`.
 fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
     let points = restraints.force_constant.points();
     RestraintSet {
@@ -34,7 +35,7 @@ fn shared(restraints: &PositionRestraints, first_point: usize) -> RestraintSet {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Sets the restraints of a stage, which starts, or continues after `progress`.
+    /// Sets the restraints of a stage. The stage starts anew, or continues after `progress`.
     pub(super) fn set_restraints(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         if !restraints.collective.is_empty() {
             return Err(unsupported(Feature::Restraints));
@@ -71,7 +72,7 @@ impl<D: Device> Cuda<D> {
         Ok(())
     }
 
-    /// Sets time-dependent force constants for the forces that follow, to their values at the present time.
+    /// Sets time-dependent force constants to their values at the present time, for the next forces.
     pub(super) fn set_force_constants(&self) -> Result<()> {
         if !self.restraints.changes() {
             return Ok(());
@@ -105,7 +106,8 @@ impl<D: Device> Cuda<D> {
         Ok(restraints.progress().to_vec())
     }
 
-    /// Reads the work on the device. `None` before the first step, and if no force constant depends on time.
+    /// Reads the work of time-dependent force constants. `None` before the first step, and if no force constant
+    /// depends on time.
     fn booked_restraint_work(&self) -> Result<Option<RestraintWork>> {
         if !self.restraints.changes() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Declarations in C of the Rust structures and arrays that host and kernels share.
+//! C declarations of the Rust structures and arrays that host and kernels share.
 
 use crate::vec3::Vec3;
 use bytemuck::{Pod, Zeroable};
@@ -12,7 +12,7 @@ pub(crate) trait Element: Pod {
 
 /// A field type of shared structures.
 pub(super) trait Member: Copy {
-    /// Declaration of a field of this type in C.
+    /// Returns the C declaration of a field of this type.
     fn declare(name: &str) -> String;
 }
 
@@ -99,7 +99,7 @@ macro_rules! shared {
                 let mut text = format!("struct {name} {{\n");
                 $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
                 text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
-                // the device compiler has no offsetof; its layout rules are the same as the host's
+                // the device compiler has no offsetof; it lays out structures in the same way as the host compiler
                 text += "#ifndef __CUDACC__\n";
                 $(text += &format!(
                     "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",

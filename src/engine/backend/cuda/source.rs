@@ -2,14 +2,14 @@
 
 use super::layout;
 
-/// Pairs each file with its name, so that compilers report errors at their position in the file.
+/// Pairs the text of each file with its name, so that compilers report errors with file name and line.
 macro_rules! files {
     ($($name:literal)*) => {
         [$((concat!("kernels/", $name), include_str!(concat!("../../../../kernels/", $name)))),*]
     };
 }
 
-/// Source files in order: headers before their users, then kernels.
+/// Source files in order: headers before the files that use them, then kernels.
 const FILES: [(&str, &str); 25] = files!(
     "prelude.cuh" "cell.cuh" "term.cuh" "spline.cuh" "settle.cuh" "shake.cuh" "update_group.cuh" "refreshment.cuh"
     "packed.cuh" "pair.cuh" "fft.cuh" "restraint.cu" "bonded.cuh" "sort.cu" "list.cu" "prune.cu" "pack.cu" "pair.cu" "mesh.cu"

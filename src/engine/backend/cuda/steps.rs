@@ -12,12 +12,12 @@ use super::shared::Pointer;
 use super::virtual_sites;
 use crate::error::Result;
 
-/// Packs positions for the forces that follow, and clears forces and sums.
+/// Packs positions for the next forces, and clears forces and sums.
 pub(super) fn pack(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::Pack, a.slots), a)
 }
 
-/// Computes forces at the packed positions from the current lists; `sums`: energies and virial too.
+/// Computes forces at the packed positions from the current lists, and energies and virial if `sums`.
 pub(super) fn forces(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Result<()> {
     match a.order {
         0 => short_range(device, a, rule, sums),
@@ -41,13 +41,13 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (_, true) => Kernel::PairTypeTableSums,
     };
     let block = SEARCH_WARPS * WARP;
-    // two warps for every chunk of the capacity, many of which return at once: the hardware starts blocks as others
-    // end, which balances the load and lets blocks of the mesh run in between
+    // each chunk of the list capacity gets two warps, and warps without a chunk return at once: the hardware starts
+    // blocks as other blocks end, which balances the load and lets blocks of the mesh kernels run in between
     let blocks = (2 * a.chunk_capacity).div_ceil(SEARCH_WARPS) + a.bonded_starts[BONDED_KINDS as usize].div_ceil(block);
     device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
 }
 
-/// Sets the force constants of `sets` sets of position restraints for the forces that follow; `time` in ps since the
+/// Sets the force constants of `sets` sets of position restraints for the next forces. `time` is in ps since the
 /// start of the stage.
 pub(super) fn set_force_constants(device: &impl Device, a: &Arguments, sets: u32, time: f64) -> Result<()> {
     device.launch(Launch { parameter: time, ..over(Kernel::SetForceConstants, sets) }, a)
@@ -58,7 +58,7 @@ pub(super) fn book_restraint_work(device: &impl Device, a: &Arguments, timestep:
     device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::BookRestraintWork, 1) }, a)
 }
 
-/// Computes PME.
+/// Computes the reciprocal-space forces (PME).
 fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     let (spread, gather) = match a.order {
         4 => (Kernel::Spread4, Kernel::Gather4),
@@ -66,7 +66,7 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
         6 => (Kernel::Spread6, Kernel::Gather6),
         _ => (Kernel::Spread8, Kernel::Gather8),
     };
-    // a warp processes as many atoms as fit with all their lanes
+    // each atom takes `order` lanes, and a warp processes as many atoms as fit completely
     let lanes = a.slots.div_ceil(WARP / a.order) * WARP;
     let (spread_blocks, block) = (a.slots.div_ceil(SPREAD_ATOMS), SPREAD_ATOMS * SPREAD_PLANES);
     device.launch(Launch { block, ..over(spread, spread_blocks * block) }, a)?;
@@ -74,8 +74,8 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(gather, lanes), a)
 }
 
-/// Integrates a step. `sums`: with kinetic energies and constraint virial, in sums that [`pack`] has cleared.
-/// `refreshed`: the work of constraint forces is accumulated, and velocities are renewed if `a` says so.
+/// Integrates a step. `sums`: kinetic energies and the constraint virial are added to sums that [`pack`] has cleared.
+/// `refreshed`: the work of constraint forces is accumulated. Velocities are renewed if `a` says so.
 pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, refreshed: bool) -> Result<()> {
     let [groups_kernel, coupled_kernel] = match (sums, refreshed) {
         (false, false) => [Kernel::Advance, Kernel::AdvanceCoupled],
@@ -83,7 +83,7 @@ pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: 
         (false, true) => [Kernel::AdvanceRefreshed, Kernel::AdvanceCoupledRefreshed],
         (true, true) => [Kernel::AdvanceRefreshedSums, Kernel::AdvanceCoupledRefreshedSums],
     };
-    // one thread at least, even if all constraints are coupled, because the first thread counts steps
+    // at least one thread is launched, even if all constraints are coupled, because the first thread counts steps
     let groups = update_groups(groups_kernel, a);
     device.launch(Launch { parameter: timestep, threads: groups.threads.max(1), ..groups }, a)?;
     device.launch(Launch { parameter: timestep, ..coupled_clusters(coupled_kernel, a) }, a)?;
@@ -100,7 +100,7 @@ fn coupled_clusters(kernel: Kernel, a: &Arguments) -> Launch {
     Launch { block: COUPLED_THREADS, ..over(kernel, a.coupled_count * COUPLED_THREADS) }
 }
 
-/// Partially renews velocities in the middle of the last step of `timestep` (ps).
+/// Partially renews velocities in the middle of the last step, whose length is `timestep` (ps).
 pub(super) fn refresh(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
     let groups = update_groups(Kernel::Refresh, a);
     device.launch(Launch { parameter: timestep, threads: groups.threads.max(1), ..groups }, a)?;
@@ -108,19 +108,19 @@ pub(super) fn refresh(device: &impl Device, a: &Arguments, timestep: f64) -> Res
     virtual_sites::place(device, a, false)
 }
 
-/// Makes the refreshment in `a` the next one.
+/// Makes the refreshment in `a` the next refreshment on the device.
 pub(super) fn set_refreshment(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { block: WARP, ..over(Kernel::SetRefreshment, 1) }, a)
 }
 
-/// Rescales velocities by the factor of the thermostat in `a`. Halts the run if the kinetic energy exceeds `limit`
-/// (kJ/mol).
+/// Rescales velocities by the factor that follows from the thermostat in `a`. Halts the run if the kinetic energy
+/// exceeds `limit` (kJ/mol).
 pub(super) fn rescale_velocities(device: &impl Device, a: &Arguments, limit: f64) -> Result<()> {
     device.launch(Launch { parameter: limit, ..over(Kernel::RescaleVelocities, a.atoms) }, a)
 }
 
-/// Scales the cell and the centers of mass of the update groups by the factor of the barostat in `a`, which follows
-/// from the pressure of the last step.
+/// Scales the cell and the centers of mass of the update groups by the factor that follows from the barostat in `a`
+/// and the pressure of the last step.
 pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { parameter: 1.0, ..over(Kernel::ChangeCell, BLOCK) }, a)?;
     device.launch(update_groups(Kernel::Scale, a), a)?;
@@ -128,17 +128,17 @@ pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     virtual_sites::place(device, a, false)
 }
 
-/// Finishes the work of the couplings after a step of `timestep` (ps).
+/// Adds the rest of the work of the couplings, after a step of `timestep` (ps).
 pub(super) fn finish_work(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
     device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::FinishWork, 1) }, a)
 }
 
-/// Computes the quantities derived from the rows of the cell.
+/// Computes the quantities that are derived from the lattice vectors.
 pub(super) fn derive_cell(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::ChangeCell, BLOCK), a)
 }
 
-/// Removes the motion of the center of mass; `mass` is that of the system in amu.
+/// Removes the motion of the center of mass; `mass` is the mass of the system in amu.
 pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64) -> Result<()> {
     let first = a.sums.0 + u64::from(SUM_MOMENTUM) * size_of::<i64>() as u64;
     clear(device, Pointer::<i64>::new(first), 3)?;
@@ -146,7 +146,7 @@ pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64)
     device.launch(Launch { parameter: 1.0 / mass, ..over(Kernel::RemoveMomentum, a.atoms) }, a)
 }
 
-/// Removes the motion of the center of mass, and the rotation about it.
+/// Removes the motion of the center of mass, and the rotation about the center of mass.
 pub(super) fn stop_motion(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(Launch { block: ALL_ATOMS_THREADS, ..over(Kernel::StopMotion, ALL_ATOMS_THREADS) }, a)
 }

@@ -13,11 +13,11 @@ use crate::ensemble::barostat::{check_minimum_image, torn};
 use crate::error::{Error, Result};
 use crate::vec3::{Mat3, Vec3, vec3};
 
-/// All sums of the device, in their units.
+/// All sums of the device, in kJ/mol, kJ/mol/ps (power) and amu nm/ps (momenta).
 pub(super) struct Sums([f64; SUMS as usize]);
 
 impl Sums {
-    /// Reads the sums, which waits for the device.
+    /// Reads the sums. Waits for the device.
     pub(super) fn read(device: &impl Device, a: &Arguments) -> Result<Self> {
         let mut raw = [0; SUMS as usize];
         read(device, a.sums, &mut raw)?;
@@ -35,7 +35,7 @@ impl Sums {
         Mat3([[at(0), at(1), at(2)], [at(1), at(3), at(4)], [at(2), at(4), at(5)]])
     }
 
-    /// Returns the energies of all terms that kernels compute.
+    /// Returns the energies of all terms that the kernels compute.
     pub(super) fn energies(&self) -> Energies {
         let (lj_14, coulomb_14) = (self.at(KIND_PAIR14), self.at(SUM_COULOMB_14));
         let reciprocal = self.at(SUM_RECIPROCAL);
@@ -53,19 +53,20 @@ impl Sums {
         energies
     }
 
-    /// Returns the virial of all terms that kernels compute.
+    /// Returns the virial of all terms that the kernels compute.
     pub(super) fn virial(&self) -> Mat3 {
         let [x, y, z] = [0, 1, 2].map(|axis| self.at(SUM_RESTRAINT_TORQUE + axis));
-        // the kernels sum the elements on and above the diagonal
+        // the kernels sum only the elements on and above the diagonal; the torque gives the antisymmetric part
         self.tensor(SUM_VIRIAL) + Mat3([[0.0; 3], [-z, 0.0, 0.0], [y, -x, 0.0]])
     }
 }
 
-/// Returns the status after the steps so far, or an error if one has failed; the device has then halted.
+/// Returns the status after the steps so far. Returns an error if a step has failed, in which case the device has
+/// halted.
 pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     let status = read_one(device, a.status)?;
     let Status { overflow, failed, stopped, length_factor, pressure, .. } = status;
-    // checked first, because forces after a failed constraint are meaningless
+    // constraints are checked first, because forces after a failed constraint are meaningless
     if failed[0] != NO_ATOM {
         return Err(ConstraintFailure { atoms: failed }.into());
     }

@@ -1,7 +1,8 @@
-//! Virtual sites on the device: `kernels/virtual_sites.cu`.
+//! Virtual sites on the device, computed by `kernels/virtual_sites.cu`.
 //!
-//! Sites are placed after every change of positions, and their forces are spread after all others. One thread handles
-//! a cluster of sites that depend on each other, in order; most clusters are a single site.
+//! Sites are placed after every change of positions. The forces on sites are spread after all other forces have been
+//! computed. One thread handles a cluster of sites that depend on each other, in order; most clusters are a single
+//! site.
 
 use super::device::{Device, Launch, copy, over, read, store};
 use super::kernel::Kernel;
@@ -24,7 +25,7 @@ pub(super) fn upload(device: &impl Device, a: &mut Arguments, system: &System) -
     let clusters = Molecules::from_bonds(topology.atoms.len(), &links);
     let (mut starts, mut sites, mut atoms, mut parameters) = (vec![0], vec![], vec![], vec![]);
     for cluster in (0..clusters.len()).map(|cluster| clusters.atoms(cluster)).filter(|c| is_site[c[0] as usize]) {
-        // a topology lists each site after those on which it depends
+        // a topology lists each site after the sites on which it depends
         let mut members: Vec<usize> = cluster.iter().map(|&site| number[site as usize]).collect();
         members.sort_unstable();
         for site in members.into_iter().map(|index| &topology.virtual_sites[index]) {
@@ -50,13 +51,14 @@ pub(super) fn upload(device: &impl Device, a: &mut Arguments, system: &System) -
     Ok(())
 }
 
-/// Places all sites. `moved`: a step has moved the atoms, and the sites' old positions are kept in case of an error.
+/// Places all sites. `moved`: a step has moved the atoms, so the old positions of the sites are kept for the case of
+/// an error.
 pub(super) fn place(device: &impl Device, a: &Arguments, moved: bool) -> Result<()> {
     let parameter = if moved { 1.0 } else { 0.0 };
     device.launch(Launch { parameter, ..over(Kernel::PlaceSites, a.site_clusters) }, a)
 }
 
-/// Places all sites of an uploaded state, also in its host copy `positions`.
+/// Places all sites of an uploaded state, on the device and in `positions`, the copy of the positions on the host.
 pub(super) fn place_first(device: &impl Device, a: &Arguments, positions: &mut [Vec3]) -> Result<()> {
     if a.site_clusters == 0 {
         return Ok(());
@@ -66,7 +68,7 @@ pub(super) fn place_first(device: &impl Device, a: &Arguments, positions: &mut [
     read(device, a.positions, positions)
 }
 
-/// Spreads the forces on sites to their atoms; `sums`: corrects the virial too.
+/// Spreads the forces on sites to their constructing atoms. `sums`: also corrects the virial.
 pub(super) fn spread(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(if sums { Kernel::SpreadSitesSums } else { Kernel::SpreadSites }, a.site_clusters), a)
 }

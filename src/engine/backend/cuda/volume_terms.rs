@@ -1,4 +1,4 @@
-//! Energies and virials that depend on the volume only and that no kernel computes: PME's self energy and
+//! Energies and virials that depend only on the volume and that no kernel computes: the self energy of PME, its
 //! neutralising background charge, and the dispersion correction.
 
 use crate::backend::{DispersionTail, Energies};
@@ -35,20 +35,21 @@ impl VolumeTerms {
         VolumeTerms { tail: DispersionTail::new(system), mesh }
     }
 
-    /// Energy of the background charge that neutralises the net charge, at a volume in nm³. Each diagonal element of
-    /// its virial has the same value.
+    /// Energy (kJ/mol) of the background charge that neutralises the net charge, at a volume in nm³. Each diagonal
+    /// element of the virial of the background charge has the same value.
     fn plasma(&self, volume: f64) -> f64 {
         let plasma =
             |mesh: &MeshConstants| MeshPotential::Coulomb.plasma_energy(mesh.alpha, &[mesh.net_charge], volume);
         self.mesh.as_ref().map_or(0.0, plasma)
     }
 
-    /// Each diagonal element of the virial of these terms, kJ/mol; inversely proportional to the volume (nm³).
+    /// Each diagonal element of the virial of the volume-dependent terms, kJ/mol; inversely proportional to the
+    /// volume (nm³).
     pub(super) fn virial(&self, volume: f64) -> f64 {
         self.plasma(volume) + self.tail.at(volume).1
     }
 
-    /// Adds these terms at a volume in nm³.
+    /// Adds energies and virial of the volume-dependent terms at a volume in nm³.
     pub(super) fn add(&self, volume: f64, energies: &mut Energies, virial: &mut Mat3) {
         let charges = self.plasma(volume) + self.mesh.as_ref().map_or(0.0, |mesh| mesh.self_energy);
         energies.coulomb_reciprocal += charges;

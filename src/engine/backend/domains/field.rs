@@ -12,7 +12,7 @@ use crate::ranks::Ranks;
 use crate::system::{ImpulseCycle, Molecules, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// One rank's part of the system and of the forces. Positions and forces in the methods of [`ForceField`] belong to
+/// A rank's part of the system and of the forces. Positions and forces in the methods of [`ForceField`] belong to
 /// the home atoms. All functions are collective.
 pub(in crate::backend) struct Domain {
     ranks: Ranks,

@@ -1,4 +1,4 @@
-//! Emulated device: host memory, kernels of the [`Library`](super::Library), and our own Fourier transforms.
+//! Emulated device: host memory, kernels of the [`Library`](super::Library), and Fourier transforms of this project.
 
 use super::{bounded, library};
 use crate::backend::cuda::cache::Programs;
@@ -11,7 +11,7 @@ use num_complex::Complex;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Number of guard words (16 bytes each) before and after an array, which kernels must not touch.
+/// Number of guard words (16 bytes each) before an array, and after it. Kernels must not write to guard words.
 const GUARD: usize = 4;
 /// Value of guard words and of uninitialised memory: NaN as a float.
 const UNTOUCHED: u128 = u128::MAX;
@@ -19,8 +19,9 @@ const UNTOUCHED: u128 = u128::MAX;
 /// Maximum number of kernels of a three-dimensional transform: one per dimension.
 const KERNELS_PER_TRANSFORM: u32 = 3;
 
-/// Largest block size that any kernel can have. With 255 registers per thread, the maximum, 256 threads use the 65
-/// 536 registers of a multiprocessor. A larger block may fail to start unless the kernel declares launch bounds.
+/// Largest number of threads per block that works for any kernel. With the maximum of 255 registers per thread, 256
+/// threads use the 65 536 registers of a multiprocessor. A larger block may fail to start unless the kernel declares
+/// launch bounds.
 const UNBOUNDED: u32 = 256;
 
 /// Maximum shared memory of a block, bytes, as on Hopper.
@@ -37,7 +38,7 @@ pub struct Tally {
     pub longest_captured: u32,
 }
 
-/// Nominal seconds of a launch or a transform.
+/// Nominal duration of a launch or a transform in seconds.
 pub(in crate::backend::cuda) const LAUNCH: f64 = 1.0;
 
 /// Emulated device, whose blocks and threads run in one of three orders.
@@ -68,7 +69,8 @@ impl Emulated {
         }
     }
 
-    /// Opens a device in the same way as a GPU. Number 0 works; with any other number n, kernel n does nothing.
+    /// Opens an emulated device instead of a GPU. Number 0 opens a correct device; with any other number n, kernel n
+    /// does nothing.
     pub fn open(number: u32, _: &Programs) -> Result<Self> {
         Ok(if number == 0 { Emulated::new(0) } else { Emulated::without(Kernel::ALL[number as usize]) })
     }
@@ -83,7 +85,7 @@ impl Emulated {
         self.full.set(true);
     }
 
-    /// Counts since the creation of the device.
+    /// Counts of operations since the creation of the device.
     pub fn tally(&self) -> Tally {
         self.tally.get()
     }
@@ -98,7 +100,7 @@ impl Emulated {
         self.spans.borrow_mut().extend(self.timing.get().map(span));
     }
 
-    /// Calls `work` with the bytes of an array.
+    /// Calls `work` with the bytes of the array at `address`.
     fn with<R>(&self, address: u64, length: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
         let mut arrays = self.arrays.borrow_mut();
         let (start, array) = arrays.range_mut(..=address).next_back().expect("an address of this device");
@@ -187,7 +189,7 @@ impl Device for Emulated {
         self.span(Kernel::Solve);
         let mut plan = self.transforms.as_ref().expect("transforms were planned").borrow_mut();
         let (points, waves) = (plan.size().iter().product(), plan.reciprocal_size().iter().product());
-        // SAFETY: two different arrays of this device, with the sizes of the plan
+        // SAFETY: the addresses are those of two different arrays of this device, with the sizes of the plan
         let (grid, spectrum) = unsafe {
             (
                 std::slice::from_raw_parts_mut(grid as *mut f32, points),
@@ -206,7 +208,7 @@ impl Device for Emulated {
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
-        // results must not depend on the order
+        // results must not depend on which closure runs first
         if self.order == 0 {
             first(self)?;
             second(self)

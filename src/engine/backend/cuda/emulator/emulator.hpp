@@ -1,8 +1,8 @@
-// Emulation of the part of CUDA that the kernels use, on one processor thread. It is the only check of the kernels'
-// numbers without a GPU. Blocks run one after another, the threads of a block as fibers that switch only at
-// collectives and barriers. The emulator detects errors that lock-step execution would hide: lanes at different
-// collectives, or waiting for lanes that have returned. The order of blocks and threads can be changed, and must not
-// change a bit of the result. Shared memory is filled with NaN when a block begins.
+// Emulation of the part of CUDA that the kernels use, on one processor thread. Without a GPU it is the only check of
+// the numbers that kernels compute. Blocks run one after another. The threads of a block run as fibers that switch
+// only at collectives and barriers. The emulator detects errors that lock-step execution would hide: lanes that are
+// at different collectives, and lanes that wait for lanes that have returned. The order of blocks and threads can be
+// changed; the results must not depend on it. Shared memory is filled with NaN when a block begins.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,8 @@
 #include <ucontext.h>
 #include <vector>
 
-// All symbols up to terms.cpp are hidden: a process loads several copies, which must share no variable.
+// All symbols from here to the end of terms.cpp are hidden: a process loads several copies of the library, which must
+// not share variables.
 #pragma GCC visibility push(hidden)
 
 #define __device__
@@ -47,8 +48,8 @@ struct Fiber {
     bool started, done;
 };
 
-// A barrier with exchange of values, for a warp or a whole block. The values of one exchange stay valid during the
-// next.
+// A barrier at which the threads of a warp or of a whole block exchange values. The values of one exchange stay valid
+// during the next exchange.
 struct Group {
     unsigned size, arrived, generation;
     Meeting at;
@@ -118,18 +119,17 @@ inline void fiber_main() {
     leave();
 }
 
-// The k-th of n indices, in one of three orders.
+// Returns the k-th of n indices, in one of three orders.
 inline unsigned in_order(unsigned k, unsigned n, unsigned order) {
     if (order == 0) return k;
     if (order == 1) return n - 1 - k;
-    // steps of a number that shares no factor with n
+    // order 2: steps of a length that shares no factor with n
     unsigned step = 7;
     while (std::gcd(n, step) > 1) ++step;
     return unsigned((unsigned long long)k * step % n);
 }
 
-// The segment of shared memory. Shared memory, and nothing else, is `thread_local`, so the loader knows it as one
-// segment.
+// The segment that holds shared memory. Only shared memory is `thread_local`, so the loader keeps it in one segment.
 struct Piece {
     void* start;
     size_t size;
@@ -169,7 +169,7 @@ inline void start_fiber(Fiber& fiber) {
     setcontext(&fiber.start);
 }
 
-// Runs every thread of a block to its end; false after a fault.
+// Runs every thread of a block to its end. Returns false after a fault.
 inline bool run_block(unsigned order) {
     static unsigned place, running;
     reset_block();

@@ -1,6 +1,7 @@
 //! Kernels compiled as host C++, for tests of single terms ([`Library::term`]) and of whole launches.
 //!
-//! `emulator.hpp` emulates the parts of CUDA that the kernels use. The kernels have the same source as on a GPU.
+//! `emulator.hpp` emulates the parts of CUDA that the kernels use. The source of the kernels is the same as for a
+//! GPU.
 
 pub(crate) mod device;
 
@@ -14,12 +15,13 @@ use std::num::NonZero;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
-/// Sources in addition to the kernels: the emulated part of CUDA before them, terms as plain functions after them.
+/// Source text before the kernels: the emulated part of CUDA. The source text after them defines terms as plain
+/// functions.
 const BEFORE: &str = include_str!("emulator.hpp");
 const BEHIND: &str = include_str!("terms.cpp");
 
-/// Compiled kernels, with one copy per processor. The emulator keeps its state in global variables, so each copy runs
-/// one launch at a time.
+/// Compiled kernels, with one copy of the library per processor. The emulator keeps its state in global variables, so
+/// each copy runs one launch at a time.
 pub(crate) struct Library {
     copies: Vec<Mutex<libloading::Library>>,
 }
@@ -36,7 +38,7 @@ fn bounded(kernel: Kernel) -> bool {
     source::text().lines().any(|line| line.contains("__launch_bounds__") && line.contains(&name))
 }
 
-/// Returns the source of a table of the kernels by their numbers.
+/// Returns the C++ source of a table of the kernels, indexed by kernel number.
 fn table() -> String {
     let mut text = String::from(
         "extern \"C\" __attribute__((visibility(\"default\"))) const char* emulate(unsigned kernel, const Arguments* a, double p,\n\
@@ -58,7 +60,8 @@ impl Library {
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
             .expect("the source can be written");
-        // contraction would differ between machines; a kernel may have the name of a function of the C library
+        // contraction of multiply-adds would differ between machines; `_FORTIFY_SOURCE` is undefined because a kernel may
+        // have the name of a function of the C library
         let options =
             ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
         let compiler = Command::new("c++")
@@ -74,13 +77,13 @@ impl Library {
             // the loader treats only files with different names as different libraries
             let copy = folder.path().join(format!("kernels-{number}.so"));
             std::fs::copy(&object, &copy).expect("the library can be copied");
-            // SAFETY: the only initialisers of the library are those of C++ containers
+            // SAFETY: the only initialisers that run when the library is loaded are those of C++ containers
             Mutex::new(unsafe { libloading::Library::new(&copy) }.expect("the compiled kernels load"))
         };
         Library { copies: (0..processors).map(load).collect() }
     }
 
-    /// Locks an unused copy; if all are in use, waits for one.
+    /// Locks an unused copy of the library. If all copies are in use, waits for one of them.
     fn copy(&self) -> MutexGuard<'_, libloading::Library> {
         let free = self.copies.iter().find_map(|copy| match copy.try_lock() {
             Ok(free) => Some(free),
@@ -90,7 +93,8 @@ impl Library {
         free.unwrap_or_else(|| locked(&self.copies[0]))
     }
 
-    /// Evaluates a term, given and returned as plain numbers: `f32` unless its name says otherwise.
+    /// Evaluates a term. Input and output are plain numbers, of type `f32` unless the name of the term ends in
+    /// `_f64`.
     #[cfg(test)]
     pub(crate) fn term<T: Copy + Default, const IN: usize, const OUT: usize>(
         &self,
@@ -98,8 +102,8 @@ impl Library {
         input: &[T; IN],
     ) -> [T; OUT] {
         let mut output = [T::default(); OUT];
-        // SAFETY: the functions of `terms.cpp` have this signature, and access only as many numbers as the formula
-        // has
+        // SAFETY: the functions of `terms.cpp` have this signature, and access no more numbers than the term has
+        // inputs and outputs
         unsafe {
             let library = self.copy();
             let term: libloading::Symbol<unsafe extern "C" fn(*const T, *mut T)> =
@@ -120,7 +124,8 @@ impl Library {
         order: u32,
     ) -> Result<(), String> {
         let library = self.copy();
-        // SAFETY: the addresses in `arguments` belong to arrays of the sizes it states, and the copy is locked
+        // SAFETY: the addresses in `arguments` belong to arrays of the sizes that `arguments` states, and the copy is
+        // locked
         let fault = unsafe {
             let emulate: libloading::Symbol<Emulate> = library.get("emulate").expect("the table of kernels");
             let fault = emulate(kernel as u32, arguments, parameter, grid, size, shared, order);

@@ -1,4 +1,4 @@
-// Terms of `kernels/term.cuh` and the splines as functions of plain numbers, for comparison with the Rust versions.
+// Terms of `kernels/term.cuh`, and splines, as functions of plain numbers, for comparison with the Rust versions.
 
 #pragma GCC visibility pop
 

@@ -1,4 +1,4 @@
-//! Tests of a real GPU, if there is one, against the emulated device. `validation/gpu` tests more.
+//! Tests that compare a real GPU, if there is one, with the emulated device. `validation/gpu` has more tests.
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use super::{Gpu, check_driver};
@@ -10,10 +10,10 @@ use crate::system::State;
 use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::Vec3;
 
-/// Tolerance of forces: the project's limit for interactions in f32. Fused operations and other reciprocals differ by
-/// less.
+/// Tolerance of forces: the limit of this project for interactions in f32. Fused operations and different reciprocals
+/// cause smaller errors.
 const FORCE: f64 = 2e-5;
-/// Tolerance of energies relative to the largest of them.
+/// Tolerance of energies relative to the largest energy.
 const ENERGY: f64 = 1e-6;
 const STEPS: usize = 20;
 /// Samples with every kind of term and cell, virtual sites, and ions without any bond.
@@ -30,7 +30,7 @@ const SYSTEMS: [&str; 10] = [
     "salt-displaced",
 ];
 
-/// Opens the GPU, or prints the reason why there is none. Panics if a GPU exists but does not open.
+/// Opens the GPU, or prints the reason why there is no usable GPU. Panics if a GPU exists but does not open.
 fn gpu() -> Option<Gpu> {
     super::find(0).map_err(|error| eprintln!("skipped: {error}")).ok()?;
     Some(Gpu::open(0, &Programs::default()).expect("a GPU with kernels"))
@@ -68,7 +68,8 @@ fn forces_are_those_of_the_emulated_device() {
     }
 }
 
-/// State after steps, either captured ones or steps with energies and virial.
+/// Returns the state after some steps. Without `sums` steps are captured; with `sums` they compute energies and
+/// virial.
 fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
@@ -88,7 +89,7 @@ fn captured_steps_give_the_same_bits() {
     assert_eq!(steps_on(&sample, first, false), steps_on(&sample, second, false));
 }
 
-/// Tests that kernels with and without sums, which are compiled separately, do the same arithmetic.
+/// Tests that kernels with and without sums, which are compiled separately, give bitwise identical results.
 #[test]
 fn steps_with_energies_give_the_same_bits() {
     let sites = Sample::with_every_kind_of_site().rigid();
@@ -98,7 +99,8 @@ fn steps_with_energies_give_the_same_bits() {
     }
 }
 
-/// Tests steps with and without output, with the same random numbers: only forces differ.
+/// Tests steps with and without output. Both devices use the same random numbers, so velocities differ only because
+/// forces differ.
 #[test]
 fn renewed_velocities_are_those_of_the_emulated_device() {
     for sample in [Sample::load("opc").rigid(), Sample::load("peptide-charged").all_bonds()] {
@@ -112,8 +114,8 @@ fn renewed_velocities_are_those_of_the_emulated_device() {
     }
 }
 
-/// Tolerance of work (relative to the kinetic energy) and edge length against the emulated device, with forces
-/// accurate to [`FORCE`].
+/// Tolerance of work (relative to the kinetic energy) and of the edge length, compared with the emulated device, with
+/// forces accurate to [`FORCE`].
 const COUPLING: f64 = 1e-4;
 
 #[test]

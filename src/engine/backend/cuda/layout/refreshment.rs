@@ -4,7 +4,7 @@ use crate::backend::cuda::shared::{Element, Member, members, shared};
 use crate::rng::Purpose;
 use bytemuck::{Pod, Zeroable};
 
-/// Purpose of the random numbers: thermostat noise.
+/// Purpose of the random numbers, which selects their stream: thermostat noise.
 pub(in crate::backend::cuda) const PURPOSE_NOISE: u32 = Purpose::Noise as u32;
 
 shared! {

@@ -6,7 +6,8 @@ use bytemuck::{Pod, Zeroable};
 
 members!(Lattice);
 
-/// Reference scaling ([`crate::restraint::ReferenceScaling`]): none, center, all references.
+/// Scaling of reference positions ([`crate::restraint::ReferenceScaling`]): no scaling, center of the references
+/// only, all references.
 pub(in crate::backend::cuda) const REFERENCES_FIXED: u32 = 0;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CENTER: u32 = 1;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CELL: u32 = 2;
@@ -27,17 +28,17 @@ shared! {
 shared! {
     /// Restrained atoms with a common force constant ([`crate::restraint::PositionRestraints`]).
     RestraintSet {
-        /// cell to which the references belong
+        /// cell for which the reference positions are given
         cell: Lattice,
-        /// center of the references in that cell, nm
+        /// center of the reference positions in `cell`, nm
         center: [f64; 3],
         /// radius of the flat bottom in nm
         flat_radius: f64,
         /// present force constant, kJ/mol/nm²
         force_constant: f64,
-        /// reference scaling, one of the constants above
+        /// scaling of the reference positions, one of the constants `REFERENCES_…`
         scaling: u32,
-        /// range of the points of the force constant's schedule
+        /// range of the points in the schedule of the force constant
         first_point: u32,
         points: u32,
         unused: u32,
@@ -47,13 +48,13 @@ shared! {
 shared! {
     /// Work of time-dependent force constants ([`crate::restraint::Restraining`]).
     RestraintWork {
-        /// time of the present force constants, ps since the start of the stage
+        /// time for which the force constants are set, ps since the start of the stage
         time: f64,
-        /// work half a step after the last step, kJ/mol
+        /// work up to half a step after the last step, kJ/mol
         after: f64,
-        /// work at the last step, kJ/mol
+        /// work up to the last step, kJ/mol
         at_step: f64,
-        /// 0 before the first step
+        /// 0 before the first step, then 1
         begun: u32,
         /// number of [`RestraintSet`]s
         sets: u32,

@@ -4,7 +4,7 @@ use crate::backend::cuda::shared::{Element, Member, shared};
 use crate::system::Construction;
 use bytemuck::{Pod, Zeroable};
 
-/// Average of any number of atoms; parameters: w of each.
+/// Weighted average of any number of atoms; parameters: the weight w of each atom.
 pub(in crate::backend::cuda) const SITE_AVERAGE: u32 = 0;
 /// Construction from two atoms with a fixed distance; parameter: d.
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE2: u32 = 1;
@@ -12,11 +12,11 @@ pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE2: u32 = 1;
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE3: u32 = 2;
 /// Construction from three atoms with a fixed angle; parameters: d cos θ, d sin θ.
 pub(in crate::backend::cuda) const SITE_FIXED_ANGLE3: u32 = 3;
-/// Out of the plane of three atoms; parameters: a, b, c.
+/// Construction out of the plane of three atoms; parameters: a, b, c.
 pub(in crate::backend::cuda) const SITE_OUT_OF_PLANE: u32 = 4;
 /// Construction from four atoms with a fixed distance; parameters: a, b, d.
 pub(in crate::backend::cuda) const SITE_FIXED_DISTANCE4: u32 = 5;
-/// Local frame; parameters: p, then w, u, v of each atom.
+/// Construction in a local frame; parameters: p, then w, u, v of each atom.
 pub(in crate::backend::cuda) const SITE_LOCAL_FRAME: u32 = 6;
 
 shared! {

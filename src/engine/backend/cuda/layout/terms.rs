@@ -25,7 +25,7 @@ impl Number for f32 {
     }
 }
 
-/// A bonded term of the table, with N atoms and P parameters. The type in C is `Bonded<T, N, P>`.
+/// A bonded term of the table, with N atoms and P parameters. The name of the type in C is `Bonded<T, N, P>`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(in crate::backend::cuda) struct Bonded<T, const N: usize, const P: usize> {
@@ -43,7 +43,7 @@ impl<T: Number, const N: usize, const P: usize> Bonded<T, N, P> {
 
 // SAFETY: zeros are valid numbers
 unsafe impl<T: Zeroable, const N: usize, const P: usize> Zeroable for Bonded<T, N, P> {}
-// SAFETY: arrays of numbers without padding, as `new` asserts
+// SAFETY: the structure consists of arrays of numbers without padding, as `new` asserts
 unsafe impl<T: Pod, const N: usize, const P: usize> Pod for Bonded<T, N, P> {}
 
 impl<T: Number, const N: usize, const P: usize> Element for Bonded<T, N, P> {
@@ -78,7 +78,8 @@ macro_rules! define_bonded_lists {
                 Ok((lists, [$($(terms.$list.len()),+),*]))
             }
 
-            /// Adds the energies of the lists; `sum` returns the energy of the list with a given number.
+            /// Adds the energies of the lists to `energies`; `sum` returns the energy of the list with a given
+            /// number.
             pub(in crate::backend::cuda) fn add_energies(energies: &mut Energies, sum: impl Fn(u32) -> f64) {
                 let mut lists = 0..;
                 $($(
@@ -87,15 +88,15 @@ macro_rules! define_bonded_lists {
                 )+)*
             }
 
-            /// Name, for messages, of a list that has terms but no kernel.
+            /// Name (for messages) of a list of bonded terms that is not empty but has no kernel.
             pub(in crate::backend::cuda) fn unsupported(terms: &BondedTerms) -> Option<&'static str> {
                 let lists =
                     [$($((<system::$Term as BondedTerm<$n, $e, $p>>::KERNEL, terms.$list.len(), $name)),+),*];
                 lists.into_iter().find(|(kernel, length, _)| kernel.is_none() && *length > 0).map(|(.., name)| name)
             }
 
-            /// Returns a C macro: `BONDED_LISTS_TABLE(ROW)` applies `ROW` to number, list and formula of each list
-            /// with a kernel.
+            /// Returns a C macro. `BONDED_LISTS_TABLE(ROW)` applies `ROW` to the number, the list and the formula of
+            /// each list with a kernel.
             pub(in crate::backend::cuda) fn table() -> String {
                 let rows = [$($((stringify!($list), <system::$Term as BondedTerm<$n, $e, $p>>::KERNEL)),+),*];
                 let row = |(number, (list, kernel)): (usize, &(&str, Option<&str>))| {
@@ -114,7 +115,7 @@ shared! {
     /// Correction-map (CMAP) term.
     CmapTerm {
         atoms: [u32; 8],
-        /// index of the first square of the term's grid
+        /// index of the first grid square of the term's map
         first_patch: u32,
         /// grid points per angle
         size: u32,
@@ -146,7 +147,7 @@ shared! {
     SettleWater {
         atoms: [u32; 3],
         unused: u32,
-        /// distances in nm
+        /// lengths O–H and H–H in nm
         oh: f64,
         hh: f64,
     }
@@ -155,7 +156,7 @@ shared! {
 shared! {
     /// SHAKE cluster: constraints between a center and up to four leaves.
     ShakeCluster {
-        /// center, then leaves
+        /// the center, then the leaves
         atoms: [u32; 5],
         unused: u32,
         /// constraint lengths in nm
@@ -164,7 +165,7 @@ shared! {
 }
 
 shared! {
-    /// Cluster of coupled constraints, and its atoms.
+    /// Cluster of coupled constraints: ranges of its constraints and atoms.
     CoupledCluster {
         first_constraint: u32,
         constraints: u32,
@@ -176,7 +177,7 @@ shared! {
 shared! {
     /// Coupled constraint.
     CoupledConstraint {
-        /// indices of [`CoupledAtom`]s
+        /// indices of the two [`CoupledAtom`]s
         ends: [u32; 2],
         /// length in nm
         length: f64,
@@ -187,7 +188,7 @@ shared! {
     /// Atom with coupled constraints.
     CoupledAtom {
         atom: u32,
-        /// index of the atom's first constraint end; the range ends at the first end of the next atom
+        /// index of the atom's first constraint end; the range of its ends stops at the first end of the next atom
         first_end: u32,
     }
 }

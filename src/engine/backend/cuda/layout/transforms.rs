@@ -3,19 +3,20 @@
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use bytemuck::{Pod, Zeroable};
 
-/// Lines along x per block of threads. Memory reads 32 bytes (four complex numbers) at once, and the 32 banks of shared
-/// memory hold 16 complex numbers.
+/// Number of lines along x per block of threads. Memory accesses read 32 bytes (four complex numbers) at once, and
+/// the 32 banks of shared memory hold 16 complex numbers.
 pub(in crate::backend::cuda) const LINES: u32 = 16;
-/// Maximum number of threads per block for lines along x.
+/// Maximum number of threads per block in kernels that transform lines along x.
 pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
-/// Maximum number of threads per block for planes. In a plane of 100 × 100 points each thread then has one
-/// short transform per stage.
+/// Maximum number of threads per block in kernels that transform planes. In a plane of 100 × 100 points each thread
+/// then computes one short transform per stage.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
-/// Minimum number of blocks for planes per multiprocessor. It limits registers to 64, which suffice for the largest
-/// radix; with more registers, blocks would wait for blocks of the pair kernel to finish.
+/// Minimum number of resident blocks per multiprocessor in kernels that transform planes. It limits threads to 64
+/// registers, which suffice for the largest radix; with more registers, blocks would wait for blocks of the pair
+/// kernel to finish.
 pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
-/// First radices for which kernels are compiled: the number of points along an axis is first radix times second
-/// radix.
+/// First radices for which kernels are compiled. The number of points along an axis is the product of the first and
+/// the second radix.
 pub(in crate::backend::cuda) const FIRST_RADICES: [u32; 9] = [3, 4, 5, 6, 8, 10, 12, 14, LARGEST_RADIX];
 /// Second radices for which kernels are compiled.
 pub(in crate::backend::cuda) const SECOND_RADICES: [u32; 8] = [3, 4, 5, 6, 7, 8, 9, LARGEST_SECOND];
@@ -24,14 +25,14 @@ const LARGEST_RADIX: u32 = 16;
 /// Largest second radix.
 const LARGEST_SECOND: u32 = 10;
 
-// each thread of a block loads one element of a table whose length is that of an axis
+// each thread of a block loads one element of a table that has one element per point of the axis
 const _: () = assert!(LINES >= LARGEST_SECOND && PLANE_THREADS >= LARGEST_RADIX * LARGEST_SECOND);
 
 shared! {
-    /// An integer by which kernels divide.
+    /// An integer divisor that kernels replace by a multiplication.
     Divisor {
         value: u32,
-        /// 2³²/value, rounded up: for n below 2³²/value the quotient n/value is the product with n divided by 2³²
+        /// 2³²/value, rounded up. For n below 2³²/value the quotient n/value is n · reciprocal / 2³², rounded down
         reciprocal: u32,
     }
 }
@@ -44,9 +45,9 @@ impl Divisor {
 }
 
 shared! {
-    /// An axis whose number of points is a product of two radices; zeros if cuFFT does the transforms.
+    /// An axis whose number of points is a product of two radices. All fields are zero if cuFFT transforms the mesh.
     Axis {
-        /// e^{−2πi k/points}
+        /// e^{−2πi k/points} for k from 0 to points − 1
         roots: Pointer<[f32; 2]>,
         first: u32,
         second: u32,
@@ -56,7 +57,7 @@ shared! {
 members!(Divisor, Axis);
 
 shared! {
-    /// Constants of the kernels between spreading and gathering, in addition to the mesh.
+    /// Constants of the kernels that transform and solve, between spreading and gathering.
     Transforms {
         x: Axis,
         y: Axis,

@@ -13,14 +13,15 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     }
 }
 
-/// Kernels of `steps` steps: one for pairs and bonded terms, three that solve with the transforms in them. The kernel
-/// that integrates also packs positions.
+/// Returns the times of the kernels of `steps` steps. Pairs and bonded terms take one kernel, and the solution with
+/// its transforms takes three. The kernel that integrates also packs positions.
 fn launches(steps: f64) -> Phases {
     Phases { pairs: 1.0, pme_spread: 1.0, pme_solve: 3.0, pme_gather: 1.0, update: 1.0, ..Phases::default() }
         .scaled(steps * LAUNCH)
 }
 
-/// Kernels of a search (five that sort, positions, search and its end) and of a pruning (two, with positions).
+/// Number of kernels of a search (five that sort, then positions, search, and end of the search) and of a pruning
+/// (two, with positions).
 const LISTS: f64 = 8.0 + 2.0;
 
 #[test]
@@ -30,7 +31,7 @@ fn one_timed_step_per_list_lifetime_represents_all() {
     steps(&mut cuda, 10, Workload::default());
     let expected = Phases { search: LISTS * LAUNCH, ..launches(10.0) };
     assert_eq!(cuda.phases().unwrap(), expected);
-    // reading changes nothing; steps with sums get the times of steps without output
+    // reading the times changes nothing; steps with sums are assigned the times of steps without output
     assert_eq!(cuda.phases().unwrap(), expected);
     steps(&mut cuda, 3, EVERYTHING);
     cuda.build_lists().unwrap();
@@ -45,8 +46,8 @@ fn lists_are_counted_in_tiles() {
     let counts = sample.emulated(0).pair_counts().unwrap();
     let useful = useful_pairs(&sample.system, sample.state.cell.map(|cell| cell.volume()));
     let share = useful / counts.slots as f64;
-    // an atom within 0.95 nm of one of 16 atoms in half a cube of 0.7 nm is paired with all of them: (0.9/1.2)³ =
-    // 0.42
+    // the 16 atoms of half a block fill half a cube of 0.7 nm, and an atom within 0.95 nm of one of them is paired
+    // with all of them: (0.9/1.2)³ = 0.42
     assert!((0.2..0.5).contains(&share), "{share} of the pairs are useful");
     assert!(counts.slots.is_multiple_of(512) && counts.lj_slots == counts.slots && counts.outer_slots > counts.slots);
     assert!(counts.entries > 0 && counts.entries * 8 * 1024 >= counts.outer_slots);

@@ -1,4 +1,4 @@
-//! Tests of forces, energies and virials of an emulated device against the reference backend.
+//! Tests that compare forces, energies and virials of an emulated device with the reference backend.
 
 use crate::backend::cuda::{steps, sums};
 use crate::backend::{Backend, Evaluation, Reference};
@@ -8,7 +8,7 @@ use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::{Mat3, Vec3};
 use crate::virtual_sites::SitePlan;
 
-/// Tolerance of forces: the project's limit for interactions in f32, RMS force error over RMS force.
+/// Tolerance of forces: the limit of this project for interactions in f32, as RMS force error over RMS force.
 const FORCE: f64 = 2e-5;
 /// Tolerance of the RMS force error on a perfect lattice, where forces cancel, kJ/mol/nm.
 const LATTICE_FORCE: f64 = 1e-3;
@@ -16,8 +16,8 @@ const LATTICE_FORCE: f64 = 1e-3;
 const ENERGY: f64 = 1e-6;
 /// Tolerance of the virial, from positions of a few nm times forces accurate to [`FORCE`], as in `tests/forces.rs`.
 const VIRIAL: f64 = 2e-5;
-/// Tolerance of the virial, relative to the direct and reciprocal parts of the Coulomb virial. They cancel, and each
-/// is accurate to a few times [`ENERGY`].
+/// Tolerance of the virial, relative to the direct and reciprocal parts of the Coulomb virial. The two parts cancel,
+/// and each is accurate to a few times [`ENERGY`].
 const VIRIAL_PARTS: f64 = 4e-6;
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
@@ -38,7 +38,7 @@ fn check_virial(ours: &Mat3, exact: &Evaluation, what: &str) {
     }
 }
 
-/// Compares one system with the reference, with and without sums, and in other orders of blocks and threads.
+/// Compares a system with the reference, with and without sums, and with different orders of blocks and threads.
 fn compare(sample: &Sample, what: &str) {
     let (system, state) = (&sample.system, &sample.state);
     let (mut sites, mut positions) = (SitePlan::new(&system.topology), state.positions.clone());
@@ -157,7 +157,8 @@ fn virtual_sites() {
     compare(&Sample::with_sites_of_sites(), "sites of sites");
 }
 
-/// Tests a short cutoff, which makes α large. The energies of excluded pairs and of the mesh then cancel to a tenth.
+/// Tests a short cutoff, for which α is large. The sum of the energies of excluded pairs and of the mesh is then a
+/// tenth of each.
 #[test]
 fn energies_that_cancel() {
     for name in ["water", "opc"] {
@@ -174,8 +175,8 @@ fn geometric_rule() {
     compare(&Sample::load("argon"), "argon");
 }
 
-/// Tests every combination rule with each switch, with 1-4 pairs, which are not switched, and with a shorter Coulomb
-/// cutoff.
+/// Tests each combination rule with each switch. The systems have 1-4 pairs, which are not switched, and a Coulomb
+/// cutoff that is shorter than the Lennard-Jones cutoff.
 #[test]
 fn switched_interactions() {
     let switches = |from| [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }];

@@ -1,4 +1,4 @@
-//! Tests of the pair lists of an emulated device against all pairs.
+//! Tests that compare the pair lists of an emulated device with all pairs.
 
 use crate::backend::Backend;
 use crate::backend::cuda::Cuda;
@@ -18,11 +18,11 @@ fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) ->
     elements
 }
 
-/// Displacements r_i − r_j with which each pair i < j is listed, one for each time.
+/// Returns, for each listed pair i < j, the displacements r_i − r_j of all its list entries.
 fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 2], Vec<Vec3>> {
     let a = &cuda.arguments;
     let counts = array(cuda, a.counts, 1)[0];
-    // the inner list has one part per half of a block, the outer list one per block
+    // the inner list has one part per half of a block, the outer list has one part per block
     let (groups, entries, parts) = if inner { (a.inner_groups, a.inner, 2) } else { (a.outer_groups, a.outer, 1) };
     let groups = array(cuda, groups, parts * counts.chunks);
     let blocks = array(cuda, a.chunk_block, counts.chunks);
@@ -135,7 +135,7 @@ fn lists_expire_by_actual_and_not_by_predicted_positions() {
     let mut cuda = Cuda::new(&sample.system, Emulated::new(0), &ListSchedule::exact(1.0)).expect("a supported system");
     cuda.upload(&sample.state).expect("a state");
     cuda.build_lists().unwrap();
-    // positions predicted 0.2 nm away, four times as far as these lists allow
+    // positions are predicted 0.2 nm away, four times as far as these lists allow
     cuda.prune_lists(0.2).unwrap();
     assert_eq!(array(&cuda, cuda.arguments.status, 1)[0].lists_expired, 0);
 }
@@ -147,7 +147,7 @@ fn lists_grow_when_they_must() {
     let needed = array(&cuda, cuda.arguments.counts, 1)[0].chunks;
     let before = listed(&cuda, &sample, false).len();
     let epoch = cuda.epoch;
-    // a smaller initial capacity
+    // start with a capacity that is half of what the lists need
     cuda.arguments.chunk_capacity = needed / 2;
     cuda.build_lists().unwrap();
     assert!(cuda.arguments.chunk_capacity >= needed && cuda.epoch > epoch);
@@ -157,7 +157,7 @@ fn lists_grow_when_they_must() {
 #[test]
 fn lists_that_cannot_be_allocated_are_reported_and_touch_nothing() {
     let mut cuda = Sample::load("water").emulated(0);
-    // a minimal initial capacity
+    // start with a minimal capacity
     cuda.arguments.chunk_capacity = 1;
     cuda.device.fill();
     let error = cuda.build_lists().expect_err("no lists");

@@ -1,4 +1,4 @@
-//! Tests of the mesh kernels with Fourier transforms against the host's transform in `f64`.
+//! Tests that compare the mesh kernels, which include Fourier transforms, with the transform of the host in `f64`.
 
 use crate::backend::cuda::device::{read, store, write, zeros};
 use crate::backend::cuda::emulator::device::Emulated;
@@ -15,8 +15,8 @@ use crate::vec3::Mat3;
 use bytemuck::Zeroable;
 use num_complex::Complex;
 
-/// Meshes that test every radix on every axis on which it is possible. Some sizes are odd: with an even number of
-/// points the middle element of a row is its own mirror image, with an odd number it is not.
+/// Meshes that test every radix on every axis on which the radix is possible. Some sizes are odd, because only rows
+/// with an even number of points have a middle element that is its own mirror image.
 const GRIDS: [[usize; 3]; 12] = [
     [12, 20, 27],
     [9, 24, 25],
@@ -32,12 +32,13 @@ const GRIDS: [[usize; 3]; 12] = [
     [126, 112, 12],
 ];
 
-/// Tolerance of a transform in `f32`, RMS error over RMS: at most 1.3·10⁻⁷ here, a unit in the last place.
+/// Tolerance of a transform in `f32`, RMS error over RMS value. The error is at most 1.3·10⁻⁷ here, one unit in the
+/// last place.
 const ROUNDING: f64 = 2e-7;
-/// Tolerance of three transforms forth and back, and of the exponential in the influence function, whose argument of
-/// up to 20 is rounded.
+/// Tolerance of three transforms forth and back, and of the exponential in the influence function, whose rounded
+/// argument is up to 20.
 const SOLVED: f64 = 5e-7;
-/// Tolerance of energies and of the virial: the project's limit for energies.
+/// Tolerance of energies and of the virial: the limit of this project for energies.
 const ENERGY: f64 = 1e-6;
 
 struct Mesh {
@@ -71,7 +72,7 @@ impl Mesh {
         a
     }
 
-    /// Transforms of the charges along y and z.
+    /// Returns the transforms of the charges along y and z.
     fn planes(&self) -> Vec<Complex<f64>> {
         let [_, ny, nz] = self.parameters.grid;
         let mut fft = Fft3::new([1, ny, nz]);
@@ -83,7 +84,7 @@ impl Mesh {
         charges.chunks_exact_mut(ny * nz).flat_map(plane).collect()
     }
 
-    /// Potential, energy and virial of the charges.
+    /// Returns the potential, the energy and the virial of the charges.
     fn solved(&self) -> (Vec<f64>, f64, Mat3) {
         let mut fft = Fft3::new(self.parameters.grid);
         let [nx, ny, depth] = fft.reciprocal_size();
@@ -111,7 +112,7 @@ impl Mesh {
     }
 }
 
-/// RMS difference divided by the RMS of `theirs`.
+/// Returns the RMS difference divided by the RMS of `theirs`.
 fn error(ours: impl Iterator<Item = f64>, theirs: impl Iterator<Item = f64>) -> f64 {
     let (mut off, mut size) = (0.0, 0.0);
     for (ours, theirs) in ours.zip(theirs) {

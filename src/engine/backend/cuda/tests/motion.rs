@@ -1,4 +1,4 @@
-//! Tests of integration on an emulated device against the host with reference forces.
+//! Tests that compare integration on an emulated device with the host integrator with reference forces.
 
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::device::Device;
@@ -17,16 +17,16 @@ use crate::virtual_sites::SitePlan;
 
 const TIMESTEP: f64 = 0.002;
 const STEPS: usize = 5;
-/// Tolerance of positions, nm. Forces of 10³ kJ/mol/nm RMS are accurate to 2·10⁻⁵ of it, at worst ten times less so:
-/// dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm per step for hydrogen. Over five steps this adds up to fifteen times as much at
-/// worst.
+/// Tolerance of positions, nm. Forces have an RMS of 10³ kJ/mol/nm and an RMS error of 2·10⁻⁵ of that; the largest
+/// error is ten times larger, 0.2 kJ/mol/nm. For hydrogen dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm per step. Over five steps
+/// this adds up to fifteen times as much at worst.
 const POSITION: f64 = 1.5e-5;
-/// Tolerance of sums of squares of velocities that differ by [`POSITION`] per time step, relative to the sum.
+/// Relative tolerance of sums of squared velocities. The velocities differ by [`POSITION`] per time step.
 const KINETIC: f64 = 1e-6;
-/// Tolerance of velocities up to 100 nm/ps that both sides multiply by factors in `f64`.
+/// Relative tolerance of velocities up to 100 nm/ps that device and host multiply by factors in `f64`.
 const FEW_ROUNDINGS: f64 = 1e-15;
-/// Tolerance of the constraint virial: both sides satisfy constraints to their tolerance, and constraint forces are
-/// as accurate as forces.
+/// Tolerance of the constraint virial: device and host satisfy constraints to the same tolerance, and constraint
+/// forces are as accurate as forces.
 const VIRIAL: f64 = 1e-4;
 
 pub(super) fn advance(sums: bool) -> Leapfrog {
@@ -126,10 +126,11 @@ fn waters_with_virtual_sites() {
     compare_steps(&Sample::load("tip4pew").all_bonds());
 }
 
-/// Largest relative error of a constraint: twice the tolerance of the solver, which applies to half a squared length.
+/// Largest relative error of a constraint: twice the tolerance of the solver, because that tolerance applies to half
+/// a squared length.
 const DISTANCE: f64 = 2e-6;
 
-/// Compares steps with coupled constraints, which must be satisfied afterwards.
+/// Compares steps with coupled constraints, and checks that the constraints are satisfied afterwards.
 fn compare_chains(sample: &Sample) {
     compare_steps(sample);
     let mut cuda = sample.emulated(0);
@@ -191,10 +192,10 @@ fn waters_of_unequal_hydrogens_are_triangles() {
     compare_chains(&sample.rigid());
 }
 
-/// Tolerance of lengths. Scaling factors of about 1.005 follow from pressures whose parts are accurate to [`VIRIAL`]
+/// Tolerance of lengths. Scaling factors of about 1.005 follow from pressures, whose parts are accurate to [`VIRIAL`]
 /// and cancel to a third.
 const LENGTH: f64 = 3.0 * 5e-3 * VIRIAL;
-/// Tolerance of work relative to the kinetic energy: twice such a length error times a virial.
+/// Tolerance of work relative to the kinetic energy: twice the length error [`LENGTH`] times a virial.
 const WORK: f64 = 2.0 * LENGTH;
 
 #[test]
@@ -228,7 +229,7 @@ fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
 fn compare_scaling(sample: &Sample, stochastic: bool) {
     let (mut cuda, mut host) = (sample.emulated(0), host(sample));
     let before = sample.state.cell.unwrap().volume();
-    // noise that makes the cell grow by 1.5 percent, whatever the pressure
+    // this noise makes the cell grow by 1.5 percent, whatever the pressure is
     let mut probe = self::host(sample);
     probe.forces_now();
     let Kinetic { before: k, constraint_virial, .. } = probe.integrate(advance(true)).unwrap();
@@ -256,7 +257,7 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     assert!(ours.pending_rescaling.is_empty() && theirs.pending_rescaling.is_empty());
 }
 
-/// State after steps with all couplings and without output.
+/// Returns the state after steps with all couplings and without output.
 pub(crate) fn coupled_steps(mut cuda: Cuda<impl Device>) -> State {
     let box_scaling =
         BoxScaling::isotropic(Relaxation { rate: 1e-6, pressure: 0.06, thermal: 1.0, noise: 0.01, stochastic: true });
@@ -291,7 +292,7 @@ fn the_whole_comes_to_rest() {
         cuda.remove_com_motion().unwrap();
         host.remove_com_motion().unwrap();
         let (a, b) = (state_of(&cuda), state_of(&host));
-        // momenta are summed as multiples of 2⁻²⁴ with a cell, and in `f64` without
+        // momenta are summed as multiples of 2⁻²⁴ amu nm/ps with a cell, and in `f64` without a cell
         let allowed = if sample.state.cell.is_some() { 1e-6 } else { 1e-12 };
         assert!(largest_difference(&a.velocities, &b.velocities) < allowed);
         assert!(largest_difference(&a.velocities, &sample.state.velocities) > 0.1);
@@ -328,16 +329,16 @@ fn coupling_on_the_device_is_that_of_the_host() {
     }
     assert!(work.abs() > 1.0, "{work}");
     assert_eq!(state_of(&quiet), state_of(&looking));
-    // work continues from that of an uploaded state
+    // the work of an uploaded state is continued
     looking.upload(&state_of(&quiet)).unwrap();
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
 
-/// Rounding error of a tenth of energies that about fifty warps have summed as multiples of 2⁻²⁴ kJ/mol, over five
-/// steps.
+/// Rounding error of a tenth of the energies that about fifty warps have summed as multiples of 2⁻²⁴ kJ/mol, over
+/// five steps.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
-/// State after steps without output, with blocks and threads in the given order.
+/// Returns the state after steps without output, with blocks and threads in the given order.
 fn quiet_steps(sample: &Sample, order: u32) -> State {
     let mut cuda = sample.emulated(order);
     for step in 0..2 * STEPS {

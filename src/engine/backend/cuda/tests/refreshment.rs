@@ -1,4 +1,4 @@
-//! Tests of velocity refreshments on an emulated device against the host.
+//! Tests that compare velocity refreshments on an emulated device with the host.
 
 use super::motion::{advance, host, largest_difference, state_of};
 use crate::backend::cuda::device::Device;
@@ -18,14 +18,16 @@ use crate::testing::{EVERYTHING, Sample};
 use smallvec::smallvec;
 
 const STEPS: u64 = 5;
-/// Tolerance of positions, nm, as in `motion`: only forces differ, random numbers are the same.
+/// Tolerance of positions, nm, as in `motion`. Random numbers are the same on both sides; only forces differ.
 const POSITION: f64 = 1.5e-5;
 /// Tolerance of velocities: [`POSITION`] over half a time step, nm/ps.
 const VELOCITY: f64 = POSITION / 0.001;
-/// Tolerance of work relative to the kinetic energy: sums of squares of velocities with such errors, in each step.
+/// Tolerance of work relative to the kinetic energy. The work is a sum of squares of velocities, whose errors are
+/// [`VELOCITY`], in each step.
 const WORK: f64 = 5e-6;
 
-/// Friction of 50/ps, so that five steps renew a large part. Seed and step use both words.
+/// Returns a refreshment with a friction of 50/ps, which renews a large part of the velocities in five steps. Seed
+/// and step need both words.
 fn refreshed(step: u64) -> Refreshment {
     let bath = Bath { degrees_of_freedom: 0.0, temperature: 400.0, coupling_time: 0.02 };
     let key = (7 | 3 << 40, (1 << 32) - 3 + step);
@@ -95,7 +97,7 @@ fn work_of_constraints_is_reported_as_by_the_host() {
     }
 }
 
-/// Makes steps, with output if `look`. Every third step has no refreshment.
+/// Makes steps, with output if `look`. Every third step is made without a refreshment.
 fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) {
     for step in range {
         cuda.forces(if look { EVERYTHING } else { Workload::default() }).unwrap();
@@ -111,7 +113,7 @@ fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) 
     }
 }
 
-/// State after such steps.
+/// Returns the state after steps of [`steps`].
 pub(crate) fn refreshed_steps(mut cuda: Cuda<impl Device>, look: bool) -> State {
     steps(&mut cuda, 0..2 * STEPS, look);
     state_of(&cuda)
@@ -145,7 +147,8 @@ fn the_device_goes_on_by_itself() {
         cuda.integrate_and_refresh(leapfrog(), &refreshed(step)).unwrap();
         kernels.push(cuda.device().tally().kernels - before);
     }
-    // separate kernels of the first step set the refreshment and pack positions; later the integration packs them
+    // in the first step separate kernels set the refreshment and pack positions; in later steps the integration packs
+    // positions
     assert_eq!(kernels, [9, 7, 7, 7]);
 }
 
@@ -178,7 +181,7 @@ fn a_refreshment_follows_a_barostat_as_on_the_host() {
     }
 }
 
-/// State after steps whose lists expire by displacement, with or without a check at each step.
+/// Returns the state after steps in which lists expire by displacement, with or without a check in each step.
 fn expiring(sample: &Sample, must_know: bool) -> (State, u64) {
     let schedule = ListSchedule::exact(0.93);
     let cuda = Cuda::new(&sample.system, Emulated::new(0), &schedule).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of position restraints on an emulated device against those of the host.
+//! Tests that compare position restraints on an emulated device with those on the host.
 
 use crate::backend::cuda::Cuda;
 use crate::backend::cuda::emulator::device::Emulated;
@@ -17,17 +17,19 @@ use std::sync::Arc;
 
 const TIMESTEP: f64 = 0.001;
 const K: f64 = 1000.0;
-/// Tolerance of energies and forces. Both sides compute in `f64`; sums on a device are rounded to 2⁻³² kJ/mol/nm per
-/// force and 2⁻²⁴ kJ/mol per warp.
+/// Tolerance of energies and forces. Both sides compute in `f64`. On a device each force is rounded to 2⁻³²
+/// kJ/mol/nm, and the energy of each warp to 2⁻²⁴ kJ/mol.
 const ROUNDING: f64 = 1e-5;
-/// Tolerance of work, which adds up over steps whose positions differ by rounding errors of other forces.
+/// Tolerance of work. Work adds up over steps, in which positions differ because of rounding errors of the other
+/// forces.
 const WORK: f64 = 1e-4;
 
-/// Restraints of every third atom to a reference about 0.05 nm away, with a slightly larger reference cell.
+/// Returns restraints of every third atom to a reference position about 0.05 nm away. The reference cell is slightly
+/// larger than the cell.
 fn restraints(sample: &Sample, scaling: ReferenceScaling, flat_radius: f64, k: impl Into<Schedule>) -> Restraints {
     let offset = |atom: u32| vec3(0.05, -0.03 * f64::from(atom % 2), 0.01 * f64::from(atom % 5));
     let atoms = (0..sample.state.positions.len() as u32).step_by(3);
-    // periodic samples have references of some atoms in another image
+    // in periodic samples the reference positions of some atoms are in another image
     let own = |atom: u32| {
         sample.state.cell.map_or(([0; 3], Vec3::ZERO), |cell| {
             let image = [i32::from(atom.is_multiple_of(2)), -2, 0];
@@ -53,7 +55,7 @@ fn host(sample: &Sample) -> Host<Reference> {
     host
 }
 
-/// Energy, forces and virial that restraints add to those of a backend.
+/// Returns energy, forces and virial that restraints add to those of a backend.
 fn added(backend: &mut impl Backend, restraints: &Restraints) -> (f64, Vec<Vec3>, [[f64; 3]; 3]) {
     let [free, held] = [&Restraints::default(), restraints].map(|restraints| {
         backend.restrain(restraints, &[]).expect("restraints");
@@ -95,7 +97,7 @@ fn rising() -> Schedule {
     Schedule::new(vec![(0.0, K), (10.0 * TIMESTEP, 5.0 * K)]).expect("times ascend")
 }
 
-/// Makes step `number` since the start of the stage, with a barostat after each third step.
+/// Makes the step with index `number` since the start of the stage, with a barostat after each third step.
 fn step(backend: &mut impl Backend, number: u64, energy: bool) {
     backend.set_restraint_time(number as f64 * TIMESTEP);
     let (scaled, pending) = (number % 3 == 2, number > 0 && number.is_multiple_of(3));
@@ -153,7 +155,7 @@ fn steps_give_the_same_bits_whatever_is_looked_at() {
         assert!(positions(&other) == positions(&expected), "order {order}");
         assert_eq!(other.restraint_progress().expect("a number"), progress, "order {order}");
     }
-    // continuation from an intermediate state
+    // a second run continues from an intermediate state
     let mut before = restrained(&sample, 0, &restraints);
     (0..4).for_each(|number| step(&mut before, number, false));
     let mut state = State::default();

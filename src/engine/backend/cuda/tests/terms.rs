@@ -1,5 +1,5 @@
-//! Tests of functions of the kernels in `f32` against those of the CPU in `f64`. `src/engine/term/tests.rs` compares
-//! bonded terms.
+//! Tests that compare functions of the kernels in `f32` with the functions of the CPU in `f64`.
+//! `src/engine/term/tests.rs` compares bonded terms.
 
 use crate::backend::cuda::emulator;
 use crate::ensemble::barostat::{self, Relaxation, Target, stochastic_rescale};
@@ -12,13 +12,14 @@ use crate::term::testing::random;
 use crate::term::{ewald_excluded, inverse_norm};
 use crate::vec3::{Vec3, vec3};
 
-/// Tolerance of the correction of an excluded pair, in roundings relative to 2α/√π (energy) and α³ (force). erf and
-/// exp are accurate to four units each, and their difference in the force is magnified by 1/(αr)², four where the
-/// series ends.
+/// Tolerance of the correction of an excluded pair, in units of rounding errors relative to 2α/√π (energy) and α³
+/// (force). erf and exp are each accurate to four units. Their difference in the force is magnified by 1/(αr)², which
+/// is four at the distance where the series ends.
 const ENERGY_ROUNDINGS: f64 = 8.0;
 const FORCE_ROUNDINGS: f64 = 8.0 * std::f64::consts::FRAC_2_SQRT_PI * 4.0;
 
-/// Tolerance in roundings: both sides do the same six operations, each of which a compiler may fuse with the next.
+/// Tolerance in units of rounding errors: both sides do the same six operations, each of which a compiler may fuse
+/// with the next.
 const FACTOR_ROUNDINGS: f64 = 6.0;
 
 #[test]
@@ -43,7 +44,7 @@ fn factors_of_a_thermostat() {
     let mut random = random(13);
     let bath = Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 0.1 };
     for step in 0..2000 {
-        // down to energies at which noise alone determines the factor, and reverses velocities
+        // kinetic energies down to those at which noise alone determines the factor and reverses velocities
         let kinetic = if step == 0 { 0.0 } else { bath.target() * 10f64.powf(random.between(-6.0, 1.0)) };
         for rescaling in [velocity_rescale(bath, 0.02, (1, step), 0), berendsen(bath, 0.02)] {
             let Rescaling { kept, along, across } = rescaling;
@@ -54,8 +55,8 @@ fn factors_of_a_thermostat() {
     }
 }
 
-/// Tolerance in roundings: both sides do the same ten operations on numbers near one, and the cube root is accurate
-/// to one unit.
+/// Tolerance in units of rounding errors: both sides do the same ten operations on numbers near one, and the cube
+/// root is accurate to one unit.
 const DILATION_ROUNDINGS: f64 = 12.0;
 
 #[test]
@@ -94,11 +95,11 @@ fn the_end_of_a_list() {
     assert!(ended.into_iter().all(|times| times > 100), "{ended:?}");
 }
 
-/// Tolerance in roundings for the inverse of an inertia tensor whose moments differ by a factor of at most ten. Most
-/// errors are far smaller.
+/// Tolerance in units of rounding errors for the inverse of an inertia tensor whose moments differ by a factor of at
+/// most ten. Most errors are far smaller.
 const ROTATION_ROUNDINGS: f64 = 1e3;
 
-/// Angular velocity ω from the device, for atoms at the given positions.
+/// Returns the angular velocity ω from the device, for atoms at the given positions.
 fn turning(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
     let mean = |vectors: &[Vec3]| crate::ensemble::motion::weighted_mean(masses, vectors);
     let (center, drift) = (mean(positions), mean(velocities));
