@@ -1,22 +1,22 @@
 // Bonded terms, 1-4 pairs, the correction of excluded pairs, and position restraints: one thread per term, one kind
 // of terms per warp. `BONDED_LISTS_TABLE` has the lists of the table in `src/engine/system/bonded.rs`.
 //
-// Displacements are computed in double precision. So are bonds, whose stiff force constants amplify rounding errors,
-// and the few correction maps, as in `src/engine/backend/cpu/bonded.rs`.
+// Displacements are computed in double precision. Bonds, whose stiff force constants amplify rounding errors, and the
+// few correction maps (CMAP) are also computed in double precision, as in `src/engine/backend/cpu/bonded.rs`.
 
 // Displacement r_i − r_j to the nearest image.
 __device__ inline Vec3<double> between(const Arguments& a, const Lattice& cell, u32 i, u32 j) {
     return minimum_image(cell, a.positions[i] - a.positions[j]);
 }
 
-// Contribution of a lane to the energies and the virial.
+// Contribution of one lane to the energies and the virial.
 struct BondedSums {
     double energy, second_energy;
     Tensor virial;
     Vec3<double> torque;  // Σ r×F of position restraints
 };
 
-// Adds a force on i and its opposite on j, and the virial, with d = r_i − r_j.
+// Adds `force` to atom i and −`force` to atom j, and adds the virial with d = r_i − r_j.
 __device__ inline void add_pair(const Arguments& a, const u32* atoms, Vec3<double> d, Vec3<double> force,
                                 BondedSums& sums) {
     add_force(a, a.atom_slot[atoms[0]], force);
@@ -24,7 +24,7 @@ __device__ inline void add_pair(const Arguments& a, const u32* atoms, Vec3<doubl
     add_outer(sums.virial, d, force);
 }
 
-// Computes the displacements of a term of N atoms: i − j, k − j, l − k.
+// Computes the displacements of a term of N atoms: r_i − r_j, r_k − r_j, r_l − r_k.
 template <int N>
 __device__ inline void displacements(const Arguments& a, const Lattice& cell, const u32* atoms, Vec3<double> (&d)[N - 1]) {
     d[0] = between(a, cell, atoms[0], atoms[1]);
@@ -32,7 +32,7 @@ __device__ inline void displacements(const Arguments& a, const Lattice& cell, co
     if constexpr (N > 3) d[2] = between(a, cell, atoms[3], atoms[2]);
 }
 
-// Adds the forces of a term, and its virial with positions relative to the second atom.
+// Adds the forces of a term, and its virial, computed with positions relative to the second atom.
 template <class T, int N>
 __device__ inline void add_forces(const Arguments& a, const u32* atoms, const Vec3<double> (&d)[N - 1],
                                   const Term<T, N>& term, BondedSums& sums) {
@@ -55,7 +55,8 @@ __device__ inline void add_term(const Arguments& a, const Lattice& cell, const B
     add_forces<T, N>(a, t.atoms, exact, term, sums);
 }
 
-// Returns the grid interval of a map that contains an angle, and the position in it, as in `CmapTable::patch`.
+// Returns the grid interval of a map that contains an angle, and the position within the interval, as
+// `CmapTable::patch` does.
 __device__ inline u32 map_step(double angle, u32 size, double& place) {
     const double pi = 3.141592653589793;
     place = (angle + pi) * (size / (2.0 * pi));
@@ -86,9 +87,9 @@ __device__ inline void add_pair14(const Arguments& a, const Lattice& cell, const
     add_pair(a, t.atoms, d, widened(term.force), sums);
 }
 
-// Ewald correction of an excluded pair: subtracts its contribution to the reciprocal sum. Many excluded pairs have
-// one of a few distances, as in rigid water. In `f32` they would all have the same rounding error, so energies are in
-// double precision.
+// Ewald correction of an excluded pair: subtracts the contribution of the pair to the reciprocal sum. Many excluded
+// pairs have the same distance, as in rigid water. In `f32` they would all have the same rounding error, so energies
+// are in double precision.
 template <bool SUMS>
 __device__ inline void add_excluded(const Arguments& a, const Lattice& cell, const ExcludedTerm& t, BondedSums& sums) {
     const Vec3<double> d = between(a, cell, t.atoms[0], t.atoms[1]);
@@ -111,7 +112,7 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
     sums.energy += set.force_constant * at.half_square;
     add_outer(sums.virial, at.arm, at.force);
     sums.torque = sums.torque + cross(at.arm, at.force);
-    // only time-dependent force constants, which have several points, need the slope
+    // the slope is needed only if the force constant depends on time, and its schedule then has several points
     if (set.points > 1) add_fixed(&a.restraint_slopes[t.set], at.half_square, FORCE_SCALE);
 }
 
@@ -126,19 +127,19 @@ __device__ inline void add_position(const Arguments& a, const Lattice& cell, con
 BONDED_LISTS_TABLE(DEFINE)
 #undef DEFINE
 
-// Kind of terms that a warp computes. Each kind begins at a whole warp.
+// Returns the kind of terms that a warp computes. Each kind begins at a multiple of the warp size.
 __device__ inline u32 kind_of(const Arguments& a, u32 thread) {
     u32 kind = 0;
     while (kind + 1 < BONDED_KINDS && thread >= a.bonded_starts[kind + 1]) ++kind;
     return kind;
 }
 
-// Number of blocks of threads for all terms.
+// Returns the number of blocks of threads for all terms.
 __device__ inline u32 bonded_blocks(const Arguments& a) {
     return (a.bonded_starts[BONDED_KINDS] + blockDim.x - 1) / blockDim.x;
 }
 
-// Computes the terms of one of these blocks.
+// Computes the terms of one of the blocks that `bonded_blocks` counts.
 template <bool SUMS>
 __device__ inline void bonded_forces(const Arguments& a, u32 block) {
     const u32 thread = block * blockDim.x + threadIdx.x;

@@ -12,10 +12,10 @@ __device__ inline Vec3<double> to_fractional(const Lattice& cell, Vec3<double> r
     return vec3((r.x - sy * cell.bx - sz * cell.cx) / cell.ax, sy, sz);
 }
 
-// Shortest image of a displacement, for all lengths up to the largest cutoff of the cell.
+// Returns the shortest image of a displacement, for all lengths up to the largest cutoff that the cell allows.
 __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d) {
     if (!cell.periodic) return d;
-    // nearly always true, and all three roundings below would then give zero
+    // the condition is nearly always true, and then all three roundings below would give zero
     if (fabs(d.z) < 0.5 * cell.cz && fabs(d.y) < 0.5 * cell.by && fabs(d.x) < 0.5 * cell.ax) return d;
     const double nc = rint(d.z / cell.cz);
     d = d - vec3(nc * cell.cx, nc * cell.cy, nc * cell.cz);
@@ -25,11 +25,11 @@ __device__ inline Vec3<double> minimum_image(const Lattice& cell, Vec3<double> d
     return d;
 }
 
-// Wraps a position into the cell, and returns in `image` the image (na, nb, nc) in which it was.
+// Wraps a position into the cell, and stores in `image` the lattice image (na, nb, nc) in which the position was.
 __device__ inline Vec3<double> wrap(const Lattice& cell, Vec3<double> r, int4& image) {
     image = make_int4(0, 0, 0, 0);
     if (!cell.periodic) return r;
-    // rounding can leave s = 1 exactly; the second pass ensures 0 ≤ s < 1
+    // after one pass rounding can leave s = 1 exactly; the second pass ensures 0 ≤ s < 1
     for (int pass = 0; pass < 2; ++pass) {
         const Vec3<double> s = to_fractional(cell, r);
         const double na = floor(s.x), nb = floor(s.y), nc = floor(s.z);
@@ -41,7 +41,7 @@ __device__ inline Vec3<double> wrap(const Lattice& cell, Vec3<double> r, int4& i
     return r;
 }
 
-// Number of a lattice shift (na, nb, nc), each −2 … 2, as in `src/engine/pair/list.rs`.
+// Index of the lattice shift (na, nb, nc), with numbers from −2 to 2, as in `src/engine/pair/list.rs`.
 __device__ inline u32 shift_number(int na, int nb, int nc) {
     return u32(((na + 2) * 5 + nb + 2) * 5 + nc + 2);
 }

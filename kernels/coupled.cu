@@ -4,13 +4,13 @@
 // The iteration is the same as on the CPU: Newton's method with the matrix A = D M⁻¹ Dᵀ of the old bond vectors in
 // all iterations. The CPU factors A, which is serial along a chain. Here conjugate gradients with diagonal
 // preconditioning solve for the change of the multipliers (M. R. Hestenes, E. Stiefel, J. Res. Natl. Bur. Stand. 49,
-// 409 (1952), doi:10.6028/jres.049.044). They converge because A is positive definite. Its condition number depends
-// on the angles between neighbouring bonds and not on their number (6.2 for the 73 bonds of a peptide, 6.4 for the
-// 2523 of DHFR), so long chains need no more steps than short ones. A is never formed: its product with a vector λ of
-// multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
+// 409 (1952), doi:10.6028/jres.049.044). They converge because A is positive definite. The condition number of A
+// depends on the angles between neighbouring bonds and not on the number of bonds (6.2 for the 73 bonds of a peptide,
+// 6.4 for the 2523 bonds of DHFR), so long chains need no more steps than short chains. A is never formed: the
+// product of A with a vector λ of multipliers is computed as displacements M⁻¹ Dᵀ λ of the atoms, multiplied by D.
 
 // Solver for a cluster of coupled constraints, run by one block of threads. Constraints and atoms are numbered over
-// all clusters. `old` are the positions at the start of the step.
+// all clusters. `old` holds the positions at the start of the step.
 struct CoupledSolver {
     const Arguments& a;
     const Vec3<double>* old;
@@ -30,7 +30,7 @@ struct CoupledSolver {
         __syncthreads();
     }
 
-    // Computes the displacements of the atoms by the multipliers: M⁻¹ Dᵀ λ, nm.
+    // Computes the displacements M⁻¹ Dᵀ λ (nm) that the multipliers λ give to the atoms.
     __device__ void displace(const double* multipliers) const {
         for_atoms([&](u32 i) {
             Vec3<double> sum = vec3(0.0, 0.0, 0.0);
@@ -43,7 +43,7 @@ struct CoupledSolver {
         });
     }
 
-    // Change of a bond vector by the displacements of `displace`.
+    // Returns the change of a bond vector by the displacements that `displace` computed.
     __device__ Vec3<double> stretch(const CoupledConstraint& constraint) const {
         return a.coupled_displacements[constraint.ends[1]] - a.coupled_displacements[constraint.ends[0]];
     }
@@ -74,7 +74,7 @@ struct CoupledSolver {
         });
         double size = block_sum(of_thread);
         const double enough = COUPLED_REDUCTION * COUPLED_REDUCTION * size;
-        // the condition is false for NaN
+        // `size > enough` is false for NaN
         for (u32 step = 0; step < COUPLED_STEPS && size > enough; ++step) {
             displace(a.coupled_directions);
             double curvature = 0.0, fresh = 0.0;
@@ -98,8 +98,8 @@ struct CoupledSolver {
     }
 
     // Computes the corrections (`coupled_displacements`) from the old and the unconstrained positions
-    // (`coupled_positions`). Returns false if it does not converge, and reports the constraint with the largest
-    // initial error.
+    // (`coupled_positions`). If the iteration does not converge, returns false and reports the constraint with the
+    // largest initial error.
     __device__ bool shake() const {
         begin();
         double worst = 0.0;
@@ -112,7 +112,7 @@ struct CoupledSolver {
                 const Vec3<double> moved = a.coupled_positions[constraint.ends[1]] - a.coupled_positions[constraint.ends[0]];
                 const double square = constraint.length * constraint.length;
                 const double residual = 0.5 * (square - norm_squared(moved + stretch(constraint)));
-                // an error of NaN counts as the largest
+                // an error that is NaN counts as the largest
                 const double error = fabs(residual) <= 1e300 ? fabs(residual) / square : 1e300;
                 a.coupled_residuals[k] = residual;
                 if (!(error <= a.constraint_tolerance)) wrong += 1.0;
@@ -128,8 +128,8 @@ struct CoupledSolver {
         return false;
     }
 
-    // Reports the atoms of the worst constraint of all threads, independently of their order. Atoms keep their
-    // positions.
+    // Reports the atoms of the constraint with the largest error of all threads. The result does not depend on the
+    // order of threads. Atoms keep their old positions.
     __device__ void note_worst(double worst, u32 worst_constraint) const {
         __shared__ double errors[COUPLED_THREADS];
         __shared__ u32 constraints[COUPLED_THREADS];
@@ -146,7 +146,7 @@ struct CoupledSolver {
     }
 };
 
-// Adds the sums of a step, with the virial of the constraint forces.
+// Adds the sums of a step, including the virial of the constraint forces, to the sums of the device.
 __device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, const CenterSums& center, double timestep) {
     const Arguments& a = solver.a;
     solver.for_constraints([&](u32 k) {
@@ -160,7 +160,8 @@ __device__ inline void store_sums(const CoupledSolver& solver, StepSums& sums, c
     sums.store(a);
 }
 
-// Velocity refreshment as for the other update groups, see `renew`. The positions are those after the whole step.
+// Refreshes velocities as `renew` does for the other update groups. The unconstrained positions are those after the
+// whole step.
 __device__ inline void refresh_coupled_cluster(const Arguments& a, double timestep) {
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};
     const Refreshment refreshment = a.status->refreshment;
@@ -184,7 +185,7 @@ __device__ inline void refresh_coupled_cluster(const Arguments& a, double timest
     add_refreshment_work(a, work);
 }
 
-// Leapfrog step as for the other update groups, see `Leapfrog`.
+// Makes the leapfrog step as `Leapfrog` does for the other update groups.
 template <bool SUMS, bool REFRESHED>
 __device__ inline void leapfrog_coupled(const Arguments& a, double timestep) {
     if (halted(a) || forces_overflowed(a)) return;
@@ -244,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) refresh_coupled
     if (!halted(a)) refresh_coupled_cluster(a, timestep);
 }
 
-// Scales the cluster's center of mass by the factors of the barostat's last step, see `Scale`.
+// Scales the center of mass of the cluster by the factors of the last barostat step, see `Scale`.
 extern "C" __global__ void __launch_bounds__(COUPLED_THREADS, 1) scale_coupled(const Arguments a, const double) {
     if (halted(a)) return;
     const CoupledSolver solver = {a, a.old, a.coupled_clusters[blockIdx.x]};

@@ -1,14 +1,15 @@
 // Thermostat, barostat, and removal of center-of-mass motion; the counterpart of `src/engine/ensemble`. The host
-// draws the random numbers of these kernels and reads none of the results.
+// draws the random numbers for these kernels and does not read their results.
 
-// Velocity scaling factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of `Rescaling::factor`.
+// Returns the velocity scaling factor of a thermostat at a kinetic energy in kJ/mol; the counterpart of
+// `Rescaling::factor`.
 __device__ inline double rescaling_factor(const Rescaling& rescaling, double kinetic) {
     if (kinetic == 0.0) return 1.0;
     const double root = rescaling.kept + rescaling.along / sqrt(kinetic);
     return copysign(sqrt(root * root + rescaling.across / kinetic), root);
 }
 
-// Length scaling factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of
+// Returns the length scaling factor of a barostat at a pressure in kJ/mol/nm³ and a volume in nm³; the counterpart of
 // `Relaxation::length_factor`.
 __device__ inline double box_scaling_factor(const BoxScaling& box_scaling, double measured, double volume) {
     const double x = 1.0 - box_scaling.rate * (box_scaling.pressure - measured - box_scaling.thermal / volume) +
@@ -16,15 +17,15 @@ __device__ inline double box_scaling_factor(const BoxScaling& box_scaling, doubl
     return cbrt(box_scaling.stochastic ? x * x : x);
 }
 
-// Half of the work (kJ/mol) of a length change against forces with virial trace `trace`; the counterpart of
-// `ScaleFactors::half_potential_work`.
+// Returns half of the work (kJ/mol) of a length change against forces whose virial has the trace `trace`; the
+// counterpart of `ScaleFactors::half_potential_work`.
 __device__ inline double half_potential_work(double length_factor_ln, double trace) {
     return -0.5 * trace * length_factor_ln;
 }
 
-// Rescales all velocities by the thermostat's factor at the kinetic energy after the last step, which includes the
-// change by a barostat since then. Halts the run if the sum of both half steps is negative, NaN or above `limit`
-// (kJ/mol).
+// Rescales all velocities by the factor of the thermostat at the present kinetic energy: that after the last step,
+// plus the change by a barostat since that step. Halts the run if the sum of the kinetic energies at both half steps
+// is negative, NaN or above `limit` (kJ/mol).
 extern "C" __global__ void rescale_velocities(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
@@ -46,8 +47,8 @@ __device__ inline double trace_of(const Arguments& a, u32 first) {
     return sum_of(a, first) + sum_of(a, first + 3) + sum_of(a, first + 5);
 }
 
-// Trace of the virial of group centers of mass for the last forces, including the terms that depend on the volume
-// only, kJ/mol.
+// Returns the trace of the virial of the group centers for the last forces, kJ/mol, including the terms that depend
+// only on the volume.
 __device__ inline double virial_trace(const Arguments& a, double volume) {
     return trace_of(a, SUM_VIRIAL) - sum_of(a, SUM_INTERNAL_VIRIAL) + a.trace_times_volume / volume;
 }
@@ -56,7 +57,7 @@ __device__ inline double volume_of(const Lattice& cell) {
     return cell.ax * cell.by * cell.cz;
 }
 
-// Barostat's step for the cell, and its work; the kernels that scale atoms follow. For one thread.
+// Makes the barostat step of the cell and adds its work; the kernels that scale atoms follow. For one thread.
 __device__ inline void scale_box(const Arguments& a) {
     Status& status = *a.status;
     Lattice& cell = *a.cell;
@@ -68,7 +69,7 @@ __device__ inline void scale_box(const Arguments& a) {
     status.pressure = measured;
     status.length_factor = length;
     status.velocity_factor = speed;
-    // the comparison is false for NaN
+    // the comparison is false if `length` is NaN
     if (!(fabs(length - 1.0) <= LARGEST_CHANGE)) {
         status.stopped = STOPPED_BY_PRESSURE;
         return;
@@ -86,22 +87,23 @@ __device__ inline void scale_box(const Arguments& a) {
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
-// Finishes the work of the couplings after the previous step, from the forces and the step that followed them.
+// Adds the rest of the work of the couplings after the previous step. It depends on the forces and on the step that
+// followed the couplings.
 extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
     if (status.pending_scaling != 0.0)
         status.barostat_work += half_potential_work(status.pending_scaling, virial_trace(a, volume_of(*a.cell)));
     const double pending = status.pending_rescaling, forces = timestep * sum_of(a, SUM_POWER);
-    // the work of constraint forces is already included if velocities are refreshed
+    // if velocities are refreshed, the work of constraint forces has been added already
     const double change = 2.0 * (sum_of(a, SUM_KINETIC_CROSS) - sum_of(a, SUM_KINETIC_BEFORE));
     const double constraints = a.refreshed ? 0.0 : change - forces;
     status.thermostat_work += 0.5 * pending * (forces - constraints / (1.0 - pending));
     status.pending_scaling = status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
-// Computes the quantities derived from the rows of a cell: the reciprocal rows, whose lengths are the inverse
-// distances of opposite faces.
+// Computes the quantities that are derived from the rows of a cell: the reciprocal rows, whose lengths are the
+// inverse distances of opposite faces, and the rest.
 __device__ inline void derive(Lattice& cell) {
     if (!cell.periodic) return;
     const Vec3<double> a = vec3(1.0 / cell.ax, -cell.bx / (cell.ax * cell.by),
@@ -122,12 +124,12 @@ __device__ inline void split(double shift, float& high, float& low) {
     low = float(shift - multiple);
 }
 
-// Computes all derived quantities of the cell, by one block of threads. If `scaled` is not zero, the barostat scales
-// the cell first.
+// Computes all derived quantities of the cell, with one block of threads. If `scaled` is not zero, the barostat first
+// scales the cell.
 extern "C" __global__ void change_cell(const Arguments a, const double scaled) {
     if (threadIdx.x == 0) {
         if (scaled != 0.0) {
-            // no scaling may follow a failed step, because the state before that step is reported
+            // after a failed step nothing may be scaled, because the state before that step is reported
             stop_after_fault(a);
             if (!halted(a)) scale_box(a);
         }
@@ -160,15 +162,16 @@ extern "C" __global__ void momentum(const Arguments a, const double) {
 // Removes the motion of the center of mass; `inverse_mass` is one over the mass of the whole system, 1/amu.
 extern "C" __global__ void remove_momentum(const Arguments a, const double inverse_mass) {
     const u32 atom = thread_number();
-    // virtual sites have no velocity of their own
+    // virtual sites (mass zero) have no velocity of their own
     if (atom >= a.atoms || a.masses[atom] == 0.0 || halted(a)) return;
     const Vec3<double> p = vec3(sum_of(a, SUM_MOMENTUM), sum_of(a, SUM_MOMENTUM + 1), sum_of(a, SUM_MOMENTUM + 2));
     a.velocities[atom] = a.velocities[atom] - p * inverse_mass;
 }
 
-// Returns the angular velocity ω (rad/ps) for an angular momentum L (amu nm²/ps) and an inertia tensor I (amu nm²): I
-// ω = L, solved by cofactors. If all atoms are on a line, I has no inverse, and ω is perpendicular to the line: both
-// other moments are half the trace. The counterpart of `angular_velocity` in `src/engine/ensemble/motion.rs`.
+// Returns the angular velocity ω (rad/ps) for an angular momentum L (amu nm²/ps) and an inertia tensor I (amu nm²),
+// from I ω = L by cofactors. If all atoms are on a line, I has no inverse. In this case ω is perpendicular to the
+// line, and each of the two nonzero moments is half the trace. The counterpart of `angular_velocity` in
+// `src/engine/ensemble/motion.rs`.
 __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<double> momentum) {
     const Tensor& i = inertia;
     const double moment = 0.5 * (i.xx + i.yy + i.zz);
@@ -184,16 +187,16 @@ __device__ inline Vec3<double> angular_velocity(const Tensor& inertia, Vec3<doub
            (1.0 / determinant);
 }
 
-// Calls `work` with mass, position and velocity of this thread's atoms, for kernels in which one block handles all
-// atoms.
+// Calls `work` with mass, position and velocity of each atom of this thread, for kernels in which one block handles
+// all atoms.
 template <class Work>
 __device__ inline void for_all_atoms(const Arguments& a, Work work) {
     for (u32 atom = threadIdx.x; atom < a.atoms; atom += blockDim.x)
         work(a.masses[atom], a.positions[atom], a.velocities[atom]);
 }
 
-// Removes the motion of the center of mass and the rotation about it. One block of threads suffices, because systems
-// without a cell are small. Sums are in double precision, in a fixed order.
+// Removes the motion of the center of mass and the rotation about the center of mass. One block of threads suffices,
+// because systems without a cell are small. Sums are in double precision, in a fixed order.
 extern "C" __global__ void __launch_bounds__(ALL_ATOMS_THREADS) stop_motion(const Arguments a, const double) {
     if (halted(a)) return;
     double mass = 0.0;

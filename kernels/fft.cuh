@@ -1,6 +1,7 @@
 // Discrete Fourier transforms X_k = Σ x_n e^{−2πi nk/N} of a few numbers in the registers of one thread. The
-// transform of a line of F·G numbers consists of two such stages, F then G, and works in place: element n = G n₁ + n₂
-// becomes k = k₁ + F k₂. For the inverse, real and imaginary parts are swapped before and after.
+// transform of a line of F·G numbers consists of two stages of such transforms, of F numbers and then of G numbers.
+// It works in place: element n = G n₁ + n₂ becomes k = k₁ + F k₂. For the inverse transform, real and imaginary parts
+// are swapped before and after.
 
 // Power series of the cosine (first = 0) or the sine (first = 1), for |x| ≤ π.
 __device__ constexpr double circular_series(double x, int first) {
@@ -41,7 +42,7 @@ __device__ inline float2 operator*(float2 a, float2 b) {
     return make_float2(fused(a.x, b.x, -(a.y * b.y)), fused(a.x, b.y, a.y * b.x));
 }
 
-// Transform of an odd number N of values, which are combined in pairs n and N − n.
+// Transform of an odd number N of values, in which the values n and N − n are combined.
 template <int N>
 struct Dft {
     static __device__ inline void apply(float2* v) {
@@ -115,7 +116,7 @@ struct Dft<8> {
     }
 };
 
-// Transform of P² values, with twiddle factors between two transforms of P values.
+// Transform of P² values: transforms of P values, twiddle factors, then transforms of P values again.
 template <int P>
 struct Square {
     static __device__ inline void apply(float2* v) {
@@ -142,8 +143,8 @@ struct Square {
     }
 };
 
-// Transform of P·Q values, where P and Q have no common factor, without twiddle factors between the two transforms
-// (I. J. Good, J. R. Stat. Soc. B 20, 361 (1958)).
+// Transform of P·Q values, where P and Q have no common factor, so that no twiddle factors are needed between the
+// transforms of P and of Q values (I. J. Good, J. R. Stat. Soc. B 20, 361 (1958)).
 template <int P, int Q>
 struct PrimeFactors {
     static __device__ inline void apply(float2* v) {
@@ -186,8 +187,8 @@ struct Radix {
     }
 };
 
-// Calls `work` with the type of a radix: even first radices, all first radices, second radices. The host's lists are
-// `FIRST_RADICES` and `SECOND_RADICES`.
+// Calls `work` with the type of a radix. The three functions know the even first radices, all first radices, and the
+// second radices. The lists on the host are `FIRST_RADICES` and `SECOND_RADICES`.
 template <class Work>
 __device__ inline void with_even(u32 radix, Work work) {
     switch (radix) {

@@ -1,28 +1,29 @@
 // Pair search: one warp finds the atoms within the list radius of a block of 32 atoms.
 //
-// A list entry is an atom j in a lattice image, and a mask of the block's i-atoms with which it interacts. Entries
-// form groups of 32. Groups form chunks of CHUNK_GROUPS, the work of one warp in the force kernel. The position of a
-// chunk in memory depends on timing, its contents do not. Of two blocks, exactly one lists atoms of the other: see
-// `lists`.
+// A list entry is an atom j in a lattice image, and a mask of the i-atoms of the block with which atom j interacts.
+// Entries form groups of 32. Groups form chunks of CHUNK_GROUPS. A chunk is the work of one warp in the force kernel.
+// The position of a chunk in memory depends on timing, but the contents of chunks do not. Of two different blocks,
+// exactly one lists the pairs between them: see `lists`.
 
 // Entries that a warp has found but not written yet, in shared memory.
 struct EntryBuffer {
     u32 entry[2 * WARP], mask[2 * WARP];
 };
 
-// State of a searching warp: its i-block, and the chunk that it fills. All lanes hold the same values.
+// State of a searching warp: the i-block, and the chunk that the warp fills. All lanes hold the same values.
 struct Searcher {
     u32 block, chunk, groups, found;
 };
 
-// True if `block` lists its pairs with `other` in the given image. Of two different blocks each lists about half of
-// its partners. Pairs of a block with its own image are listed from one of the two sides.
+// Returns true if `block` lists its pairs with `other` in the given image. Of two different blocks one lists the
+// pairs between them, so that each block lists about half of its partners. Pairs of a block with its own image are
+// listed from one of the two sides.
 __device__ inline bool lists(u32 block, u32 other, int na, int nb, int nc) {
     if (block == other) return na != 0 ? na > 0 : nb != 0 ? nb > 0 : nc >= 0;
     return (block + other) % 2 == 1 ? block < other : block > other;
 }
 
-// Squared distance of two boxes, or of a box and a point, from their corners.
+// Returns the squared distance of two boxes, given by their corners, or of a box and a point.
 __device__ inline float gap_squared(Vec3<float> low, Vec3<float> high, Vec3<float> other_low, Vec3<float> other_high) {
     const float x = fmaxf(fmaxf(other_low.x - high.x, low.x - other_high.x), 0.0f);
     const float y = fmaxf(fmaxf(other_low.y - high.y, low.y - other_high.y), 0.0f);
@@ -30,7 +31,7 @@ __device__ inline float gap_squared(Vec3<float> low, Vec3<float> high, Vec3<floa
     return x * x + y * y + z * z;
 }
 
-// True if an atom is within the radius of any of N others, whose offsets are in `atoms`.
+// Returns true if an atom is within the radius of at least one of N atoms, whose offsets are in `atoms`.
 template <u32 N>
 __device__ inline bool near_any(const float4* atoms, Vec3<float> at, float radius2) {
     for (u32 i = 0; i < N; ++i)
@@ -38,9 +39,9 @@ __device__ inline bool near_any(const float4* atoms, Vec3<float> at, float radiu
     return false;
 }
 
-// Mask of the atoms of a block with which atom j interacts.
+// Returns the mask of the atoms of a block with which atom j interacts.
 __device__ inline u32 interacting(const Arguments& a, u32 block, u32 slot_j, bool home) {
-    // only pairs i < j within a block
+    // within a block only pairs i < j are listed
     u32 mask = home && slot_j / WARP == block ? (1u << slot_j % WARP) - 1 : ALL_LANES;
     const u32 atom = a.slot_atom[slot_j];
     for (u32 k = a.exclusion_starts[atom]; k < a.exclusion_starts[atom + 1]; ++k) {
@@ -50,7 +51,7 @@ __device__ inline u32 interacting(const Arguments& a, u32 block, u32 slot_j, boo
     return mask;
 }
 
-// Writes one group. Lanes beyond `count` write an empty entry, one without pairs.
+// Writes one group of entries. Lanes beyond `count` write an empty entry, which has no pairs.
 __device__ inline void write_group(const Arguments& a, Searcher& searcher, const EntryBuffer& buffer, u32 count) {
     const u32 lane = lane_number();
     if (searcher.groups % CHUNK_GROUPS == 0) {
@@ -72,7 +73,7 @@ __device__ inline void write_group(const Arguments& a, Searcher& searcher, const
     ++searcher.groups;
 }
 
-// Appends the entries of those lanes that have a hit, and writes a group as soon as one is full.
+// Appends the entries of the lanes that have found an atom, and writes a group as soon as 32 entries are complete.
 __device__ inline void append(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, bool hit, u32 entry,
                               u32 mask) {
     const u32 lane = lane_number(), hits = __ballot_sync(ALL_LANES, hit);
@@ -106,12 +107,12 @@ struct Image {
     float reach2;
 };
 
-// Whether the image is within reach of box `number` of `boxes`.
+// Whether the image is within the list radius of the box with index `number` in `boxes`.
 __device__ inline bool reaches(const Image& image, const float4* boxes, u32 number) {
     return gap_squared(image.low, image.high, xyz(boxes[2 * number]), xyz(boxes[2 * number + 1])) < image.reach2;
 }
 
-// Finds all atoms within reach in the 32 blocks that begin at `base`.
+// Finds all atoms within the list radius in the 32 blocks that begin at `base`.
 __device__ inline void search_region(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                      const Image& image, u32 base) {
     const u32 lane = lane_number(), block = searcher.block, candidate = base + lane;
@@ -128,13 +129,13 @@ __device__ inline void search_region(const Arguments& a, Searcher& searcher, Ent
     }
 }
 
-// Finds all atoms within reach in one lattice image, region by region, because nearly all of thousands of blocks are
-// out of reach.
+// Finds all atoms within the list radius in one lattice image. The search goes region by region, because nearly all
+// of thousands of blocks are out of reach.
 __device__ inline void search_image(const Arguments& a, Searcher& searcher, EntryBuffer& buffer, const float4* atoms,
                                     int na, int nb, int nc) {
     const u32 block = searcher.block, shift = shift_number(na, nb, nc), regions = (a.blocks + WARP - 1) / WARP;
     const Vec3<float> moved = xyz(a.shifts[2 * shift]) + xyz(a.shifts[2 * shift + 1]);
-    // the margin covers the rounding of corners to f32
+    // the margin covers the rounding of box corners to f32
     const float reach = a.outer_radius + BOUNDS_ROUNDING;
     const Image image = {na, nb, nc, shift, na == 0 && nb == 0 && nc == 0, xyz(a.bounds[2 * block]) - moved,
                          xyz(a.bounds[2 * block + 1]) - moved, reach * reach};
@@ -146,7 +147,7 @@ __device__ inline void search_image(const Arguments& a, Searcher& searcher, Entr
     }
 }
 
-// Lattice images (first and last along each lattice vector) that a box overlaps.
+// Lattice images that a box overlaps: the first and the last along each lattice vector.
 struct Images {
     int first[3], last[3];
 };
@@ -191,8 +192,8 @@ extern "C" __global__ void search(const Arguments a, const double) {
     if (searcher.found > 0) write_group(a, searcher, buffers[warp], searcher.found);
 }
 
-// Sets the number of chunks after the search. If there are more than fit, the host allocates larger lists and
-// searches again.
+// Sets the number of chunks after the search. If the search needed more chunks than fit, the host allocates larger
+// lists and searches again.
 extern "C" __global__ void close_search(const Arguments a, const double) {
     const u32 found = a.counts->chunks_found;
     a.counts->chunks = found < a.chunk_capacity ? found : a.chunk_capacity;

@@ -1,8 +1,9 @@
 // Particle-mesh Ewald: spreads charges, solves with the influence function, gathers forces. The kernels between
-// spreading and gathering are those of `mesh_fft.cu`; for meshes that do not fit them, cuFFT's transforms around
-// `solve`. Grid points are numbered (x · grid_y + y) · grid_z + z, the spectrum in the same way with grid_z/2 + 1.
+// spreading and gathering are in `mesh_fft.cu`. Meshes that these kernels cannot transform use `solve` between
+// transforms by cuFFT. Grid points are numbered (x · grid_y + y) · grid_z + z; in the spectrum grid_z/2 + 1 takes the
+// place of grid_z.
 
-// Splines of one atom, and its first grid point.
+// Spline weights of one atom, and its first grid point.
 template <int N>
 struct Support {
     u32 first[3];
@@ -22,7 +23,7 @@ __device__ inline Support<N> support(float4 place) {
     return s;
 }
 
-// Element k of a register array. Indexing with a variable would move the array to local memory.
+// Returns element k of a register array. Indexing with a variable would move the array to local memory.
 template <int N>
 __device__ inline float element(const float* values, u32 k) {
     float found = values[0];
@@ -35,8 +36,8 @@ __device__ inline u32 wrapped(u32 point, u32 points) {
     return point < points ? point : point - points;
 }
 
-// Work of a lane: N lanes share an atom, each with its own z. A warp has as many atoms as fit. Lanes without work
-// have `active` false.
+// Work of a lane. N lanes share an atom, and each of them has a different z. A warp has as many atoms as fit. In
+// lanes without work `active` is false.
 struct SplineLane {
     u32 slot, z;
     bool active;
@@ -51,17 +52,17 @@ __device__ inline SplineLane spline_lane(const Arguments& a) {
 }
 
 // Spreading of charges onto the mesh, in fixed point, so that the order of additions does not matter. Additions to
-// global memory limit its speed. A block of threads therefore first adds the charges of SPREAD_ATOMS neighbours to a
-// box of grid points in shared memory. At order 4 each atom has 64 additions, and the box of these atoms has about
-// 1600 points.
+// global memory limit the speed of spreading. A block of threads therefore first adds the charges of SPREAD_ATOMS
+// neighbouring atoms to a box of grid points in shared memory. At order 4 each atom has 64 additions, and the box of
+// these atoms has about 1600 points.
 
-// Grid point of an atom relative to that of the first atom of its block, nearest image.
+// Returns an atom's grid point relative to the grid point of the first atom of its block, in the nearest image.
 __device__ inline int nearest(int point, int first, int points) {
     const int d = point - first;
     return 2 * d > points ? d - points : 2 * d < -points ? d + points : d;
 }
 
-// Lowest number of all lanes of a warp.
+// Returns the lowest value of all lanes of a warp.
 __device__ inline int warp_lowest(int value) {
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
         const int other = __shfl_xor_sync(ALL_LANES, value, distance);
@@ -70,7 +71,8 @@ __device__ inline int warp_lowest(int value) {
     return value;
 }
 
-// Calls `add` with the support points in every SPREAD_PLANES-th plane (from `first_plane` on) and the charges there.
+// Calls `add` with each grid point of the spline in every SPREAD_PLANES-th plane from `first_plane` on, and the
+// charge there.
 template <int N, class Add>
 __device__ inline void add_charges(const Support<N>& at, float charge, u32 first_plane, Add add) {
 #pragma unroll
@@ -87,7 +89,7 @@ __device__ inline void add_charges(const Support<N>& at, float charge, u32 first
     }
 }
 
-// Box of grid points of the atoms of a block of threads, relative to the points of the first atom.
+// Box of grid points for the atoms of a block of threads, relative to the grid point of the first atom.
 struct SpreadBox {
     int low[3], size[3];
 };
@@ -120,8 +122,8 @@ __device__ inline SpreadBox spread_box(const int (&at)[3], bool active) {
     return box;
 }
 
-// Wraps a grid point that is up to half a mesh below the first, or up to one and a half meshes beyond the last
-// (because a spline support may be as wide as the mesh).
+// Wraps a grid point that may be up to half a mesh below the first point, or up to one and a half meshes beyond the
+// last point (because a spline may be as wide as the mesh).
 __device__ inline u32 absolute(int point, u32 points) {
     return point < 0 ? u32(point + int(points)) : wrapped(wrapped(u32(point), points), points);
 }
@@ -129,7 +131,7 @@ __device__ inline u32 absolute(int point, u32 points) {
 template <int N>
 __device__ inline void spread(const Arguments& a) {
     __shared__ int tile[SPREAD_POINTS];
-    // also runs after a halt, because the kernels that follow take the charges from the mesh
+    // this kernel also runs after a halt, because the next kernels take the charges from the mesh
     const u32 first_slot = blockIdx.x * SPREAD_ATOMS, slot = first_slot + threadIdx.x % SPREAD_ATOMS;
     const bool active = slot < a.slots && a.slot_atom[slot] != NO_ATOM;
     const int points[3] = {int(a.grid_x), int(a.grid_y), int(a.grid_z)};
@@ -145,7 +147,8 @@ __device__ inline void spread(const Arguments& a) {
     const float charge = active ? a.packed[slot].w * a.inverse_root_coulomb * GRID_SCALE : 0.0f;
     const u32 plane = threadIdx.x / SPREAD_ATOMS, all = box.size[0] * box.size[1] * box.size[2];
     if (all > SPREAD_POINTS) {
-        // without the box: atoms are far from each other at the end of the traversal, or in a sparse system
+        // the box is too large for shared memory if atoms are far apart, at the end of the traversal or in a sparse
+        // system; charges are then added without it
         if (active)
             add_charges<N>(at, charge, plane, [&](u32 i, u32 j, u32 k, int part) {
                 const u32 x = wrapped(at.first[0] + i, a.grid_x), y = wrapped(at.first[1] + j, a.grid_y);
@@ -172,7 +175,8 @@ __device__ inline void spread(const Arguments& a) {
     }
 }
 
-// Converts the mesh from fixed point to `f32`, and sets it to zero for the next step.
+// Converts the charges on the mesh from fixed point to `f32`, and sets the fixed-point mesh to zero for the next
+// step.
 extern "C" __global__ void convert_grid(const Arguments a, const double) {
     const u32 point = thread_number();
     if (point >= a.grid_x * a.grid_y * a.grid_z) return;
@@ -183,15 +187,15 @@ extern "C" __global__ void convert_grid(const Arguments a, const double) {
 // Influence function at one wave vector; the counterpart of `Influence::element`.
 struct Influence {
     Vec3<float> wave;  // 1/nm
-    float green;       // kJ/mol/e²
-    float virial;      // nm²: the virial is the energy times (δ − virial · m⊗m)
+    float green;       // influence function, kJ/mol/e²
+    float virial;      // nm²: the virial of wave vector m is its energy times (δ − virial · m⊗m)
 };
 
 __device__ inline float signed_index(u32 k, u32 points) {
     return 2 * k < points ? float(k) : float(k) - float(points);
 }
 
-// Computes the influence function; `moduli` is the product of the moduli of x, y and z.
+// Computes the influence function; `moduli` is the product of the spline moduli along x, y and z.
 __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u32 x, u32 y, u32 z, float moduli) {
     const Vec3<float> row_a = vec3(cell.reciprocal[0], cell.reciprocal[1], cell.reciprocal[2]);
     const Vec3<float> row_b = vec3(0.0f, cell.reciprocal[3], cell.reciprocal[4]);
@@ -199,7 +203,7 @@ __device__ inline Influence influence(const Arguments& a, const Lattice& cell, u
     const Vec3<float> wave = row_a * signed_index(x, a.grid_x) + row_b * signed_index(y, a.grid_y) +
                              row_c * signed_index(z, a.grid_z);
     const float squared = norm_squared(wave);
-    // avoids a division, which would branch
+    // the reciprocal root avoids a division, which would branch
     const float root = rsqrtf(squared), inverse = squared == 0.0f ? 0.0f : root * root;
     const float exponent = a.transforms.gaussian * squared;
     return {wave, cell.coulomb_over_pi_volume * expf(-exponent) * inverse * moduli, 2.0f * (1.0f + exponent) * inverse};
@@ -210,10 +214,10 @@ struct MeshSums {
     double energy;
     Tensor virial;
 
-    // Adds energy and virial at one wave vector, where the transform of the charges is `value`.
+    // Adds the energy and the virial of one wave vector; `value` is the transform of the charges there.
     __device__ void add(const Arguments& a, const Influence& factor, u32 z, float2 value) {
-        // the half of the spectrum that is not stored equals this half, except for planes that are their own mirror
-        // image
+        // the half of the spectrum that is not stored equals the stored half, so each element counts twice, except in
+        // planes that are their own mirror image
         const double part = (z == 0 || 2 * z == a.grid_z ? 0.5 : 1.0) * factor.green *
                             (double(value.x) * value.x + double(value.y) * value.y);
         const Vec3<double> wave = widened(factor.wave);
@@ -224,7 +228,7 @@ struct MeshSums {
         add_outer(virial, wave, wave * (-part * factor.virial));
     }
 
-    // Adds to the device's sums. All lanes of a warp must call this.
+    // Adds energy and virial to the sums of the device. All lanes of a warp must call this function.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_RECIPROCAL, energy);
         add_tensor(a, SUM_VIRIAL, virial);
@@ -255,7 +259,7 @@ extern "C" __global__ void solve_sums(const Arguments a, const double) {
     solve_mesh<true>(a);
 }
 
-// Gathers forces from the potential on the mesh, F = −q Σ φ ∇(weights).
+// Gathers forces from the potential φ on the mesh: F = −q Σ φ ∇w with the spline weights w.
 template <int N>
 __device__ inline void gather(const Arguments& a) {
     if (halted(a)) return;
@@ -281,7 +285,7 @@ __device__ inline void gather(const Arguments& a) {
                          fused(row.z, at.value[0][i] * slope_z, slope.z));
         }
     }
-    // the first lane of each atom sums over the atom's N lanes
+    // the first lane of each atom sums over the N lanes of the atom
     Vec3<float> sum = slope;
     for (u32 k = 1; k < N; ++k) {
         const u32 from = (lane_number() + k) % WARP;

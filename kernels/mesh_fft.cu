@@ -1,16 +1,17 @@
-// Reciprocal sum for meshes that fit, in three kernels that include the Fourier transforms; cuFFT needs eight.
-// `transform_planes` transforms the planes of constant x along z and y. `solve_lines` transforms lines along x,
-// multiplies by the influence function and transforms back. `restore_planes` transforms the planes back. Latency
-// limits the speed, so kernels, barriers and dependent loads are kept few.
+// Reciprocal sum in three kernels that include the Fourier transforms, for meshes that fit; with cuFFT it takes eight
+// kernels. `transform_planes` transforms the planes of constant x along z and y. `solve_lines` transforms lines along
+// x, multiplies by the influence function and transforms back. `restore_planes` transforms the planes back. Latency
+// limits the speed, so there are as few kernels, barriers and dependent loads as possible.
 //
 // A line of F·G numbers is transformed in place, in two stages with a barrier between them. A thread has the F or G
 // numbers of a stage in registers, and applies the twiddle factors when it reads the numbers of the second stage. The
-// rows y and y + grid_y/2 of a plane are the real and imaginary parts of one complex row. The next stage separates
-// their transforms along z by symmetry when it reads them. F of y is even, so that one thread reads both rows.
+// rows y and y + grid_y/2 of a plane are the real and imaginary parts of one complex row. The stage after the
+// transform along z separates the transforms of both rows by symmetry when it reads them. The radix F of the y axis
+// is even, so that one thread reads both rows.
 
-// A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k hold
-// the joint transform of two real rows, and later the separate transforms of both rows at k. If k equals −k, the
-// second transform is stored at the end of the row.
+// A plane during the transforms: grid_y/2 rows of grid_z complex numbers in shared memory. The elements k and −k
+// first hold the joint transform of two real rows. Later they hold the separate transforms of the two rows at k. If k
+// equals −k, the second transform is stored at the end of the row.
 struct Plane {
     const Arguments& a;
     const Transforms& t;
@@ -30,8 +31,8 @@ struct Plane {
         bool same;
     };
 
-    // Calls `work` for the numbers of this thread below `count` times `divisor`, with quotient and remainder by
-    // `divisor`.
+    // Calls `work` for each item of this thread below `count` · `divisor`, with the quotient and the remainder of the
+    // item by `divisor`.
     template <class Work>
     __device__ void each(u32 count, const Divisor& divisor, Work work) const {
         for (u32 item = threadIdx.x; item < count * divisor.value; item += blockDim.x) {
@@ -45,8 +46,9 @@ struct Plane {
     }
 };
 
-// Element, for this thread, of a table that is copied to shared memory. It is loaded before the first stage and stored
-// after it, so that the thread waits once for both loads. A block has at least as many threads as an axis has points.
+// One element per thread of a table that is copied to shared memory. The element is loaded before the first stage and
+// stored after it, so that the thread waits only once for both loads. A block has at least as many threads as an axis
+// has points.
 template <class T>
 struct TableEntry {
     T value;
@@ -60,8 +62,8 @@ struct TableEntry {
     }
 };
 
-// Reads the numbers of a second stage, `step` apart, and multiplies them by the twiddle factors; `part` is the index
-// of the part from the first stage.
+// Reads the numbers of a second stage, which are `step` apart, and multiplies them by the twiddle factors; `part` is
+// the index of the result of the first stage to which they belong.
 template <class R>
 __device__ inline void read_twiddled(R, float2* values, const float2* from, u32 step, const float2* roots, u32 part) {
     values[0] = from[0];
@@ -102,7 +104,7 @@ struct ForwardZFirst : ForwardPlane {
         each(t.half_y.value, t.second_z, [&](u32 y, u32 n) {
             const int* charges = a.charge_grid + (x * a.grid_y + y) * a.grid_z + n;
             const u32 half = t.half_y.value * a.grid_z;
-            // the factor ½ belongs to the sums and differences that separate the rows
+            // the sums and differences that separate the two rows need the factor ½
             const float scale = 0.5f / GRID_SCALE;
             float2 v[R::VALUE];
 #pragma unroll
@@ -190,8 +192,8 @@ extern "C" __global__ void __launch_bounds__(PLANE_THREADS, PLANE_BLOCKS) transf
     with_second(plane.t.y.second, ForwardYSecond{plane});
 }
 
-// Transform of a plane from the spectrum to the potential: the stages in reverse order, with real and imaginary parts
-// swapped.
+// Transform of a plane from the spectrum to the potential. The stages are in reverse order, and real and imaginary
+// parts are swapped.
 struct InversePlane : Plane {
     __device__ explicit InversePlane(const Arguments& a) : Plane(a, a.transforms.z.second, a.transforms.z.first) {}
 
@@ -242,7 +244,8 @@ struct InverseYSecond : InversePlane {
             radix.transform(v);
 #pragma unroll
             for (u32 n = 0; n < HALF; ++n) {
-                // swapped transforms of two real rows; at k = −k they are real except for rounding errors
+                // transforms of two real rows, with real and imaginary parts swapped; at k = −k they are real except
+                // for rounding errors
                 const float2 one = v[n], other = v[n + HALF];
                 float2* both = row(t.y.second * n + k);
                 both[places.at] = places.same ? make_float2(other.y, one.y) : make_float2(one.x + other.y, one.y - other.x);
@@ -371,7 +374,7 @@ struct InverseLines : Lines {
 template <bool SUMS>
 __device__ inline void solve_on_lines(const Arguments& a) {
     const Lines lines(a);
-    // loaded here, so that the thread waits once for these loads and for those of the lines
+    // these values are loaded here, so that the thread waits only once for them and for the numbers of the lines
     const TableEntry<float2> root(lines.t.x.roots, a.grid_x);
     const TableEntry<float> modulus(a.moduli, a.grid_x);
     const Lattice cell = *a.cell;

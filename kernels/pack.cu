@@ -1,25 +1,25 @@
-// Preparation of a force evaluation: packs positions as offsets, computes each atom's grid point, and clears forces.
-// The kernel that integrates does this too (`packs_ahead`). `pack` runs if positions have changed otherwise, if sums
-// must be cleared, or if displacements must be checked against the list buffer.
+// Preparation of a force evaluation: packs positions as offsets, computes the grid point of each atom, and clears
+// forces. If `packs_ahead` is set, the kernel that integrates also packs. `pack` runs if anything but that kernel has
+// changed positions, if sums must be cleared, or if displacements must be checked against the list buffer.
 
-// Returns the grid point below an atom along one axis, and the atom's distance from it in grid spacings, from a
-// fractional coordinate.
+// Returns the grid point below an atom along one axis, from the fractional coordinate s of the atom. `fraction`
+// becomes the distance from that point in grid spacings.
 __device__ inline u32 grid_point(double s, u32 points, float& fraction) {
     const double place = (s - floor(s)) * points;
     const double point = floor(place);
     fraction = float(place - point);
-    // rounding can give the point after the last
+    // rounding can give the point after the last one
     return u32(point) % points;
 }
 
-// Whether a pair may be missing from the lists after a displacement of an atom (squared, nm²) and a scaling of the
-// whole configuration; the counterpart of `ListSchedule::may_miss`.
+// Returns whether a pair may be missing from the lists after the displacement of an atom (`squared`, nm²) and a
+// scaling of all positions; the counterpart of `ListSchedule::may_miss`.
 __device__ inline bool may_miss(double radius, double cutoff, double scale, double squared) {
     const double slack = scale * radius - cutoff;
     return slack < 0.0 || 4.0 * squared > slack * slack;
 }
 
-// Marks the lists as expired if a pair may be missing after the displacement of this atom.
+// Marks the lists as expired if a pair may be missing because of the displacement of this atom.
 __device__ inline void check_displacement(const Arguments& a, const Lattice& cell, u32 atom, Vec3<double> r) {
     const double scale = cell.periodic ? cell.ax / a.searched_cell->ax : 1.0;
     const double squared = norm_squared(r - a.searched[atom] * scale);
@@ -30,7 +30,7 @@ __device__ inline void clear_force(const Arguments& a, u32 slot) {
     for (u32 axis = 0; axis < 3; ++axis) a.forces[slot + axis * a.slots] = 0;
 }
 
-// Packs the atom in a slot, whose position is `r`, and clears the force on it.
+// Packs the atom in a slot, whose position is `r`, and clears the force on the atom.
 __device__ inline void pack_atom(const Arguments& a, u32 slot, u32 atom, Vec3<double> r) {
     clear_force(a, slot);
     const Lattice& cell = *a.cell;

@@ -1,15 +1,16 @@
-// Forces between the atoms of the inner list: one warp per chunk and half of its block, in tiles of 16 × 32 pairs.
-// The same kernels compute bonded terms.
+// Forces between the atoms of the inner list: one warp per half block of a chunk, in tiles of 16 × 32 pairs. The same
+// kernels also compute bonded terms.
 
-// Tile of 32 j-atoms in shared memory: positions and charges, Lennard-Jones parameters, and masks of the i-atoms with
-// which each interacts. The tile is stored twice in a row, so that 32 atoms from any start are contiguous.
+// Tile of 32 j-atoms in shared memory: positions and charges, Lennard-Jones parameters, and for each j-atom the mask
+// of the i-atoms with which it interacts. The tile is stored twice in a row, so that 32 atoms from any start are
+// contiguous.
 struct JTile {
     float4 sites[2 * WARP];
     float2 lj[2 * WARP];
     u32 masks[2 * WARP];
 };
 
-// The i-atom of a lane in registers, with its accumulators.
+// The i-atom of a lane in registers, with the sums of its force.
 struct IAtom {
     float4 site;
     float2 lj;
@@ -22,10 +23,10 @@ __device__ inline Vec3<float> from_lane(Vec3<float> value, u32 lane) {
                 __shfl_sync(ALL_LANES, value.z, lane));
 }
 
-// Computes all pairs of a tile. Lanes l and l + 16 have i-atom l of the half. In turn t lane l computes the pair with
-// j-atom (l + t) mod 32, and the force accumulators of the j-atoms rotate through the warp by shuffles. After 16
-// turns lane l has the force on j-atom (l + 16) mod 32. A last shuffle makes lane l return the force on j-atom l.
-// MASKED: some pair does not interact.
+// Computes all pairs of a tile. Lanes l and l + 16 have i-atom l of the half block. In turn t, lane l computes the
+// pair with j-atom (l + t) mod 32, and the force accumulators of the j-atoms rotate through the warp by shuffles.
+// After 16 turns lane l has the force on j-atom (l + 16) mod 32. With a last shuffle lane l returns the force on
+// j-atom l. MASKED: at least one pair of the tile does not interact.
 template <int RULE, bool SUMS, bool MORE, bool MASKED>
 __device__ inline Vec3<float> tile_forces(const Arguments& a, const JTile& tile, IAtom& i) {
     const u32 lane = lane_number(), next = (lane + 1) % WARP;
@@ -61,9 +62,9 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
         const uint2 entry = a.inner[first + number * WARP + lane];
         const u32 slot_j = entry.x & SLOT_MASK;
         const Vec3<float> home = seen_from(a, entry.x, origin);
-        // waits until all lanes have read the previous tile
+        // wait until all lanes have read the previous tile
         __syncwarp();
-        // entries without pairs are placed beyond the cutoff, so that they need no mask
+        // atoms of entries without pairs are moved beyond the cutoff, so that they need no mask
         const bool nowhere = entry.y == 0 && a.largest_cutoff2 < NOWHERE * NOWHERE;
         const float x = nowhere ? NOWHERE : home.x;
         tile.sites[lane] = tile.sites[lane + WARP] = make_float4(x, home.y, home.z, a.packed[slot_j].w);
@@ -81,7 +82,7 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
             add_outer(virial, widened(home), widened(force));
         }
     }
-    // sum over both lanes of an i-atom
+    // sum over the two lanes of an i-atom
     const Vec3<float> force = i.force + from_lane(i.force, lane ^ HALF);
     const bool counts = lane < HALF && a.slot_atom[slot_i] != NO_ATOM;
     if (counts) add_force(a, slot_i, force);
@@ -94,8 +95,8 @@ __device__ inline void pair_forces_of_half(const Arguments& a, u32 chunk, u32 ha
 }
 
 // Computes pairs and bonded terms. Blocks of threads with bonded terms are distributed among the first quarter of the
-// blocks with pairs. They wait for memory, which pairs do not; as kernels of their own they would keep the pairs
-// waiting.
+// blocks with pairs. Bonded terms wait for memory, which pairs do not. In separate kernels they would delay the
+// pairs.
 template <int RULE, bool SUMS>
 __device__ inline void pair_forces(const Arguments& a) {
     __shared__ JTile tiles[SEARCH_WARPS];
@@ -110,13 +111,13 @@ __device__ inline void pair_forces(const Arguments& a) {
     const u32 warp = (blockIdx.x - before) * SEARCH_WARPS + threadIdx.x / WARP, chunk = warp / 2, half = warp % 2;
     if (chunk >= a.counts->chunks || halted(a)) return;
     JTile& tile = tiles[threadIdx.x / WARP];
-    // steps with sums are few, so one instantiation serves them, which saves compilation time
+    // steps with sums are few; a single instantiation for them saves compilation time
     if constexpr (!SUMS)
         if (a.coulomb_force.more_pairs == 0) return pair_forces_of_half<RULE, SUMS, false>(a, chunk, half, tile);
     pair_forces_of_half<RULE, SUMS, true>(a, chunk, half, tile);
 }
 
-// Kernels of a rule: forces alone, and forces with energies and virial.
+// Kernels of a Lennard-Jones rule: forces alone, and forces with energies and virial.
 #define PAIR_KERNELS(NAME, RULE) \
     extern "C" __global__ void __launch_bounds__(SEARCH_WARPS * WARP, PAIR_BLOCKS) pair_##NAME(const Arguments a, const double) { \
         pair_forces<RULE, false>(a); \

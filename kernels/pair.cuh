@@ -7,7 +7,7 @@ struct PairTerm {
     float force, coulomb, lj;
 };
 
-// Σ c_k u^k with u = center − r². MORE: there are coefficients in addition to the first ones.
+// Returns Σ c_k u^k with u = center − r². MORE: there are more coefficients than those in `first`.
 template <bool MORE>
 __device__ inline float polynomial(const Smooth& p, float r2) {
     const float u = p.center - r2;
@@ -22,8 +22,8 @@ __device__ inline float polynomial(const Smooth& p, float r2) {
     return sum;
 }
 
-// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a force switch, given r, r⁻⁶, and f r
-// without the switch.
+// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a force switch, given r, r⁻⁶, and the
+// unswitched f r.
 template <bool SUMS>
 __device__ inline PairTerm force_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
                                           float force) {
@@ -40,8 +40,8 @@ __device__ inline PairTerm force_switched(const LjSwitch& s, float r, float six_
     return term;
 }
 
-// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a potential switch, given r, r⁻⁶, and f r
-// without the switch.
+// Returns f r and the energy of a pair with parameters 6 c6 and 12 c12 and a potential switch, given r, r⁻⁶, and the
+// unswitched f r.
 __device__ inline PairTerm potential_switched(const LjSwitch& s, float r, float six_c6, float twelve_c12, float power6,
                                               float force) {
     const float x = fmaxf((r - s.from) * s.inverse_width, 0.0f), y = 1.0f - x, y2 = y * y;
@@ -52,8 +52,8 @@ __device__ inline PairTerm potential_switched(const LjSwitch& s, float r, float 
     return {fused(factor, force, slope * energy), 0.0f, factor * energy};
 }
 
-// Lennard-Jones: returns f r, and the energy minus that at the cutoff. `i` and `j` are the atoms' parameters for the
-// rule.
+// Returns f r and the energy of the Lennard-Jones interaction, minus the energy at the cutoff with a potential shift.
+// `i` and `j` are the parameters of the two atoms for the rule.
 template <int RULE, bool SUMS>
 __device__ inline PairTerm lj_pair(const Arguments& a, float r, float inverse_r2, float2 i, float2 j) {
     if (RULE == RULE_LORENTZ_BERTHELOT) {
@@ -80,19 +80,19 @@ __device__ inline PairTerm lj_pair(const Arguments& a, float r, float inverse_r2
             twelve_c12 * (1.0f / 12.0f) * (power6 * power6 - end6 * end6) - six_c6 * (1.0f / 6.0f) * (power6 - end6)};
 }
 
-// Returns force and energies of two atoms at a squared distance r2 (nm²), zeros unless they interact;
-// `charge_product` in kJ nm/mol. The code is branchless, because some of the 32 pairs of a warp are nearly always
-// within a cutoff.
+// Returns force and energies of two atoms at a squared distance r2 (nm²); zeros if the atoms do not interact.
+// `charge_product` is in kJ nm/mol. The code has no branches, because some of the 32 pairs of a warp are nearly
+// always within a cutoff.
 template <int RULE, bool SUMS, bool MORE>
 __device__ inline PairTerm pair_term(const Arguments& a, float r2, float charge_product, float2 lj_i, float2 lj_j,
                                      bool interact) {
     const bool electric = interact && r2 < a.coulomb_cutoff2, dispersive = interact && r2 < a.lj_cutoff2;
-    // clamps the distance of overlapping atoms
+    // the distance of overlapping atoms is clamped from below
     const float raised = fmaxf(r2, a.lowest_r2);
     const float inverse_r = rsqrtf(raised), inverse_r2 = inverse_r * inverse_r;
     const float field = fused(inverse_r2, inverse_r, polynomial<MORE>(a.coulomb_force, raised));
     const PairTerm lj = lj_pair<RULE, SUMS>(a, raised * inverse_r, inverse_r2, lj_i, lj_j);
-    // beyond a cutoff the value may be NaN
+    // beyond a cutoff the products below may be NaN, so they are selected instead of multiplied by zero
     const float coulomb_force = electric ? charge_product * field : 0.0f;
     PairTerm sum = {dispersive ? fused(lj.force, inverse_r2, coulomb_force) : coulomb_force, 0.0f, 0.0f};
     if (SUMS) {

@@ -4,8 +4,9 @@
 // `src/engine/backend/cuda/layout.rs`: number types, constants, and the structures that kernels share with the host.
 // The same source compiles as host C++ for the tests.
 
-// Fused multiply-add a b + c, rounded once. The compiler itself fuses nothing (`--fmad=false`): its choice would
-// depend on the rest of the kernel, and steps with energies would differ in the last bits from steps without.
+// Fused multiply-add a b + c, rounded once. The compiler itself fuses no operations (`--fmad=false`): otherwise its
+// choice would depend on the rest of the kernel, and steps with energies would differ in the last bits from steps
+// without energies.
 __device__ inline float fused(float a, float b, float c) {
     return fmaf(a, b, c);
 }
@@ -47,7 +48,7 @@ template <class T>
 __device__ inline Vec3<T> fused(Vec3<T> a, T factor, Vec3<T> b) {
     return vec3(fused(a.x, factor, b.x), fused(a.y, factor, b.y), fused(a.z, factor, b.z));
 }
-// not fused, so that the product of parallel vectors is exactly zero
+// the operations are not fused, so that the product of parallel vectors is exactly zero
 template <class T>
 __device__ inline Vec3<T> cross(Vec3<T> a, Vec3<T> b) {
     return vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
@@ -78,7 +79,7 @@ __device__ inline float2* launched_memory() {
 }
 #endif
 
-// Index of this thread in its launch, and of its warp.
+// Index of this thread in its launch, and below the index of its warp.
 __device__ inline u32 thread_number() {
     return blockIdx.x * blockDim.x + threadIdx.x;
 }
@@ -89,18 +90,19 @@ __device__ inline u32 warp_number() {
     return thread_number() / WARP;
 }
 
-// Returns the sum over all lanes of a warp, in every lane; always in the same order.
+// Returns the sum over all lanes of a warp, in every lane. The order of additions is always the same.
 __device__ inline double warp_sum(double value) {
     for (u32 distance = WARP / 2; distance > 0; distance /= 2)
         value += __shfl_xor_sync(ALL_LANES, value, distance);
     return value;
 }
 
-// Returns the sum over all threads of a block, in every thread; always in the same order. All threads must call it.
+// Returns the sum over all threads of a block, in every thread. The order of additions is always the same. All
+// threads must call this function.
 __device__ inline double block_sum(double of_thread) {
     __shared__ double of_warps[WARP];
     const double of_warp = warp_sum(of_thread);
-    // waits until all threads have read the previous sum
+    // wait until all threads have read the previous sum
     __syncthreads();
     if (lane_number() == 0) of_warps[threadIdx.x / WARP] = of_warp;
     __syncthreads();
@@ -112,8 +114,9 @@ __device__ inline Vec3<double> block_sum(Vec3<double> of_thread) {
     return vec3(block_sum(of_thread.x), block_sum(of_thread.y), block_sum(of_thread.z));
 }
 
-// True after a fault or when the lists have expired. Kernels that change the state then return at once. The flags are
-// set before a step is integrated or after its couplings, so a step is made completely or not at all.
+// Returns true after a fault or when the lists have expired. In this case kernels that change the state return at
+// once. The flags are set before a step is integrated or after its couplings, so a step is made completely or not at
+// all.
 __device__ inline bool halted(const Arguments& a) {
     return a.status->stopped != 0 || a.status->lists_expired != 0;
 }
@@ -124,20 +127,20 @@ __device__ inline void stop_after_fault(const Arguments& a) {
     if (a.status->overflow != NO_ATOM || a.status->failed[0] != NO_ATOM) a.status->stopped = STOPPED_BY_FAULT;
 }
 
-// True if a force of this step exceeds the limit, in which case the step is not made. For kernels that run after
-// those of forces.
+// Returns true if a force of this step exceeds the limit, in which case the step is not made. For kernels that run
+// after the force kernels.
 __device__ inline bool forces_overflowed(const Arguments& a) {
     return a.status->overflow != NO_ATOM;
 }
 
 // Adds to a fixed-point sum. Integer addition is associative, so the order does not matter. The scale is a power of
-// two, so only the conversion rounds, in either precision.
+// two, so only the conversion to an integer rounds, in single and in double precision.
 template <class T>
 __device__ inline void add_fixed(i64* sum, T value, T scale) {
     atomicAdd(reinterpret_cast<u64*>(sum), static_cast<u64>(static_cast<i64>(llrint(value * scale))));
 }
 
-// Adds the sum over a warp to one energy, kJ/mol. All lanes must call it.
+// Adds the sum over a warp to one energy, kJ/mol. All lanes must call this function.
 __device__ inline void add_sum(const Arguments& a, u32 which, double of_lane) {
     const double sum = warp_sum(of_lane);
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.sums[which], sum, SUM_SCALE);
@@ -148,12 +151,12 @@ __device__ inline double sum_of(const Arguments& a, u32 which) {
     return a.sums[which] * (1.0 / SUM_SCALE);
 }
 
-// Symmetric tensor: xx, xy, xz, yy, yz, zz.
+// Symmetric tensor with the components xx, xy, xz, yy, yz, zz.
 struct Tensor {
     double xx, xy, xz, yy, yz, zz;
 };
 
-// Adds r⊗F. Its sum over the atoms of a term is symmetric.
+// Adds r⊗F of an atom. The sum over the atoms of a term is symmetric.
 __device__ inline void add_outer(Tensor& sum, Vec3<double> r, Vec3<double> f) {
     sum.xx += r.x * f.x;
     sum.xy += r.x * f.y;
@@ -172,12 +175,12 @@ __device__ inline void add_tensor(const Arguments& a, u32 first, const Tensor& o
     add_sum(a, first + 5, of_lane.zz);
 }
 
-// Adds a force (kJ/mol/nm) to the atom in a slot. If a component exceeds FORCE_LIMIT or is NaN, nothing is added: the
-// atom is reported instead, and the step is not made.
+// Adds a force (kJ/mol/nm) to the atom in a slot. If a component exceeds FORCE_LIMIT or is NaN, the function adds
+// nothing and reports the atom, and the step is not made.
 template <class T>
 __device__ inline void add_force(const Arguments& a, u32 slot, Vec3<T> force) {
     const T limit = T(FORCE_LIMIT);
-    // the comparisons are false for NaN
+    // the comparisons are false if a component is NaN
     const bool sane = fabs(force.x) < limit && fabs(force.y) < limit && fabs(force.z) < limit;
     if (!sane) {
         atomicMin(&a.status->overflow, a.slot_atom[slot]);

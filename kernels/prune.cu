@@ -1,8 +1,8 @@
-// Pruning: copies the entries of the outer list within the inner radius to the inner list, chunk by chunk, compacted.
-// Each chunk becomes two lists, one for each half of its block of 32, with the entries near that half. With 16
-// instead of 32 i-atoms a larger share of the pairs is within the cutoff.
+// Pruning: copies the entries of the outer list that are within the inner radius to the inner list, chunk by chunk,
+// without gaps. Each chunk becomes two lists, one for each half of its block of 32 atoms, with the entries near that
+// half. With 16 instead of 32 i-atoms a larger share of the pairs is within the cutoff.
 
-// Predicts positions from the velocities, r + v t.
+// Predicts the positions r + v t from the velocities.
 extern "C" __global__ void predict_positions(const Arguments a, const double time) {
     const u32 atom = thread_number();
     if (atom < a.atoms) a.positions[atom] = a.positions[atom] + a.velocities[atom] * time;
@@ -32,7 +32,7 @@ __device__ inline void write_half(const Arguments& a, u32 chunk, u32 half, const
         next_whole += __popc(unmasked);
     }
     const u32 groups = (kept + WARP - 1) / WARP;
-    // fills the last group with entries without pairs
+    // the rest of the last group is filled with entries without pairs
     const u32 empty = CENTRAL_SHIFT << SLOT_BITS | (a.chunk_block[chunk] * WARP + lane);
     if (kept + lane < groups * WARP) a.inner[first + kept + lane] = make_uint2(empty, 0u);
     if (lane == 0) a.inner_groups[list] = groups;

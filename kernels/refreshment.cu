@@ -1,5 +1,5 @@
-// Velocity refreshment as a separate kernel, after a step that was integrated without it because a barostat or the
-// host comes in between. `advance_refreshed` gives the same bits within the step.
+// Velocity refreshment as a separate kernel, after a step that was integrated without refreshment because a barostat
+// or the host acts in between. `advance_refreshed` refreshes within the step, with identical results.
 
 struct Refresh {
     const Arguments& a;

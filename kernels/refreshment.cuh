@@ -1,5 +1,5 @@
 // Partial velocity refreshment by a thermostat, the counterpart of `src/engine/ensemble/refreshment.rs` and
-// `src/engine/backend/refresh.rs`. Its random numbers equal those of `src/engine/rng` bit for bit, because only sums,
+// `src/engine/backend/refresh.rs`. The random numbers equal those of `src/engine/rng` bit for bit, because only sums,
 // products, quotients and square roots are used.
 
 // Random number generator Philox4x32 with ten rounds.
@@ -15,7 +15,8 @@ __device__ inline void philox(u32 (&counter)[4], u32 key_low, u32 key_high) {
     }
 }
 
-// Natural logarithm of a normal number x = 2ᵉ m, √½ ≤ m < √2, by the series of 2 artanh((m−1)/(m+1)).
+// Returns the natural logarithm of a normal number x = 2ᵉ m with √½ ≤ m < √2, from the series of 2
+// artanh((m−1)/(m+1)).
 __device__ inline float noise_ln(float x) {
     const int shifted = int(__float_as_uint(x) - __float_as_uint(0.5f * 1.41421356237309504880f)), exponent = shifted >> 23;
     const float mantissa = __uint_as_float(__float_as_uint(x) - (u32(exponent) << 23));
@@ -24,7 +25,7 @@ __device__ inline float noise_ln(float x) {
     return float(exponent) * 0.693147180559945309417f + 2.0f * (s + s * square * series);
 }
 
-// Taylor series for an angle of at most π/4.
+// Returns the sine of an angle of at most π/4, from the Taylor series.
 __device__ inline float noise_sin(float x) {
     const float square = x * x;
     const float series = ((square * (1.0f / 362880.0f) - 1.0f / 5040.0f) * square + 1.0f / 120.0f) * square - 1.0f / 6.0f;
@@ -36,18 +37,18 @@ __device__ inline float noise_cos(float x) {
     return 1.0f + square * series;
 }
 
-// Two independent normal numbers from two random words, by the Box–Muller transformation.
+// Returns two independent normal random numbers from two random words, by the Box–Muller transformation.
 __device__ inline float2 box_muller(u32 radius, u32 angle) {
     const float uniform = (float(radius) + 0.5f) * (1.0f / 4294967296.0f);
     const float length = sqrtf(-2.0f * noise_ln(uniform));
-    // two bits choose the quadrant, thirty bits the angle in it
+    // two bits choose the quadrant, and thirty bits choose the angle in the quadrant
     const float within = float(int(angle & 0x3fffffffu) - 0x20000000) * (1.57079632679489661923f / 1073741824.0f);
     const float sine = noise_sin(within), cosine = noise_cos(within), sign = angle >> 31 == 0 ? length : -length;
     const bool turned = (angle & 0x40000000u) != 0;
     return make_float2(sign * (turned ? -sine : cosine), sign * (turned ? cosine : sine));
 }
 
-// Three independent normal numbers for an atom.
+// Returns three independent normal random numbers for an atom.
 __device__ inline Vec3<double> normals(const Refreshment& refreshment, u32 atom) {
     u32 words[4] = {atom, refreshment.step[0], refreshment.step[1], PURPOSE_NOISE << 24};
     philox(words, refreshment.seed[0], refreshment.seed[1]);
@@ -55,26 +56,28 @@ __device__ inline Vec3<double> normals(const Refreshment& refreshment, u32 atom)
     return vec3(double(xy.x), double(xy.y), double(box_muller(words[2], words[3]).x));
 }
 
-// Change of a velocity: −(1−α) v + √((1−α²) kT/m) R.
+// Returns the change of a velocity, −(1−α) v + √((1−α²) kT/m) R, with normal random numbers R.
 __device__ inline Vec3<double> renewal(const Refreshment& refreshment, u32 atom, double mass, Vec3<double> velocity) {
     return velocity * refreshment.lost + normals(refreshment, atom) * sqrt(refreshment.variance * (1.0 / mass));
 }
 
-// Adds the sum over a warp to the work of refreshments, kJ/mol; all lanes must call it.
+// Adds the sum over a warp to the work of refreshments, kJ/mol. All lanes must call this function.
 __device__ inline void add_refreshment_work(const Arguments& a, double of_lane) {
     const double sum = warp_sum(of_lane);
     if (lane_number() == 0 && sum != 0.0) add_fixed(&a.status->refreshment_work, sum, SUM_SCALE);
 }
 
-// Work of the constraint forces on an atom in a step: the change of its kinetic energy minus the work of the other
-// forces, ½ dt F·(v(t−½) + v(t+½)). It must be called before the velocity in memory, v(t−½), is replaced.
+// Returns the work of the constraint forces on an atom in a step: the change of its kinetic energy minus the work of
+// the other forces, ½ dt F·(v(t−½dt) + v(t+½dt)). The function must be called before the velocity in memory,
+// v(t−½dt), is replaced.
 __device__ inline double work_beyond_forces(const Arguments& a, u32 atom, Vec3<double> velocity, double timestep) {
     const Vec3<double> before = a.velocities[atom];
     return 0.5 * a.masses[atom] * (norm_squared(velocity) - norm_squared(before)) -
            0.5 * timestep * dot(force_on(a, a.atom_slot[atom]), before + velocity);
 }
 
-// Adds both kinds of work of a step separately, so that rounding does not depend on whether one kernel adds both.
+// Adds the work of refreshments and the work of constraint forces of a step separately, so that rounding does not
+// depend on whether one kernel adds both.
 template <bool SUMS>
 __device__ inline void book_works(const Arguments& a, double of_constraints, double of_refreshment) {
     add_refreshment_work(a, of_constraints);
@@ -82,9 +85,9 @@ __device__ inline void book_works(const Arguments& a, double of_constraints, dou
     if (SUMS) add_sum(a, SUM_CONSTRAINT_WORK, of_constraints);
 }
 
-// Prepares the refreshment between the integration of two steps. For one thread; it may be called any number of
-// times. Kernels that renew velocities read `step` and set `next_step`, because their blocks start at different
-// times.
+// Prepares the next refreshment, between the integration of two steps. For one thread. The function may be called any
+// number of times: kernels that renew velocities read `step` but set `next_step`, because their blocks start at
+// different times.
 __device__ inline void begin_refreshment(const Arguments& a) {
     Status& status = *a.status;
     status.refreshment.step[0] = status.refreshment.next_step[0];
@@ -93,16 +96,16 @@ __device__ inline void begin_refreshment(const Arguments& a) {
     status.refreshment_work = 0;
 }
 
-// Sets the next refreshment to that of the next step, unless the host sets another one later. For one thread.
+// Schedules the next refreshment for the next step. The host may change it later. For one thread.
 __device__ inline void end_refreshment(const Arguments& a) {
     Refreshment& refreshment = a.status->refreshment;
     refreshment.next_step[0] = refreshment.step[0] + 1;
     refreshment.next_step[1] = refreshment.step[1] + (refreshment.step[0] + 1 == 0 ? 1 : 0);
 }
 
-// Renews the velocities of an update group, whose `unconstrained` positions are those after the whole step, and
-// corrects the second half of the step, with constraints. Adds the work. Returns −1 on success, otherwise the leaf
-// whose constraint failed.
+// Renews the velocities of an update group and corrects the second half of the step, with constraints. The
+// `unconstrained` positions of the group are those after the whole step. Adds the work. Returns −1 on success,
+// otherwise the leaf whose constraint failed.
 template <class Kind>
 __device__ inline int renew(const Arguments& a, const Kind& kind, double timestep, UpdateGroup<Kind::SIZE>& group,
                             Vec3<double> (&velocity)[Kind::SIZE], double& work) {

@@ -1,14 +1,14 @@
-// Position restraints: a harmonic potential with a flat bottom around a reference that may follow the cell; the
-// counterpart of `src/engine/restraint`. The kernel of bonded terms computes them.
+// Position restraints: a harmonic potential with a flat bottom around a reference position, which may be scaled with
+// the cell; the counterpart of `src/engine/restraint`. The kernel of bonded terms calls these functions.
 
-// Maps a point (nm) of the references' cell to the present cell.
+// Maps a point (nm) of the reference cell to the present cell.
 __device__ inline Vec3<double> moved(const Lattice& then, const Lattice& now, Vec3<double> r) {
     if (!then.periodic || !now.periodic) return r;
     const Vec3<double> s = to_fractional(then, r);
     return lattice_shift(now, s.x, s.y, s.z);
 }
 
-// Force on an atom (kJ/mol/nm), E/k (nm²), and the arm of the force in the virial (nm).
+// Force on a restrained atom (kJ/mol/nm), E/k (nm²), and the vector r (nm) of the virial r⊗F.
 struct Held {
     Vec3<double> force, arm;
     double half_square;
@@ -39,8 +39,8 @@ __device__ inline double force_constant_at(const Arguments& a, const RestraintSe
     return before[1] + (before[3] - before[1]) * ((time - before[0]) / (before[2] - before[0]));
 }
 
-// Sets the force constants at `time` (ps since the start of the stage) for the forces that follow; one thread per
-// set.
+// Sets the force constants for the next forces to their values at `time` (ps since the start of the stage). One
+// thread per set.
 extern "C" __global__ void set_force_constants(const Arguments a, const double time) {
     const u32 number = thread_number();
     if (number >= a.restraint_work->sets) return;
@@ -51,7 +51,7 @@ extern "C" __global__ void set_force_constants(const Arguments a, const double t
 }
 
 // Adds the work of time-dependent force constants after a step of `timestep` (ps), as `Restraining::book_work` does.
-// For one thread, so that the order of the sum is fixed.
+// For one thread, so that the order of additions is fixed.
 extern "C" __global__ void book_restraint_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     RestraintWork& work = *a.restraint_work;

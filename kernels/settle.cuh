@@ -3,14 +3,14 @@
 // Geometry and masses of one kind of rigid water.
 struct SettleShape {
     double hydrogen_mass;      // amu
-    double hydrogen_fraction;  // hydrogen mass over mass of the molecule
-    double mass_ratio;         // hydrogen mass over oxygen mass
+    double hydrogen_fraction;  // hydrogen mass / mass of the molecule
+    double mass_ratio;         // hydrogen mass / oxygen mass
     double inverse_up;         // 1/nm, inverse distance from the center of mass to the oxygen
     double down;               // nm, distance from the center of mass to the H–H line
-    double aside;              // nm, half of H–H
+    double aside;              // nm, half of the H–H distance
 };
 
-// Computes the shape from masses in amu and sides in nm. The host has checked that they form a triangle.
+// Computes the shape from masses in amu and side lengths in nm. The host has checked that the sides form a triangle.
 __device__ inline SettleShape settle_shape(double oxygen_mass, double hydrogen_mass, double oh, double hh) {
     const double height = sqrt(oh * oh - 0.25 * hh * hh), total = oxygen_mass + 2.0 * hydrogen_mass;
     return {hydrogen_mass, hydrogen_mass / total, hydrogen_mass / oxygen_mass, total / (2.0 * hydrogen_mass * height),
@@ -22,12 +22,12 @@ __device__ inline SettleShape settle_shape(double oxygen_mass, double hydrogen_m
 __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old, const Vec3<double>* moved,
                               Vec3<double>* change) {
     const Vec3<double> old_b = old[1] - old[0], old_c = old[2] - old[0];
-    // positions relative to the center of mass, from differences, so that large coordinates cancel first
+    // positions relative to the center of mass are computed from differences, so that large coordinates cancel first
     const Vec3<double> new_b = moved[1] - moved[0], new_c = moved[2] - moved[0];
     const Vec3<double> a1 = (new_b + new_c) * -shape.hydrogen_fraction;
     const Vec3<double> b1 = new_b + a1, c1 = new_c + a1;
 
-    // frame: z along the normal of the old plane, the new oxygen in the yz plane
+    // frame: z is along the normal of the old plane, and the new oxygen is in the yz plane
     const Vec3<double> normal = cross(old_b, old_c);
     const Vec3<double> ez = normal * (1.0 / sqrt(norm_squared(normal)));
     const Vec3<double> across = cross(a1, ez);
@@ -37,14 +37,14 @@ __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old,
     const double xb1 = dot(b1, ex), yb1 = dot(b1, ey), zb1 = dot(b1, ez);
     const double xc1 = dot(c1, ex), yc1 = dot(c1, ey), zc1 = dot(c1, ez);
 
-    // tilts by φ about x and by ψ about y, so that the heights are the new ones
+    // tilts by φ about x and by ψ about y give the atoms their new heights z
     const double sin_phi = dot(a1, ez) * shape.inverse_up, cos_phi = sqrt(1.0 - sin_phi * sin_phi);
     const double sin_psi = (zb1 - zc1) / (2.0 * shape.aside) / cos_phi, cos_psi = sqrt(1.0 - sin_psi * sin_psi);
     const double xb2 = -(shape.aside * cos_psi);
     const double level = -(shape.down * cos_phi), lift = shape.aside * sin_psi * sin_phi;
     const double yb2 = level - lift, yc2 = level + lift;
 
-    // rotates by θ within the plane: α cos θ + β sin θ = γ is the angular momentum about z, which is conserved
+    // rotation by θ within the plane, from α cos θ + β sin θ = γ: the angular momentum about z is conserved
     const double alpha = xb2 * (xb0 - xc0) + yb0 * yb2 + yc0 * yc2;
     const double beta = xb2 * (yc0 - yb0) + xb0 * yb2 + xc0 * yc2;
     const double gamma = xb0 * yb1 - xb1 * yb0 + xc0 * yc1 - xc1 * yc0;
@@ -56,6 +56,6 @@ __device__ inline void settle(const SettleShape& shape, const Vec3<double>* old,
     const double xc3 = -(xb2 * cos_theta) - yc2 * sin_theta, yc3 = yc2 * cos_theta - xb2 * sin_theta;
     change[1] = ex * xb3 + ey * yb3 + ez * zb1 - b1;
     change[2] = ex * xc3 + ey * yc3 + ez * zc1 - c1;
-    // the oxygen balances the total momentum
+    // the displacement of the oxygen conserves the total momentum
     change[0] = (change[1] + change[2]) * -shape.mass_ratio;
 }

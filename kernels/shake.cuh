@@ -1,5 +1,5 @@
-// SHAKE cluster: constraints from one center to N leaves, in double precision, the counterpart of
-// `src/engine/constraint/shake.rs`: SHAKE in matrix form. The matrix of the old bonds is factored once.
+// SHAKE cluster: constraints between one center and N leaves, solved by SHAKE in matrix form in double precision; the
+// counterpart of `src/engine/constraint/shake.rs`. The matrix of the old bonds is factored once.
 
 // Inverse masses (1/amu) and squared lengths (nm²).
 template <int N>
@@ -7,7 +7,8 @@ struct ShakeShape {
     double inverse_center, inverse_leaf[N], length_squared[N];
 };
 
-// Matrix A_ij = d_i·d_j (w_c + δ_ij w_i), factored as L D Lᵀ: the unit lower triangle and 1/D.
+// Matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of bonds d and inverse masses w, factored as L D Lᵀ: the unit lower triangle
+// L and 1/D.
 template <int N>
 struct Factored {
     double lower[N][N], inverse_diagonal[N];
@@ -46,7 +47,7 @@ __device__ inline void solve(const Factored<N>& factored, double* b) {
     }
 }
 
-// Computes the displacements (nm) of the center, change[0], and of the leaves, for given multipliers.
+// Computes the displacements (nm) of the center, change[0], and of the leaves from the multipliers.
 template <int N>
 __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bonds, const double* multipliers,
                             Vec3<double>* change) {
@@ -60,7 +61,7 @@ __device__ inline void push(const ShakeShape<N>& shape, const Vec3<double>* bond
 }
 
 // Computes corrections to the new positions. Returns −1 on success, otherwise the leaf with the largest initial
-// error. Positions are those of the center, then of the leaves; `tolerance` is relative.
+// error. The position of the center comes first, then the positions of the leaves; `tolerance` is relative.
 template <int N>
 __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old, const Vec3<double>* moved,
                             double tolerance, Vec3<double>* change) {
@@ -83,7 +84,7 @@ __device__ inline int shake(const ShakeShape<N>& shape, const Vec3<double>* old,
         for (int i = 0; i < N; ++i) {
             const Vec3<double> current = fresh[i] + (change[1 + i] - change[0]);
             residual[i] = 0.5 * (shape.length_squared[i] - norm_squared(current));
-            // the comparison is false for NaN
+            // the comparison is false if the residual is NaN
             converged = converged && fabs(residual[i]) <= tolerance * shape.length_squared[i];
             if (iteration == 0 && !(fabs(residual[i]) <= largest)) {
                 largest = fabs(residual[i]);

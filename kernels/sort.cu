@@ -1,14 +1,14 @@
-// Spatial sorting of atoms into slots, 32 neighbours per block. Columns along the third lattice vector, traversed
-// alternately up and down, are cut into thin slices. A counting sort fills the slices. Atoms in a slice are ordered
-// by index, so that the result never depends on timing.
+// Spatial sorting of atoms into slots, with 32 neighbouring atoms per block. Columns along the third lattice vector,
+// traversed alternately up and down, are cut into thin slices. A counting sort assigns atoms to slices. The atoms of
+// a slice are ordered by index, so that the result never depends on timing.
 
-// Returns the bin, of `bins` equal ones, that contains a fractional coordinate.
+// Returns which of `bins` equal bins contains a fractional coordinate.
 __device__ inline u32 bin_of(double s, u32 bins) {
     const int bin = int(floor(s * bins));
     return u32(bin < 0 ? 0 : bin >= int(bins) ? int(bins) - 1 : bin);
 }
 
-// Returns the slice that contains a position. Slices are numbered along the traversal.
+// Returns the index of the slice that contains a position. Slices are numbered along the traversal.
 __device__ inline u32 slice_number(const Arguments& a, const Lattice& cell, Vec3<double> wrapped) {
     const Vec3<double> s = cell.periodic
                                ? to_fractional(cell, wrapped)
@@ -20,7 +20,7 @@ __device__ inline u32 slice_number(const Arguments& a, const Lattice& cell, Vec3
     return column * a.slices + (column % 2 == 0 ? z : a.slices - 1 - z);
 }
 
-// Counts the atoms of each slice. The counts must be zero before.
+// Counts the atoms of each slice. The counts must have been set to zero.
 extern "C" __global__ void sort_count(const Arguments a, const double) {
     const u32 atom = thread_number();
     if (atom >= a.atoms) return;
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS) sort_scan(const Argum
     if (threadIdx.x == 0) a.slice_starts[all] = before_tile;
 }
 
-// Puts atoms into the slots of their slice, in any order. `slice_filled` must be zero before.
+// Puts atoms into the slots of their slice, in any order. `slice_filled` must have been set to zero.
 extern "C" __global__ void sort_fill(const Arguments a, const double) {
     const u32 atom = thread_number();
     if (atom >= a.atoms) return;
@@ -87,7 +87,7 @@ __device__ inline double warp_min(double value) {
     return value;
 }
 
-// Middle of a range, as a multiple of ORIGIN_QUANTUM.
+// Returns the middle of a range, rounded to a multiple of ORIGIN_QUANTUM.
 __device__ inline float quantised_middle(double low, double high) {
     return float(rint(0.5 * (low + high) / ORIGIN_QUANTUM) * ORIGIN_QUANTUM);
 }
@@ -97,7 +97,7 @@ struct Box {
     Vec3<double> low, high;
 };
 
-// The union of the boxes of all lanes.
+// Returns the smallest box that contains the boxes of all lanes.
 __device__ inline Box warp_box(const Box& box) {
     return {vec3(warp_min(box.low.x), warp_min(box.low.y), warp_min(box.low.z)),
             vec3(-warp_min(-box.high.x), -warp_min(-box.high.y), -warp_min(-box.high.z))};
@@ -108,8 +108,8 @@ __device__ inline void store_box(float4* boxes, u32 number, const Box& box) {
     boxes[2 * number + 1] = make_float4(float(box.high.x), float(box.high.y), float(box.high.z), 0.0f);
 }
 
-// Computes per-slot data, and bounding boxes of blocks and regions: one block of threads per region of 32 blocks of
-// atoms, one warp per block of atoms.
+// Computes the data of slots, and the bounding boxes of blocks and regions. There is one block of threads per region
+// of 32 blocks of atoms, and one warp per block of atoms.
 extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Arguments a, const double) {
     __shared__ float4 boxes[2 * WARP];
     const u32 slot = thread_number(), block = warp_number(), warp = threadIdx.x / WARP, lane = lane_number();
@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(WARP * WARP) sort_finish(const Argu
     }
     __syncthreads();
     if (warp > 0) return;
-    // the rounded corners are used, so that every block is inside its region
+    // box corners are rounded before, so that every block is inside its region
     box = warp_box({widened(xyz(boxes[2 * lane])), widened(xyz(boxes[2 * lane + 1]))});
     if (lane == 0) store_box(a.regions, blockIdx.x, box);
 }

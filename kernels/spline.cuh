@@ -1,6 +1,6 @@
 // Cardinal B-splines, the counterpart of `src/engine/pme/spline.rs`.
 
-// Raises spline values from order n − 1 to order n, in place.
+// Raises the order of spline values from n − 1 to n, in place.
 template <class T>
 __device__ inline void raise(T* value, int n, T fraction) {
     const T scale = T(1) / T(n - 1);
@@ -10,8 +10,8 @@ __device__ inline void raise(T* value, int n, T fraction) {
     value[0] = scale * (T(1) - fraction) * value[0];
 }
 
-// Computes the N spline weights M_N and their derivatives for a particle with the grid coordinate g + `fraction`,
-// with an integer g. Element j belongs to grid point g + j.
+// Computes the N weights of the spline M_N and their derivatives for a particle with the grid coordinate g +
+// `fraction`, where g is an integer. Element j belongs to grid point g + j.
 template <class T, int N>
 __device__ inline void spline(T fraction, T* value, T* derivative) {
     value[0] = T(1) - fraction;

@@ -1,8 +1,8 @@
 // Potential functions: forces and energy of one term. Each function is the counterpart of the function of the same
 // name in `src/engine/term/`.
 //
-// Forces are those on the named atoms in kJ/mol/nm. Displacements are minimum images. If T is float, they were
-// computed in double precision and rounded.
+// Forces are in kJ/mol/nm and act on the named atoms. Displacements are minimum images. If T is float, displacements
+// were computed in double precision and rounded.
 
 // Forces on N atoms and the energy.
 template <class T, int N>
@@ -11,13 +11,13 @@ struct Term {
     T energy;
 };
 
-// f/r, where f/r · (r_i − r_j) is the force on i, and the energy.
+// f/r and the energy. The force on atom i is f/r · (r_i − r_j).
 template <class T>
 struct Radial {
     T force, energy;
 };
 
-// 1/√x, and zero for x = 0, so that the unit vector of a zero vector is zero.
+// Returns 1/√x, or zero for x = 0, so that the unit vector of a zero vector is zero.
 template <class T>
 __device__ inline T inverse_norm(T squared) {
     return squared < T(1e-30) ? T(0) : T(1) / sqrt(squared);
@@ -35,7 +35,7 @@ __device__ inline Term<T, 2> bond(const Vec3<T> (&displacements)[1], const T (&p
     return {{force, -force}, T(0.5) * tension * stretch};
 }
 
-// E = ½ k (θ − θ₀)² between u = r_i − r_j and v = r_k − r_j; parameters θ₀, k.
+// E = ½ k (θ − θ₀)² with the angle θ between u = r_i − r_j and v = r_k − r_j; parameters θ₀, k.
 template <class T>
 __device__ inline Term<T, 3> angle(const Vec3<T> (&displacements)[2], const T (&parameters)[2]) {
     const Vec3<T> u = displacements[0], v = displacements[1];
@@ -52,14 +52,14 @@ __device__ inline Term<T, 3> angle(const Vec3<T> (&displacements)[2], const T (&
     return {{force_i, -(force_i + force_k), force_k}, T(0.5) * torque * deviation};
 }
 
-// The dihedral angle φ of atoms i-j-k-l and its gradient.
+// The dihedral angle φ of the atoms i-j-k-l and its gradient.
 template <class T>
 struct Dihedral {
     T cosine, sine;
     Vec3<T> gradient[4];
 };
 
-// Lower limit of |u × g|² (nm⁴), below which three atoms are collinear and φ is undefined.
+// Lower limit of |u × g|² (nm⁴). Below it three atoms are collinear and φ is undefined.
 constexpr double COLLINEAR = 1e-18;
 
 // Computes φ and its gradient from ij = r_i − r_j, kj = r_k − r_j and lk = r_l − r_k (Blondel & Karplus 1996).
@@ -79,19 +79,19 @@ __device__ inline Dihedral<T> dihedral(const Vec3<T> (&displacements)[3]) {
             {toward_i, along - toward_i, -(along + toward_l), toward_l}};
 }
 
-// Forces and energy for dE/dφ = slope.
+// Returns the forces and the energy for dE/dφ = slope.
 template <class T>
 __device__ inline Term<T, 4> turned(const Dihedral<T>& d, T slope, T energy) {
     return {{d.gradient[0] * -slope, d.gradient[1] * -slope, d.gradient[2] * -slope, d.gradient[3] * -slope}, energy};
 }
 
-// E = k (1 + cos(nφ − φ₀)); parameters n, a whole number up to 7, cos φ₀, sin φ₀, k.
+// E = k (1 + cos(nφ − φ₀)); parameters n (a whole number up to 7), cos φ₀, sin φ₀, k.
 template <class T>
 __device__ inline Term<T, 4> torsion(const Vec3<T> (&displacements)[3], const T (&parameters)[4]) {
     const Dihedral<T> d = dihedral(displacements);
     const T periodicity = parameters[0], cosine_phase = parameters[1], sine_phase = parameters[2];
     const T force_constant = parameters[3];
-    // (cos φ + i sin φ)ⁿ by squaring, and multiplying if the next binary digit of n is set
+    // (cos φ + i sin φ)ⁿ by squaring, and by multiplying if the next binary digit of n is set
     T re = T(1), im = T(0);
     const int n = int(periodicity);
     for (int digit = 4; digit > 0; digit /= 2) {
@@ -121,7 +121,7 @@ __device__ inline Term<T, 4> ryckaert_bellemans(const Vec3<T> (&displacements)[3
     return turned(d, slope * d.sine, energy);
 }
 
-// E = ½ k (φ − φ₀)², the difference wrapped to [−π, π]; parameters φ₀, k.
+// E = ½ k (φ − φ₀)² with the difference φ − φ₀ wrapped to [−π, π]; parameters φ₀, k.
 template <class T>
 __device__ inline Term<T, 4> harmonic_improper(const Vec3<T> (&displacements)[3], const T (&parameters)[2]) {
     const Dihedral<T> d = dihedral(displacements);
@@ -133,7 +133,8 @@ __device__ inline Term<T, 4> harmonic_improper(const Vec3<T> (&displacements)[3]
     return turned(d, torque, T(0.5) * torque * deviation);
 }
 
-// E(φ, ψ) = Σ a_mn uᵐ vⁿ in one square of a correction map; a_mn at 4m + n, (u, v) the position in the square.
+// E(φ, ψ) = Σ a_mn uᵐ vⁿ in one grid square of a correction map (CMAP); a_mn is at 4m + n, (u, v) is the position in
+// the square.
 template <class T>
 struct Surface {
     T energy, slope_phi, slope_psi;
@@ -153,14 +154,14 @@ __device__ inline Surface<T> cmap(const T* coefficients, T u, T v, T steps_per_r
     return {energy, slope_u * steps_per_radian, slope_v * steps_per_radian};
 }
 
-// E = q_i q_j/r from 1/r.
+// E = q_i q_j/r, computed from 1/r.
 template <class T>
 __device__ inline Radial<T> coulomb(T charge_product, T inverse_r) {
     const T energy = charge_product * inverse_r;
     return {energy * inverse_r * inverse_r, energy};
 }
 
-// E = c12/r¹² − c6/r⁶ from 1/r².
+// E = c12/r¹² − c6/r⁶, computed from 1/r².
 template <class T>
 __device__ inline Radial<T> lennard_jones(T inverse_r2, T c6, T c12) {
     const T inverse_r6 = inverse_r2 * inverse_r2 * inverse_r2;
@@ -168,9 +169,9 @@ __device__ inline Radial<T> lennard_jones(T inverse_r2, T c6, T c12) {
     return {(T(12) * repulsion - T(6) * attraction) * inverse_r2, repulsion - attraction};
 }
 
-// Limit of (αr)² below which erf(αr)/(αr) is a power series. Above it, cancellation in the force loses a factor
-// 1/(αr)² in accuracy. The first term that is left out, range^SERIES_TERMS/7!, is below the rounding error of either
-// type.
+// Limit of (αr)² below which erf(αr)/(αr) is computed from a power series. Above the limit cancellation in the force
+// magnifies rounding errors by 1/(αr)². The first term that the series leaves out, RANGE^SERIES_TERMS/7!, is below
+// the rounding error of float and of double.
 template <class T>
 struct Series {
     static constexpr double RANGE = sizeof(T) == sizeof(float) ? 0.25 : 1e-2;
@@ -184,7 +185,7 @@ __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, 
     const T x2 = alpha * alpha * r2;
     T potential, field;
     if (x2 < T(Series<T>::RANGE)) {
-        // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); its derivative by x², times 2α², is (1/r) d/dr
+        // erf(x)/x = 2/√π Σ (−x²)ⁿ/(n! (2n+1)); its derivative with respect to x², times 2α², is (1/r) d/dr
         T value = T(0), slope = T(0), factorial = T(720);
         for (int n = SERIES_TERMS - 1; n >= 0; --n) {
             slope = slope * x2 + value;
@@ -200,7 +201,7 @@ __device__ inline Radial<T> ewald_excluded(T charge_product, T r2, T inverse_r, 
     return {charge_product * field, -(charge_product * potential)};
 }
 
-// Scaled 1-4 pair: plain Coulomb and Lennard-Jones without a cutoff. The force is that on i.
+// Scaled 1-4 pair: plain Coulomb and Lennard-Jones without a cutoff. The force acts on atom i.
 template <class T>
 struct Pair14 {
     Vec3<T> force;

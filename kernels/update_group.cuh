@@ -1,7 +1,7 @@
-// Update groups: atoms connected by constraints, which one thread integrates. A group is a free atom, a rigid water,
-// or a SHAKE cluster of one center and up to four leaves. All arithmetic is in double precision.
+// Update groups: atoms connected by constraints, which one thread integrates together. A group is a free atom, a
+// rigid water, or a SHAKE cluster of one center and up to four leaves. All arithmetic is in double precision.
 
-// Atoms of an update group, the center of the constraints first.
+// Atoms of an update group. The center of the constraints comes first.
 template <int N>
 struct UpdateGroup {
     u32 atoms[N];
@@ -21,14 +21,14 @@ struct Free {
     }
 };
 
-// A rigid water, by SETTLE.
+// A rigid water, constrained by SETTLE.
 struct Rigid {
     static constexpr int SIZE = 3;
     SettleWater water;
     __device__ u32 operator[](u32 k) const {
         return water.atoms[k];
     }
-    // Computes the corrections. Returns −1 on success, otherwise the leaf whose constraint failed.
+    // Computes the constraint corrections. Returns −1 on success, otherwise the leaf whose constraint failed.
     __device__ int constrain(const Arguments& a, const UpdateGroup<3>& group, Vec3<double>* change) const {
         const SettleShape shape =
             settle_shape(a.masses[water.atoms[0]], a.masses[water.atoms[1]], water.oh, water.hh);
@@ -58,7 +58,8 @@ struct Shake {
     }
 };
 
-// Calls `work` with the update group of this thread, if it has one. Each kind begins at a whole warp.
+// Calls `work` with the update group of this thread, if it has one. Each kind of groups begins at a multiple of the
+// warp size.
 template <class Work>
 __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     const u32 thread = thread_number();
@@ -74,13 +75,15 @@ __device__ inline void visit_update_group(const Arguments& a, Work& work) {
     if (kind == GROUP_SHAKE4) work(Shake<4>{a.shakes4[index]});
 }
 
-// Reports a failed constraint; of several failures, the one with the lowest atoms. The group keeps its positions.
+// Reports a failed constraint. Of several failures the one with the lowest atoms is reported. The group keeps its old
+// positions.
 template <int N>
 __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& group, int failed) {
     atomicMin(&a.status->failed[0], group.atoms[0]);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-        // branchless, because indexing with a variable would move the whole group from registers to local memory
+        // without branches, because indexing with a variable would move the whole group from registers to local
+        // memory
         atomicMin(&a.status->failed[1], group.atoms[k] | (k == 1 + failed ? 0u : NO_ATOM));
         a.old[group.atoms[k]] = group.old[k];
     }
@@ -88,12 +91,12 @@ __device__ inline void note_failure(const Arguments& a, const UpdateGroup<N>& gr
 
 // Contribution of one update group to the sums over centers of mass.
 struct CenterSums {
-    double mass, power;                 // amu, Σ v·F before the step in kJ/mol/ps
+    double mass, power;                 // group mass in amu; Σ v·F before the step in kJ/mol/ps
     double moment;                      // Σ r·F relative to a reference point of the group, kJ/mol
     Vec3<double> lever, force;          // Σ m r relative to the reference point; Σ F
-    Vec3<double> before, after;         // momentum before and after the step
+    Vec3<double> before, after;         // momentum of the group before and after the step
 
-    // Adds an atom before the step, at `r` from the reference point.
+    // Adds an atom before the step; `r` is the vector from the reference point.
     __device__ void start(Vec3<double> r, Vec3<double> velocity, Vec3<double> on_atom, double m) {
         mass += m;
         power += dot(velocity, on_atom);
@@ -110,9 +113,9 @@ struct CenterSums {
 
 // Sums over an integration step, kJ/mol.
 struct StepSums {
-    double before, after, cross;                        // kinetic energy of both half steps, and ½ m v(t−½)·v(t+½)
-    double center_before, center_after, center_cross;   // ½ P²/M of groups at both half steps, and ½ P(t−½)·P(t+½)/M
-    double internal_virial, power;                      // Σ (r−R)·F; Σ v·F before the step, kJ/mol/ps
+    double before, after, cross;                        // kinetic energy of both half steps; Σ ½ m v(t−½dt)·v(t+½dt)
+    double center_before, center_after, center_cross;   // ½ P²/M of groups, likewise; ½ P(t−½dt)·P(t+½dt)/M
+    double internal_virial, power;                      // Σ (r−R)·F; Σ v(t−½dt)·F, kJ/mol/ps
     Tensor virial;                                      // virial of the constraint forces
 
     __device__ void add(const CenterSums& c) {
@@ -123,7 +126,7 @@ struct StepSums {
         internal_virial += c.moment - dot(c.lever, c.force) * (1.0 / c.mass);
         power += c.power;
     }
-    // Adds to the device's sums. All lanes of a warp must call this.
+    // Adds to the sums of the device. All lanes of a warp must call this function.
     __device__ void store(const Arguments& a) const {
         add_sum(a, SUM_KINETIC_BEFORE, before);
         add_sum(a, SUM_KINETIC_AFTER, after);
@@ -150,7 +153,7 @@ struct CenterMotion {
         moved = moved + (a.positions[atom] - a.old[atom]) * m;
         momentum = momentum + a.velocities[atom] * m;
     }
-    // Scales R(t) by `length` and V by `speed`, and changes the position of an atom at t+dt accordingly.
+    // Scales R(t) by `length` and V by `speed`, and changes the position of an atom at t + dt accordingly.
     __device__ void scale(const Arguments& a, u32 atom, double length, double speed) const {
         const double further = (length - 1.0) / mass, faster = (speed - 1.0) / mass;
         a.positions[atom] = a.positions[atom] + old * further + moved * faster;

@@ -1,8 +1,8 @@
-// Virtual sites, the counterpart of `src/engine/virtual_sites`: positions from those of atoms, and spreading of
-// forces to these atoms. One thread handles a cluster of sites that depend on each other. All arithmetic is in double
-// precision.
+// Virtual sites, the counterpart of `src/engine/virtual_sites`: positions of sites from the positions of atoms, and
+// spreading of forces on sites to these atoms. One thread handles a cluster of sites that depend on each other. All
+// arithmetic is in double precision.
 
-// Unit vector u/|u|.
+// Returns the unit vector u/|u|.
 __device__ inline Vec3<double> direction(Vec3<double> u) {
     return u * inverse_norm(norm_squared(u));
 }
@@ -43,8 +43,8 @@ struct Site {
     __device__ double parameter(u32 k) const {
         return a.site_parameters[site.first_parameter + k];
     }
-    // Component `which` of the weights of atom k in a local frame. Weights follow the position of the site in the
-    // frame.
+    // Component `which` of the weights of atom k in a local frame. In the parameters the weights follow the position
+    // of the site in the frame.
     __device__ double frame_weight(u32 k, u32 which) const {
         return parameter(3 + 3 * k + which);
     }
@@ -191,7 +191,7 @@ extern "C" __global__ void place_sites(const Arguments a, const double moved) {
     }
 }
 
-// Takes the force (kJ/mol/nm) from the atom in a slot and clears it. An atomic exchange acts at the same place as
+// Returns the force (kJ/mol/nm) on the atom in a slot and clears it. An atomic exchange acts in the same memory as
 // atomic additions, so it comes after the additions of this thread.
 __device__ inline Vec3<double> take_force(const Arguments& a, u32 slot) {
     double components[3];
@@ -202,7 +202,7 @@ __device__ inline Vec3<double> take_force(const Arguments& a, u32 slot) {
     return vec3(components[0], components[1], components[2]);
 }
 
-// Spreads the forces on sites to their atoms, and adds the resulting change of the virial W = Σ r⊗F.
+// Spreads the forces on sites to their constructing atoms, and adds the resulting change of the virial W = Σ r⊗F.
 template <bool SUMS>
 __device__ inline void spread_sites_of(const Arguments& a) {
     if (halted(a)) return;
@@ -210,7 +210,7 @@ __device__ inline void spread_sites_of(const Arguments& a) {
     Tensor virial = {};
     if (cluster < a.site_clusters) {
         const u32 first = a.site_starts[cluster];
-        // reverse order: a site comes after the sites that depend on it
+        // in reverse order, because forces on a site are complete only after the sites that depend on it
         for (u32 k = a.site_starts[cluster + 1]; k > first; --k) {
             const Site site = {a, a.virtual_sites[k - 1]};
             const Vec3<double> origin = a.positions[site.site.site];

@@ -29,7 +29,7 @@ pub enum Precision {
 
 /// Real number types for transforms and products: `f32` and `f64`.
 pub trait Real: FftReal + GemmReal + Number {
-    /// Precision of the type, to choose among the functions that libraries have for each type.
+    /// Precision of the type. It selects the library function for the type.
     const PRECISION: Precision;
 }
 impl Real for f32 {
@@ -42,29 +42,30 @@ impl Real for f64 {
 /// A device for transforms and products, with its own memory.
 ///
 /// Operations run asynchronously in the order of the calls: an operation may still run when its call returns, and its
-/// errors may be reported later. Sizes that do not match are a caller's mistake, and panic.
+/// errors may be reported later. Sizes that do not match are an error of the caller, and cause a panic.
 pub trait Core {
-    /// An array in the device's memory. Arrays of the host may be borrowed.
+    /// An array in the memory of the device. Arrays of the host may be borrowed.
     type Array<'a, T: Number>;
     /// A plan for transforms of one size.
     type Fft<T: Real>;
 
-    /// Makes an array with the given values.
+    /// Creates an array with the given values.
     fn store<'a, T: Number>(&self, values: &'a [T]) -> Result<Self::Array<'a, T>>;
-    /// Makes an array of zeros.
+    /// Creates an array of zeros.
     fn zeros<T: Number>(&self, length: usize) -> Result<Self::Array<'static, T>>;
     /// Waits for all work, and returns the values of an array.
     fn read<'b, T: Number>(&self, array: &'b Self::Array<'_, T>) -> Result<Cow<'b, [T]>>;
-    /// Plans transforms of n_x × n_y × n_z real points, each at least 1. Arrays are laid out as for [`Fft3`].
+    /// Plans transforms of n_x × n_y × n_z real points, with each number at least 1. Arrays are laid out as for
+    /// [`Fft3`].
     fn plan<T: Real>(&self, size: [usize; 3]) -> Result<Self::Fft<T>>;
-    /// Transforms `real`, which is overwritten, into `complex`; see [`Fft3::forward`].
+    /// Transforms `real` into `complex` and overwrites `real`; see [`Fft3::forward`].
     fn forward<T: Real>(
         &self,
         fft: &mut Self::Fft<T>,
         real: &mut Self::Array<'_, T>,
         complex: &mut Self::Array<'_, Complex<T>>,
     ) -> Result<()>;
-    /// Transforms `complex`, which is overwritten, into `real`. The result is not normalised. `complex` must be the
+    /// Transforms `complex` into `real` and overwrites `complex`. The result is not normalised. `complex` must be the
     /// transform of real numbers: elements at k = −k (modulo the size) must be real.
     fn inverse<T: Real>(
         &self,
@@ -72,7 +73,7 @@ pub trait Core {
         complex: &mut Self::Array<'_, Complex<T>>,
         real: &mut Self::Array<'_, T>,
     ) -> Result<()>;
-    /// C ← α A B + β C, with C row-major at the start of its array; see [`gemm`].
+    /// Computes C ← α A B + β C, where C is row-major and begins at the start of its array; see [`gemm`].
     fn gemm<T: Real>(
         &self,
         alpha: T,
@@ -85,18 +86,18 @@ pub trait Core {
     fn wait(&self) -> Result<()>;
 }
 
-/// Location of a matrix in an array: row-major as stored, or the transpose.
+/// Location of a matrix in an array, either row-major as stored or as the transpose of the stored matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     /// range of the matrix' elements in the array
     pub(super) span: Range<usize>,
-    /// number of columns as stored
+    /// number of columns of the stored matrix
     pub(super) columns: usize,
     pub(super) transposed: bool,
 }
 
 impl Layout {
-    /// Rows and columns of the matrix, after transposition.
+    /// Numbers of rows and columns of the matrix, after transposition.
     pub(super) fn size(&self) -> [usize; 2] {
         let rows = self.span.len() / self.columns;
         if self.transposed { [self.columns, rows] } else { [rows, self.columns] }
@@ -111,19 +112,20 @@ pub struct Operand<'a, A> {
 }
 
 impl<'a, A> Operand<'a, A> {
-    /// The given rows of an array that stores rows of `columns` ≥ 1 elements one after the other.
+    /// Returns the matrix of the given rows of an array, which stores rows of `columns` ≥ 1 elements one after the
+    /// other.
     pub fn new(array: &'a A, rows: Range<usize>, columns: usize) -> Self {
         Operand { array, layout: Layout { span: rows.start * columns..rows.end * columns, columns, transposed: false } }
     }
 
-    /// The transpose of the same elements.
+    /// Returns the transpose of the matrix, over the same elements.
     pub fn transposed(mut self) -> Self {
         self.layout.transposed ^= true;
         self
     }
 }
 
-/// The host as a [`Core`]: the threads of the current rayon pool, and the host's memory.
+/// The host as a [`Core`], with the threads of the current rayon pool and the memory of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCore;
 
@@ -202,7 +204,7 @@ mod tests {
     use std::fmt::Debug;
 
     const SIZE: [usize; 3] = [4, 6, 10];
-    /// Wave vector that is not its own mirror image along any axis.
+    /// Wave vector that differs from its own mirror image along every axis.
     const WAVE: [usize; 3] = [1, 2, 3];
 
     /// Tests transforms of 3 + 2 cos φ + ½ sin φ with φ = 2π k·r/n. The transform is 3 N at 0, N (1 − i/4) at k, and
@@ -251,13 +253,13 @@ mod tests {
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[25, 28, 57, 64, 89, 100]));
         core.gemm(one, matrix(), Operand::new(&b, 0..2, 2).transposed(), minus_one, &mut c).expect("a product");
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[-2, 1, -4, 3, -6, 5]));
-        // Aᵀ A is smaller than the array: the elements behind it are unchanged
+        // Aᵀ A is smaller than the array of C: the elements behind Aᵀ A are unchanged
         core.gemm(one, matrix().transposed(), matrix(), zero, &mut c).expect("a product");
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[35, 44, 44, 56, -6, 5]));
     }
 
     fn check(core: &impl Core) {
-        // several roundings of numbers up to 3
+        // tolerance for several roundings of numbers up to 3
         check_waves::<f32>(core, 20.0 * f64::from(f32::EPSILON));
         check_waves::<f64>(core, 20.0 * f64::EPSILON);
         check_products::<f32>(core);

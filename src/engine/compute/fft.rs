@@ -10,7 +10,7 @@ use rustfft::{Fft, FftPlanner};
 /// Number types that can be transformed: `f32` and `f64`. Lines of both types are transformed in `f64`, so that
 /// `rustfft` is compiled only once.
 pub trait FftReal: Copy + Default + Into<f64> + Send + Sync {
-    /// The nearest number of this type.
+    /// Returns the nearest number of this type.
     fn nearest(value: f64) -> Self;
 }
 impl FftReal for f32 {
@@ -32,19 +32,19 @@ fn narrow<T: FftReal>(value: Complex<f64>) -> Complex<T> {
     Complex { re: T::nearest(value.re), im: T::nearest(value.im) }
 }
 
-/// Edge of the square blocks in which a transposition moves data. 16 complex doubles fill four cache lines.
+/// Edge of the square blocks that a transposition moves at once. A row of 16 complex doubles fills four cache lines.
 const BLOCK: usize = 16;
-/// Portions of slabs per thread, for load balance. Results do not depend on it, since lines are transformed
-/// independently.
+/// Number of portions of slabs per thread, for load balance. Results do not depend on this number, because lines are
+/// transformed independently.
 const PORTIONS_PER_THREAD: usize = 4;
 
 /// A plan for transforms of one size, with its work space.
 ///
 /// Real data are indexed `(x · n_y + y) · n_z + z`. Complex data are indexed `(x · n_y + y) · m_z + z` with m_z =
-/// n_z/2 + 1, since the other half follows from F(−k) = F(k)*. The forward transform is F(k) = Σ f(r) e^{−2πi k·r/n}.
-/// The inverse is not normalised: forward and inverse together multiply by n_x n_y n_z. Any size works; products of
-/// small primes are fast. Lines are transformed in parallel on the current rayon pool. Results do not depend on the
-/// number of threads.
+/// n_z/2 + 1, because the other half follows from F(−k) = F(k)*. The forward transform is F(k) = Σ f(r) e^{−2πi
+/// k·r/n}. The inverse is not normalised: a forward and an inverse transform together multiply by n_x n_y n_z. Any
+/// size works; transforms are fast for sizes that are products of small primes. Lines are transformed in parallel on
+/// the current rayon pool. Results do not depend on the number of threads.
 pub struct Fft3 {
     size: [usize; 3],
     real_to_complex: Arc<dyn RealToComplex<f64>>,
@@ -53,29 +53,29 @@ pub struct Fft3 {
     along_x: [Arc<dyn Fft<f64>>; 2],
     /// plans along y: forward, inverse
     along_y: [Arc<dyn Fft<f64>>; 2],
-    /// x-slabs per portion
+    /// number of x-slabs in a portion
     slabs: usize,
     /// work space of each portion
     scratch: Vec<Scratch>,
-    /// scratch: the complex array with x innermost
+    /// work space: the complex array with x as the innermost index
     columns: Vec<Complex<f64>>,
 }
 
-/// Work space of one portion.
+/// Work space of one portion of slabs.
 #[derive(Clone)]
 struct Scratch {
     /// a line along z
     real: Vec<f64>,
-    /// transform of the line
+    /// transform of the line along z
     line: Vec<Complex<f64>>,
-    /// the lines of a slab with y innermost
+    /// the lines of a slab with y as the innermost index
     slab: Vec<Complex<f64>>,
     /// work space of `rustfft`
     work: Vec<Complex<f64>>,
 }
 
 impl Fft3 {
-    /// A plan for n_x × n_y × n_z real points, each at least 1.
+    /// Plans transforms of n_x × n_y × n_z real points, with each number at least 1.
     pub fn new(size: [usize; 3]) -> Self {
         assert!(size.iter().all(|&n| n > 0), "a grid has points in every direction");
         let [nx, ny, nz] = size;
@@ -97,12 +97,12 @@ impl Fft3 {
         Self { size, real_to_complex, complex_to_real, along_x, along_y, slabs, scratch, columns }
     }
 
-    /// Real points along x, y, z.
+    /// Number of real points along x, y, z.
     pub fn size(&self) -> [usize; 3] {
         self.size
     }
 
-    /// Complex points along x, y, z.
+    /// Number of complex points along x, y, z.
     pub fn reciprocal_size(&self) -> [usize; 3] {
         [self.size[0], self.size[1], self.size[2] / 2 + 1]
     }
@@ -133,8 +133,8 @@ impl Fft3 {
         self.transform_x(complex, 0);
     }
 
-    /// Transforms `complex`, which is overwritten, back into `real`. Imaginary parts that must vanish for a real
-    /// result are ignored.
+    /// Transforms `complex` back into `real` and overwrites `complex`. Imaginary parts that vanish in the transform
+    /// of real numbers are ignored.
     pub fn inverse<T: FftReal>(&mut self, complex: &mut [Complex<T>], real: &mut [T]) {
         let [nx, ny, nz] = self.size;
         let mz = nz / 2 + 1;
@@ -164,7 +164,7 @@ impl Fft3 {
             });
     }
 
-    /// Transforms all lines along x, through a copy of the array with x innermost.
+    /// Transforms all lines along x, through a copy of the array with x as the innermost index.
     fn transform_x<T: FftReal>(&mut self, complex: &mut [Complex<T>], direction: usize) {
         let nx = self.size[0];
         let columns = complex.len() / nx;
@@ -233,7 +233,7 @@ mod tests {
         (0..size.iter().product()).map(|i| ((i * i * 31 + 7 * i) % 101) as f64 / 50.0 - 1.0).collect()
     }
 
-    /// Σ f(r) e^{−2πi k·r/n} by the definition.
+    /// Returns Σ f(r) e^{−2πi k·r/n}, summed by the definition.
     fn naive(size: [usize; 3], real: &[f64], k: [usize; 3]) -> Complex<f64> {
         let [nx, ny, nz] = size;
         let turns = |k: usize, r: usize, n: usize| ((k * r) % n) as f64 / n as f64;
@@ -253,13 +253,14 @@ mod tests {
             let mut fft = Fft3::new(size);
             let [nx, ny, mz] = fft.reciprocal_size();
             let mut complex = vec![Complex::default(); nx * ny * mz];
-            // the second round would show work space that the first left dirty
+            // the second round would fail if the first had left wrong values in the work space
             for _ in 0..2 {
                 fft.forward(&mut input.clone(), &mut complex);
             }
             for (index, &value) in complex.iter().enumerate() {
                 let expected = naive(size, &input, [index / (ny * mz), index / mz % ny, index % mz]);
-                // rounding grows like log n · ε · √n, far below this for a few hundred points
+                // the rounding error grows like log n · ε · √n, which is far below this tolerance for a few hundred
+                // points
                 assert!((value - expected).norm() < 1e-12 * input.len() as f64, "{size:?} at {index}");
             }
         }
@@ -289,7 +290,7 @@ mod tests {
         fft.forward(&mut real, &mut complex);
         fft.inverse(&mut complex, &mut real);
         let points = input.len() as f32;
-        // several roundings of 6e-8 on values up to 1
+        // tolerance for several rounding errors of 6e-8 on values up to 1
         assert!(real.iter().zip(&input).all(|(a, b)| (a / points - b).abs() < 1e-6));
     }
 

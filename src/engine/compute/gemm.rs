@@ -1,8 +1,8 @@
 //! Products of dense matrices.
 //!
-//! The `matrixmultiply` crate, a dependency of nalgebra, does the arithmetic: AVX-512, AVX2 or portable code chosen
-//! at run time. It reaches nine tenths of the speed of the fastest pure-Rust crates on large square matrices, and the
-//! same speed on the shapes of trajectory analysis. Rows are distributed over the current rayon pool.
+//! The `matrixmultiply` crate, a dependency of nalgebra, does the arithmetic with AVX-512, AVX2 or portable code,
+//! chosen at run time. It reaches nine tenths of the speed of the fastest pure-Rust crates on large square matrices,
+//! and their full speed on the shapes of trajectory analysis. Rows are distributed over the current rayon pool.
 
 use rayon::prelude::*;
 
@@ -12,16 +12,16 @@ impl GemmReal for f32 {}
 impl GemmReal for f64 {}
 
 mod private {
-    /// Pointer to the first element of a matrix, with its row and column stride.
+    /// Pointer to the first element of a matrix, with its row stride and column stride.
     pub(super) type At<T> = (*const T, [isize; 2]);
 
     /// Matrix product on one thread.
     pub trait Kernel: Sized {
-        /// C ← α A B + β C, with A of m × k and B of k × n. C is row-major.
+        /// Computes C ← α A B + β C, where A is m × k, B is k × n, and C is row-major.
         ///
         /// # Safety
-        /// Every element that sizes and strides reach must lie inside its matrix' memory, and C must overlap neither
-        /// A nor B.
+        /// Every element that sizes and strides reach must lie inside the memory of its matrix, and C must overlap
+        /// neither A nor B.
         unsafe fn multiply(size: [usize; 3], alpha: Self, a: At<Self>, b: At<Self>, beta: Self, c: *mut Self);
     }
 
@@ -46,19 +46,20 @@ pub struct Matrix<'a, T> {
     data: &'a [T],
     rows: usize,
     columns: usize,
-    /// elements from one row to the next, and from one column to the next
+    /// number of elements from one row to the next, and from one column to the next
     strides: [usize; 2],
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// A matrix with element (i, j) at `data[i · columns + j]`. `data` holds whole rows of at least one column.
+    /// Returns the matrix with element (i, j) at `data[i · columns + j]`. `data` holds whole rows of at least one
+    /// column.
     pub fn new(data: &'a [T], columns: usize) -> Self {
         let rows = data.len() / columns;
         assert_eq!(data.len(), rows * columns, "a matrix consists of whole rows");
         Self { data, rows, columns, strides: [columns, 1] }
     }
 
-    /// The transpose, over the same numbers.
+    /// Returns the transpose of the matrix, over the same numbers.
     pub fn transposed(self) -> Self {
         let [row, column] = self.strides;
         Self { data: self.data, rows: self.columns, columns: self.rows, strides: [column, row] }
@@ -74,21 +75,22 @@ impl<'a, T> Matrix<'a, T> {
         self.columns
     }
 
-    /// Pointer to the first element of row `first`, and the strides.
+    /// Pointer to the first element of row `first`, with the strides.
     fn at_row(&self, first: usize) -> private::At<T> {
         // a slice is at most isize::MAX long, and no stride is longer than its slice
         (self.data[first * self.strides[0]..].as_ptr(), self.strides.map(|stride| stride as isize))
     }
 }
 
-/// Portions of rows of C per thread. More portions would balance the load better, but each packs B again.
+/// Number of portions of rows of C per thread. More portions would balance the load better, but each portion packs B
+/// again.
 const PORTIONS_PER_THREAD: usize = 2;
-/// Multiple of the row counts of all kernels.
+/// A common multiple of the numbers of rows that the kernels compute at once.
 const KERNEL_ROWS: usize = 16;
 
-/// C ← α A B + β C, with C row-major. Rows of C are distributed over the current rayon pool. Every element is summed
-/// in the same order for any distribution, so that the result does not depend on the number of threads. C is not read
-/// if β is zero.
+/// Computes C ← α A B + β C, with C row-major. Rows of C are distributed over the current rayon pool. Every element
+/// is summed in the same order for any distribution, so the result does not depend on the number of threads. C is not
+/// read if β is zero.
 pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, c: &mut [T]) {
     let (rows, inner, columns) = (a.rows, a.columns, b.columns);
     assert_eq!(inner, b.rows, "as many columns on the left as rows on the right");
@@ -111,7 +113,7 @@ pub fn gemm<T: GemmReal>(alpha: T, a: Matrix<'_, T>, b: Matrix<'_, T>, beta: T, 
 mod tests {
     use super::*;
 
-    /// Small integers: sums are exact in f32 too, so that results can be compared bit by bit.
+    /// Returns small integers, whose sums are exact even in f32, so that results can be compared bit by bit.
     fn whole(count: usize, seed: usize) -> Vec<f64> {
         (0..count).map(|i| ((i * 7919 + seed) % 17) as f64 - 8.0).collect()
     }

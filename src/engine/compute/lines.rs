@@ -1,35 +1,35 @@
 //! Fourier transforms of sixteen lines at once, one in each lane of a vector.
 //!
-//! Data never move between lanes; the caller transposes. Real and imaginary parts are in separate arrays. Stockham's
-//! ordering is used: every stage takes one factor of the length, reads one array and writes another, and the result
-//! comes out in natural order.
+//! Data never move between lanes; the caller transposes the data. Real and imaginary parts are in separate arrays.
+//! Stockham's ordering is used: every stage takes one factor of the length, reads one array and writes another, and
+//! the result is in natural order.
 
 use crate::memory;
 use crate::simd::{Aligned16, Arithmetic, Float, Kernel, Level, Simd, dispatch};
 use std::f64::consts::TAU;
 
-/// Sixteen lines in memory: element i of all lines is at `[i · stride]`.
+/// Sixteen lines in memory. Element i of all sixteen lines is the vector at `[i · stride]`.
 #[derive(Clone, Copy)]
 pub struct Lines<'a> {
     /// real parts
     pub re: &'a [Aligned16],
     /// imaginary parts
     pub im: &'a [Aligned16],
-    /// distance from one element to the next
+    /// distance from one element to the next, in vectors
     pub stride: usize,
 }
 
-/// Mutable [`Lines`].
+/// Sixteen lines in memory as in [`Lines`], mutable.
 pub struct LinesMut<'a> {
     /// real parts
     pub re: &'a mut [Aligned16],
     /// imaginary parts
     pub im: &'a mut [Aligned16],
-    /// distance from one element to the next
+    /// distance from one element to the next, in vectors
     pub stride: usize,
 }
 
-/// Complex numbers with real and imaginary parts in two arrays.
+/// Complex numbers, with real parts in one array and imaginary parts in another.
 #[derive(Clone, Debug, Default)]
 pub struct Split {
     /// real parts
@@ -39,19 +39,19 @@ pub struct Split {
 }
 
 impl Split {
-    /// An array of `length` zeros.
+    /// Creates arrays of `length` zeros.
     pub fn new(length: usize) -> Self {
         let zeros = || memory::filled(Aligned16::default(), length);
         Split { re: zeros(), im: zeros() }
     }
 
-    /// Lines whose elements begin at `first` and are `stride` apart.
+    /// Returns the lines whose elements begin at `first` and are `stride` vectors apart.
     #[inline(always)]
     pub fn lines(&self, first: usize, stride: usize) -> Lines<'_> {
         Lines { re: &self.re[first..], im: &self.im[first..], stride }
     }
 
-    /// Mutable lines, as by [`Self::lines`].
+    /// Returns the lines of [`Self::lines`], mutably.
     #[inline(always)]
     pub fn lines_mut(&mut self, first: usize, stride: usize) -> LinesMut<'_> {
         LinesMut { re: &mut self.re[first..], im: &mut self.im[first..], stride }
@@ -73,7 +73,7 @@ impl Lines<'_> {
 }
 
 impl LinesMut<'_> {
-    /// Exchanges real and imaginary parts, as [`Lines::swapped`].
+    /// Exchanges real and imaginary parts, as [`Lines::swapped`] does.
     pub fn swapped(self) -> Self {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
@@ -86,7 +86,7 @@ impl LinesMut<'_> {
     }
 }
 
-/// Complex numbers, one for each lane of a register. A codelet of radix nine fills the registers.
+/// Complex numbers, one for each lane of a register. The transform of radix nine uses all registers.
 #[derive(Clone, Copy)]
 struct Complex<A> {
     re: A,
@@ -128,22 +128,23 @@ impl<A: Arithmetic> Complex<A> {
     }
 }
 
-/// Factors for which a codelet transforms in registers, in the order in which they are tried.
+/// Factors of the length for which transforms in registers exist, in the order in which they are tried.
 const RADICES: [usize; 10] = [9, 8, 7, 6, 5, 4, 3, 2, 13, 11];
 
-/// A stage of the transform; `radix` · `groups` · `stride` is the length.
+/// A stage of the transform. The product `radix` · `groups` · `stride` is the length of the line.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     radix: usize,
     groups: usize,
     stride: usize,
-    /// index of its first factor in `LineFft::twiddles`
+    /// index in `LineFft::twiddles` of the first twiddle factor of the stage
     twiddles: usize,
-    /// index of its first root in `LineFft::roots`
+    /// index in `LineFft::roots` of the first root of unity of the stage
     roots: usize,
 }
 
-/// A plan for lines of one length: F(k) = Σ f(j) e^{−2πi jk/n}. Any length works; products of small primes are fast.
+/// A plan for lines of one length: F(k) = Σ f(j) e^{−2πi jk/n}. Any length n works; transforms are fast if n is a
+/// product of small primes.
 pub struct LineFft {
     length: usize,
     stages: Vec<Stage>,
@@ -159,14 +160,14 @@ fn root(k: usize, n: usize) -> [f32; 2] {
     [angle.cos() as f32, -angle.sin() as f32]
 }
 
-/// The next factor to divide the remaining length by.
+/// Returns the next factor of the remaining length `rest`.
 fn next_radix(rest: usize) -> usize {
     let in_registers = RADICES.into_iter().find(|&radix| rest.is_multiple_of(radix));
     in_registers.unwrap_or_else(|| (2..=rest).find(|&prime| rest.is_multiple_of(prime)).unwrap_or(1))
 }
 
 impl LineFft {
-    /// A plan for lines of `length` ≥ 1.
+    /// Plans transforms of lines of `length` ≥ 1.
     pub fn new(length: usize) -> Self {
         let (mut stages, mut twiddles, mut roots) = (vec![], vec![], vec![]);
         let (mut rest, mut stride) = (length, 1);
@@ -186,7 +187,7 @@ impl LineFft {
         dispatch(level, Transform { plan: self, input, output, work });
     }
 
-    /// Work space for [`Self::transform`] of lines up to `length`.
+    /// Returns work space for [`Self::transform`] of lines of at most `length` elements.
     pub fn work(length: usize) -> [Split; 2] {
         [Split::new(length), Split::new(length)]
     }
@@ -237,7 +238,8 @@ impl Kernel for Transform<'_> {
 }
 
 impl LineFft {
-    /// Twiddle factors of element p of a group, for outputs 1 … radix − 1. Empty for p = 0, whose factors are 1.
+    /// Twiddle factors of element p of a group, for outputs 1 … radix − 1. The slice is empty for p = 0, because all
+    /// factors are 1.
     #[inline(always)]
     fn twiddles(&self, stage: &Stage, p: usize) -> &[[f32; 2]] {
         match p {
@@ -274,7 +276,7 @@ impl LineFft {
         }
     }
 
-    /// A stage whose radix is a large prime, by the definition of the transform.
+    /// Computes a stage whose radix is a large prime, by the definition of the transform.
     #[inline(always)]
     fn long_stage<S: Simd>(&self, stage: &Stage, from: Lines<'_>, to: &mut LinesMut<'_>) {
         let Stage { radix, groups, stride, .. } = *stage;
@@ -349,8 +351,8 @@ fn odd<A: Arithmetic, const R: usize>(a: [Complex<A>; R], roots: &[[f32; 2]], st
     out
 }
 
-/// Transforms R = P · Q elements with P = 3 or 4 and Q = 2 or 3: Q transforms of P elements each, twiddle factors,
-/// then P transforms of Q elements.
+/// Transforms R = P · Q elements with P = 3 or 4 and Q = 2 or 3 in three steps: Q transforms of P elements each,
+/// twiddle factors, then P transforms of Q elements each.
 #[inline(always)]
 fn product<A: Arithmetic, const R: usize, const P: usize, const Q: usize>(
     a: [Complex<A>; R],
@@ -396,7 +398,7 @@ mod tests {
         [value(0), value(57)]
     }
 
-    /// F(k) by the definition.
+    /// Returns F(k), summed by the definition.
     fn naive(length: usize, lane: usize, k: usize) -> [f64; 2] {
         let (mut re, mut im) = (0.0, 0.0);
         for i in 0..length {
@@ -408,7 +410,7 @@ mod tests {
         [re, im]
     }
 
-    /// Transforms `length` elements a `stride` apart forward and back.
+    /// Transforms `length` elements that are `stride` apart forward and back.
     fn round(level: Level, length: usize, stride: usize) -> [Split; 2] {
         let plan = LineFft::new(length);
         let [mut from, mut to] = [Split::new(length * stride), Split::new(length)];
@@ -426,12 +428,14 @@ mod tests {
 
     #[test]
     fn forward_is_the_definition_and_inverse_undoes_it() {
-        // every codelet alone and combined, primes without a codelet, and lengths with three stages
+        // every transform in registers alone and combined with others, primes without such a transform, and lengths
+        // with three stages
         for length in (1..=40).chain([54, 64, 72, 77, 81, 96, 100, 108, 143]) {
             for level in Level::available() {
                 let [back, spectrum] = round(level, length, 3);
-                // largest of some hundred errors: each stage rounds numbers of the size of √n by 6e-8, and a prime
-                // without a codelet is summed directly, which adds another factor √n
+                // the tolerance covers the largest of some hundred errors: each stage rounds numbers of the size of
+                // √n by 6e-8, and a prime without a transform in registers is summed directly, which adds another
+                // factor √n
                 let tolerance = 1e-6 * length as f64;
                 for k in 0..length {
                     for lane in [0, 7, 15] {

@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut};
 #[derive(Clone, Copy, Debug)]
 struct Aligned<const N: usize>([f32; N]);
 
-/// A slice of `[f32; N]`, `N` a multiple of eight. No group of eight floats crosses a cache line, since such a load
-/// would take twice as long.
+/// A slice of arrays `[f32; N]`, where `N` is a multiple of eight. No group of eight floats crosses a cache line,
+/// because a load across a cache line takes twice as long.
 #[derive(Clone, Debug, Default)]
 pub struct AlignedArrays<const N: usize>(Vec<Aligned<N>>);
 
@@ -29,7 +29,7 @@ impl<const N: usize> Deref for AlignedArrays<N> {
     #[inline(always)]
     fn deref(&self) -> &[[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: an element has the size of its array, and the array begins where the element does
+        // SAFETY: an element has the size of its array, and the array begins at the address of the element
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len()) }
     }
 }
@@ -38,7 +38,7 @@ impl<const N: usize> DerefMut for AlignedArrays<N> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: as in `deref`; any floats are valid elements
+        // SAFETY: sizes and addresses agree as in `deref`; any floats are valid elements
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
     }
 }

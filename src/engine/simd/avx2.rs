@@ -6,8 +6,8 @@ use crate::arrays::{from_fn, map};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Runs intrinsics. They are only reached through `dispatch`, which has checked the processor. Memory is accessed
-/// through references to arrays of the exact length.
+/// Runs intrinsics. Their callers are reached only through `dispatch`, which has checked the processor. Memory is
+/// accessed through references to arrays of the exact length.
 macro_rules! op {
     ($e:expr) => {
         // SAFETY: see the documentation of this macro
@@ -55,7 +55,7 @@ impl Simd for Avx2 {
 #[derive(Clone, Copy)]
 pub(super) struct F256([__m256; 2]);
 
-/// A register of the two.
+/// Register of eight floats, half of the lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Half(__m256);
 
@@ -278,7 +278,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn recip_sqrt_fast(self) -> Self {
-        // the seed is for 1/√(4 self), so that Newton's step needs no factor ½
+        // the seed approximates 1/√(4 x) for the argument x, so that Newton's step needs no factor ½
         let [low, high] = self.0;
         let two_octaves = op!(_mm256_set1_epi32(2 << 23));
         let x = F256(op!([
@@ -347,7 +347,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn sums16(v: &[Self; 16]) -> Self {
-        // the sixteen sums over rows are the sums over columns of the transpose
+        // the sums over rows are computed as sums over columns of the transpose
         let mut rows = Self::transpose16(*v);
         for width in [8, 4, 2, 1] {
             for k in 0..width {
@@ -404,7 +404,7 @@ impl Float for F256 {
     }
 }
 
-/// Transposes the 4 × 4 squares in the lower and in the upper halves.
+/// Transposes the 4 × 4 square in the lower halves of the registers, and the 4 × 4 square in the upper halves.
 #[inline(always)]
 fn transpose4(a: __m256, b: __m256, c: __m256, d: __m256) -> [__m256; 4] {
     op!({
@@ -431,14 +431,14 @@ fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
     out
 }
 
-/// Eight of the elements 8 k to 8 k + 7 of a row, selected by the low three bits of `index`.
+/// Returns eight of the elements 8 k to 8 k + 7 of a row, selected by the low three bits of each lane of `index`.
 #[inline(always)]
 fn of_8<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     let eight = row[k / 2].0[k % 2 * 8..].as_ptr();
     op!(_mm256_permutevar8x32_ps(_mm256_load_ps(eight), index))
 }
 
-/// Eight of the elements 8 k to 8 k + 15 of a row, selected by the low four bits of `index`.
+/// Returns eight of the elements 8 k to 8 k + 15 of a row, selected by the low four bits of each lane of `index`.
 #[inline(always)]
 fn of_16<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m256 {
     op!({
@@ -448,7 +448,7 @@ fn of_16<const R: usize>(index: __m256i, row: &[Aligned16; R], k: usize) -> __m2
     })
 }
 
-/// Elements of a row at the indices given by the bits of `index`.
+/// Returns the elements of a row whose indices are the bits of `index`.
 #[inline(always)]
 fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
     op!({
@@ -468,7 +468,7 @@ fn of_row<const R: usize>(index: __m256, row: &[Aligned16; R]) -> __m256 {
     })
 }
 
-/// First and second elements of the pairs of a row at the indices given by the bits of `index`.
+/// Returns the first and the second elements of the pairs of a row whose indices are the bits of `index`.
 #[inline(always)]
 fn of_pairs(index: __m256, row: &[[f32; 2]]) -> [__m256; 2] {
     assert!(!row.is_empty());

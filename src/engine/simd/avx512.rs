@@ -5,8 +5,8 @@ use crate::arrays::map;
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Runs intrinsics. They are only reached through `dispatch`, which has checked the processor. Memory is accessed
-/// through references to arrays of the exact length.
+/// Runs intrinsics. Their callers are reached only through `dispatch`, which has checked the processor. Memory is
+/// accessed through references to arrays of the exact length.
 macro_rules! op {
     ($e:expr) => {
         // SAFETY: see the documentation of this macro
@@ -33,7 +33,7 @@ impl Simd for Avx512 {
             let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
             let mut columns = [_mm512_setzero_pd(); 8];
             for odd in 0..2 {
-                // pairs of rows: a quarter of a vector has the numbers of two rows at one position
+                // rows in pairs: each quarter of a vector holds the numbers of two rows at one position
                 let pair = |i: usize| match odd {
                     0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
                     _ => _mm512_unpackhi_pd(r[i], r[i + 1]),
@@ -269,7 +269,7 @@ impl Float for F512 {
         op!({
             let index = _mm512_castps_si512(self.0);
             if R == 1 {
-                // both rows form one table of 32
+                // both rows are treated as one table of 32
                 let index = _mm512_or_si512(index, _mm512_maskz_set1_epi32(0xff00, 16));
                 return F512(_mm512_permutex2var_ps(aligned(&rows[0][0]), index, aligned(&rows[1][0])));
             }
@@ -318,8 +318,8 @@ impl Float for F512 {
     fn sums16(v: &[Self; 16]) -> Self {
         op!({
             let add = |a: __m512, b: __m512| _mm512_add_ps(a, b);
-            // reduces two vectors from 16 to 8 and four vectors from 8 to 4 lanes, so that each quarter of a register
-            // belongs to one vector
+            // reduces pairs of vectors from 16 to 8 lanes, then groups of four vectors from 8 to 4 lanes, so that
+            // each quarter of a register belongs to one vector
             let halves =
                 |a: Self, b: Self| add(_mm512_shuffle_f32x4::<0x44>(a.0, b.0), _mm512_shuffle_f32x4::<0xee>(a.0, b.0));
             let quarters =
@@ -371,7 +371,7 @@ impl Float for F512 {
     }
     #[inline(always)]
     fn transpose16(v: [Self; 16]) -> [Self; 16] {
-        // transposes within groups of four lanes, then the groups
+        // transposes within groups of four lanes, then transposes the groups
         let mut quads = v;
         for g in 0..4 {
             let four = Self::transpose4([v[4 * g], v[4 * g + 1], v[4 * g + 2], v[4 * g + 3]]);
@@ -400,7 +400,8 @@ fn aligned(from: &Aligned16) -> __m512 {
     op!(_mm512_load_ps(from.0.as_ptr()))
 }
 
-/// Lanes 0–7 from elements 16 k to 16 k + 31 of the first row, lanes 8–15 from the same elements of the second row.
+/// Returns in lanes 0–7 elements 16 k to 16 k + 31 of the first row, and in lanes 8–15 the same elements of the
+/// second row, selected by `index`.
 #[inline(always)]
 fn of_32<const R: usize>(index: __m512i, rows: [&[Aligned16; R]; 2], k: usize) -> __m512 {
     op!({

@@ -1,18 +1,20 @@
 //! SIMD with one source for every instruction set: 16 logical lanes of `f32`, with the instruction set chosen at run
 //! time.
 //!
-//! A kernel is a struct whose [`Kernel::run`] is generic over [`Simd`]. [`dispatch`] runs it compiled for the chosen
-//! [`Level`]. The logical width is 16 on every level (one AVX-512 register, two AVX2 registers, a portable vector),
-//! so that layouts, padding and summation trees do not depend on the machine.
+//! A kernel is a struct whose [`Kernel::run`] is generic over [`Simd`]. [`dispatch`] runs the version that is
+//! compiled for the chosen [`Level`]. The logical width is 16 on every level (one AVX-512 register, two AVX2
+//! registers, a portable vector), so that layouts, padding and the order of additions in sums do not depend on the
+//! machine.
 //!
 //! Rules:
 //! - Every function between `dispatch` and an intrinsic is `#[inline(always)]`. A function that the compiler does not
 //!   inline is compiled without the instruction set of its caller.
 //! - Kernels use [`crate::arrays`] and loops over an index instead of the methods `map` of arrays and `zip` of
-//!   iterators, which are not inlined if the compiler puts them into another codegen unit. `.ci/kernels.py` finds
-//!   calls in the loops of kernels.
-//! - A kernel is dispatched in a function that is not generic, since other packages would compile it again otherwise.
-//! - Horizontal sums are trait operations in one fixed tree order.
+//!   iterators. These methods are not inlined if the compiler puts them into another codegen unit. `.ci/kernels.py`
+//!   finds calls in the loops of kernels.
+//! - A kernel is dispatched in a function that is not generic, because other packages would otherwise compile the
+//!   kernel again.
+//! - Horizontal sums are trait operations that add lanes in one fixed tree order.
 //!
 //! Levels differ in the last bits of [`Float::recip_fast`] and [`Float::recip_sqrt_fast`]. The portable level also
 //! differs in every multiply-add, which it rounds twice.
@@ -46,7 +48,7 @@ pub struct Tables(pub [[f32; 32]; 5]);
 /// An instruction set for which kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// any processor
+    /// portable code for any processor
     Portable,
     /// x86-64 with AVX2 and FMA
     Avx2,
@@ -55,17 +57,17 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level this processor can run, lowest first.
+    /// Returns every level that this processor can run, lowest first.
     pub fn available() -> Vec<Level> {
         [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|level| level.is_available()).collect()
     }
 
-    /// The best level of this processor.
+    /// Returns the highest level that this processor can run.
     pub fn detect() -> Level {
         Level::available().pop().unwrap_or(Level::Portable)
     }
 
-    /// Name in options and logs.
+    /// Name of the level in options and logs.
     pub fn name(self) -> &'static str {
         match self {
             Level::Portable => "portable",
@@ -74,7 +76,7 @@ impl Level {
         }
     }
 
-    /// Whether this processor has the instructions.
+    /// Whether this processor has the instructions of the level.
     pub fn is_available(self) -> bool {
         match self {
             Level::Portable => true,
@@ -98,18 +100,18 @@ impl Level {
 pub trait Simd: Copy + 'static {
     /// the corresponding level
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads registers, and so is faster than a polynomial of degree 10. This needs 32
-    /// registers, with a vector in one register.
+    /// Whether [`Float::look_up`] reads tables from registers, and so is faster than a polynomial of degree 10.
+    /// Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
-    /// Whether few processors need the level. Only the most general instantiations of a kernel are compiled for a
-    /// rare level.
+    /// Whether the level is rare, that is needed by few processors. Only the most general instantiations of a kernel
+    /// are compiled for a rare level.
     const RARE: bool;
     /// vector of 16 floats
     type F: Float;
     /// Computes a·b + c of scalars, fused if the level has the instruction.
     fn fma(a: f32, b: f32, c: f32) -> f32;
-    /// Writes the values of the lanes whose bit is set to the start of `to`, in order, and returns their number. The
-    /// rest of `to` has unspecified values.
+    /// Writes the values of the lanes whose bit is set to the start of `to`, in order, and returns the number of
+    /// these values. The rest of `to` has unspecified values.
     #[inline(always)]
     fn compress(values: [u32; LANES], bits: u16, to: &mut [u32; LANES]) -> usize {
         let mut count = 0;
@@ -128,113 +130,114 @@ pub trait Simd: Copy + 'static {
 
 /// Lanes of `f32` that can be added and multiplied. Values exist only inside [`dispatch`].
 pub trait Arithmetic: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
-    /// A vector with one value in all lanes.
+    /// Returns a vector with one value in all lanes.
     fn splat(value: f32) -> Self;
-    /// Fused self·b + c.
+    /// Fused self·b + c, rounded once on levels with the instruction.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// Fused c − self·b.
+    /// Fused c − self·b, rounded once on levels with the instruction.
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
 }
 
 /// Sixteen `f32` lanes.
 pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssign + SubAssign {
-    /// A part of the lanes that fits into one register, for work on many values at a time.
+    /// Register that holds all or a part of the sixteen lanes, for work that needs many registers at a time.
     type Register: Arithmetic;
     /// Number of registers for sixteen lanes.
     const REGISTERS: usize;
     /// A mask with one bit for each lane.
     type Mask: Copy;
-    /// Five tables of 32 floats in the form for which [`Self::look_up`] is fastest: in registers, if there are
-    /// enough.
+    /// Five tables of 32 floats in the form for which [`Self::look_up`] is fastest: in registers, if the level has
+    /// enough registers.
     type Bins: Copy;
 
     /// Loads sixteen consecutive floats.
     fn load(from: &[f32; 16]) -> Self;
     /// Stores sixteen consecutive floats.
     fn store(self, to: &mut [f32; 16]);
-    /// Loads register `index` of sixteen floats.
+    /// Loads the register with index `index` from sixteen floats.
     fn load_register(from: &[f32; 16], index: usize) -> Self::Register;
-    /// Stores register `index` of sixteen floats, the reverse of [`Self::load_register`].
+    /// Stores the register with index `index` into sixteen floats, the reverse of [`Self::load_register`].
     fn store_register(value: Self::Register, to: &mut [f32; 16], index: usize);
     /// Stores lanes 0–7.
     fn store_low(self, to: &mut [f32; 8]);
     /// Loads eight floats into lanes 0–7 and again into lanes 8–15.
     fn load_twice(from: &[f32; 8]) -> Self;
-    /// A vector with `low` in lanes 0–7 and `high` in lanes 8–15.
+    /// Returns a vector with `low` in lanes 0–7 and `high` in lanes 8–15.
     fn two(low: f32, high: f32) -> Self;
-    /// Loads four floats into each group of four lanes.
+    /// Loads the same four floats into each group of four lanes.
     fn load_four_times(from: &[f32; 4]) -> Self;
     /// Repeats each of four floats four times: a a a a b b b b ….
     fn spread4(from: &[f32; 4]) -> Self;
-    /// Loads four groups of four consecutive floats.
+    /// Loads four consecutive floats from each of four rows into one group of four lanes each.
     fn load_rows4(rows: [&[f32; 4]; 4]) -> Self;
     /// Lane-wise larger value.
     fn max(self, other: Self) -> Self;
     /// Lane-wise self < other.
     fn lt(self, other: Self) -> Self::Mask;
-    /// Makes a mask from the bits of `bits`.
+    /// Converts bits, one per lane, to a mask.
     fn mask(bits: u16) -> Self::Mask;
-    /// Returns the bits of a mask.
+    /// Converts a mask to bits, one per lane.
     fn bits(mask: Self::Mask) -> u16;
     /// Bitwise and of two masks.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Lanes of self where the mask is set, zero elsewhere.
+    /// Lanes of self where the mask is set, and zero in all other lanes.
     fn keep(self, mask: Self::Mask) -> Self;
-    /// Lanes of self where the mask is set, lanes of `other` elsewhere.
+    /// Lanes of self where the mask is set, and lanes of `other` elsewhere.
     fn select(self, mask: Self::Mask, other: Self) -> Self;
-    /// Nearest integer, halves to even.
+    /// Rounds to the nearest integer; halves are rounded to the even integer.
     fn round(self) -> Self;
     /// Square root, correctly rounded.
     fn sqrt(self) -> Self;
-    /// 1/self with a relative error of 2.6·10⁻⁷ if self and 1/self are normal numbers. The last bits differ between
-    /// levels.
+    /// Returns 1/self with a relative error of at most 2.6·10⁻⁷ if self and 1/self are normal numbers. The last bits
+    /// differ between levels.
     fn recip_fast(self) -> Self;
-    /// 1/√self with a relative error of 3.6·10⁻⁷ if self and 4·self are normal numbers. The last bits differ between
-    /// levels.
+    /// Returns 1/√self with a relative error of at most 3.6·10⁻⁷ if self and 4·self are normal numbers. The last bits
+    /// differ between levels.
     fn recip_sqrt_fast(self) -> Self;
-    /// Declares that all lanes are equal, which the caller guarantees. Arithmetic on the result may be shared between
-    /// registers.
+    /// Declares that all lanes are equal, which the caller guarantees. Arithmetic on the result may be done once for
+    /// all registers.
     #[inline(always)]
     fn uniform(self) -> Self {
         self
     }
     /// Prepares tables for [`Self::look_up`].
     fn bins(tables: &Tables) -> Self::Bins;
-    /// Five table values at index (bits of self >> 21) mod 32, which are exponent and two mantissa bits: four bins
-    /// per octave over eight octaves.
+    /// Returns the values of five tables at the index (bits of self >> 21) mod 32. The index consists of exponent
+    /// bits and two mantissa bits, which gives four bins per octave over eight octaves.
     fn look_up(self, bins: &Self::Bins) -> [Self; 5];
-    /// Values from two rows of 16 R floats, R = 1, 2 or 4. The bits of self are the indices, integers below 16 R.
-    /// Lanes 0–7 are from the first row, lanes 8–15 from the second row.
+    /// Returns elements of two rows of 16 R floats, R = 1, 2 or 4. The bits of self are the indices, integers below
+    /// 16 R. Lanes 0–7 are from the first row, lanes 8–15 from the second row.
     fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;
-    /// First and second elements from two rows of pairs of any length, selected as by [`Self::pick`]. An index beyond
-    /// the end of a row selects its last pair.
+    /// Returns first and second elements of pairs in two rows of any length. The bits of self are the indices, as for
+    /// [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
-    /// Exact offset inside the bin of [`Self::look_up`]: self − (self with its low 21 bits cleared).
+    /// Exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits cleared).
     fn bin_offset(self) -> Self;
-    /// Subtracts lanes 0–7 + lanes 8–15 from eight floats in memory: `to -= low + high`.
+    /// Adds lanes 0–7 (`low`) and lanes 8–15 (`high`), and subtracts the sum from eight floats in memory: `to -= low
+    /// + high`.
     fn subtract_folded(self, to: &mut [f32; 8]);
-    /// Subtracts the folded product with `factor`, as [`Self::subtract_folded`].
+    /// Does the same as [`Self::subtract_folded`] for the product of self and `factor`.
     #[inline(always)]
     fn subtract_folded_product(self, factor: Self, to: &mut [f32; 8]) {
         (self * factor).subtract_folded(to);
     }
-    /// Sums of lanes 0–7 and of lanes 8–15, tree order 8 → 4 → 2 → 1.
+    /// Returns the sum of lanes 0–7 and the sum of lanes 8–15, in the tree order 8 → 4 → 2 → 1.
     fn half_sums(self) -> [f32; 2];
-    /// Sum of all lanes, tree order 16 → 8 → 4 → 2 → 1.
+    /// Returns the sum of all lanes, in the tree order 16 → 8 → 4 → 2 → 1.
     fn sum(self) -> f32;
-    /// The sixteen sums of sixteen vectors, each equal to [`Self::sum`].
+    /// Returns the sums over the lanes of sixteen vectors; each sum is equal to [`Self::sum`].
     fn sums16(vectors: &[Self; 16]) -> Self;
     /// Lane-wise smaller value.
     fn min(self, other: Self) -> Self;
     /// Loads eight floats into lanes 0–7 and eight floats into lanes 8–15.
     fn load_halves(low: &[f32; 8], high: &[f32; 8]) -> Self;
-    /// Nearest integer below or equal.
+    /// Returns the largest integer that is not above the value, lane by lane.
     fn floor(self) -> Self;
-    /// Stores lanes as integers. They must be at least 0 and below 2³¹; other values give unspecified integers.
+    /// Stores lanes as integers. Values must be at least 0 and below 2³¹; other values give unspecified integers.
     fn store_whole(self, to: &mut [u32; 16]);
     /// Transposes each 4 × 4 square: lane 4g + j of vector i becomes lane 4g + i of vector j.
     fn transpose4(vectors: [Self; 4]) -> [Self; 4];
-    /// Lane j of vector i becomes lane i of vector j.
+    /// Transposes a square of 16 × 16: lane j of vector i becomes lane i of vector j.
     fn transpose16(vectors: [Self; 16]) -> [Self; 16];
 }
 
@@ -246,10 +249,11 @@ pub trait Kernel {
     fn run<S: Simd>(self) -> Self::Output;
 }
 
-/// Runs `kernel` compiled for `level`.
+/// Runs the version of `kernel` that is compiled for `level`.
 ///
 /// # Panics
-/// Panics if this processor lacks the level. The caller checks it with [`Level::is_available`].
+/// Panics if this processor lacks the instructions of the level. The caller checks the level with
+/// [`Level::is_available`].
 pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     assert!(level.is_available(), "{} is not available on this processor", level.name());
     match level {
@@ -266,8 +270,8 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
 }
 
 /// Entry points of a kernel, one for each level. The compiler puts a provided method of a trait into the codegen unit
-/// of the implementing type's module, so that kernels are compiled in parallel. Functions of this module would all be
-/// in one unit.
+/// of the module of the implementing type, so kernels are compiled in parallel. If these methods were functions of
+/// this module, they would all be in one unit.
 ///
 /// # Safety
 /// The processor has the features of the level.

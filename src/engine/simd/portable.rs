@@ -1,4 +1,4 @@
-//! Portable level: `wide`'s vector of 16 floats, compiled for the target features of the build.
+//! Portable level: a vector of 16 floats from the crate `wide`, compiled for the target features of the build.
 
 use super::{Aligned16, Arithmetic, Float, Level, Simd, Tables};
 use std::array::from_fn;
@@ -16,7 +16,7 @@ impl Simd for Portable {
     type F = Fx16;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
-        // without the instruction a fused operation would be a library call
+        // not fused, because on processors without the instruction a fused operation would be a library call
         a * b + c
     }
 }
@@ -182,7 +182,7 @@ impl Float for Fx16 {
     }
     #[inline(always)]
     fn round(self) -> Self {
-        // `wide` rounds halves away from zero
+        // `wide` rounds halves away from zero, and [`Float::round`] rounds them to even
         let lanes = self.lanes();
         Self::each(|k| lanes[k].round_ties_even())
     }

@@ -1,4 +1,4 @@
-//! Compares every operation on every instruction set of this machine with its definition lane by lane, bit for bit.
+//! Tests every operation on every instruction set of this machine against its definition, lane by lane, bit for bit.
 
 use super::{Aligned16, Arithmetic, Float, Kernel, LANES, Level, Simd, Tables, dispatch};
 use crate::rng::{Purpose, Stream};
@@ -6,8 +6,8 @@ use std::array::from_fn;
 
 type Lanes = [f32; LANES];
 
-/// Values for which operations could differ: signed zeros, denormals, the ends of the range, NaN and infinities,
-/// halves, and numbers at which floats stop having fractions or fitting into integers.
+/// Values for which results of levels could differ: signed zeros, denormals, the ends of the range, NaN and
+/// infinities, halves, and numbers above which floats have no fractions or do not fit into integers.
 const EDGES: [f32; 26] = [
     0.0,
     -0.0,
@@ -44,7 +44,7 @@ fn random(seed: u64) -> Stream {
     Stream::new(seed, Purpose::Test, 0, 0)
 }
 
-/// A random float: an edge value, arbitrary bits, or a number of moderate size.
+/// Returns a random float: an edge value, arbitrary bits, or a number of moderate size.
 fn any(random: &mut Stream) -> f32 {
     match random.bits() % 3 {
         0 => EDGES[(random.bits() % EDGES.len() as u64) as usize],
@@ -53,7 +53,7 @@ fn any(random: &mut Stream) -> f32 {
     }
 }
 
-/// A number of either sign over twenty octaves. Sums of such numbers are rounded at every step.
+/// Returns a random number of either sign within twenty octaves. Every addition to a sum of such numbers is rounded.
 fn ordinary(random: &mut Stream) -> f32 {
     (random.between(-1.0, 1.0) * random.between(-10.0, 10.0).exp2()) as f32
 }
@@ -65,7 +65,7 @@ fn lanes(v: impl Float) -> Lanes {
     out
 }
 
-/// Whether two floats have the same bits, or both are NaN (whose bits depend on the processor).
+/// Whether two floats have the same bits, or are both NaN (the bits of a NaN depend on the processor).
 fn same(found: f32, expected: f32) -> bool {
     found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan()
 }
@@ -77,7 +77,7 @@ fn check(name: &str, found: impl Float, expected: impl Fn(usize) -> f32) {
     }
 }
 
-/// Operations on three vectors.
+/// Applies all arithmetic operations to three vectors.
 struct Operations {
     input: [Lanes; 3],
     /// whether multiply-adds are rounded only once
@@ -114,7 +114,7 @@ impl Kernel for Operations {
         assert_eq!(S::F::bits(a.lt(b)), less, "{x:?} < {y:?}");
         let larger = lanes(a.max(b));
         for k in (0..LANES).filter(|&k| !x[k].is_nan() && !y[k].is_nan()) {
-            // `max` may return either of two zeros
+            // if both arguments are zeros, `max` may return either of them
             assert!(larger[k] == x[k].max(y[k]), "max of {:e} and {:e}: {:e}", x[k], y[k], larger[k]);
         }
     }
@@ -168,7 +168,7 @@ fn loads_put_every_number_in_its_lane() {
     }
 }
 
-/// All masks, each combined with another one.
+/// Tests all masks, each combined with another mask.
 struct Masks([Lanes; 2]);
 
 impl Kernel for Masks {
@@ -192,7 +192,7 @@ impl Kernel for Masks {
 #[test]
 fn masks_choose_lanes() {
     let mut random = random(3);
-    // for any lanes, including NaN
+    // masks must select correctly for any lanes, including NaN
     for edges in [&EDGES[..16], &EDGES[10..]] {
         let input = [from_fn(|k| edges[k]), from_fn(|_| any(&mut random))];
         Level::available().into_iter().for_each(|level| dispatch(level, Masks(input)));
@@ -202,11 +202,11 @@ fn masks_choose_lanes() {
 /// Sums over lanes.
 struct Sums(Box<[Lanes; 16]>);
 
-/// Relative tolerance of a folded product. Two products, their sum and the difference are rounded, each to half of
-/// 2⁻²³ of at most the sum of magnitudes, plus a little for the rounding of the magnitudes.
+/// Relative tolerance of a folded product. Two products, their sum and the difference are rounded, each with an error
+/// of at most half of 2⁻²³ times the sum of magnitudes. A little is added for the rounding of the magnitudes.
 const FOLDED_PRODUCT: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
 
-/// Sum by halves, in the tree order 16 → 8 → 4 → 2 → 1.
+/// Returns the sum by halves, in the tree order 16 → 8 → 4 → 2 → 1.
 fn tree(values: &[f32]) -> f32 {
     if values.len() == 1 {
         return values[0];
@@ -253,7 +253,7 @@ fn sums_have_one_order_on_every_level() {
     Level::available().into_iter().for_each(|level| dispatch(level, Sums(zeros.clone())));
 }
 
-/// Table values of a vector.
+/// Looks up the table values for a vector.
 struct LookUp<'a>(&'a Tables, Lanes);
 
 impl Kernel for LookUp<'_> {
@@ -277,7 +277,7 @@ fn tables_are_read_at_exponent_and_mantissa() {
     }
 }
 
-/// Values from two rows, at indices inside them.
+/// Picks values from two rows, at indices inside the rows.
 struct Pick<'a, const R: usize>(&'a [[Aligned16; R]; 2], [u32; LANES]);
 
 impl<const R: usize> Kernel for Pick<'_, R> {
@@ -291,7 +291,7 @@ impl<const R: usize> Kernel for Pick<'_, R> {
     }
 }
 
-/// Values from two rows of pairs.
+/// Picks values from two rows of pairs.
 struct PickPairs<'a>([&'a [[f32; 2]]; 2], [u32; LANES]);
 
 impl Kernel for PickPairs<'_> {
@@ -322,14 +322,14 @@ fn rows_are_read_at_whole_numbers() {
     of_size::<4>(&mut random);
     let pairs: Vec<[f32; 2]> = (0..90).map(|_| from_fn(|_| any(&mut random))).collect();
     for _ in 0..ROUNDS {
-        // some indices are beyond the ends
+        // some indices are beyond the end of the row
         let index = from_fn(|_| (random.bits() % 100) as u32);
         let rows = [&pairs[..70], &pairs[5..]];
         Level::available().into_iter().for_each(|level| dispatch(level, PickPairs(rows, index)));
     }
 }
 
-/// The largest relative error of the fast reciprocal.
+/// Returns the largest relative error of the fast reciprocal over all lanes.
 struct Reciprocal(Lanes);
 
 impl Kernel for Reciprocal {
@@ -342,13 +342,13 @@ impl Kernel for Reciprocal {
 }
 
 /// Error of the fast reciprocal. The seed of AVX2 has an error of 1.5·2⁻¹² (RCPPS, Intel's Software Developer's
-/// Manual), which Newton's step squares. The step rounds twice, 2⁻²⁴ each. The other levels have better seeds.
+/// Manual), which Newton's step squares. The step has two rounding errors of 2⁻²⁴. Other levels have better seeds.
 const RECIPROCAL_ERROR: f64 = (1.5 / 4096.0) * (1.5 / 4096.0) + 2.0 / 16_777_216.0;
 
 #[test]
 fn fast_reciprocals_keep_their_error() {
     for level in Level::available() {
-        // exponents for which self and the result are normal, and mantissas 2⁻¹³ apart with changing low bits
+        // exponents for which argument and result are normal, and mantissas 2⁻¹³ apart with changing low bits
         for exponent in [-125, -60, -1, 0, 1, 60, 124] {
             for step in 0..512u32 {
                 let x = from_fn(|k| {
@@ -363,7 +363,7 @@ fn fast_reciprocals_keep_their_error() {
     }
 }
 
-/// The largest relative error of the fast reciprocal square root.
+/// Returns the largest relative error of the fast reciprocal square root over all lanes.
 struct ReciprocalRoot(Lanes);
 
 impl Kernel for ReciprocalRoot {
@@ -376,8 +376,8 @@ impl Kernel for ReciprocalRoot {
 }
 
 /// Error of the fast reciprocal square root. The seed of AVX2 has an error of 1.5·2⁻¹² (RSQRTPS, Intel's Software
-/// Developer's Manual). One Newton step turns a relative error ε into 3/2 ε². The step rounds by 2⁻²⁴ twice, and by
-/// half of that in the product that is subtracted from 3.
+/// Developer's Manual). One Newton step turns a relative error ε into 3/2 ε². The step has two rounding errors of
+/// 2⁻²⁴, and half of such an error in the product that is subtracted from 3.
 const ROOT_ERROR: f64 = 1.5 * (1.5 / 4096.0) * (1.5 / 4096.0) + 2.5 / 16_777_216.0;
 
 #[test]
@@ -412,7 +412,7 @@ fn equal_lanes_stay_what_they_are() {
     EDGES.into_iter().for_each(|x| Level::available().into_iter().for_each(|level| dispatch(level, Uniform(x))));
 }
 
-/// Transposes sixteen vectors as a whole, the first four in squares of four, and a quarter of them in double precision.
+/// Transposes sixteen vectors as a whole, the first four in squares of four, and a quarter in double precision.
 struct Turn([[f32; 16]; 16]);
 
 impl Kernel for Turn {
@@ -447,7 +447,7 @@ fn transposes_exchange_vectors_and_lanes() {
     }
 }
 
-/// Sums of rows, and integer parts after rounding down and limiting to at most 5.
+/// Returns sums of rows, and integer parts, which are rounded down and limited to at most 5.
 struct Fold([[f32; 16]; 16]);
 
 impl Kernel for Fold {

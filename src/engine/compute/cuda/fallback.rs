@@ -9,12 +9,12 @@ use num_complex::Complex;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Transforms of one size on one stream, by cuFFT. If cuFFT cannot be loaded, arrays are copied to the host and
-/// transformed on the CPU.
+/// Transforms of one size on one stream, by cuFFT. If cuFFT cannot be loaded, arrays are copied to the host,
+/// transformed on the CPU and copied back.
 pub(crate) enum DeviceFft {
-    /// cuFFT
+    /// transforms by cuFFT
     Cuda(CudaFft<f32>),
-    /// the CPU, with copies in both directions, on the current rayon pool
+    /// transforms on the CPU, on the current rayon pool, with copies in both directions
     Host(RefCell<HostFft>),
 }
 
@@ -43,7 +43,7 @@ impl DeviceFft {
         matches!(self, DeviceFft::Cuda(_))
     }
 
-    /// Reason why the transform is slow, if the CPU does it; `None` with cuFFT.
+    /// Reason why transforms are slow, if the CPU computes them; `None` with cuFFT.
     pub(crate) fn slow(&self) -> Option<String> {
         match self {
             DeviceFft::Cuda(_) => None,
@@ -51,11 +51,11 @@ impl DeviceFft {
         }
     }
 
-    /// Transforms `real`, which is overwritten, into `complex`.
+    /// Transforms `real` into `complex` and overwrites `real`.
     ///
     /// # Safety
-    /// `real` and `complex` are addresses of arrays of the planned size on the stream's GPU, and its context is
-    /// bound.
+    /// `real` and `complex` are addresses of arrays of the planned size on the GPU of the stream, and the context of
+    /// this GPU is bound.
     pub(crate) unsafe fn forward(&self, real: u64, complex: u64) -> Result<()> {
         match self {
             // SAFETY: guaranteed by the caller
@@ -71,10 +71,10 @@ impl DeviceFft {
         }
     }
 
-    /// Transforms `complex`, which is overwritten, into `real`. The result is not normalised.
+    /// Transforms `complex` into `real` and overwrites `complex`. The result is not normalised.
     ///
     /// # Safety
-    /// As for [`Self::forward`].
+    /// The conditions of [`Self::forward`] hold.
     pub(crate) unsafe fn inverse(&self, complex: u64, real: u64) -> Result<()> {
         match self {
             // SAFETY: guaranteed by the caller
@@ -91,7 +91,7 @@ impl DeviceFft {
     }
 }
 
-/// Copies the array at `address` into `values` after all work of the stream.
+/// Copies the array at `address` into `values`, after all pending work of the stream.
 ///
 /// # Safety
 /// The array at `address` has at least the length of `values`, and the context is bound.
@@ -105,10 +105,10 @@ unsafe fn copy_from<T>(stream: &CudaStream, address: u64, values: &mut [T]) -> R
 /// Overwrites the array at `address` with `values`.
 ///
 /// # Safety
-/// As for [`copy_from`].
+/// The conditions of [`copy_from`] hold.
 unsafe fn copy_to<T>(stream: &CudaStream, values: &[T], address: u64) -> Result<()> {
     // SAFETY: guaranteed by the caller; `values` lives until the copy is done
     unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }.map_err(failed("copying to the GPU"))?;
-    // a GPU that reads the host's memory may still do so after the call above
+    // a GPU that reads host memory directly may still read `values` after the call above
     stream.synchronize().map_err(failed("the work on the GPU"))
 }

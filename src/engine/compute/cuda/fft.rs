@@ -15,7 +15,7 @@ fn library_failed(what: &str) -> impl Fn(result::CufftError) -> Error + '_ {
 
 /// Returns an error if cuFFT cannot be opened.
 pub(super) fn check() -> Result<()> {
-    // SAFETY: opens and closes one of NVIDIA's libraries by name
+    // SAFETY: the call opens and closes a library of NVIDIA by name
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
@@ -46,7 +46,7 @@ impl Drop for Plan {
     fn drop(&mut self) {
         // errors cannot be reported here
         let _ = self.bind();
-        // SAFETY: made by `CudaFft::new`, and not used after this
+        // SAFETY: `CudaFft::new` has made the plan, which is not used after this call
         let _ = unsafe { result::destroy(self.handle) };
     }
 }
@@ -70,16 +70,16 @@ impl<T: Real> CudaFft<T> {
         Ok(CudaFft { size, plans: [plan(forward)?, plan(inverse)?], real: PhantomData })
     }
 
-    /// Number of real and of complex points.
+    /// Number of real points, and number of complex points.
     pub(super) fn lengths(&self) -> [usize; 2] {
         let [nx, ny, nz] = self.size;
         [nx * ny * nz, nx * ny * (nz / 2 + 1)]
     }
 
-    /// Starts the transform of `real`, which is overwritten, into `complex`.
+    /// Starts the transform of `real` into `complex`, which overwrites `real`.
     ///
     /// # Safety
-    /// `real` and `complex` are addresses of arrays of the planned size on the stream's GPU.
+    /// `real` and `complex` are addresses of arrays of the planned size on the GPU of the stream.
     pub(crate) unsafe fn forward(&self, real: u64, complex: u64) -> Result<()> {
         let [plan, _] = &self.plans;
         plan.bind()?;
@@ -87,10 +87,10 @@ impl<T: Real> CudaFft<T> {
         unsafe { real::forward::<T>(plan.handle, real, complex) }.map_err(library_failed("the transform"))
     }
 
-    /// Starts the inverse transform of `complex`, which is overwritten, into `real`.
+    /// Starts the inverse transform of `complex` into `real`, which overwrites `complex`.
     ///
     /// # Safety
-    /// As for [`Self::forward`].
+    /// The conditions of [`Self::forward`] hold.
     pub(crate) unsafe fn inverse(&self, complex: u64, real: u64) -> Result<()> {
         let [_, plan] = &self.plans;
         plan.bind()?;

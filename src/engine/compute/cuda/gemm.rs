@@ -15,7 +15,7 @@ fn library_failed(what: &str) -> impl Fn(result::CublasError) -> Error + '_ {
 
 /// Returns an error if cuBLAS cannot be opened.
 fn check() -> Result<()> {
-    // SAFETY: opens and closes one of NVIDIA's libraries by name
+    // SAFETY: the call opens and closes a library of NVIDIA by name
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
@@ -24,15 +24,15 @@ fn check() -> Result<()> {
 
 /// Arguments of BLAS for C ← α A B + β C.
 ///
-/// BLAS stores matrices column by column, so that it reads a row-major matrix as the transpose. BLAS therefore
-/// computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: its first matrix is B, its second matrix is A.
+/// BLAS stores matrices column by column, so it reads a row-major matrix as the transpose of that matrix. BLAS
+/// therefore computes Cᵀ ← α Bᵀ Aᵀ + β Cᵀ: its first matrix is B, its second matrix is A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// whether BLAS transposes its first and its second matrix
+    /// whether BLAS transposes its first matrix, and its second
     pub(super) transposed: [bool; 2],
-    /// rows and columns of the result in BLAS' reading, and the summed dimension
+    /// rows and columns of the result as BLAS reads it, and the length of the sums
     pub(super) size: [i32; 3],
-    /// leading dimensions of the two matrices and the result, in elements
+    /// leading dimensions of the first matrix, the second matrix and the result, in elements
     pub(super) leading: [i32; 3],
 }
 
@@ -63,8 +63,8 @@ pub(super) struct Blas {
     stream: Arc<CudaStream>,
 }
 
-// SAFETY: any thread may use a handle after binding the context, which every call does. `Blas` is not `Sync`, so that
-// no two threads use it at once
+// SAFETY: any thread may use a handle after binding the context, and every call binds it. `Blas` is not `Sync`, so no
+// two threads use a handle at once
 unsafe impl Send for Blas {}
 
 impl Blas {
@@ -78,11 +78,11 @@ impl Blas {
         Ok(blas)
     }
 
-    /// Starts a product. `factors` are α and β, `arrays` the addresses of BLAS' first matrix, second matrix and
-    /// result.
+    /// Starts a product. `factors` are α and β; `arrays` are the addresses of the first matrix, the second matrix and
+    /// the result of BLAS.
     ///
     /// # Safety
-    /// The arrays are on the stream's GPU and hold the matrices of the call.
+    /// The arrays are on the GPU of the stream and hold the matrices that `call` describes.
     pub(super) unsafe fn multiply<T: Real>(&self, call: &Call, factors: [T; 2], arrays: [u64; 3]) -> Result<()> {
         if call.size[0] == 0 || call.size[1] == 0 {
             return Ok(());
@@ -97,7 +97,7 @@ impl Drop for Blas {
     fn drop(&mut self) {
         // errors cannot be reported here
         let _ = self.stream.context().bind_to_thread();
-        // SAFETY: made by `new`, and not used after this
+        // SAFETY: `new` has made the handle, which is not used after this call
         let _ = unsafe { result::destroy_handle(self.handle) };
     }
 }
@@ -108,11 +108,11 @@ mod tests {
     use crate::compute::{Core, HostCore, Operand};
     use std::borrow::Cow;
 
-    /// Rows of an array before and after the matrix.
+    /// Number of array rows before the matrix, and after it.
     const BESIDE: usize = 2;
 
-    /// BLAS' definition of a product, with α = 2 and β = −3. Matrices are column-major, the first m × k, the second k
-    /// × n.
+    /// Product by the definition of BLAS, with α = 2 and β = −3. Matrices are column-major. The first matrix is m ×
+    /// k, the second k × n.
     fn blas(call: &Call, first: &[f64], second: &[f64], result: &mut [f64]) {
         let ([m, n, k], [a, b, c]) = (call.size.map(|n| n as usize), call.leading.map(|n| n as usize));
         let [stored_rows_a, stored_rows_b] = [[m, k], [k, n]];
@@ -128,14 +128,14 @@ mod tests {
         }
     }
 
-    /// A matrix in the middle of an array.
+    /// Returns a matrix in the middle of an array.
     fn operand<A>(array: &A, [rows, columns]: [usize; 2], transposed: bool) -> Operand<'_, A> {
         let [rows, columns] = if transposed { [columns, rows] } else { [rows, columns] };
         let stored = Operand::new(array, BESIDE..BESIDE + rows, columns);
         if transposed { stored.transposed() } else { stored }
     }
 
-    /// Small integers, whose sums are exact.
+    /// Returns small integers, whose sums are exact.
     fn whole(count: usize, seed: usize) -> Vec<f64> {
         (0..count).map(|i| ((i * 7919 + seed) % 17) as f64 - 8.0).collect()
     }

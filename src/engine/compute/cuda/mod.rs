@@ -1,8 +1,8 @@
 //! The compute core on a GPU: cuFFT and cuBLAS behind the same interface as on the CPU.
 //!
-//! The libraries are loaded at run time on first use. If one is missing, the error names it. On machines with a GPU a
-//! test compares transforms and products with those of the CPU. On other machines tests check how row-major products
-//! map to BLAS' column-major ones.
+//! The libraries are loaded at run time on first use. If a library is missing, the error names it. On machines with a
+//! GPU a test compares transforms and products with those of the CPU. On other machines tests check how row-major
+//! products are mapped to the column-major products of BLAS.
 
 mod array;
 mod fallback;
@@ -41,9 +41,9 @@ pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error
     ))
 }
 
-/// Context of GPU `number`. Fails without a driver or without such a GPU.
+/// Returns the context of GPU `number`. Returns an error without a driver or without a GPU of that number.
 pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
-    // SAFETY: opens and closes one of NVIDIA's libraries by name
+    // SAFETY: the call opens and closes a library of NVIDIA by name
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::Device("no NVIDIA driver was found (libcuda, which its package installs)".into()));
     }
@@ -53,9 +53,9 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
         return Err(Error::Device(found));
     }
     let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
-    // Event tracking would make the first stream wait for the whole device, which fails while another thread captures
-    // a graph on the device.
-    // SAFETY: tracking orders the uses of `CudaSlice` values, and this program has none
+    // With event tracking the first stream would wait for the whole device. This wait fails while another thread
+    // captures a graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and this program has no
+    // such values
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }
@@ -79,7 +79,7 @@ pub struct CudaCore {
 }
 
 impl CudaCore {
-    /// Opens GPU `number`. The error for a missing library names it.
+    /// Opens GPU `number`. If a library is missing, the error names it.
     pub fn open(number: u32) -> Result<Self> {
         let context = context(number)?;
         fft::check()?;

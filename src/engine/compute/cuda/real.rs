@@ -1,4 +1,4 @@
-//! Functions of cuFFT and cuBLAS for each number type. Addresses are those of the device.
+//! Functions of cuFFT and cuBLAS for each number type. Addresses are device addresses.
 
 use super::gemm::Call;
 use crate::compute::{Precision, Real};
@@ -17,7 +17,7 @@ pub(super) fn transforms<T: Real>() -> [fft::cufftType; 2] {
 /// Starts a forward transform.
 ///
 /// # Safety
-/// The plan is of the first type of [`transforms`], and the arrays have its size.
+/// The plan has the first type of [`transforms`], and the arrays have the size of the plan.
 pub(super) unsafe fn forward<T: Real>(
     plan: fft::cufftHandle,
     real: u64,
@@ -32,10 +32,10 @@ pub(super) unsafe fn forward<T: Real>(
     }
 }
 
-/// Starts an inverse transform, not normalised.
+/// Starts an inverse transform. The result is not normalised.
 ///
 /// # Safety
-/// The plan is of the second type of [`transforms`], and the arrays have its size.
+/// The plan has the second type of [`transforms`], and the arrays have the size of the plan.
 pub(super) unsafe fn inverse<T: Real>(
     plan: fft::cufftHandle,
     complex: u64,
@@ -53,7 +53,7 @@ pub(super) unsafe fn inverse<T: Real>(
 /// Starts a product.
 ///
 /// # Safety
-/// The handle is valid, and the arrays hold the matrices of the call.
+/// The handle is valid, and the arrays hold the matrices that `call` describes.
 pub(super) unsafe fn multiply<T: Real>(
     handle: blas::cublasHandle_t,
     call: &Call,

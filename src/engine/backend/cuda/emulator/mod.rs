@@ -60,8 +60,8 @@ impl Library {
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
             .expect("the source can be written");
-        // contraction of multiply-adds would differ between machines; `_FORTIFY_SOURCE` is undefined because a kernel may
-        // have the name of a function of the C library
+        // contraction of multiply-adds would differ between machines; `_FORTIFY_SOURCE` is undefined because a kernel
+        // may have the name of a function of the C library
         let options =
             ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
         let compiler = Command::new("c++")
