@@ -8,7 +8,7 @@ use crate::vec3::{Mat3, Vec3};
 pub struct External {
     /// energy of the external force, kJ/mol
     pub energy: f64,
-    /// W = Σ r⊗F in kJ/mol, for the pressure; zero for a force field that is fixed in space when the box is scaled
+    /// W = Σ r⊗F in kJ/mol, for the pressure; zero for an applied field that stays fixed when the box is scaled
     pub virial: Mat3,
 }
 

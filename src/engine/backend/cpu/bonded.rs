@@ -21,8 +21,8 @@ struct Batch<const N: usize, const P: usize> {
     parameters: [[f32; LANES]; P],
 }
 
-/// Groups terms into batches. The last batch is padded with copies of a term whose parameters with indices
-/// `strengths` (force constants) are set to zero.
+/// Groups terms into batches. The last batch is padded with copies of a term. In the copies the parameters with the
+/// indices `strengths`, to which energy and force are proportional, are set to zero.
 fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], strengths: &[usize]) -> Vec<Batch<N, P>> {
     let batch = |chunk: &[([u32; N], [f64; P])]| {
         let mut batch = Batch { atoms: [[0; LANES]; N], parameters: [[0.0; LANES]; P] };

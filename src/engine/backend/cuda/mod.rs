@@ -18,8 +18,8 @@
 //! - +1 for coupled constraints
 //! - +2 for virtual sites
 //! - +1 for a rescaling of velocities; a refreshment needs no further kernel
-//! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after it adds
-//!   one less than the barostat
+//! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after
+//!   the scaling adds one kernel less than the barostat
 //! - +1 in the step after a rescaling or a barostat's step
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
 //!

@@ -56,7 +56,7 @@ impl Sums {
     /// Returns the virial of all terms that the kernels compute.
     pub(super) fn virial(&self) -> Mat3 {
         let [x, y, z] = [0, 1, 2].map(|axis| self.at(SUM_RESTRAINT_TORQUE + axis));
-        // the kernels sum the elements on and above the diagonal; those below differ by the torque of position restraints
+        // the kernels sum the elements on and above the diagonal; the torque of restraints corrects those below
         self.tensor(SUM_VIRIAL) + Mat3([[0.0; 3], [-z, 0.0, 0.0], [y, -x, 0.0]])
     }
 }

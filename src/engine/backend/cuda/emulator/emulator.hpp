@@ -15,7 +15,7 @@
 #include <ucontext.h>
 #include <vector>
 
-// All symbols from here to the end of terms.cpp are hidden: a process loads several copies of the library, which must
+// All symbols from here to the start of terms.cpp are hidden: a process loads several copies of the library, which must
 // not share variables.
 #pragma GCC visibility push(hidden)
 
