@@ -23,9 +23,9 @@ __device__ inline double half_potential_work(double length_factor_ln, double tra
     return -0.5 * trace * length_factor_ln;
 }
 
-// Rescales all velocities by the factor of the thermostat at the present kinetic energy: that after the last step,
-// plus the change by a barostat since that step. Halts the run if the sum of the kinetic energies at both half steps
-// is negative, NaN or above `limit` (kJ/mol).
+// Rescales all velocities by the factor of the thermostat at the present kinetic energy, which is the kinetic energy
+// after the last step plus its change by a barostat since that step. Halts the run if the sum of the kinetic energies
+// at both half steps is negative, NaN or above `limit` (kJ/mol).
 extern "C" __global__ void rescale_velocities(const Arguments a, const double limit) {
     if (halted(a)) return;
     const u32 atom = thread_number();
@@ -87,8 +87,8 @@ __device__ inline void scale_box(const Arguments& a) {
     if (a.cutoff > 0.5 * fmin(cell.ax, fmin(cell.by, cell.cz))) status.stopped = STOPPED_BY_CELL;
 }
 
-// Adds the rest of the work of the couplings after the previous step. It depends on the forces and on the step that
-// followed the couplings.
+// Adds the rest of the work of the couplings after the previous step. This part of the work depends on the forces and
+// on the step that followed the couplings.
 extern "C" __global__ void finish_work(const Arguments a, const double timestep) {
     if (halted(a) || thread_number() != 0) return;
     Status& status = *a.status;
@@ -102,8 +102,8 @@ extern "C" __global__ void finish_work(const Arguments a, const double timestep)
     status.pending_scaling = status.pending_rescaling = status.kinetic_change = 0.0;
 }
 
-// Computes the quantities that are derived from the rows of a cell: the reciprocal rows, whose lengths are the
-// inverse distances of opposite faces, and the rest.
+// Computes the quantities that are derived from the rows of a cell, among them the reciprocal rows, whose lengths are
+// the inverse distances of opposite faces.
 __device__ inline void derive(Lattice& cell) {
     if (!cell.periodic) return;
     const Vec3<double> a = vec3(1.0 / cell.ax, -cell.bx / (cell.ax * cell.by),

@@ -187,8 +187,8 @@ struct Radix {
     }
 };
 
-// Calls `work` with the type of a radix. The three functions know the even first radices, all first radices, and the
-// second radices. The lists on the host are `FIRST_RADICES` and `SECOND_RADICES`.
+// Calls `work` with the type of a radix. The three functions accept even first radices, all first radices, and second
+// radices. The lists on the host are `FIRST_RADICES` and `SECOND_RADICES`.
 template <class Work>
 __device__ inline void with_even(u32 radix, Work work) {
     switch (radix) {

@@ -163,8 +163,8 @@ pub trait Backend: Send {
     fn upload(&mut self, state: &State) -> Result<()>;
     /// Copies positions, velocities, cell and the accumulated work of couplings into `state`.
     fn download(&self, state: &mut State) -> Result<()>;
-    /// Cell and positions before the last step. The cell is the latest that the host knows. After a failed step both
-    /// are the last valid ones.
+    /// Cell and positions before the last step. The cell is the latest that the host knows. After a failed step the
+    /// cell and the positions are the last valid ones.
     fn previous_positions(&self) -> (Option<PeriodicCell>, &[Vec3]);
     /// The present cell.
     fn cell(&self) -> Result<Option<PeriodicCell>>;
@@ -174,8 +174,9 @@ pub trait Backend: Send {
     /// `lookahead` (ps).
     fn prune_lists(&mut self, lookahead: f64) -> Result<()>;
     /// Returns whether `lists` have expired, that is whether atoms have moved so far that a pair may be missing. An
-    /// asynchronous device checks only at some steps, and always if `must_know`. No step that it keeps was made with
-    /// expired lists: it builds new lists at the step where the old lists expired, and repeats the steps since then.
+    /// asynchronous device checks only at some steps, and always if `must_know`. The device makes no step with
+    /// expired lists: it builds new lists at the step where the old lists expired, and replays the steps requested
+    /// since then.
     fn lists_expired(&mut self, lists: &ListSchedule, must_know: bool) -> Result<bool>;
     /// Number of outer lists built so far.
     fn searches(&self) -> u64;

@@ -103,7 +103,7 @@ pub trait Simd: Copy + 'static {
     /// Whether [`Float::look_up`] reads tables from registers, and so is faster than a polynomial of degree 10.
     /// Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
-    /// Whether the level is rare, that is needed by few processors. Only the most general instantiations of a kernel
+    /// Whether only few processors need the level (a rare level). Only the most general instantiations of a kernel
     /// are compiled for a rare level.
     const RARE: bool;
     /// vector of 16 floats

@@ -85,7 +85,7 @@ const COMBINATIONS: [(u8, CombinationRule); 2] =
     [(GEOMETRIC, CombinationRule::Geometric), (LORENTZ_BERTHELOT, CombinationRule::LorentzBerthelot)];
 
 /// Table rules, each with its maximum number of types and the estimated time of sixteen pairs relative to a
-/// combination rule. To look up a coefficient takes one, two or four permutations, or a gather.
+/// combination rule. Looking up a coefficient takes one, two or four permutations, or a gather.
 const TABLES: [(u8, usize, f64); 4] =
     [(ROWS_OF_16, 16, 1.05), (ROWS_OF_32, 32, 1.15), (ROWS_OF_64, 64, 1.25), (TYPE_TABLE, usize::MAX, 2.0)];
 

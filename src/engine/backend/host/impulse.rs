@@ -29,7 +29,7 @@ impl<F: ForceField> Host<F> {
 
     /// Updates the impulse cycle before a step. If the reciprocal-space forces act as an impulse in this step, the
     /// function adds the rest of the work of the thermostat that renewed velocities since the last impulse. If
-    /// velocities are `refreshed` in this stage, it then begins a new cycle.
+    /// velocities are `refreshed` in this stage, a new cycle then begins.
     pub(super) fn follow_impulses(&mut self, refreshed: bool) {
         let (impulse, cycle) = (&self.evaluation.impulse, &mut self.cycle);
         let is_impulse = impulse.weight > 0.0 && !impulse.forces.is_empty();
