@@ -1,19 +1,19 @@
 //! The Verlet buffer: distance beyond the cutoff that a pair list must cover, since atoms move during its lifetime.
 //!
 //! A pair that is outside the list radius when the list is built can come within the cutoff before the list is
-//! rebuilt. The list then misses this pair. If distances change by y ~ N(0, σ²), its mean energy error is, with the
-//! buffer b = r_list − r_cut,
+//! rebuilt. The list then misses this pair. If distances change by y ~ N(0, σ²), the mean energy error with the
+//! buffer b = r_list − r_cut is
 //!
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
 //! with V shifted to zero at the cutoff and expanded at the cutoff (the double integral of Páll & Hess 2013,
 //! 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is this error divided by the lifetime, summed over
-//! pairs of atom classes. Errors of Lennard-Jones and of Coulomb interactions are added without cancellation. A list
-//! holds cluster pairs and therefore most atom pairs just outside its radius, see [`ClusterCorrection`].
+//! pairs of atom classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb errors may not
+//! cancel. A list of cluster pairs holds most atom pairs just outside its radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
-//! mean pressure is too high, even if the energy drift is zero. The virial r F = −r V′ of a missed pair at the
-//! distance r = r_cut − u is therefore
+//! mean pressure is too high, even if the energy drift is zero. A missed pair at the distance r = r_cut − u lacks the
+//! virial r F = −r V′, so that
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
@@ -25,10 +25,9 @@
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). The estimate omits
 //! charges, which cancel in neutral molecules: for water it is twice the measured error, and with charges it would be
 //! thirty times the measured error (`validation/lists`). The mean over the age t of the list is Simpson's rule ⅔
-//! ΔP(T/2) + ⅙ ΔP(T): no pair is missed at t = 0. The rule is exact for tⁿ up to n = 3. For higher powers, due to the
-//! buffer, it exceeds the mean. A list with lookahead f misses as many pairs at time t as a list without lookahead at
-//! time |t − f|, so that T − f ≥ f replaces T. The inner and the outer list each get half of the tolerated pressure
-//! error.
+//! ΔP(T/2) + ⅙ ΔP(T): no pair is missed at t = 0. The rule is exact for tⁿ up to n = 3, and exceeds the mean for
+//! higher powers, which the buffer causes. A list with lookahead f misses as many pairs at time t as a list without
+//! lookahead at |t − f|, so that T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
 //!
 //! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list. The inner list then
 //! misses pairs that leave the cutoff in the first half as often as pairs that enter it in the second half. By time
@@ -38,7 +37,7 @@
 //! either, so that this list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/V refers to the volume that atoms fill ([`super::filled_volume`]), not to the cell: a slab in
-//! vacuum has as many missed pairs as the same volume of bulk liquid. The pressure is that inside the slab.
+//! vacuum has as many missed pairs as bulk liquid of this volume. The pressure is that inside the slab.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
