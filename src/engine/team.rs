@@ -212,7 +212,8 @@ impl Shared {
         }
     }
 
-    /// The number of the open region, or `None` if it is `last`. When the team is released any number is returned.
+    /// The number of the open region; `None` if no region is open or if its number is `last`. When the team is
+    /// released any number is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)

@@ -12,8 +12,7 @@ pub(super) struct Pattern {
     starts: Vec<u32>,
     /// row of each entry, ascending within a column
     rows: Vec<u32>,
-    /// for each column, and for each pair p > q of entries of the column, the index of the entry at (row of p, row of
-    /// q)
+    /// index of the entry at (row of p, row of q), for each column and for each pair p > q of entries of the column
     targets: Vec<u32>,
 }
 

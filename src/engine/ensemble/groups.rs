@@ -15,7 +15,7 @@ pub struct TemperatureGroups {
     degrees_of_freedom: Vec<f64>,
 }
 
-/// One value for each temperature group. Up to four values need no heap memory.
+/// Values, one for each temperature group. Up to four values need no heap memory.
 pub type PerGroup<T> = SmallVec<[T; 4]>;
 
 /// Maximum number of groups in addition to group 0.

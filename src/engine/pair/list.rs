@@ -40,7 +40,7 @@ pub fn shift_image(index: usize) -> [i32; 3] {
 pub enum LjRows {
     /// no row
     None,
-    /// one or both of the first two rows
+    /// the first row, or the first two rows
     Half,
     /// more than two rows
     All,

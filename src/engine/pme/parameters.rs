@@ -219,7 +219,7 @@ impl ErrorModel {
         others.into_iter().fold(first, |best, other| if cost(&other) < cost(&best) { other } else { best })
     }
 
-    /// For each of the orders 4, 5 and 6 the parameters with the coarsest grid whose expected RMS force error is at
+    /// Parameters with the coarsest grid, for each of the orders 4, 5 and 6, whose expected RMS force error is at
     /// most `force_error` (kJ/mol/nm). α follows from the allowed error of the direct sum, and the grid from that of
     /// the reciprocal sum ([`allowed`]).
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {

@@ -142,7 +142,7 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// Adds the correction maps. Only maps in use become grids.
+    /// Adds the correction maps. Grids are made only for maps that a term uses.
     fn maps(&mut self) -> Parsed<()> {
         let Terms { psf, types, parameters, topology, missing } = self;
         let mut grids: HashMap<[Type; 8], u32> = HashMap::new();
