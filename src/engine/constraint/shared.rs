@@ -1,4 +1,4 @@
-//! Vectors that several threads write concurrently, each thread only the atoms of its own blocks.
+//! Vectors that several threads write concurrently. Each thread writes only the vectors of the atoms of its blocks.
 
 use std::marker::PhantomData;
 use std::ops::Range;

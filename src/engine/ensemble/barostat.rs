@@ -2,13 +2,13 @@
 //!
 //! A coupling at time t computes a length factor μ_α and a velocity factor ν_α for each direction α of x, y, z. The
 //! components α of the cell vectors are multiplied by μ_α. Atoms are moved in groups: the component α of the position
-//! x(t) of a *group center* is multiplied by μ_α, and that of the velocity of the center by ν_α. A group is a set of
-//! atoms connected by constraints; an atom without a constraint is a group of its own. The shape and the rotation of
-//! a group are unchanged. The scaling has no shear, so that an orthorhombic cell stays orthorhombic. The angles of a
-//! triclinic cell change when the cell is stretched, and its vectors stay in the reduced form. Leapfrog continues
-//! from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the velocity V(t+½)
-//! of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt, component by
-//! component.
+//! of a *group center* at t is multiplied by μ_α, and the component α of its velocity is multiplied by ν_α. A group
+//! is a set of atoms connected by constraints; an atom without a constraint is a group of its own. The shape and the
+//! rotation of a group are unchanged. The scaling has no shear, so that an orthorhombic cell stays orthorhombic. The
+//! angles of a triclinic cell change when the cell is stretched, and its vectors stay in the reduced form. Leapfrog
+//! continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the
+//! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt,
+//! component by component.
 //!
 //! The pressure conjugate to this scaling is the pressure of the group centers at the time t of the scaling, P_αα =
 //! (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α, where the positions r

@@ -43,11 +43,11 @@
 //! Derivation for a force S that changes: each impulse does half of its work ½ n dt S·(v + v′) in each of the two
 //! adjacent cycles. The potential of S falls by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is linear in x. The
 //! two halves of a drift are made with vⱼ and v′ⱼ. The sum of all contributions consists of the above terms in Δⱼ and
-//! of the terms that are present without a thermostat; the integrator keeps the latter bounded. With n = 1 the second
-//! sum is ¼ dt Δ·(S₁ − S₀), whose average is zero; the second sum is counted only with n > 1. The energy less the
-//! work of the thermostat is the conserved quantity: G. Bussi, M. Parrinello, Phys. Rev. E 75, 056707 (2007),
-//! doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, the term with Sₙ at the next
-//! impulse.
+//! of the terms that are present without a thermostat. The integrator keeps the terms without a thermostat bounded.
+//! With n = 1 the second sum is ¼ dt Δ·(S₁ − S₀), whose average is zero; the second sum is counted only with n > 1.
+//! The energy less the work of the thermostat is the conserved quantity: G. Bussi, M. Parrinello, Phys. Rev. E 75,
+//! 056707 (2007), doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, the term with Sₙ at
+//! the next impulse.
 //!
 //! If S is not linear, the trapezoidal rule leaves an error of the integrator, which friction dissipates. The
 //! conserved quantity of a peptide in water with a friction of 10/ps drifts by 1.4(7), 3.7(6) and 14.5 kJ/mol/ps with

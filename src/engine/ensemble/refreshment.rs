@@ -19,9 +19,10 @@
 //! constraint forces at both ends cancels. The velocity v' is not along a chord: it has an additional component along
 //! r of order θ, which the constraints of the next kick remove. The work of the constraints C = K(t+½) − K(t−½) − ½
 //! dt Σ F·(v(t−½) + v(t+½)), where F excludes constraint forces, is therefore counted with the work of the
-//! refreshment at every kick: one half of C before t and the other half after t. The work that remains is that of the
-//! other forces. It is exact for rigid bodies without forces, and otherwise as accurate as without constraints.
-//! Without C the conserved energy would drift by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond rotates.
+//! refreshment at every kick: one half of C before t and the other half after t. The remaining work is done by the
+//! other forces. The sum of both is exact for rigid bodies without forces, and otherwise as accurate as without
+//! constraints. Without C the conserved energy would drift by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond
+//! rotates.
 //!
 //! Momentum is not conserved.
 

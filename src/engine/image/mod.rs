@@ -10,7 +10,7 @@
 //! - **Several molecules are gathered** along the shortest distances between their atoms, as a minimum spanning tree
 //!   ([`Parts::gather`]), so that a chain of contacts stays together however long it is.
 //! - **The molecules of a reference structure** get the images in which the reference fits best to the structure with
-//!   which it is compared ([`Parts::fit`]). They are not gathered, because the reference may come from a crystal with
+//!   which it is compared ([`Parts::fit`]). The reference is not gathered, because it may come from a crystal with
 //!   other contacts than in the simulation.
 //!
 //! The nearest image of a displacement is [`PeriodicCell::minimum_image`](crate::cell::PeriodicCell::minimum_image).

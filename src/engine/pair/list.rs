@@ -73,25 +73,25 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Blocks in [`ListChunk::plain`] within reach of both vectors of atoms.
+    /// Blocks in [`ListChunk::plain`] within the radius of both vectors of i-atoms.
     #[inline(always)]
     pub fn both(&self) -> Range<usize> {
         self.plain[1] as usize..self.plain[2] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within reach of only this vector of atoms.
+    /// Blocks in [`ListChunk::plain`] within the radius of only this vector of i-atoms.
     #[inline(always)]
     pub fn single(&self, half: usize) -> Range<usize> {
         self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within reach of this vector of atoms, alone or together with the other.
+    /// Blocks in [`ListChunk::plain`] within the radius of this vector of i-atoms, or of both vectors.
     #[inline(always)]
     pub fn row(&self, half: usize) -> Range<usize> {
         self.plain[half] as usize..self.plain[half + 2] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within reach of Lennard-Jones interactions only.
+    /// Blocks in [`ListChunk::plain`] within the Lennard-Jones but not the Coulomb radius.
     #[inline(always)]
     pub fn far(&self) -> Range<usize> {
         self.plain[3] as usize..self.plain[4] as usize

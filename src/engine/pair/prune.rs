@@ -10,8 +10,8 @@ use std::ops::Range;
 
 /// Distance (nm) below which a pair makes its block masked at pruning. In masked blocks kernels raise distances to
 /// the lowest distance of their tables, some 0.06 nm. This limit is shorter than hydrogen bonds, so that there are
-/// few such pairs. It is so far above 0.06 nm that no pair of an unmasked block comes below 0.06 nm before the next
-/// pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
+/// few such pairs. The limit is so far above 0.06 nm that no pair of an unmasked block comes below 0.06 nm before the
+/// next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
 pub(super) const CLOSE: f32 = 0.15;
 
 /// An i-cluster in registers, for distance tests against blocks.

@@ -65,8 +65,8 @@ pub(super) struct Truncation {
     pub(super) dispersion_correction: DispersionCorrection<LjPmeSpec>,
 }
 
-/// The convention for force fields without a convention of their own. The dispersion correction compensates for
-/// shorter cutoffs.
+/// The convention for all force fields except CHARMM. The cutoffs are shorter than those of CHARMM, and the
+/// dispersion correction compensates for this.
 const USUAL: Truncation = Truncation {
     cutoff: Some(0.9),
     cutoff_lj: Some(0.9),
@@ -263,7 +263,7 @@ mod tests {
         };
         assert_eq!(truncation(&options, true), given);
         assert_eq!(options.left_to_force_field(), Vec::<&str>::new());
-        // each setting is independent of the others
+        // a setting that is given does not change the others
         let longer = ForceOptions { cutoff: Setting::Given(Some(1.3)), ..ForceOptions::default() };
         let expected = Truncation { cutoff: Some(1.3), cutoff_lj: Some(1.3), ..CHARMM };
         assert_eq!(truncation(&longer, true), expected);

@@ -24,8 +24,8 @@ pub fn indices_from(first: u32) -> Lanes<u32> {
     index
 }
 
-/// Returns three independent normal numbers (mean 0, variance 1) for each index. They are a pure function of (seed,
-/// purpose, step, index).
+/// Returns three independent normal numbers (mean 0, variance 1) for each index. The numbers are a pure function of
+/// (seed, purpose, step, index).
 #[inline(always)]
 pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) -> [Lanes<f32>; 3] {
     let counter = [index, [step as u32; NORMALS], [(step >> 32) as u32; NORMALS], [(purpose as u32) << 24; NORMALS]];

@@ -88,7 +88,8 @@ impl Range {
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
     /// The force constant of a term that must be stable without other terms, so that it must not be negative.
     pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
-    /// The force constant of a harmonic distance. It may be negative, since the term may correct other terms.
+    /// The force constant of a harmonic distance. Negative values are allowed, since the term may correct other
+    /// terms.
     pub const CORRECTION: Self = Self { low: -STIFFEST, ..Self::STIFFNESS };
     /// The force constant of a quartic bond.
     pub const QUARTIC: Self = Self { unit: "kJ/mol/nm⁴", high: 1e12, ..Self::STIFFNESS };
@@ -100,7 +101,7 @@ impl Range {
     pub const COSINE: Self = Self::around("cosine or sine", 1.0, "");
     /// The force constant of an angle.
     pub const ANGULAR: Self = Self { unit: "kJ/mol/rad²", ..Self::STIFFNESS };
-    /// The force constant of a harmonic torsion. It may be negative, since the term may correct other terms.
+    /// The force constant of a harmonic torsion. Negative values are allowed, since the term may correct other terms.
     pub const ANGULAR_CORRECTION: Self = Self { low: -STIFFEST, ..Self::ANGULAR };
     /// The periodicity of a torsion.
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };

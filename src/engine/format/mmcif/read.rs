@@ -287,7 +287,7 @@ impl Columns {
 /// Collector of atoms, which adds them to their models.
 struct Atoms<'a> {
     columns: Columns,
-    /// names of the models in the order of their first atoms; the last name is that of the model of the last atom
+    /// names of the models in the order of their first atoms; the last name is the model of the last atom read so far
     models: Vec<&'a [u8]>,
     alternative: Alternative<'a, [&'a [u8]; 5]>,
 }

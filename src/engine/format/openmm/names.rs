@@ -12,7 +12,7 @@ const OTHER: &str = "MOL";
 /// Mass (amu) of the heaviest hydrogen after mass repartitioning.
 const HEAVIEST_HYDROGEN: f64 = 4.1;
 
-/// Adds atoms, residues and bonds, and moves Urey–Bradley terms into their own list.
+/// Adds atoms, residues and bonds, and moves Urey–Bradley terms from the list of bonds to a separate list.
 ///
 /// Each molecule is a residue. If atoms of other molecules lie between the atoms of a molecule, each contiguous run
 /// of atoms of the molecule is a residue.

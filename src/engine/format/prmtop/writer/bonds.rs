@@ -10,7 +10,8 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Bond, BondedTerms, Construction, Topology, VirtualSite};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor from the force constant k of the engine, ½ k (x − x₀)², to that of the file, k (x − x₀)².
+/// Factor that converts the force constant k of the engine, with the energy ½ k (x − x₀)², to the force constant k of
+/// the file, with the energy k (x − x₀)².
 pub(super) const HALF: f64 = 0.5;
 /// Force constant of water bonds in LEaP's parameters of water models, kcal/mol/Å².
 const WATER: f64 = 553.0;
