@@ -6,8 +6,8 @@
 //! or both end at the shared atom, and − otherwise. A is symmetric, positive definite and as sparse as the molecule.
 //! A is factored once per step, in an elimination order that is found once per run. In this order the factors of a
 //! chain have no fill-in, and those of a ring have one additional entry per bond. The cost is linear in the number of
-//! bonds. For any topology either all constraints are satisfied within the tolerance, or an error is returned. Cf. V.
-//! Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
+//! bonds. For any topology either all constraints are satisfied within the tolerance, or an error is returned.
+//! Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
 //! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
 use std::collections::{BTreeMap, BTreeSet};

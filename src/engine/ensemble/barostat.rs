@@ -7,17 +7,17 @@
 //! rotation of a group are unchanged. The scaling has no shear, so that an orthorhombic cell stays orthorhombic. The
 //! angles of a triclinic cell change when the cell is stretched, and its vectors stay in the reduced form. Leapfrog
 //! continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the
-//! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt,
-//! component by component.
+//! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence
+//!   R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt, component by component.
 //!
-//! The pressure conjugate to this scaling is the pressure of the group centers at the time t of the scaling, P_αα =
-//! (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α, where the positions r
-//! and R are those at t, and the forces F exclude constraint forces, because constraint forces do not move a center.
-//! Directions that are scaled alike use the mean of their pressures. The reported pressure is the atomic pressure
-//! with constraint forces. If all groups are rigid, its trace equals the trace of the pressure of the centers: |r−R|
-//! is the same at t−dt, t and t+dt, so that the virial of the constraint forces is exactly −2K, where K is the
-//! kinetic energy of the motion inside the group, averaged over both half steps. In groups that can bend (CH₃) only
-//! the averages of both pressures are equal.
+//! The pressure conjugate to this scaling is the pressure of the group centers at the time t of the scaling,
+//!   P_αα = (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α,
+//! where the positions r and R are those at t, and the forces F exclude constraint forces, because constraint forces
+//! do not move a center. Directions that are scaled alike use the mean of their pressures. The reported pressure is
+//! the atomic pressure with constraint forces. If all groups are rigid, its trace equals the trace of the pressure of
+//! the centers: |r−R| is the same at t−dt, t and t+dt, so that the virial of the constraint forces is exactly −2K,
+//! where K is the kinetic energy of the motion inside the group, averaged over both half steps. In groups that can
+//! bend (CH₃) only the averages of both pressures are equal.
 //!
 //! If a run removes the motion of the center of mass, K is smaller by ½ kT in each direction and P is smaller by
 //! kT/V, as in GROMACS. The volume of N groups then has the distribution of N − 1 groups. Monte Carlo moves count all
@@ -31,12 +31,12 @@
 //! Work. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly. The first term differs from
 //! the mean of K(t−½) and K(t+½) by a function of x(t). A scaling changes U by ΔU(t). The gradient of ΔU changes the
 //! force of the next half kick, which adds ½ dt dΔU/dt: the sum is the value of ΔU at t+½. The work is therefore, to
-//! second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) +
-//! W(t+dt)), K× = ½ Σ M V(t−½) V(t+½), where K, K× and W are the αα elements of the kinetic energies and the virial
-//! of the centers. W(t+dt) belongs to the scaled positions and comes from the next force evaluation. dU = −Σ W_αα d
-//! ln μ_α holds along any path of scaling, and the mean of W(t) and W(t+dt) integrates dU to second order. The total
-//! energy E minus the sum of all work is conserved. The conserved quantity contains no P V term, because the energy
-//! of the piston is not part of E.
+//! second order in dt and ln μ, the sum over directions of
+//!   (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)),  K× = ½ Σ M V(t−½) V(t+½),
+//! where K, K× and W are the αα elements of the kinetic energies and the virial of the centers. W(t+dt) belongs to
+//! the scaled positions and comes from the next force evaluation. dU = −Σ W_αα d ln μ_α holds along any path of
+//! scaling, and the mean of W(t) and W(t+dt) integrates dU to second order. The total energy E minus the sum of all
+//! work is conserved. The conserved quantity contains no P V term, because the energy of the piston is not part of E.
 //!
 //! The target pressure P₀ may therefore change with time: E does not depend on P₀, and a change of P₀ acts only
 //! through later scalings, whose work is counted. A conserved quantity with E + P₀V would need the additional work V
@@ -388,17 +388,19 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// the free energy. The derivative −∂F/∂ε with ε = ln s is V times the pressure P, averaged over the directions of s.
 /// The diffusion constant is D = kTβ/(Vτ). The Itô drift that conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ +
 /// γ₀/L), where γ₀/L is present for the area only. The two terms kT/V cancel for every s, because D is proportional
-/// to 1/V = 1/Π s. In λ = √s, whose relative change is x = λ'/λ, this is dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt +
-/// √(kTβ/2τV) dW, where the noise of a single s no longer depends on s. μⁿ = x². Velocities are divided by μ, so that
-/// the scaling conserves the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
+/// to 1/V = 1/Π s. In λ = √s, whose relative change is x = λ'/λ, this is
+///   dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW,
+/// where the noise of a single s no longer depends on s. μⁿ = x². Velocities are divided by μ, so that the scaling
+/// conserves the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
 ///
 /// The compressibility β of an extent of n directions is n/3 of that of the volume, so that all lengths of a uniform
 /// material relax alike. Different target pressures in independent directions do not derive from a potential, so that
 /// no ensemble is sampled: only the average pressures are correct.
 ///
 /// `temperature` in K, `interval` Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed, step,
-/// index) only. M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto, P.
-/// Raiteri, M. Bernetti, G. Bussi, Appl. Sci. 12, 1139 (2022), doi:10.3390/app12031139.
+/// index) only.
+/// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto, P. Raiteri, M.
+/// Bernetti, G. Bussi, Appl. Sci. 12, 1139 (2022), doi:10.3390/app12031139.
 pub fn stochastic_rescale(
     target: Target,
     temperature: f64,

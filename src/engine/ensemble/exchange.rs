@@ -1,12 +1,14 @@
 //! Replica exchange: replicas of a system swap thermodynamic states.
 //!
-//! A state k has a temperature, optionally a pressure, and a Hamiltonian. Its density is exp(−uₖ) with uₖ(x, V) =
-//! (Uₖ(x) + Pₖ V)/kTₖ. Replicas a and b in the states i and j swap their states with the probability min(1, exp(−Δ)),
-//! Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b), which leaves the product of all densities invariant. If all states have the
-//! same Hamiltonian and pressure, this is the rule of Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 314, 141 (1999),
-//! doi:10.1016/S0009-2614(99)01123-9. If pressures differ, it is the rule of T. Okabe, M. Kawata, Y. Okamoto, M.
-//! Mikami, Chem. Phys. Lett. 335, 435 (2001), doi:10.1016/S0009-2614(01)00055-0. Momenta cancel from Δ, because the
-//! velocities of a replica that goes from the temperature T to T' are multiplied by √(T'/T).
+//! A state k has a temperature, optionally a pressure, and a Hamiltonian. Its density is exp(−uₖ) with
+//!   uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ.
+//! Replicas a and b in the states i and j swap their states with the probability min(1, exp(−Δ)),
+//!   Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b),
+//! which leaves the product of all densities invariant. If all states have the same Hamiltonian and pressure, this is
+//! the rule of Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9. If
+//! pressures differ, it is the rule of T. Okabe, M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001),
+//! doi:10.1016/S0009-2614(01)00055-0. Momenta cancel from Δ, because the velocities of a replica that goes from the
+//! temperature T to T' are multiplied by √(T'/T).
 //!
 //! Neighbouring states in the list try to swap their replicas: states 1–2, 3–4, ... at odd attempts (counted from 1),
 //! and states 2–3, 4–5, ... at even attempts.
@@ -139,8 +141,8 @@ pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: 
 
 /// Mean exchange probability of two temperatures (K) for a potential energy that fluctuates like harmonic degrees of
 /// freedom. With the heat capacity C = f k/2 and normally distributed energies, Δ has the mean m = C (T₂−T₁)²/(k
-/// T₁T₂) and the variance 2m, and ⟨min(1, exp(−Δ))⟩ is erfc(√m/2). D. A. Kofke, J. Chem. Phys. 117, 6911 (2002),
-/// doi:10.1063/1.1507776.
+/// T₁T₂) and the variance 2m, and ⟨min(1, exp(−Δ))⟩ is erfc(√m/2).
+/// D. A. Kofke, J. Chem. Phys. 117, 6911 (2002), doi:10.1063/1.1507776.
 pub fn harmonic_acceptance(degrees_of_freedom: usize, [low, high]: [f64; 2]) -> f64 {
     let mean = 0.5 * degrees_of_freedom as f64 * (high - low).powi(2) / (low * high);
     libm::erfc(0.5 * mean.sqrt())

@@ -2,23 +2,24 @@
 //!
 //! The forces of the meshes (PME, and LJ-PME if used) change slowly. They are computed only at the steps of a stage
 //! that are multiples of n, and are multiplied by n when they act there. All other forces, including the corrections
-//! of excluded pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA is exp(½
-//! n dt S·∂p) [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p), a symmetric product of flows of parts
-//! of the Hamiltonian. It is reversible, conserves phase-space volume, and conserves an energy that differs from the
-//! true one by O((n dt)²). The kicks between two drifts can be combined, so that leapfrog (with v(t+½) for v(t+½dt))
-//! reads v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n where n divides the step, else 0. M. Tuckerman, B. J.
-//! Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H. Grubmüller, H. Heller, A.
-//! Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142. GROMACS (`mts`) and OpenMM
-//! (`MTSIntegrator`) use the same scheme. Impulses resonate with vibrations of a period of 2 n dt (T. Schlick, E.
-//! Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997), doi:10.1146/annurev.biophys.26.1.181): n
-//! dt must stay well below half a period of the fastest vibration, which is 5 fs for an unconstrained bond to
+//! of excluded pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA is
+//!   exp(½ n dt S·∂p) [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p),
+//! a symmetric product of flows of parts of the Hamiltonian. It is reversible, conserves phase-space volume, and
+//! conserves an energy that differs from the true one by O((n dt)²). The kicks between two drifts can be combined, so
+//! that leapfrog (with v(t+½) for v(t+½dt)) reads
+//!   v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n where n divides the step, else 0.
+//! M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H. Grubmüller, H.
+//! Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142. GROMACS (`mts`) and
+//! OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate with vibrations of a period of 2 n dt (T. Schlick,
+//! E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997), doi:10.1146/annurev.biophys.26.1.181):
+//! n dt must stay well below half a period of the fastest vibration, which is 5 fs for an unconstrained bond to
 //! hydrogen.
 //!
 //! Measurements at t use the forces F + S, both with weight 1, also at steps where S acts with another weight:
 //! - Energy and virial are those of F + S. Kinetic energies are those of the half-step velocities of the run. At an
 //!   impulse the mean of v(t−½) and v(t+½) is the velocity of the r-RESPA cycle at t. The mean kinetic energy of both
-//!   half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². Without impulses it exceeds it by Σ dt²/8m (F
-//!   + S)².
+//!   half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². Without impulses the difference is Σ dt²/8m
+//!   (F + S)².
 //! - Between impulses velocities differ by up to ½ n dt S/m from those that belong to the positions (except in the
 //!   middle of a cycle with n = 2), so that energies are measured at impulses only. A measurement at another step
 //!   would compute S without applying it.
@@ -34,11 +35,12 @@
 //!
 //! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Let the
 //! thermostat change the velocities by Δⱼ in the drift from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, after the impulse
-//! with S₀ at t and before the impulse with Sₙ at t + n dt. Its work in the cycle is Σⱼ [K(v′ⱼ) − K(vⱼ)] + ½ dt Σⱼ
-//! Δⱼ·[(j+½) Sₙ − (n−j−½) S₀],  v′ⱼ = vⱼ + Δⱼ. The second sum is needed because velocities after an impulse are ahead
-//! of those that belong to the positions: by the middle of drift j half an impulse has changed them by ½ n dt S/m,
-//! whereas a steady force S would have changed them by (j+½) dt S/m. With the lead ℓ = (n−1−2j) dt S/2m the change of
-//! the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
+//! with S₀ at t and before the impulse with Sₙ at t + n dt. Its work in the cycle is
+//!   Σⱼ [K(v′ⱼ) − K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀],  v′ⱼ = vⱼ + Δⱼ.
+//! The second sum is needed because velocities after an impulse are ahead of those that belong to the positions: by
+//! the middle of drift j half an impulse has changed them by ½ n dt S/m, whereas a steady force S would have changed
+//! them by (j+½) dt S/m. With the lead ℓ = (n−1−2j) dt S/2m the change of the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½
+//! m (v′² − v²) − m ℓ·Δ.
 //!
 //! Derivation for a force S that changes: each impulse does half of its work ½ n dt S·(v + v′) in each of the two
 //! adjacent cycles. The potential of S falls by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is linear in x. The

@@ -1,13 +1,14 @@
 //! Thermostats that partially refresh the velocity of each atom: friction and noise, or collisions.
 //!
-//! In the middle of the drift from x(t) to x(t+dt) velocities become v' = α v + √(1−α²) √(kT/m) R, where R is a
-//! normal random number. This is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt + √(2γkT/m) dW
-//! over the time τ with α = exp(−γτ). The first half of the drift uses v, and the second half uses v'. Leapfrog has
-//! made both halves with v, so that the second half is corrected: ½ dt (v' − v) is added to x(t+dt), and constraints
-//! are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this is the middle scheme of Langevin
-//! dynamics. Its positions have the canonical distribution of a harmonic potential at any stable time step, and its
-//! v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. Both properties also hold if velocities are
-//! refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J.
+//! In the middle of the drift from x(t) to x(t+dt) velocities become
+//!   v' = α v + √(1−α²) √(kT/m) R,
+//! where R is a normal random number. This is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt +
+//! √(2γkT/m) dW over the time τ with α = exp(−γτ). The first half of the drift uses v, and the second half uses v'.
+//! Leapfrog has made both halves with v, so that the second half is corrected: ½ dt (v' − v) is added to x(t+dt), and
+//! constraints are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this is the middle scheme of
+//! Langevin dynamics. Its positions have the canonical distribution of a harmonic potential at any stable time step,
+//! and its v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. Both properties also hold if velocities
+//! are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J.
 //! Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!
 //! The work is the change from v to v' of the kinetic energy of the half-step velocities, and is counted at once.

@@ -7,16 +7,20 @@
 //!
 //! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). The velocity v(t+½) is multiplied by λ after it has moved the
 //! atoms to x(t+dt). Then v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is
-//! therefore larger by (λ² − 1) K + ½ (λ − 1) dt Σ v(t+½)·F(t+dt). The first term ([`scaling_work`]) is counted at
-//! once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the scaled v, is counted when the forces F(t+dt) are
-//! known ([`pending_work`]). The energy minus the work is the conserved quantity.
+//! therefore larger by
+//!   (λ² − 1) K + ½ (λ − 1) dt Σ v(t+½)·F(t+dt).
+//! The first term ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the
+//! scaled v, is counted when the forces F(t+dt) are known ([`pending_work`]). The energy minus the work is the
+//! conserved quantity.
 //!
 //! F does not contain constraint forces. Constraint forces depend on the velocities, so that the factor λ changes
 //! them. Consider a bond of length r that rotates by the angle θ = v dt/r in a step: the part Kᵣ = K sin²(θ/2) of its
 //! K belongs to the velocity along r(t+dt). The constraint removes Kᵣ, and the next step rotates the bond by the
 //! angle λθ: K(t+3/2) and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the change Δv
-//! that constraints make to v(t+3/2), C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too. Without this
-//! term the conserved quantity would drift by 10⁻² kJ/mol/ps with strong thermostats.
+//! that constraints make to v(t+3/2),
+//!   C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ,
+//! so that −½ (λ−1) C is counted, too. Without this term the conserved quantity would drift by 10⁻² kJ/mol/ps with
+//! strong thermostats.
 //!
 //! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device can apply it
 //! without sending K to the host.
@@ -82,8 +86,8 @@ pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
 }
 
 /// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), limited to the value that changes K to K̄ at once. `interval` is the
-/// time Δt (ps) since the last coupling. Weak coupling suppresses fluctuations and samples no ensemble. H. J. C.
-/// Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
+/// time Δt (ps) since the last coupling. Weak coupling suppresses fluctuations and samples no ensemble.
+/// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
     if bath.degrees_of_freedom == 0.0 {
         return Rescaling::NONE;
@@ -99,8 +103,8 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
 /// numbers and the mean K̄ = ½ f kT, λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign
 /// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of
 /// the root of the first square. `interval` Δt in ps; τ = 0 draws a new K. The relaxation is solved exactly, so that
-/// Δt may be any number of steps. The random numbers depend on (seed, step, group) only. G. Bussi, D. Donadio, M.
-/// Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
+/// Δt may be any number of steps. The random numbers depend on (seed, step, group) only.
+/// G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
 pub fn velocity_rescale(bath: Bath, interval: f64, (seed, step): (u64, u64), group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
     if degrees_of_freedom == 0.0 {

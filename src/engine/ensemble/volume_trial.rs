@@ -5,10 +5,11 @@
 //! uniform in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole
 //! molecules. Distances inside a molecule are unchanged. The sampled distribution is p(s) Π ds ∝ V^N exp(−(U + P₀V −
 //! γ₀A)/kT) Π ds, over the positions of N centers relative to the cell. The move is accepted with the probability
-//! min(1, exp(−w/kT)), w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ, with N+1 instead of N since δ is uniform in ε, not in s.
-//! After a rejected move the complete state is restored bit for bit. J. Åqvist et al., Chem. Phys. Lett. 384, 288
-//! (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M. Ferguson, Comput. Phys. Commun. 91, 283 (1995),
-//! doi:10.1016/0010-4655(95)00059-O.
+//! min(1, exp(−w/kT)),
+//!   w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ,
+//! with N+1 instead of N since δ is uniform in ε, not in s. After a rejected move the complete state is restored bit
+//! for bit. J. Åqvist et al., Chem. Phys. Lett. 384, 288 (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M.
+//! Ferguson, Comput. Phys. Commun. 91, 283 (1995), doi:10.1016/0010-4655(95)00059-O.
 //!
 //! Time. The move takes place at the time t of a step's positions, before its forces act: U is that of x(t). The
 //! velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and AMBER. These velocities are independent of the

@@ -28,8 +28,8 @@ impl MeshPotential {
     /// The Fourier transform T at m² = `squared` (1/nm²). `gaussian` is the value of [`gaussian`] at the same m². b =
     /// π|m|/α.
     ///
-    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, where the plasma term takes its place. Dispersion: T = −π^{3/2}
-    /// α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b).
+    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, where the plasma term takes its place.
+    /// Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b).
     #[inline(always)]
     pub fn transform(self, squared: f64, gaussian: f64, alpha: f64) -> f64 {
         match self {

@@ -9,9 +9,9 @@ pub const ORDERS: [usize; 4] = [4, 5, 6, 8];
 /// `fraction`, g an integer and `fraction` in [0, 1). Element j belongs to grid point g + j and is M_N(fraction + N −
 /// 1 − j).
 ///
-/// M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1). The spline is
-/// shifted by N − 1 points relative to textbooks. The energy does not change, because charges and potential are
-/// shifted equally.
+/// M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1).
+/// The spline is shifted by N − 1 points relative to textbooks. The energy does not change, because charges and
+/// potential are shifted equally.
 #[inline(always)]
 pub fn spline<T: Real, const N: usize>(fraction: T) -> ([T; N], [T; N]) {
     let zero = T::constant(0.0);

@@ -6,9 +6,9 @@
 //! the geometric mean with the ε of another atom is multiplied by √λ. 1-4 pairs are scaled in the same way. Torsions
 //! (periodic and Ryckaert–Bellemans, proper and improper) and correction maps are multiplied by √λ for each of their
 //! outer two atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since these terms keep
-//! the shape of molecules and are not barriers between conformations. L. Wang, R. A. Friesner, B. J. Berne, J. Phys.
-//! Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions that cross the border as in G. Bussi, Mol. Phys. 112,
-//! 379 (2014), doi:10.1080/00268976.2013.824126.
+//! the shape of molecules and are not barriers between conformations.
+//! L. Wang, R. A. Friesner, B. J. Berne, J. Phys. Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions that
+//! cross the border as in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
 
 use std::collections::BTreeMap;
 

@@ -13,9 +13,9 @@ pub enum Potential {
     Force(f64),
 }
 
-/// Harmonic well with a flat bottom: E = ½ k e². With δ = ξ − ξ₀, the excess e over the flat bottom is δ − a where δ
-/// > a, δ + b where δ < −b, and 0 otherwise. For a periodic variable δ is the difference between −π and π. Where |e|
-/// > w the energy is linear with the slope at |e| = w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS' distance
+/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a where δ >
+/// a, δ + b where δ < −b, and 0 otherwise. For a periodic variable δ is the difference between −π and π. Beyond |e| =
+/// w the energy is linear with the slope at |e| = w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS' distance
 /// restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
