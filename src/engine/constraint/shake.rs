@@ -2,9 +2,9 @@
 //!
 //! The leaves are coupled only through the center, so a SHAKE cluster of n bonds is an n×n problem: find multipliers
 //! λ with |s_i + Σ_j … λ_j d_j| = L_i, where d_i and s_i are the bond vectors (leaf − center) at the start of the
-//! step and after the unconstrained update. Newton's method with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) with the
-//! inverse masses w_c of the center and w_i of leaf i, is iterated until all constraints are satisfied. This is SHAKE
-//! (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
+//! step and after the unconstrained update. Newton's method with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) is
+//! iterated until all constraints are satisfied; w_c and w_i are the inverse masses of the center and of leaf i. This
+//! is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
 //! doi:10.1016/0021-9991(77)90098-5) in matrix form. A is the same in all iterations. It is therefore symmetric, and
 //! is factored only once. Each iteration then reduces the error by a factor of about the angle (rad) by which a bond
 //! rotates in a step: 0.05 at 2 fs.

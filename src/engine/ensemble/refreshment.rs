@@ -21,7 +21,7 @@
 //! r of order θ, which the constraints of the next kick remove. The work of the constraints C = K(t+½) − K(t−½) − ½
 //! dt Σ F·(v(t−½) + v(t+½)), where F excludes constraint forces, is therefore counted with the work of the
 //! refreshment at every kick: one half of C before t and the other half after t. The remaining work is done by the
-//! other forces. The sum of both is exact for rigid bodies without forces, and otherwise as accurate as without
+//! other forces. The total work is exact for rigid bodies without forces, and otherwise as accurate as without
 //! constraints. Without C the conserved energy would drift by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond
 //! rotates.
 //!

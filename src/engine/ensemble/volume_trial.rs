@@ -86,7 +86,8 @@ impl VolumeTrial {
         factors.into()
     }
 
-    /// Whether the move is accepted. It changes ε by `change` and the potential energy by `energy` (kJ/mol).
+    /// Whether a move that changes ε by `change` and the potential energy by `energy` (kJ/mol) is accepted.
+    /// `molecules` is the number N of molecules.
     pub fn is_accepted(&self, change: f64, energy: f64, [before, after]: [&PeriodicCell; 2], molecules: usize) -> bool {
         let area = |cell: &PeriodicCell| cell.volume() / cell.rows()[2].z;
         let external = self.pressure * (after.volume() - before.volume());

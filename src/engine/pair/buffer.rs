@@ -8,8 +8,8 @@
 //!
 //! with V shifted to zero at the cutoff and expanded at the cutoff (the double integral of Páll & Hess 2013,
 //! 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is this error divided by the lifetime, summed over
-//! pairs of atom classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb errors may not
-//! cancel. A list of cluster pairs holds most atom pairs just outside its radius, see [`ClusterCorrection`].
+//! pairs of atom classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb errors are added. A
+//! list of cluster pairs holds most atom pairs just outside its radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
 //! mean pressure is too high, even if the energy drift is zero. A missed pair at the distance r = r_cut − u lacks the
@@ -17,17 +17,17 @@
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
-//! If Lennard-Jones interactions are switched off, V, V′ and V″ are zero at the cutoff, and the first remaining term
-//! is that of V‴: |−V‴ J₃| replaces the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| the sum in ⟨ΔP⟩. Up to 0.05 nm inside the
+//! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is
+//! that of V‴: |−V‴ J₃| replaces the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| the sum in ⟨ΔP⟩. Up to 0.05 nm inside the
 //! cutoff, which is deeper than atoms enter with typical lists, all terms together are 0.92 of this term for a force
 //! switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of it for force and potential switches over a range of 0.1 to 0.4 nm.
 //!
-//! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). The estimate omits
-//! charges, which cancel in neutral molecules: for water it is twice the measured error, and with charges it would be
-//! thirty times the measured error (`validation/lists`). The mean over the age t of the list is Simpson's rule ⅔
-//! ΔP(T/2) + ⅙ ΔP(T): no pair is missed at t = 0. The rule is exact for tⁿ up to n = 3, and exceeds the mean for
-//! higher powers, which the buffer causes. A list with lookahead f misses as many pairs at time t as a list without
-//! lookahead at |t − f|, so that T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
+//! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
+//! cancel in neutral molecules: for water it is twice the measured error, and with charges it would be thirty times
+//! the measured error (`validation/lists`). The mean over the age t of the list is Simpson's rule ⅔ ΔP(T/2) + ⅙
+//! ΔP(T): no pair is missed at t = 0. The rule is exact for tⁿ up to n = 3, and exceeds the mean for higher powers,
+//! which the buffer causes. A list with lookahead f misses as many pairs at time t as a list without lookahead at |t
+//! − f|, so that T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
 //!
 //! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list. The inner list then
 //! misses pairs that leave the cutoff in the first half as often as pairs that enter it in the second half. By time

@@ -3,8 +3,8 @@
 //! A domain is a part of the cell between planes that are parallel to its faces. Its home atoms form zone 0. Halo
 //! atoms are copied from the next higher domains along one or more divided directions. The bits of their zone number
 //! are these directions. A pair may be present in several domains. It is computed in the domain that is lowest along
-//! every divided direction: only there the zones of both atoms have no common bit (the eighth-shell method: Bowers,
-//! Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
+//! every divided direction: only there the zones of both atoms have no common bit (the eighth-shell method:
+//! Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};
