@@ -1,8 +1,8 @@
 //! Builds and maps fixed-size arrays in functions that are always inlined.
 //!
 //! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. The
-//! closure is then compiled without the instruction set of its caller. The functions of this module always merge into
-//! their caller.
+//! closure is then compiled without the instruction set of its caller. The functions of this module are always
+//! inlined into their caller.
 
 use std::mem::MaybeUninit;
 

@@ -1,8 +1,8 @@
 //! The periodic cell: orthorhombic or triclinic, in the reduced lower-triangular form.
 //!
 //! Row vectors a = (a_x, 0, 0), b = (b_x, b_y, 0), c = (c_x, c_y, c_z) with |b_x| ≤ a_x/2, |c_x| ≤ a_x/2, |c_y| ≤
-//! b_y/2 (the convention of GROMACS and OpenMM). Systems in vacuum have no cell: their owner holds
-//! `Option<PeriodicCell>` = `None`.
+//! b_y/2 (the convention of GROMACS and OpenMM). Systems in vacuum have no cell, which is written as `None` of
+//! `Option<PeriodicCell>`.
 
 use crate::vec3::{Vec3, vec3};
 
@@ -26,7 +26,8 @@ pub struct PeriodicCell {
 
 /// Exact angle of a truncated octahedron, acos(−1/3). Files print it as 109.4712190°.
 const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
-/// Angles within this distance of the exact value are replaced by it, since printed angles have 7 decimals at most.
+/// Maximum difference (degrees) of an angle from the exact angle of a truncated octahedron at which it is replaced by
+/// the exact angle, since printed angles have 7 decimals at most.
 const OCTAHEDRON_SNAP_DEGREES: f64 = 1e-4;
 
 impl PeriodicCell {
@@ -35,8 +36,8 @@ impl PeriodicCell {
         Self { rows: [vec3(edges[0], 0.0, 0.0), vec3(0.0, edges[1], 0.0), vec3(0.0, 0.0, edges[2])] }
     }
 
-    /// Makes a cell from three row vectors (nm) with a along x and b in the xy plane, and reduces them. `None` if the
-    /// vectors do not have that form, are not finite, or span no positive volume.
+    /// Makes a cell from three row vectors (nm) with a along x and b in the xy plane, and reduces them. `None` if a
+    /// is not along x, if b is not in the xy plane, if a vector is not finite, or if the volume is not positive.
     pub fn from_rows(rows: [Vec3; 3]) -> Option<Self> {
         let [a, mut b, mut c] = rows;
         let lower_triangular = a.y == 0.0 && a.z == 0.0 && b.z == 0.0;
@@ -69,7 +70,8 @@ impl PeriodicCell {
     }
 
     /// Makes a cell from edge lengths (nm) and angles (degrees): α between b and c, β between a and c, γ between a
-    /// and b. `None` if they describe no cell. Angles of a truncated octahedron are snapped to acos(−1/3).
+    /// and b. `None` if no cell has these lengths and angles. Angles of a truncated octahedron are replaced by
+    /// acos(−1/3).
     pub fn from_lengths_angles(lengths: [f64; 3], angles_degrees: [f64; 3]) -> Option<Self> {
         let [a, b, c] = lengths;
         if lengths.iter().any(|&length| length <= 0.0) || !angles_degrees.iter().all(|&v| 0.0 < v && v < 180.0) {
@@ -120,8 +122,8 @@ impl PeriodicCell {
         [volume / b.cross(c).norm(), volume / c.cross(a).norm(), volume / a.cross(b).norm()]
     }
 
-    /// Largest cutoff (nm) for which the minimum image is the only image needed: half of the smallest diagonal element
-    /// of this reduced cell.
+    /// Largest cutoff (nm) for which at most one image of an atom, the minimum image, is within the cutoff: half of
+    /// the smallest diagonal element of the reduced cell.
     pub fn max_cutoff(&self) -> f64 {
         0.5 * self.rows[0].x.min(self.rows[1].y).min(self.rows[2].z)
     }
@@ -131,7 +133,7 @@ impl PeriodicCell {
         Self { rows: self.rows.map(|row| row * factor) }
     }
 
-    /// Cell stretched along x, y, z by `factors`. The result is reduced, too.
+    /// Cell stretched along x, y, z by `factors`. The result is in the reduced form.
     pub fn stretched(&self, factors: Vec3) -> Self {
         Self { rows: self.rows.map(|row| row.stretched(factors)) }
     }
@@ -144,8 +146,9 @@ impl PeriodicCell {
     }
 
     /// Returns the same lattice with the vectors that correspond to those of `other`, reduced or not. Some lattices
-    /// have two reduced forms (a dodecahedron, where a component of c is half of a), and rounding in a file chooses
-    /// one of them. Fractional coordinates of two cells are comparable only if their vectors correspond.
+    /// have two reduced forms, for example that of a dodecahedron, where a component of c is half of a. Which form a
+    /// file has depends on rounding. Fractional coordinates of two cells are comparable only if their vectors
+    /// correspond.
     pub fn corresponding_to(&self, other: &Self) -> Self {
         let ([a, mut b, mut c], [x, y, z]) = (self.rows, other.rows);
         b = b + a * (y.x / x.x - b.x / a.x).round();
@@ -176,13 +179,13 @@ impl PeriodicCell {
         self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
     }
 
-    /// Displacement reduced by whole lattice vectors, z first. The result is the minimum image if that is shorter
-    /// than [`Self::max_cutoff`], as for all pairs within the cutoff. Use [`Self::minimum_image`] for longer
-    /// distances.
+    /// Displacement reduced by whole lattice vectors, z first. The result is the minimum image if the minimum image
+    /// is shorter than [`Self::max_cutoff`], which holds for all pairs within the cutoff. Use [`Self::minimum_image`]
+    /// for longer distances.
     #[inline(always)]
     pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
-        // true for nearly all displacements; all three roundings below would give zero
+        // this is the case for nearly all displacements, for which the three roundings below would all give zero
         if d.z.abs() < 0.5 * c.z && d.y.abs() < 0.5 * b.y && d.x.abs() < 0.5 * a.x {
             return d;
         }
@@ -250,8 +253,9 @@ impl PeriodicCell {
     }
 }
 
-/// Number of whole lattice vectors to remove. Ties are left unchanged: a truncated octahedron has c_y = −b_y/2, and
-/// rounding must not turn a reduced cell into another of the same lattice each time it is read.
+/// Number of whole lattice vectors to subtract. A component of exactly half a vector is left unchanged: a truncated
+/// octahedron has c_y = −b_y/2, and rounding must not change a reduced cell to the other reduced form of the same
+/// lattice each time it is read.
 fn excess(ratio: f64) -> f64 {
     const TIE: f64 = 1e-9;
     if ratio.abs() < 0.5 + TIE { 0.0 } else { ratio.round() }
@@ -260,8 +264,8 @@ fn excess(ratio: f64) -> f64 {
 /// Number of values that [`PeriodicCell::nearest_image`] tries for one axis. Enough for reduced cells whose edges
 /// differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
-/// Relative difference of squared lengths below which two images count as equally near: several roundings. The
-/// current image is kept then.
+/// Relative difference of squared lengths below which two images count as equally near: several roundings. Of two
+/// equally near images the current image is kept.
 const EQUAL: f64 = 1e-13;
 
 /// Integers in the order of their distance from `value`.
@@ -410,8 +414,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The test tries all images within four lattice vectors of the reduced displacement, which is more than
-        /// these cells need.
+        /// The test tries all images within four lattice vectors of the reduced displacement. For these cells fewer
+        /// images would be enough.
         #[test]
         fn the_minimum_image_is_the_shortest_of_all(cell in cells(), s in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0]) {
             let d = cell.to_cartesian(Vec3::from(s));

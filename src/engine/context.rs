@@ -1,8 +1,8 @@
-//! A system on a device: takes positions, returns forces.
+//! A system on a device, which computes forces from positions.
 //!
-//! A [`Context`] owns a backend and tracks the age of its pair lists: it builds, prunes and renews them before the
-//! force evaluation that needs them. Dynamics, minimisation, single points and comparisons all get their forces from
-//! a `Context`.
+//! A [`Context`] owns a backend and tracks the age of the pair lists. It builds or prunes the lists before a force
+//! evaluation that needs new lists. Dynamics, minimisation, single points and comparisons all get their forces from a
+//! `Context`.
 
 use crate::backend::{Backend, Evaluation, ExternalForce, Kinetic, Leapfrog, ListLevel, Workload};
 use crate::ensemble::refreshment::Refreshment;
@@ -12,8 +12,7 @@ use crate::pair::ListSchedule;
 use crate::restraint::{RestraintProgress, Restraints};
 use crate::system::State;
 
-/// Positions and cell from which the current pair lists were built. A restart needs them to build the same lists
-/// again.
+/// States from which the current pair lists were built. A restart needs these states to build the same lists again.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListOrigins {
     /// state at the last pair search
@@ -70,7 +69,7 @@ impl<B: Backend + ?Sized> Context<B> {
         &self.backend
     }
 
-    /// The backend for modification, see [`Context::backend`].
+    /// Mutable reference to the backend, see [`Context::backend`].
     pub fn backend_mut(&mut self) -> &mut B {
         &mut self.backend
     }
@@ -115,9 +114,9 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(Some(origins))
     }
 
-    /// Builds the outer list if it has expired. Returns whether a pruning is due, which is the case after every
-    /// build. An asynchronous device may check later for lists that expire by displacement, unless the host
-    /// `must_know` that they are valid.
+    /// Builds the outer list if it has expired. Returns whether a pruning is due. A pruning is always due after a
+    /// build. If lists expire by displacement, an asynchronous device may check them later, unless the host
+    /// `must_know` that the lists are valid.
     fn update_outer_list(&mut self, must_know: bool) -> Result<bool> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();
@@ -138,9 +137,9 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(self.backend.evaluation())
     }
 
-    /// Computes forces after a Monte Carlo volume move. Energies of both volumes must count all pairs. Lists that
-    /// were pruned for positions of another time miss some, so the inner list is pruned before both evaluations, and
-    /// again as usual after the move.
+    /// Computes forces after a Monte Carlo volume move. The energies of the old and the new volume must include all
+    /// pairs. Lists that were pruned for positions at another time miss some pairs, so that the inner list is pruned
+    /// before both evaluations, and pruned again as usual after the move.
     pub fn forces_after_trial(&mut self, workload: Workload, trial: &VolumeTrial) -> Result<&Evaluation> {
         let workload = Workload { energy: true, ..workload };
         self.update_outer_list(true)?;
@@ -164,7 +163,7 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.integrate_and_refresh(step, refreshment)
     }
 
-    /// Waits for all work, and replays steps that a device has skipped.
+    /// Waits until the device has finished all work, and repeats steps that the device has skipped.
     pub fn flush(&mut self) -> Result<()> {
         if self.schedule.is_exact() && self.age.is_some_and(|age| age > 0) {
             self.backend.lists_expired(&self.schedule, true)?;

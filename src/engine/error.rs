@@ -1,7 +1,7 @@
 //! Errors, sorted by what the user has to do about them. Each kind has its own exit code.
 //!
-//! Readers and checks return [`Problem`]s: a location, the expectation, and a remedy. The configuration reports all
-//! its problems together. Every other failure ends a run and is an [`Error`].
+//! Readers and checks return [`Problem`]s: a location, the expectation, and a remedy. All problems of the
+//! configuration are reported together. Every other failure ends a run and is an [`Error`].
 
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,8 @@ impl Problem {
 pub const LONGEST: usize = 2000;
 
 /// Makes a text from a file safe to show in a terminal. Control characters and marks of the writing direction become
-/// escapes, except tabs and line ends. A text of more than `most` bytes is cut off, and its length appended.
+/// escapes, except tabs and line ends. A text of more than `most` bytes is cut off, and the length of the whole text
+/// is appended.
 pub fn printable(text: &str, most: usize) -> String {
     let is_plain = |c: char| {
         matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
@@ -119,7 +120,7 @@ pub enum Error {
     Unstable {
         /// description of the failure
         what: String,
-        /// the atoms (0-based) at which it happened; empty if unknown
+        /// the atoms (0-based) at which the failure occurred; empty if unknown
         atoms: Vec<u32>,
     },
     /// a file could not be read or written (exit 5)

@@ -2,7 +2,7 @@
 //!
 //! This package holds everything from units to a system on a device ([`context::Context`]): vectors and cells, the
 //! terms of force fields, topologies and coordinates with their file formats, pair lists, PME, constraints,
-//! couplings, and the backends that compute them (a double-precision reference, SIMD kernels on CPUs, CUDA). The
+//! couplings, and the backends that compute forces (a double-precision reference, SIMD kernels on CPUs, CUDA). The
 //! package `md` adds input, output and the run loop. It re-exports every module of this package except `arrays`, so
 //! that programs depend on `md` alone. Its documentation describes the architecture of both packages.
 //!

@@ -5,14 +5,14 @@
 //! default of transparent huge pages on most systems). Huge pages affect only the speed.
 //!
 //! The kernel allocates and clears memory at first touch, which takes longer than the write itself. An array over all
-//! atoms is therefore first written by all threads: by [`resize`], [`copy`], or rayon's `collect_into_vec`, which
-//! both functions use.
+//! atoms is therefore first written by all threads, with [`resize`] or [`copy`], or with rayon's `collect_into_vec`,
+//! which these two functions use.
 
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Size of a huge page of x86-64, bytes. Systems with other sizes or without huge pages are not harmed by the
-/// request.
+/// Size of a huge page of x86-64, bytes. On systems with other sizes or without huge pages the request has no harmful
+/// effect.
 const PAGE: usize = 2 << 20;
 /// Arrays of at least this size (bytes) are aligned to a huge page.
 const LARGE: usize = PAGE;

@@ -23,7 +23,7 @@ pub trait Network: Send + Sync {
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
     /// Waits for the next message of a rank, and returns it.
     fn receive_from(&self, from: usize) -> Vec<u8>;
-    /// Sends to one rank and at the same time receives `received.len()` bytes from another.
+    /// Sends a message to one rank and at the same time receives `received.len()` bytes from another rank.
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
 }
 
@@ -77,13 +77,13 @@ impl Ranks {
         }
     }
 
-    /// Returns the values of all ranks, in rank order. Panics if another rank sends a value of another type, which
-    /// only a different program can do.
+    /// Returns the values of all ranks, in rank order. Panics if another rank sends a value of another type, which is
+    /// impossible if all ranks run the same program.
     pub fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Vec<T> {
         self.gather_bytes(&encode(own)).iter().map(|bytes| decode(bytes)).collect()
     }
 
-    /// Replaces each number by its sum over all ranks. All ranks get the same bits.
+    /// Replaces each number by its sum over all ranks. The sums are the same bit for bit on all ranks.
     pub fn sum(&self, values: &mut [f64]) {
         if self.network.is_none() {
             return;
@@ -143,7 +143,8 @@ impl Ranks {
         Some(decode(&self.network.as_ref()?.receive_from(from)))
     }
 
-    /// Sends to one rank and receives `received.len()` bytes from another. All ranks call it, in a ring.
+    /// Sends a message to one rank and receives `received.len()` bytes from another rank. All ranks must call this
+    /// function, in a ring.
     pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
         match &self.network {
             None => received.copy_from_slice(bytes),
@@ -151,7 +152,8 @@ impl Ranks {
         }
     }
 
-    /// Sends a value to one rank and returns the value of another. All ranks call it, in a ring.
+    /// Sends a value to one rank and returns the value received from another rank. All ranks must call this function,
+    /// in a ring.
     pub fn exchange_any<T: Serialize + DeserializeOwned>(&self, to: usize, value: &T, from: usize) -> T {
         let bytes = encode(value);
         let mut length = [0; size_of::<u64>()];
@@ -161,7 +163,7 @@ impl Ranks {
         decode(&received)
     }
 
-    /// Sends `to[k]` to rank k, and returns the values that all ranks sent to this one, itself included.
+    /// Sends `to[k]` to rank k, and returns the values that all ranks, including this rank, sent to this rank.
     pub fn exchange_all<T: Serialize + DeserializeOwned + Default>(&self, mut to: Vec<T>) -> Vec<T> {
         let mut received: Vec<T> = (0..self.count).map(|_| T::default()).collect();
         received[self.rank] = std::mem::take(&mut to[self.rank]);

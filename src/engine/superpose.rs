@@ -1,9 +1,9 @@
 //! Best superposition of two sets of points.
 //!
-//! With points a, b whose (weighted) centers are at the origin and the correlation M = Σ w a⊗b, the deviation left
-//! after rotating a onto b is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), G = Σ w |r|². The deviation is least where tr(R
-//! M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M (Kearsley, Acta Cryst. A45, 208 (1989),
-//! doi:10.1107/S0108767388010128).
+//! With points a, b whose (weighted) centers are at the origin and the correlation M = Σ w a⊗b, the squared deviation
+//! after rotating a onto b is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), where G_a and G_b are Σ w |a|² and Σ w |b|².
+//! The deviation is least where tr(R M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M (Kearsley, Acta
+//! Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
 
 use nalgebra::{Matrix3, SVD, Vector3};
 
@@ -54,7 +54,7 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
         let value = excess * excess - 8.0 * determinant * root - 4.0 * cofactor_square;
         let slope = 4.0 * root * excess - 8.0 * determinant;
         let step = value / slope;
-        // steps past the root are rounding errors; the step is NaN if M and `bound` are zero
+        // a step beyond the root is due to rounding errors; the step is NaN if M and `bound` are zero
         if step.is_nan() || step <= ARRIVED * root {
             break;
         }
@@ -87,7 +87,7 @@ pub struct Superposition {
 }
 
 impl Superposition {
-    /// Superposes `points` on as many points `onto` (nm), at least one.
+    /// Superposes `points` on the points `onto` (nm). Both have the same number of points, at least one.
     pub fn new(points: &[Vec3], onto: &[Vec3]) -> Self {
         let [from, center] = [points, onto].map(|points| points.iter().copied().sum::<Vec3>() / points.len() as f64);
         let m = correlation(points.iter().zip(onto).map(|(&a, &b)| (a - from, b - center)));

@@ -1,12 +1,12 @@
 //! Parallel regions with low latency: a thread team whose workers spin between regions.
 //!
 //! A step has about a dozen parallel regions of 20 to 3000 µs. Rayon's workers sleep after some ten idle
-//! microseconds, and waking one takes 5 µs, or 30 to 50 µs in a virtual machine. Rayon pays that at the start of a
-//! region, and again at its end if the waiting thread sleeps. The workers of a [`Team`] spin between the regions of a
-//! step, and sleep only after a timeout.
+//! microseconds, and waking one takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this time passes at the
+//! start of a region, and again at the end of the region if the waiting thread sleeps. The workers of a [`Team`] spin
+//! between the regions of a step, and sleep only after a timeout.
 //!
-//! A region's work is a parallel iterator of rayon, split into a few pieces per thread. A piece goes to the same
-//! thread every time, whose cache may still hold its data, unless another thread is idle.
+//! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. In every region a piece
+//! goes to the same thread, whose cache may still hold the data of the piece, unless another thread is idle.
 
 use crossbeam_utils::CachePadded;
 use rayon::iter::IndexedParallelIterator;
@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 const PIECES_PER_THREAD: usize = 4;
 /// Maximum number of pieces of a region, and hence of threads that take part.
 const MOST_PIECES: usize = 128;
-/// A worker sleeps after this spin timeout. It is longer than the pauses within a step and negligible as wasted CPU
-/// time.
+/// Time without work after which a spinning worker sleeps. The time is longer than the pauses within a step, and so
+/// short that the wasted CPU time is negligible.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
 /// Polls between two readings of the clock, which take about a microsecond.
 const SPIN_LIMIT: usize = 32;
@@ -38,7 +38,7 @@ pub struct Team {
     turn: Mutex<()>,
 }
 
-/// The work of one thread of a team in a region; the argument is its number.
+/// The work of one thread of a team in a region; the argument is the number of the thread.
 type Work = dyn Fn(usize) + Sync;
 
 /// State shared by leader and workers.
@@ -66,8 +66,8 @@ unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
 impl Team {
-    /// A team of `threads` threads, including the calling one. Every other thread first calls `start` with its number
-    /// (from 1).
+    /// A team of `threads` threads, including the calling thread. Every other thread first calls `start` with its
+    /// number (from 1).
     pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
         let mut team = Team::alone();
         for number in 1..threads {
@@ -101,7 +101,7 @@ impl Team {
         let turn = match self.turn.try_lock() {
             _ if self.workers.is_empty() => None,
             Ok(turn) => Some(turn),
-            // an earlier leader panicked, and left no region open
+            // if an earlier leader panicked, it left no region open
             Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
@@ -212,14 +212,15 @@ impl Shared {
         }
     }
 
-    /// The number of the open region unless that is `last`; any number when the team is released.
+    /// The number of the open region; `None` if no region is open or if its number is `last`. When the team is
+    /// released any number is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
     }
 
     /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region, so that either the
-    /// worker sees the change or the caller sees the worker.
+    /// worker sees the new region or the caller counts the worker as asleep.
     fn wake_sleeping(&self) {
         if self.asleep.load(SeqCst) > 0 {
             let _guard = locked(&self.mutex);
@@ -350,7 +351,7 @@ mod tests {
     fn nobody_works_in_a_region_that_is_closed() {
         let team = team(4);
         for round in 0..50_000 {
-            // short regions that end before most workers arrive, each with its own numbers
+            // short regions, each with other numbers, that end before most workers arrive
             let sum = AtomicUsize::new(0);
             team.for_each((0..3).into_par_iter(), |k| {
                 sum.fetch_add(round + k, SeqCst);

@@ -24,7 +24,7 @@ pub(crate) const SHORT_CUTOFF: f64 = 0.45;
 /// Buffer of the pair lists, nm.
 const BUFFER: f64 = 0.05;
 
-/// A folder of the project, found from the folder of this package or one above it.
+/// A folder of the project. It is searched from the folder of this package upwards.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().map(|above| above.join(name)).find(|folder| folder.is_dir()).expect("a folder of the project")
@@ -67,8 +67,8 @@ impl Sample {
         Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
     }
 
-    /// Water with one virtual site per molecule. The sites take all kinds in turn; one kind uses an atom of the next
-    /// molecule.
+    /// Water with one virtual site per molecule. The sites of successive molecules have all kinds of constructions in
+    /// turn; one kind uses an atom of the next molecule.
     pub(crate) fn with_every_kind_of_site() -> Self {
         let mut sample = Sample::load("tip4pew");
         let molecules = sample.system.topology.virtual_sites.len() as u32;
@@ -157,13 +157,13 @@ impl Sample {
     }
 }
 
-/// A backend of one rank that serves the others, with two chunks of work.
+/// The backend of a rank that serves other ranks, with two chunks of work.
 pub(crate) fn serving(ranks: Ranks) -> Serving {
     Serving { ranks, parts: 2, level: Level::Portable, team: Team::single() }
 }
 
-/// A system with a short cutoff at which all forces are continuous, so that a pair at the cutoff may be counted or
-/// not.
+/// A system with a short cutoff at which all forces are continuous, so that results do not depend on whether a pair
+/// exactly at the cutoff is counted.
 pub(crate) fn divisible(name: &str) -> Sample {
     let mut sample = Sample::load(name).rigid();
     let settings = &mut sample.system.settings;
@@ -173,7 +173,7 @@ pub(crate) fn divisible(name: &str) -> Sample {
     sample
 }
 
-/// Runs `work` on rank 0 of `count` ranks while the other ranks serve it.
+/// Runs `work` on rank 0 of `count` ranks while the other ranks serve rank 0.
 pub(crate) fn on_ranks<R: Send>(count: usize, work: impl Fn(&Serving) -> R + Sync) -> R {
     let done = Ranks::threads(count, |ranks| {
         let serving = serving(ranks);

@@ -84,7 +84,7 @@ impl Vec3<f64> {
     /// The zero vector.
     pub const ZERO: Self = vec3(0.0, 0.0, 0.0);
 
-    /// Each component multiplied by the same component of `factors`.
+    /// Each component multiplied by the corresponding component of `factors`.
     #[inline(always)]
     pub fn stretched(self, factors: Self) -> Self {
         vec3(self.x * factors.x, self.y * factors.y, self.z * factors.z)

@@ -57,7 +57,7 @@ impl<const K: usize> Atoms<K> {
         }
     }
 
-    /// Adds corrections to positions, and the corrections times the rate 1/dt to velocities.
+    /// Adds corrections to positions, and adds the corrections multiplied by the rate 1/dt (1/ps) to velocities.
     ///
     /// # Safety
     /// As for [`Self::add`].
@@ -79,7 +79,8 @@ impl<const K: usize> Atoms<K> {
     }
 }
 
-/// Molecules of three consecutive atoms are rows of nine numbers in memory, which are read and written as vectors.
+/// Reading and writing of molecules of three consecutive atoms. Each such molecule is a row of nine numbers in
+/// memory, which is read and written with vector instructions.
 impl Atoms<3> {
     /// Whether the atoms of each molecule are consecutive.
     fn are_rows(&self) -> bool {
@@ -105,7 +106,7 @@ impl Atoms<3> {
         [vec3(a, b, c), vec3(d, e, f), vec3(g, h, Lanes(from_fn(|lane| row(lane)[8])))]
     }
 
-    /// [`Self::read`] for rows.
+    /// [`Self::read`] for molecules of consecutive atoms.
     ///
     /// # Safety
     /// As for [`Self::read`].
@@ -115,7 +116,7 @@ impl Atoms<3> {
         Self::columns::<S>(|lane| *nine(unsafe { vectors.get_unchecked(self.row(lane)) }))
     }
 
-    /// [`Self::read_shared`] for rows.
+    /// [`Self::read_shared`] for molecules of consecutive atoms.
     ///
     /// # Safety
     /// All atoms are in range, and no other thread accesses them at the same time.
@@ -125,7 +126,7 @@ impl Atoms<3> {
         Self::columns::<S>(|lane| *nine(unsafe { vectors.slice(self.row(lane)) }))
     }
 
-    /// [`Self::correct`] for rows.
+    /// [`Self::correct`] for molecules of consecutive atoms.
     ///
     /// # Safety
     /// As for [`Self::add`].
@@ -224,7 +225,7 @@ impl SettleBlock {
             }
         };
         let changes = settle(&self.shape, old, new);
-        // a failure in a lane makes all three components of the oxygen's change non-finite
+        // if SETTLE fails in a lane, all three components of the correction of the oxygen are NaN or infinite
         if !changes[0].x.is_finite() {
             let lane = changes[0].x.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
             return Err(ConstraintFailure { atoms: [atoms.of[0][lane], atoms.of[1][lane]] });

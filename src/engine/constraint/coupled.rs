@@ -1,11 +1,12 @@
 //! Coupled constraints: chains, branches, rings (`constraints = "all-bonds"`).
 //!
-//! The iteration is the same as for SHAKE clusters: Newton's method with the matrix A_kl = d_k · (Σ over shared atoms
-//! ± w) d_l of the old bond vectors d, which is kept for all iterations. w are inverse masses; the sign is + if both
-//! bonds begin or both end at the shared atom. A is symmetric, positive definite and as sparse as the molecule. It is
-//! factored once per step, in an elimination order that is found once per run. In this order a chain has no fill-in,
-//! and a ring one entry per bond. The cost is linear in the number of bonds. For any topology the solution is within
-//! the tolerance, or an error is returned.
+//! The iteration is the same as for SHAKE clusters: Newton's method with the matrix A_kl = (Σ ± w) d_k · d_l, which
+//! is kept for all iterations. d_k and d_l are the bond vectors of constraints k and l at the start of the step, and
+//! the sum is over the inverse masses w of the atoms that both constraints share. The sign is + if both bonds begin
+//! or both end at the shared atom, and − otherwise. A is symmetric, positive definite and as sparse as the molecule.
+//! A is factored once per step, in an elimination order that is found once per run. In this order the factors of a
+//! chain have no fill-in, and those of a ring have one additional entry per bond. The cost is linear in the number of
+//! bonds. For any topology either all constraints are satisfied within the tolerance, or an error is returned.
 //! Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
 //! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
@@ -18,8 +19,8 @@ use crate::system::Constraint;
 use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 
-/// Maximum number of iterations, after which a cluster fails. Each iteration reduces the error by a factor of ten
-/// even for bonds that rotate by 0.1 rad.
+/// Maximum number of iterations. If a cluster has not converged after them, an error is returned. Each iteration
+/// reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 100;
 
 /// A cluster of coupled constraints.
@@ -32,13 +33,14 @@ pub(super) struct Coupled {
     pattern: Pattern,
     /// ± inverse mass of the shared atom for each entry of the pattern; 0 for fill-in
     coupling: Vec<f64>,
-    /// work space, so that a step allocates nothing; never contended, as one thread works on one cluster
+    /// work space, kept so that a step allocates no memory; the lock never waits, as only one thread works on a
+    /// cluster
     scratch: Mutex<Scratch>,
 }
 
 #[derive(Debug)]
 struct Scratch {
-    /// old bond vectors, nm
+    /// bond vectors at the start of the step, nm
     bonds: Vec<Vec3>,
     multipliers: Vec<f64>,
     /// residuals, then the change of the multipliers
@@ -77,8 +79,8 @@ impl Coupled {
         let mut scratch = self.prepare(motion.old);
         let scratch = &mut *scratch;
         scratch.multipliers.fill(0.0);
-        // the error names the bond with the largest initial error, since any bond may be worst once the iteration
-        // diverges
+        // the error message names the bond with the largest initial error, since after divergence the largest error
+        // may be in any bond
         let mut worst_bond = 0;
         for iteration in 0..MAX_ITERATIONS {
             let mut worst = (0.0, 0);
@@ -88,7 +90,7 @@ impl Coupled {
                 let square = c.length * c.length;
                 scratch.change[k] = 0.5 * (square - bond.norm_squared());
                 let error = scratch.change[k].abs() / square;
-                // NaN counts as worse than any number, and is never replaced
+                // NaN counts as a larger error than any number, so that it is never replaced
                 if error.is_nan() || error > worst.0 {
                     worst = (error, k);
                 }
@@ -197,7 +199,7 @@ fn neighbors(constraints: &[Constraint]) -> Vec<BTreeSet<u32>> {
     neighbors
 }
 
-/// Coupling of two constraints: ± the inverse mass of the shared atom, 0 if they share none.
+/// Coupling of two constraints: ± the inverse mass (1/amu) of the atom that both share, or 0 without a shared atom.
 fn shared_mass(a: &Constraint, b: &Constraint, inverse_mass: impl Fn(u32) -> f64) -> f64 {
     let mut sum = 0.0;
     for (end_a, atom) in a.atoms.into_iter().enumerate() {

@@ -5,9 +5,9 @@
 //! [`ConstraintPlan::project`] removes velocity components along constraints (or, with unit masses, force
 //! components).
 //!
-//! All arithmetic is f64. Positions are unwrapped and molecules whole, so that no periodic image is taken here. The
-//! solution of a block depends on nothing outside the block: any distribution of the blocks over threads gives the
-//! same bits.
+//! All arithmetic is f64. Positions are unwrapped and molecules whole, so that minimum images are not needed. The
+//! solution of a block does not depend on other blocks, so that results are the same bit for bit for any distribution
+//! of the blocks over threads.
 
 mod block;
 mod coupled;
@@ -46,8 +46,8 @@ pub struct Motion<'a> {
 }
 
 impl Motion<'_> {
-    /// Returns a handle to the same positions and velocities with another 1/dt (1/ps), by which velocities are
-    /// corrected.
+    /// Returns a handle to the same positions and velocities with another value of 1/dt (1/ps) for the correction of
+    /// velocities.
     ///
     /// # Safety
     /// As for [`SharedVectors::again`].

@@ -15,8 +15,8 @@ use crate::simd::{Kernel, Level, Simd, dispatch};
 use crate::system::{Constraint, Constraints, Molecules, Settle};
 use crate::vec3::{Mat3, Vec3};
 
-/// Minimum number of atoms of a section. A section takes about 10 µs, its data fit into the second-level cache, and
-/// the number is a multiple of eight waters of three and of four sites.
+/// Minimum number of atoms of a section. The work for a section takes about 10 µs, and its data fit into the
+/// second-level cache. The number is a multiple of the atoms in eight waters, with three or with four sites each.
 const SECTION: usize = 1152;
 
 /// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
@@ -46,8 +46,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Sorts constraints. Refuses the same input as [`ConstraintPlan::new`], except waters whose sides form no
-    /// triangle.
+    /// Sorts constraints by solver. Fails for the same input as [`ConstraintPlan::new`], but accepts waters whose
+    /// sides form no triangle.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         let (settles, clusters) = independent(constraints, masses)?;
         let mut groups = Groups { settles, ..Groups::default() };
@@ -76,7 +76,7 @@ struct Section {
     shakes4: Range<usize>,
 }
 
-/// Runs `$body` for the blocks of the named kinds in `$section`.
+/// Runs `$body` for each block of `$section`, for all kinds of blocks that are named.
 macro_rules! for_each_block {
     ($plan:ident, $section:ident, [$($kind:ident)*], |$block:ident| $body:expr) => {
         $(for $block in &$plan.$kind[$section.$kind.clone()] {
@@ -88,9 +88,9 @@ macro_rules! for_each_block {
 impl ConstraintPlan {
     /// Sorts `constraints` into blocks; `masses` (amu) of all atoms.
     ///
-    /// Waters whose hydrogens differ in mass, or that share an atom with another constraint, are solved as three
-    /// constraints. Refused are massless or missing atoms, lengths that are not positive, and two constraints on the
-    /// same pair of atoms.
+    /// A water is solved as three separate constraints if its hydrogens differ in mass, or if one of its atoms has
+    /// another constraint. Fails if an atom is massless or does not exist, if a length is not positive, or if two
+    /// constraints are on the same pair of atoms.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         if !(constraints.tolerance > 0.0 && constraints.tolerance < 1.0) {
             return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
@@ -168,8 +168,9 @@ impl ConstraintPlan {
     /// Corrects the positions and velocities of the atoms in a section.
     ///
     /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL` (else zero). Divided by dt², this is the virial Σ r⊗F of the
-    /// constraint forces F = m Δx/dt² at the start of the step. A caller that adds up sections in order gets the same
-    /// bits on any number of threads. SETTLE is exact; other constraints are satisfied within the relative tolerance.
+    /// constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of the sections in
+    /// order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other constraints are
+    /// satisfied within the relative tolerance.
     ///
     /// # Safety
     /// No other thread accesses the atoms of the section at the same time.
@@ -236,7 +237,8 @@ impl ConstraintPlan {
     }
 
     /// Removes from `velocities` (nm/ps), in parallel, the components along constraints at `positions` (nm). Momentum
-    /// is conserved. A plan for unit masses removes the components of forces that constraints would balance.
+    /// is conserved. With a plan for unit masses and with forces instead of velocities, the components of the forces
+    /// along constraints are removed.
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
         let velocities = &SharedVectors::new(velocities);
@@ -252,7 +254,7 @@ impl ConstraintPlan {
     }
 }
 
-/// A section of a plan for dispatch by instruction set. Whoever makes it guarantees the conditions of
+/// A section of a plan, for dispatch by instruction set. Code that makes this value guarantees the conditions of
 /// [`ConstraintPlan::apply`].
 struct SectionKernel<'a, const VIRIAL: bool>(&'a ConstraintPlan, usize, &'a Motion<'a>);
 
@@ -284,7 +286,7 @@ fn append<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> Range<usize
 
 /// Divides all atoms into ranges of at least [`SECTION`] atoms such that no constraint connects two ranges.
 fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Range<usize>> {
-    // last atom of the group that begins at each atom
+    // for each atom, the last atom of the constrained group that begins at this atom
     let mut last: Vec<u32> = (0..atoms as u32).collect();
     let mut tie = |group: &mut dyn Iterator<Item = u32>| {
         let (low, high) = group.fold((u32::MAX, 0), |(low, high), atom| (low.min(atom), high.max(atom)));
@@ -304,10 +306,11 @@ fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Ra
     sections
 }
 
-/// Maximum number of constraints of one atom, which are solved together. No atom has that many bonds.
+/// Maximum number of constraints of one atom. All constraints of an atom are solved together. No real atom has so
+/// many bonds.
 const MOST_PER_ATOM: usize = 64;
 
-/// Refuses constraints that no geometry can satisfy.
+/// Returns an error for constraints that no geometry can satisfy.
 fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
     let check = |atoms: &[u32], lengths: &[f64]| {
         let name = || atoms.iter().map(|a| (a + 1).to_string()).collect::<Vec<_>>().join(", ");
@@ -370,7 +373,7 @@ fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Cons
 
 /// Groups waters into blocks of eight, each with one shape.
 fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>, Problem> {
-    // almost always a single shape; a list keeps the order in which shapes first appear
+    // there is almost always a single shape; a list, not a map, keeps the order in which shapes first appear
     let mut by_shape: Vec<(SettleShape, Vec<[u32; 3]>)> = vec![];
     for water in settles {
         let [oxygen, hydrogen, _] = water.atoms;
@@ -394,8 +397,8 @@ fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>,
     Ok(by_shape.iter().flat_map(blocks).collect())
 }
 
-/// Connected clusters of constraints, in the order of their first atoms. Two constraints on the same pair are
-/// refused.
+/// Connected clusters of constraints, in the order of their first atoms. Fails if two constraints are on the same
+/// pair of atoms.
 fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<Constraint>>, Problem> {
     let pairs: Vec<[u32; 2]> = distances.iter().map(|c| c.atoms).collect();
     let molecules = Molecules::from_bonds(atoms, &pairs);

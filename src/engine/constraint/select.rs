@@ -12,7 +12,7 @@ const OXYGEN: u8 = 8;
 /// Number of distances between the three atoms of a water.
 const SIDES: usize = 3;
 
-/// Relative difference below which two given lengths count as equal. Files print at least eight digits.
+/// Relative difference below which two lengths in input files count as equal. Files print at least eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
 /// Bonds that are constrained: the key `constraints` of the input file.
@@ -30,13 +30,13 @@ pub enum ConstraintKind {
     HAngles,
 }
 
-/// Selects the constraints of a topology: its own, and those of `kind`.
+/// Selects constraints: those that are part of the topology, and the bonds or angles that `kind` names.
 ///
 /// With `rigid_water` every water becomes a [`Settle`] for any `kind`, and its bonds are not among the other
-/// constraints. Without `rigid_water` this holds for waters whose three sides the topology constrains. Lengths are
-/// those of the bond terms and of the topology's constraints. The H–H length of a water may also follow from the
-/// H–O–H angle. Bonds to massless sites are not constrained, since virtual sites are placed. The tolerance is the
-/// default of [`Constraints`].
+/// constraints. Without `rigid_water` only waters whose three sides are constrained in the topology become a
+/// [`Settle`]. Lengths are those of the bond terms and of the constraints in the topology. The H–H length of a water
+/// may also follow from the H–O–H angle. Bonds to massless sites are not constrained, since the positions of virtual
+/// sites are computed. The tolerance is the default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
     let mut sides = vec![0; topology.residues.len()];
@@ -56,7 +56,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         }
     }
     if !problems.is_empty() {
-        // every water has the same problem, and one message is enough
+        // every water has the same problem, so that one message is enough
         problems.truncate(1);
         return Err(Error::Input(problems));
     }
@@ -89,12 +89,12 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
     Ok(Constraints { settles, bonds, ..Constraints::default() })
 }
 
-/// Number of angles at one atom that fix all others: five of the six between four hydrogens, as in methane. The sixth
-/// depends on them.
+/// Maximum number of independent angles at one atom. In methane there are six angles between four hydrogens, of which
+/// the sixth depends on the other five.
 const INDEPENDENT_ANGLES: usize = 5;
 
-/// Distances between the outer atoms of the angles H-X-H and H-O-X whose two bonds are among `bonds`, which are
-/// sorted.
+/// Distances between the outer atoms of those angles H-X-H and H-O-X of which both bonds are in `bonds`. `bonds` must
+/// be sorted.
 fn angles_with_hydrogen(topology: &Topology, bonds: &[Constraint]) -> Vec<Constraint> {
     let element = |atom: u32| topology.atoms[atom as usize].element;
     let length = |i: u32, j: u32| {
@@ -227,14 +227,14 @@ pub enum RemovedMotion {
     Nothing,
     /// velocity of the center of mass
     Translation,
-    /// velocity of the center of mass, and rotation about it; for systems without a cell
+    /// velocity of the center of mass, and rotation about the center of mass; for systems without a cell
     TranslationAndRotation,
 }
 
 /// Number of degrees of freedom: 3N − constraints − degrees of freedom of the removed motion, as GROMACS counts them.
 ///
 /// N is the number of atoms with mass. Removing the velocity of the center of mass takes 3 degrees of freedom.
-/// Removing the rotation, too, takes 6 in total, 5 for two atoms, 3 for one.
+/// Removing both the velocity and the rotation takes 6 degrees of freedom, or 5 for two atoms and 3 for one atom.
 pub fn degrees_of_freedom(topology: &Topology, constraints: &Constraints, removed: RemovedMotion) -> usize {
     let massive = topology.atoms.iter().filter(|a| a.mass > 0.0).count();
     let removed = match (removed, massive) {

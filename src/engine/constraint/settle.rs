@@ -1,12 +1,13 @@
 //! SETTLE: the analytic solution for a rigid three-site water, eight at a time.
 //!
-//! The three constraint forces act along the old sides of the triangle, so they change neither the center of mass nor
-//! any coordinate along the normal of the old plane. The remaining unknown is a rigid rotation with three angles: φ
-//! and ψ follow from the heights above the old plane, θ (within the plane) from the moment about the normal, which
-//! the forces cannot change. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
+//! The three constraint forces act along the sides of the triangle at the start of the step (the old triangle). They
+//! change neither the center of mass nor the heights of the atoms above the plane of the old triangle. The unknown is
+//! a rigid rotation with three angles: φ and ψ follow from the heights of the atoms, and the angle θ within the plane
+//! follows from the moment about the normal of the plane, which the forces cannot change. S. Miyamoto, P. A. Kollman,
+//! J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
 //!
 //! The new triangle is built from the constrained side lengths and an orthonormal frame, so that its sides are exact
-//! to rounding for any error of the old one. Nothing is iterated.
+//! to rounding even if the sides of the old triangle have errors. SETTLE does not iterate.
 
 use super::lanes::Lanes;
 use crate::arrays::map;
@@ -32,8 +33,8 @@ pub struct SettleShape {
 }
 
 impl SettleShape {
-    /// Makes a shape from masses (amu) and sides (nm). `None` unless all are positive and finite and the sides form a
-    /// triangle.
+    /// Makes a shape from masses (amu) and sides (nm). `None` if a mass or a side is not positive or not finite, or
+    /// if the sides do not form a triangle.
     pub fn new([oxygen_mass, hydrogen_mass]: [f64; 2], oh: f64, hh: f64) -> Option<Self> {
         let positive = [oxygen_mass, hydrogen_mass, oh, hh].iter().all(|&v| v > 0.0 && v.is_finite());
         let height = (oh * oh - 0.25 * hh * hh).sqrt();
@@ -61,9 +62,9 @@ impl SettleShape {
 
 /// Position corrections (O, H, H; nm) that make the triangles `new` rigid.
 ///
-/// `old` are the triangles at the start of the step, which give the directions of the forces. Both are unwrapped
-/// positions of whole molecules, so that no periodic image is taken. The result is NaN in lanes whose water rotated
-/// too far in one step (by 90° or more).
+/// `old` are the triangles at the start of the step, which give the directions of the constraint forces. `old` and
+/// `new` are unwrapped positions of whole molecules, so that minimum images are not needed. The result is NaN in
+/// lanes whose water rotated too far in one step (by 90° or more).
 #[inline(always)]
 pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3]) -> [Vec3<Lanes>; 3] {
     let one = Lanes::splat(1.0);
@@ -72,8 +73,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (down, hydrogen_fraction) = (Lanes::splat(shape.down), Lanes::splat(shape.hydrogen_fraction));
     let old_b = old[1] - old[0];
     let old_c = old[2] - old[0];
-    // new positions relative to their center of mass, computed from differences so that large coordinates cancel
-    // first
+    // new positions relative to the center of mass of the water, computed from differences of positions, so that
+    // rounding errors do not grow with the coordinates
     let new_b = new[1] - new[0];
     let new_c = new[2] - new[0];
     let a1 = -(new_b + new_c) * hydrogen_fraction;
@@ -110,8 +111,9 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let b3 = ex * (xb2 * cos_theta - yb2 * sin_theta) + ey * (xb2 * sin_theta + yb2 * cos_theta) + ez * zb1;
     let c3 = ex * (-(xb2 * cos_theta) - yc2 * sin_theta) + ey * (yc2 * cos_theta - xb2 * sin_theta) + ez * zc1;
     let (db, dc) = (b3 - b1, c3 - c1);
-    // the oxygen's correction conserves momentum exactly; built from the angles it would do so only to the rounding
-    // of the oxygen's position
+    // the correction of the oxygen is computed from momentum conservation, so that momentum is conserved exactly; if
+    // it were computed from the angles, momentum would be conserved only to the rounding of the position of the
+    // oxygen
     [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
 
@@ -121,7 +123,8 @@ pub(super) fn project(shape: &SettleShape, positions: [Vec3; 3], velocities: [Ve
     const SIDES: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
     let inverse = [shape.oxygen_mass, shape.hydrogen_mass, shape.hydrogen_mass].map(|mass| 1.0 / mass);
     let side = SIDES.map(|[i, j]| positions[j] - positions[i]);
-    // λ_k pushes atom i of side k by −w_i d_k and atom j by +w_j d_k
+    // side k from atom i to atom j, with the vector d_k, pushes its atoms apart: per unit multiplier the velocities
+    // of i and j change by −w_i d_k and +w_j d_k, with the inverse masses w
     let push = |k: usize, atom: usize| {
         let [i, j] = SIDES[k];
         if atom == j {
@@ -165,8 +168,8 @@ mod tests {
         SettleShape::new(MASSES, OH, HH).unwrap()
     }
 
-    /// Sides are built from an orthonormal frame: a few roundings (2⁻⁵³) of a length of 0.1 nm, and positions of up
-    /// to 10 nm, where adjacent numbers differ by 1.8e-15 nm.
+    /// Tolerance of the sides, nm. Errors are a few roundings (2⁻⁵³) of a length of 0.1 nm, and the rounding of
+    /// positions of up to 10 nm, where adjacent numbers differ by 1.8e-15 nm.
     const SIDE_TOLERANCE: f64 = 1e-14;
 
     fn random_water(index: u32) -> ([Vec3; 3], [Vec3; 3]) {

@@ -1,12 +1,13 @@
 //! Constraints from one center to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
 //!
 //! The leaves are coupled only through the center, so a SHAKE cluster of n bonds is an n×n problem: find multipliers
-//! λ with |s_i + Σ_j … λ_j d_j| = L_i, where d are the old and s the new bond vectors (leaf − center). Newton's
-//! method with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) of the old vectors (w: inverse masses) is iterated until
-//! all constraints are satisfied. This is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys.
-//! 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. Keeping A for all iterations makes it symmetric
-//! and needs a single factorisation. Each iteration then reduces the error by a factor of about the angle (rad) by
-//! which a bond rotates in a step: 0.05 at 2 fs.
+//! λ with |s_i + Σ_j … λ_j d_j| = L_i, where d_i and s_i are the bond vectors (leaf − center) at the start of the
+//! step and after the unconstrained update. Newton's method with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) is
+//! iterated until all constraints are satisfied; w_c and w_i are the inverse masses of the center and of leaf i. This
+//! is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
+//! doi:10.1016/0021-9991(77)90098-5) in matrix form. A is the same in all iterations. It is therefore symmetric, and
+//! is factored only once. Each iteration then reduces the error by a factor of about the angle (rad) by which a bond
+//! rotates in a step: 0.05 at 2 fs.
 
 use super::lanes::{LANES, Lanes};
 use crate::vec3::Vec3;
@@ -14,8 +15,8 @@ use crate::vec3::Vec3;
 /// Maximum number of leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
 pub(super) const MAX_LEAVES: usize = 4;
 
-/// Maximum number of iterations, after which a SHAKE cluster fails. Each iteration reduces the error by a factor of
-/// ten even for bonds that rotate by 0.1 rad.
+/// Maximum number of iterations. If a SHAKE cluster has not converged after them, an error is returned. Each
+/// iteration reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 50;
 
 /// Masses and lengths of eight SHAKE clusters of `N` leaves.
@@ -49,7 +50,8 @@ impl<const N: usize> Factored<N> {
                 };
                 let mut sum = bonds[i].dot(bonds[j]) * mass;
                 for k in 0..j {
-                    // row j holds L_jk, row i holds L_ik computed so far, both multiplied by D_k
+                    // at this point row j holds all L_jk and row i holds the L_ik that are already computed, each
+                    // multiplied by D_k
                     sum -= lower[i][k] * lower[j][k] / inverse_diagonal[k];
                 }
                 if i == j {
@@ -96,7 +98,8 @@ fn push<const N: usize>(
     (center, leaves)
 }
 
-/// Residual (L² − |s|²)/2 of each bond: to first order L² times the relative error of the distance.
+/// Residual (L² − |s|²)/2 (nm²) of each bond. To first order its magnitude is L² times the relative error of the
+/// length.
 #[inline(always)]
 fn residuals<const N: usize>(shape: &ShakeShape<N>, bonds: &[Vec3<Lanes>; N]) -> [Lanes; N] {
     let mut residual = [Lanes::ZERO; N];
@@ -116,7 +119,8 @@ pub(super) struct ShakeSolution<const N: usize> {
     pub(super) failed: Option<(usize, usize)>,
 }
 
-/// Corrections to the new positions. `old` and `new` are bond vectors leaf − center in nm; `tolerance` is relative.
+/// Corrections to the positions after the unconstrained update. `old` and `new` are the bond vectors leaf − center
+/// (nm) at the start of the step and after this update; `tolerance` is relative.
 #[inline(always)]
 pub(super) fn shake<const N: usize>(
     shape: &ShakeShape<N>,
@@ -154,8 +158,8 @@ pub(super) fn shake<const N: usize>(
     ShakeSolution { center, leaves, failed }
 }
 
-/// Changes of velocity (nm/ps) after which no constrained distance changes. `bonds` and `velocities` are leaf −
-/// center.
+/// Changes of velocities (nm/ps) that make the rate of change of all constrained distances zero. `bonds` and
+/// `velocities` are differences leaf − center.
 #[inline(always)]
 pub(super) fn project<const N: usize>(
     shape: &ShakeShape<N>,

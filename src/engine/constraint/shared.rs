@@ -1,4 +1,4 @@
-//! Vectors that several threads write concurrently, each thread only the atoms of its own blocks.
+//! Vectors that several threads write concurrently. Each thread writes only the vectors of the atoms of its blocks.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::vec3::Vec3;
 /// Reading and writing are `unsafe`: the caller must guarantee that the index is in range and that no other thread
 /// accesses the element at the same time. [`super::ConstraintPlan`] guarantees this, since its blocks share no atom.
 ///
-/// The type is not `Clone`: an exclusive borrow of it is exclusive access to its elements.
+/// The type is not `Clone`, so that an exclusive borrow of the handle gives exclusive access to its elements.
 ///
 /// ```compile_fail
 /// fn copied<T: Clone>(_: &T) {}
@@ -30,7 +30,7 @@ unsafe impl Send for SharedVectors<'_> {}
 unsafe impl Sync for SharedVectors<'_> {}
 
 impl<'a> SharedVectors<'a> {
-    /// Lends out the elements of `vectors`.
+    /// Makes a handle to the elements of `vectors`, which stay borrowed during its lifetime.
     pub fn new(vectors: &'a mut [Vec3]) -> Self {
         Self { start: vectors.as_mut_ptr(), length: vectors.len(), borrow: PhantomData }
     }

@@ -9,9 +9,11 @@ use crate::simd::Level;
 use crate::system::{Constraint, Constraints, Settle};
 use crate::vec3::{Mat3, vec3};
 
-/// Relative tolerance that leaves only the rounding of positions of a few nm (4e-16 nm) in bonds of 0.1 nm.
+/// Relative tolerance so tight that errors of bonds of 0.1 nm are due only to the rounding (4e-16 nm) of positions of
+/// a few nm.
 const TIGHT: f64 = 1e-13;
-/// Two solvers iterated to [`TIGHT`] may differ by the tolerance times the bond length and a small condition number.
+/// Maximum difference (nm) of two solvers that iterate to [`TIGHT`]: the tolerance times the bond length and a small
+/// condition number.
 const SAME_POSITION: f64 = 1e-12;
 /// Inverse time step of 2 fs, 1/ps.
 const RATE: f64 = 500.0;
@@ -19,7 +21,7 @@ const RATE: f64 = 500.0;
 const OH: f64 = 0.095_72;
 const HH: f64 = 0.151_390_065_2;
 
-/// Atoms that satisfy the constraints, and the thermal displacement of one step.
+/// Atoms whose positions satisfy the constraints, and their positions after the thermal displacement of one step.
 #[derive(Default)]
 struct Scene {
     masses: Vec<f64>,
@@ -206,7 +208,8 @@ fn sections_cover_all_atoms_and_no_constraint_crosses_them() {
     }
 }
 
-/// Waters whose atoms are far apart in the file order, as in a file sorted by element. They are all in one section.
+/// Waters whose atoms are far apart in the order of the file, as in a file sorted by element. All these waters are in
+/// one section.
 #[test]
 fn scattered_molecules_share_a_section() {
     let mut stream = Stream::new(6, Purpose::Test, 0, 0);
@@ -281,7 +284,7 @@ fn projected_velocities_stretch_nothing() {
     plan.project(&scene.old, &mut velocities).unwrap();
     for c in &scene.constraints.bonds {
         let [i, j] = c.atoms.map(|a| a as usize);
-        // velocities of 2 nm/ps, bonds of 0.1 nm, condition number of a chain of 60
+        // tolerance for velocities of 2 nm/ps, bonds of 0.1 nm, and the condition number of a chain of 60
         assert!((scene.old[i] - scene.old[j]).dot(velocities[i] - velocities[j]).abs() < 1e-13);
     }
     assert!((scene.momentum(&velocities) - momentum).norm() < 1e-10);
@@ -319,7 +322,8 @@ fn free_flight_keeps_momenta_and_energy() {
         energies.push(kinetic(&velocities));
         positions = new;
     }
-    // 20,000 roundings of 1e-15 nm / 2 fs = 5e-13 nm/ps at up to 40 nm add up like a random walk: some 1e-10 amu nm²/ps
+    // 20,000 roundings of 1e-15 nm / 2 fs = 5e-13 nm/ps at up to 40 nm add up like a random walk, to some 1e-10 amu
+    // nm²/ps
     let drift = angular.iter().map(|l| (*l - angular[0]).norm()).fold(0.0, f64::max);
     assert!(drift < 1e-9, "{drift}");
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
@@ -346,7 +350,8 @@ fn what_cannot_be_solved_is_named() {
         let mut scene = Scene::new();
         scene.shake(leaves, &mut stream);
         let mut new = scene.old.clone();
-        // displaced sideways by three bond lengths, which no displacement along the old bond can correct
+        // the atom is displaced sideways by three bond lengths; no displacement along the bond at the start of the
+        // step can correct this
         new[1] = new[0] + (scene.old[1] - scene.old[0]).cross(vec3(0.3, 0.7, 0.2)) * 4.0;
         assert_eq!(scene.plan().satisfy(&scene.old, &mut new).unwrap_err().atoms, [0, 1]);
         new[1] = vec3(f64::NAN, 0.0, 0.0);

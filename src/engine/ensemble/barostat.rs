@@ -1,41 +1,46 @@
 //! Barostats that scale the cell isotropically, semi-isotropically (x and y alike, z independent) or anisotropically.
 //!
-//! A coupling at time t finds, for each direction α of x, y, z, a length factor μ and a velocity factor ν. Components
-//! α of the cell vectors are multiplied by μ_α. Components α of the positions x(t) and velocities of *group centers*
-//! are multiplied by μ_α and ν_α. A group is a set of atoms connected by constraints; an atom without a constraint is
-//! a group of its own. The shape and the rotation of a group are unchanged. There is no shear: right angles stay
-//! right. A triclinic cell is stretched with its content, which changes its other angles, and its vectors stay in the
-//! reduced form. In leapfrog the velocities that continue from t are v(t+½). For each center, R(t) and V(t+½) become
-//! μ R(t) and ν V(t+½), hence
+//! A coupling at time t computes a length factor μ_α and a velocity factor ν_α for each direction α of x, y, z. The
+//! components α of the cell vectors are multiplied by μ_α. Atoms are moved in groups: the component α of the position
+//! of a *group center* at t is multiplied by μ_α, and the component α of its velocity is multiplied by ν_α. A group
+//! is a set of atoms connected by constraints; an atom without a constraint is a group of its own. The shape and the
+//! rotation of a group are unchanged. The scaling has no shear, so that an orthorhombic cell stays orthorhombic. The
+//! angles of a triclinic cell change when the cell is stretched, and its vectors stay in the reduced form. Leapfrog
+//! continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the
+//! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence
 //!   R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt, component by component.
 //!
 //! The pressure conjugate to this scaling is the pressure of the group centers at the time t of the scaling,
 //!   P_αα = (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α,
-//! with positions x(t) and forces F without constraint forces, which do not move a center. Directions that are scaled
-//! alike use their mean pressure. For rigid groups the trace is also the trace of the atomic pressure with constraint
-//! forces, which is the reported pressure: |r−R| is the same at t−dt, t and t+dt, so that the constraint forces add
-//! exactly −2K of the motion inside the group, with the mean of both half steps. In groups that can bend (CH₃) only
-//! the averages are equal.
+//! where the positions r and R are those at t, and the forces F exclude constraint forces, because constraint forces
+//! do not move a center. Directions that are scaled alike use the mean of their pressures. The reported pressure is
+//! the atomic pressure with constraint forces. If all groups are rigid, its trace equals the trace of the pressure of
+//! the centers: |r−R| is the same at t−dt, t and t+dt, so that the virial of the constraint forces is exactly −2K,
+//! where K is the kinetic energy of the motion inside the group, averaged over both half steps. In groups that can
+//! bend (CH₃) only the averages of both pressures are equal.
 //!
-//! If a run removes the motion of the center of mass, K lacks ½ kT in each direction and P lacks kT/V, as in GROMACS: N
-//! groups then have the volumes of N − 1. Monte Carlo moves count all N.
+//! If a run removes the motion of the center of mass, K is smaller by ½ kT in each direction and P is smaller by
+//! kT/V, as in GROMACS. The volume of N groups then has the distribution of N − 1 groups. Monte Carlo moves count all
+//! N groups.
 //!
-//! Scaling the velocities inside groups, too, would correlate K and V, since P has no part that responds to it. A
-//! pressure of another time than the scaled quantities would correlate K(t+½) and W(t): kinetic energy and virial are
-//! independent only at equal times.
+//! Velocities relative to the group center are not scaled: P does not contain their kinetic energy, so that scaling
+//! them would correlate K and V. The pressure must be that of the time t at which positions are scaled: kinetic
+//! energy and virial are independent only at equal times, and a pressure of another time would correlate K(t+½) and
+//! W(t).
 //!
-//! Work. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly. The mean of both half steps' K
-//! differs from the first term by a function of x(t). A scaling changes U by ΔU(t). The gradient of ΔU changes the
-//! force of the next half kick, which adds ½ dt dΔU/dt, so that ΔU counts at t+½. The work is therefore, to second
-//! order in dt and ln μ, the sum over directions of
+//! Work. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly. The first term differs from
+//! the mean of K(t−½) and K(t+½) by a function of x(t). A scaling changes U by ΔU(t). The gradient of ΔU changes the
+//! force of the next half kick, which adds ½ dt dΔU/dt: the sum is the value of ΔU at t+½. The work is therefore, to
+//! second order in dt and ln μ, the sum over directions of
 //!   (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)),  K× = ½ Σ M V(t−½) V(t+½),
-//! where K, K× and W are the elements αα of the quantities of the centers. W(t+dt) belongs to the scaled positions
-//! and comes from the next force evaluation. dU = −Σ W_αα d ln μ_α holds along any path of scaling, and the mean of
-//! both ends integrates it to second order. E − Σ work is conserved. It contains no P V term, because the energy of
-//! the piston is not part of E.
+//! where K, K× and W are the αα elements of the kinetic energies and the virial of the centers. W(t+dt) belongs to
+//! the scaled positions and comes from the next force evaluation. dU = −Σ W_αα d ln μ_α holds along any path of
+//! scaling, and the mean of W(t) and W(t+dt) integrates dU to second order. The total energy E minus the sum of all
+//! work is conserved. The conserved quantity contains no P V term, because the energy of the piston is not part of E.
 //!
-//! P₀ may therefore change with time. The quantity E + P₀V would need the additional work V dP₀/dt. E does not depend
-//! on P₀: a change of P₀ acts only through later scalings, whose work is counted.
+//! The target pressure P₀ may therefore change with time: E does not depend on P₀, and a change of P₀ acts only
+//! through later scalings, whose work is counted. A conserved quantity with E + P₀V would need the additional work V
+//! dP₀/dt.
 //!
 //! All random numbers can be drawn before pressure and volume are known ([`BoxScaling`]), so that a device can scale
 //! the box without sending its pressure and volume to the host. Monte Carlo volume moves are in
@@ -51,12 +56,13 @@ use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
 
-/// Largest relative change of an edge in one coupling. A well-coupled liquid changes by less than 1e-4. Ten percent
-/// would invalidate lists, grids and constraints.
+/// Largest relative change of an edge of the cell in one coupling. The edges of a well-coupled liquid change by less
+/// than 1e-4. A change of ten percent would invalidate pair lists, PME grids and constraints.
 pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
-/// Minimum number of couplings per relaxation time of [`stochastic_rescale`]. Euler's step of Δt makes the variance
-/// of the volume too large by Δt/2τ, times the ratio of the instantaneous modulus to 1/β: a few percent here.
+/// Minimum number of couplings per relaxation time of [`stochastic_rescale`]. An Euler step of Δt makes the variance
+/// of the volume too large by the fraction Δt/2τ times the ratio of the instantaneous bulk modulus to 1/β, which is a
+/// few percent with this minimum.
 pub const LEAST_INTERVALS: f64 = 20.0;
 
 /// Pressure coupling.
@@ -72,8 +78,8 @@ pub struct Barostat {
     pub surface_tension: f64,
     /// relaxation time, ps; zero for Monte Carlo volume moves
     pub coupling_time: f64,
-    /// isothermal compressibility in nm³/(kJ/mol), a third of which acts along each of x, y, z; zero in directions in
-    /// which the cell is rigid
+    /// isothermal compressibility of the volume along x, y, z, in nm³/(kJ/mol); the length along a direction has a
+    /// third of this value; zero in directions in which the cell is rigid
     pub compressibility: [f64; 3],
     /// steps between couplings or volume moves
     pub every: u32,
@@ -98,9 +104,10 @@ pub struct BarostatFacts {
     pub word: &'static str,
     /// name in messages, with an article
     pub name: &'static str,
-    /// whether it samples the isothermal-isobaric ensemble; its noise then has the temperature of the thermostat
+    /// whether the algorithm samples the isothermal-isobaric ensemble; if so, its noise has the temperature of the
+    /// thermostat
     pub is_isobaric: bool,
-    /// fewest couplings in a coupling time; `None` without a coupling time
+    /// minimum number of couplings per coupling time; `None` if the algorithm has no coupling time
     pub min_couplings: Option<f64>,
 }
 
@@ -146,8 +153,8 @@ pub enum PressureCoupling {
 }
 
 impl PressureCoupling {
-    /// Independent extents of the cell, as lists of directions (0 to 2): volume, or area and height, or three
-    /// lengths.
+    /// Extents of the cell that change independently: the volume, or the xy area and the height, or the three
+    /// lengths. Each extent is the list of its directions (0 to 2).
     pub fn extents(self) -> &'static [&'static [usize]] {
         match self {
             PressureCoupling::Isotropic => &[&[0, 1, 2]],
@@ -207,10 +214,10 @@ impl Barostat {
     }
 
     /// Mean-square change of ln L₁ − ln L₂ per ps, where L₁ and L₂ are lengths of the first and the last extent of
-    /// the cell. The material does not resist the change: it is a liquid of this volume (nm³) at a temperature in K.
-    /// For stochastic rescaling the value follows from its noise. For volume moves it is an estimate: a move whose
-    /// size is adapted to the acceptance changes ε by some 0.8 kTβ/V in the mean square, less what the volume takes
-    /// back. `None` for weak coupling, for which it is unknown.
+    /// the cell. The material is a liquid of this volume (nm³) at a temperature in K, which does not resist changes
+    /// of shape. For stochastic rescaling the value follows from the noise of the algorithm. For volume moves the
+    /// value is an estimate: a move whose size is adapted to the acceptance changes ε by about 0.8 kTβ/V in the mean
+    /// square, reduced by the relaxation of the volume. `None` for weak coupling, for which the value is unknown.
     pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
         let extents = self.coupling.extents();
         let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
@@ -257,18 +264,21 @@ pub struct ScaleFactors {
 }
 
 impl ScaleFactors {
-    /// Change of the kinetic energy (kJ/mol) of the centers, whose kinetic energy along x, y, z is `kinetic`.
+    /// Change of the kinetic energy (kJ/mol) of the group centers by the scaling. `kinetic` is their kinetic energy
+    /// along x, y, z before the scaling, kJ/mol.
     pub fn kinetic_change(&self, kinetic: Vec3) -> f64 {
         self.velocities.map(|factor| factor * factor - 1.0).dot(kinetic)
     }
 
-    /// Work (kJ/mol) on the motion of the centers, with K(t+½) `after` and K× `cross` of the module documentation.
+    /// Work (kJ/mol) of the scaling on the velocities of the group centers. `after` is K(t+½) and `cross` is K× of
+    /// the module documentation.
     pub fn kinetic_work(&self, after: Vec3, cross: Vec3) -> f64 {
         self.kinetic_change(after) + (self.lengths - self.velocities).dot(after - cross)
     }
 
-    /// Half of the work (kJ/mol) against the forces, with ln μ in `changes` and the diagonal of the centers' virial
-    /// (kJ/mol). The sum for the virial before and after the scaling is the total, see the module documentation.
+    /// Half of the work (kJ/mol) of the scaling against the forces. `changes` is ln μ along x, y, z; `virial` is the
+    /// diagonal of the virial of the group centers (kJ/mol). The work is the sum of the values for the virials before
+    /// and after the scaling, as described in the module documentation.
     pub fn half_potential_work(changes: Vec3, virial: Vec3) -> f64 {
         -0.5 * virial.dot(changes)
     }
@@ -289,8 +299,8 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
     height * (pressure.z - 0.5 * (pressure.x + pressure.y))
 }
 
-/// A coupling of an extent s of the cell (volume, area or length), as a function of pressure P and volume V. With x =
-/// 1 − a (P₀ − P − e/V) + n/√V, s becomes x² s in stochastic rescaling, and x s in weak coupling.
+/// Coupling of an extent s of the cell (volume, area or length) as a function of pressure P and volume V. With x = 1
+/// − a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
     /// a, nm³ mol/kJ
@@ -306,7 +316,8 @@ pub struct Relaxation {
 }
 
 impl Relaxation {
-    /// Length factor μ of an extent of this number of directions, at a pressure in kJ/mol/nm³ and a volume in nm³.
+    /// Length factor μ of an extent. `measured` is the pressure in kJ/mol/nm³, `volume` is in nm³, and an extent has
+    /// 1 to 3 directions.
     pub fn length_factor(&self, measured: f64, volume: f64, directions: usize) -> Result<f64> {
         let Relaxation { rate, pressure, thermal, noise, stochastic } = *self;
         let x = 1.0 - rate * (pressure - measured - thermal / volume) + noise / volume.sqrt();
@@ -345,7 +356,8 @@ impl BoxScaling {
         let [mut lengths, mut velocities] = [[1.0; 3]; 2];
         for (directions, relaxation) in self.coupling.extents().iter().zip(&self.relaxations) {
             let sum: f64 = directions.iter().map(|&along| measured[along]).sum();
-            // γ₀ lowers P₀ of the area to P₀ − γ₀/L, which is the same as a higher measured pressure
+            // γ₀ lowers the target pressure of the area to P₀ − γ₀/L, which has the same effect as a measured
+            // pressure that is higher by γ₀/L
             let pull = if directions.len() == 2 { self.surface_tension / height } else { 0.0 };
             let mean = sum / directions.len() as f64 + pull;
             let factor = relaxation.length_factor(mean, cell.volume(), directions.len())?;
@@ -371,22 +383,22 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// Stochastic cell rescaling: first-order relaxation of extents of the cell, with the noise that samples the
 /// isothermal–isobaric ensemble.
 ///
-/// The extents are the volume V, or area and height, or three lengths: s with V = Π s, each of n directions. They
-/// diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds with the free energy F, whose
-/// derivative −∂F/∂ε in ε = ln s is V times the pressure P, the mean over the directions of s. The diffusion constant
-/// is D = kTβ/(Vτ). The Itô drift that conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ + γ₀/L), with the last
-/// term for the area only. The two terms kT/V cancel for every s, because D is proportional to 1/V = 1/Π s. In λ =
-/// √s, whose relative change is x = λ'/λ, this is
+/// The extents s are the volume V, or area and height, or three lengths, so that V = Π s. Each extent has n
+/// directions. The extents diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds where F is
+/// the free energy. The derivative −∂F/∂ε with ε = ln s is V times the pressure P, averaged over the directions of s.
+/// The diffusion constant is D = kTβ/(Vτ). The Itô drift that conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ +
+/// γ₀/L), where γ₀/L is present for the area only. The two terms kT/V cancel for every s, because D is proportional
+/// to 1/V = 1/Π s. In λ = √s, whose relative change is x = λ'/λ, this is
 ///   dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW,
 /// where the noise of a single s no longer depends on s. μⁿ = x². Velocities are divided by μ, so that the scaling
 /// conserves the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
 ///
-/// β of an extent of n directions is n/3 of the β of the volume, so that all lengths of a uniform material relax
-/// alike. Different target pressures in independent directions have no potential and no ensemble: only the averages
-/// follow.
+/// The compressibility β of an extent of n directions is n/3 of that of the volume, so that all lengths of a uniform
+/// material relax alike. Different target pressures in independent directions do not derive from a potential, so that
+/// no ensemble is sampled: only the average pressures are correct.
 ///
-/// `temperature` in K, `interval` Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number is that of (seed, step,
-/// index).
+/// `temperature` in K, `interval` Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed, step,
+/// index) only.
 /// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto, P. Raiteri, M.
 /// Bernetti, G. Bussi, Appl. Sci. 12, 1139 (2022), doi:10.3390/app12031139.
 pub fn stochastic_rescale(
@@ -401,8 +413,8 @@ pub fn stochastic_rescale(
     Relaxation { rate, pressure: target.pressure, thermal: 0.5 * kt, noise, stochastic: true }
 }
 
-/// The error for a cell that is not scaled by `length_factor` at a pressure in kJ/mol/nm³, since the change is too
-/// large.
+/// Returns the error for a scaling that is refused because `length_factor` differs too much from 1. `measured` is the
+/// pressure in kJ/mol/nm³.
 pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     let what = format!(
         "the barostat would scale the cell by {length_factor:.3} at a pressure of {:.0} bar; equilibrate at constant \
@@ -412,8 +424,8 @@ pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     Error::unstable(what, [])
 }
 
-/// Checks a cell that changes while grid and cutoff (nm) stay. Fails if an atom would interact with two images of
-/// another.
+/// Checks a cell whose size changes while the PME grid and the cutoff (nm) stay. Fails if an atom would interact with
+/// two periodic images of another atom.
 pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()> {
     let half = cell.max_cutoff();
     if cutoff <= half {

@@ -4,14 +4,14 @@
 //!   uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ.
 //! Replicas a and b in the states i and j swap their states with the probability min(1, exp(−Δ)),
 //!   Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b),
-//! which leaves the product of all densities invariant. For one Hamiltonian and one pressure this is the rule of Y.
-//! Sugita, Y. Okamoto, Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9; for several pressures
-//! that of T. Okabe, M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001),
-//! doi:10.1016/S0009-2614(01)00055-0. Momenta drop out: a replica that gets another temperature T' multiplies its
-//! velocities by √(T'/T).
+//! which leaves the product of all densities invariant. If all states have the same Hamiltonian and pressure, this is
+//! the rule of Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9. If
+//! pressures differ, it is the rule of T. Okabe, M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001),
+//! doi:10.1016/S0009-2614(01)00055-0. Momenta cancel from Δ, because the velocities of a replica that goes from the
+//! temperature T to T' are multiplied by √(T'/T).
 //!
-//! Neighbours in the list of states try to swap: the pairs 1–2, 3–4, ... at odd attempts (counted from 1), the pairs
-//! 2–3, 4–5, ... at even attempts.
+//! Neighbouring states in the list try to swap their replicas: states 1–2, 3–4, ... at odd attempts (counted from 1),
+//! and states 2–3, 4–5, ... at even attempts.
 //!
 //! The work of a swap counts as work of the thermostat: velocities are multiplied between two steps, as in
 //! [`super::rescaling`].
@@ -44,7 +44,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Reduced potential u for an energy (kJ/mol) and a volume (nm³).
+    /// Reduced potential u of this state for an energy (kJ/mol) and a volume (nm³).
     fn reduced(&self, energy: f64, volume: f64) -> f64 {
         (energy + self.pressure.unwrap_or(0.0) * volume) / (BOLTZMANN * self.temperature)
     }
@@ -53,9 +53,9 @@ impl Conditions {
 /// Energies and volume of a replica at an attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// potential energy with the Hamiltonian of its own state, kJ/mol
+    /// potential energy of the replica with the Hamiltonian of its present state, kJ/mol
     pub own: f64,
-    /// potential energy with the Hamiltonian of the state that it may get, kJ/mol
+    /// potential energy of the replica with the Hamiltonian of the state that the swap would give it, kJ/mol
     pub other: f64,
     /// volume, nm³; zero without a cell
     pub volume: f64,
@@ -66,17 +66,18 @@ pub struct Offer {
 pub struct Attempt {
     /// state of each replica after the attempt
     pub states: Vec<usize>,
-    /// exchange probability of each pair of neighbours, by its lower state; `None` for pairs that did not try
+    /// exchange probability of each pair of neighbouring states k and k+1, at index k; `None` for pairs that did not
+    /// try to swap
     pub probabilities: Vec<Option<f64>>,
 }
 
-/// Lower states of the pairs that try at an attempt.
+/// The lower state k of each pair of states k and k+1 that try to swap at this attempt.
 fn pairs(attempt: u64, states: usize) -> impl Iterator<Item = usize> {
     let first = if attempt.is_multiple_of(2) { 1 } else { 0 };
     (first..states.saturating_sub(1)).step_by(2)
 }
 
-/// The state that a replica in `state` may get at an attempt, for `states` states; `None` if its pair does not try.
+/// State with which `state` tries to swap at this attempt, among `states` states; `None` if it does not try.
 pub fn neighbour(attempt: u64, state: usize, states: usize) -> Option<usize> {
     pairs(attempt, states).find_map(|low| match state {
         _ if state == low => Some(low + 1),
@@ -91,8 +92,8 @@ impl Exchange {
         (step > 0 && step.is_multiple_of(self.every)).then(|| step / self.every)
     }
 
-    /// Decides which replicas swap in an attempt. `states` are their current states. Every random number is that of
-    /// (seed, attempt, pair).
+    /// Decides which replicas swap in an attempt. `states` are the current states of the replicas. Each random number
+    /// depends on (seed, attempt, pair) only.
     pub fn decide(&self, attempt: u64, states: &[usize], offers: &[Offer]) -> Attempt {
         let count = self.states.len();
         let mut holder = vec![0; count];
@@ -127,8 +128,9 @@ impl Exchange {
 }
 
 /// Multiplies velocities between two steps by a factor λ, and counts the work for each of `groups` temperature
-/// groups: (λ²−1) K at once, and 1 − 1/λ for the part that the next step adds ([`super::rescaling`]). If a thermostat
-/// has scaled velocities by λ' after the last step, the second part is 1 − 1/(λ λ').
+/// groups. The work (λ²−1) K is counted at once. The coefficient 1 − 1/λ is stored for the work that is counted in
+/// the next step ([`super::rescaling`]). If a thermostat has scaled velocities by λ' after the last step, the
+/// coefficient is 1 − 1/(λ λ').
 pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: usize) {
     let coupling = &mut state.coupling;
     coupling.thermostat_work += scaling_work(kinetic_energy(masses, &state.velocities), factor);
@@ -138,8 +140,8 @@ pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: 
 }
 
 /// Mean exchange probability of two temperatures (K) for a potential energy that fluctuates like harmonic degrees of
-/// freedom. With the heat capacity C = f k/2 and the corresponding normal distributions, Δ has the mean m = C
-/// (T₂−T₁)²/(k T₁T₂) and the variance 2m, and ⟨min(1, exp(−Δ))⟩ is erfc(√m/2).
+/// freedom. With the heat capacity C = f k/2 and normally distributed energies, Δ has the mean m = C (T₂−T₁)²/(k
+/// T₁T₂) and the variance 2m, and ⟨min(1, exp(−Δ))⟩ is erfc(√m/2).
 /// D. A. Kofke, J. Chem. Phys. 117, 6911 (2002), doi:10.1063/1.1507776.
 pub fn harmonic_acceptance(degrees_of_freedom: usize, [low, high]: [f64; 2]) -> f64 {
     let mean = 0.5 * degrees_of_freedom as f64 * (high - low).powi(2) / (low * high);

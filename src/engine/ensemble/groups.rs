@@ -6,8 +6,8 @@ use crate::system::System;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// The temperature group of each atom, and the degrees of freedom of each group. Group 0 has all atoms that are in no
-/// other group.
+/// Temperature group of each atom, and number of degrees of freedom of each group. Group 0 contains all atoms that
+/// are not in another group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TemperatureGroups {
     /// group of each atom; empty if all atoms are in group 0
@@ -15,7 +15,7 @@ pub struct TemperatureGroups {
     degrees_of_freedom: Vec<f64>,
 }
 
-/// A value for each temperature group. A few groups need no heap memory.
+/// Values, one for each temperature group. Up to four values need no heap memory.
 pub type PerGroup<T> = SmallVec<[T; 4]>;
 
 /// Maximum number of groups in addition to group 0.
@@ -25,8 +25,9 @@ impl TemperatureGroups {
     /// Makes groups from the atoms of all groups except group 0. An atom can be in one group only. Atoms connected by
     /// constraints must be in the same group.
     ///
-    /// Each group has three degrees of freedom for each atom with mass, less its constraints. The degrees of freedom
-    /// of the removed motion are subtracted from all groups in proportion, as in GROMACS.
+    /// The number of degrees of freedom of a group is three times its number of atoms with mass, minus its number of
+    /// constraints. The degrees of freedom of the removed motion of the whole system are subtracted from all groups
+    /// in proportion to their numbers, as in GROMACS.
     pub fn new(system: &System, removed: RemovedMotion, groups: &[Vec<u32>]) -> Result<Self, Problem> {
         let (topology, constraints) = (&system.topology, &system.constraints);
         let total = crate::constraint::degrees_of_freedom(topology, constraints, removed) as f64;
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(all.degrees_of_freedom(), [8.0]);
         let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
         assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
-        // 3, 5 and 3 degrees of freedom, less 3 of 11 for the removed motion
+        // 3, 5 and 3 degrees of freedom, of which the removed motion takes 3 of 11 in proportion
         let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
         assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
         let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();

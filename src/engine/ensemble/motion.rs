@@ -4,12 +4,12 @@ use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 
 use crate::vec3::{Vec3, vec3};
 
-/// A principal moment of inertia below this fraction of the largest counts as zero: all atoms lie on that axis.
-/// Rounding gives about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
+/// A principal moment of inertia that is below this fraction of the largest one counts as zero: all atoms lie on its
+/// axis. Rounding gives about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
 pub(crate) const LINEAR: f64 = 1e-12;
 
-/// Mean of `vectors` weighted by mass: the center of mass for positions, or its velocity for velocities. Zero without
-/// mass.
+/// Mass-weighted mean of `vectors`: the center of mass if they are positions, or the velocity of the center of mass
+/// if they are velocities. Zero if the total mass is zero.
 pub fn weighted_mean(masses: &[f64], vectors: &[Vec3]) -> Vec3 {
     let total: f64 = masses.iter().sum();
     if total == 0.0 {
@@ -24,8 +24,9 @@ pub fn momentum(masses: &[f64], velocities: &[Vec3]) -> [f64; 4] {
     [x, y, z, masses.iter().sum()]
 }
 
-/// Subtracts from the velocities the velocity of a center of mass with this momentum and mass. Returns the removed
-/// kinetic energy ½ M V², kJ/mol, if `velocities` are those of all atoms. Massless sites are unchanged.
+/// Subtracts the velocity V = p/M from the velocity of each atom, where p is the momentum and M the mass of the whole
+/// system. `velocities` may be those of a part of the atoms. Returns the kinetic energy ½ M V² (kJ/mol) that is
+/// removed from the whole system. Massless sites are unchanged.
 pub fn remove_velocity([x, y, z, mass]: [f64; 4], masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     if mass == 0.0 {
         return 0.0;
@@ -67,8 +68,8 @@ pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3])
     vec3(omega.x, omega.y, omega.z)
 }
 
-/// Removes the velocity of the center of mass and the rotation about it (no periodic cell). Returns the removed
-/// kinetic energy in kJ/mol.
+/// Removes the velocity of the center of mass and the rotation about the center of mass. For systems without a
+/// periodic cell. Returns the removed kinetic energy in kJ/mol.
 pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], velocities: &mut [Vec3]) -> f64 {
     let translation = remove_translation(masses, velocities);
     let center = weighted_mean(masses, positions);
@@ -76,7 +77,8 @@ pub fn remove_translation_and_rotation(masses: &[f64], positions: &[Vec3], veloc
     let mut rotation = 0.0;
     for ((v, r), &m) in velocities.iter_mut().zip(positions).zip(masses).filter(|(_, m)| **m > 0.0) {
         let turning = omega.cross(*r - center);
-        // rigid rotation is orthogonal to all other motion in the mass metric, so that energies add up
+        // rigid rotation is orthogonal to all other motion in the mass-weighted metric, so that the kinetic energies
+        // of both add up
         rotation += 0.5 * m * turning.norm_squared();
         *v -= turning;
     }

@@ -2,11 +2,12 @@
 //!
 //! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π². Each is
 //! driven by its predecessor,
-//!   Q₁ v̇₁ = 2K − f kT,  Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT,  and slowed by the next, v̇ⱼ = … − vⱼ vⱼ₊₁,
-//! and velocities of atoms decay as v̇ = −v₁ v. This is solved separately over a time Δt, with K(t+½) of the scaled
-//! velocities, by the reversible splitting of Martyna et al. with Suzuki–Yoshida weights. Together with leapfrog the
-//! canonical distribution is stationary. The work is that of any factor (see [`super::rescaling`]): the energy less
-//! the work is conserved, and the energy of the chain is the negative work.
+//!   Q₁ v̇₁ = 2K − f kT,  Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT,  and slowed by its successor, v̇ⱼ = … − vⱼ vⱼ₊₁,
+//! and velocities of atoms decay as v̇ = −v₁ v. A coupling solves these equations over a time Δt, separately from the
+//! motion of the atoms, with K(t+½) of the velocities that it scales. The solution is the reversible splitting of
+//! Martyna et al. with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling together
+//! with leapfrog. The work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the work
+//! is conserved, and the energy of the chain is the negative work.
 //!
 //! τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The dynamics are deterministic,
 //! so that a few stiff or decoupled degrees of freedom may not be sampled. V-rescale has no such limitation.
@@ -25,11 +26,11 @@ pub const CHAIN_LENGTH: usize = 3;
 /// Velocities of the thermostats of a chain, 1/ps.
 pub type Chain = [f64; CHAIN_LENGTH];
 
-/// Minimum number of couplings per period τ. The splitting between chain and leapfrog changes the period by a
-/// fraction (2π Δt/τ)²/24, below half a percent.
+/// Minimum number of couplings per period τ. The splitting between chain and leapfrog changes the period by the
+/// fraction (2π Δt/τ)²/24, which is below half a percent with this minimum.
 pub const LEAST_COUPLINGS: f64 = 20.0;
 
-/// Substeps of a coupling, each of three parts with fourth-order Suzuki–Yoshida weights.
+/// Number of substeps of a coupling. Each substep has three parts with fourth-order Suzuki–Yoshida weights.
 const SUBSTEPS: usize = 4;
 
 /// A coupling of a Nosé–Hoover chain over an interval.
@@ -101,7 +102,7 @@ mod tests {
             let before = chain;
             let factor = coupling.factor(kinetic, &mut chain).unwrap();
             kinetic *= factor * factor;
-            // f kT ξ₁ + kT ξ₂ + kT ξ₃, with ξ₁ from the factor and the others by the trapezoidal rule
+            // f kT ξ₁ + kT ξ₂ + kT ξ₃, where ξ₁ = −ln λ, and ξ₂ and ξ₃ are integrated by the trapezoidal rule
             positions -= 300.0 * kt * factor.ln();
             positions += kt * (1..CHAIN_LENGTH).map(|k| 0.01 * (before[k] + chain[k])).sum::<f64>();
         }

@@ -2,27 +2,28 @@
 //!
 //! In the middle of the drift from x(t) to x(t+dt) velocities become
 //!   v' = α v + √(1−α²) √(kT/m) R,
-//! R normal: the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt + √(2γkT/m) dW over the time τ with α
-//! = exp(−γτ). The first half of the drift uses v, the second v'. Leapfrog has moved atoms all the way with v, so
-//! that the second half is corrected: x(t+dt) += ½ dt (v' − v), with constraints, as in GROMACS' integrator `sd`.
-//! With γ > 0 at every step this is the middle scheme of Langevin dynamics. Its positions have the canonical
-//! distribution of a harmonic potential at any stable time step, and its v(t−½) and v(t+½) both have the
-//! Maxwell–Boltzmann distribution. Both properties also hold if velocities are refreshed only every few steps, over
-//! the correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J. Liu, J. Phys. Chem. A 123, 6056
-//! (2019), doi:10.1021/acs.jpca.9b02771.
+//! where R is a normal random number. This is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt +
+//! √(2γkT/m) dW over the time τ with α = exp(−γτ). The first half of the drift uses v, and the second half uses v'.
+//! Leapfrog has made both halves with v, so that the second half is corrected: ½ dt (v' − v) is added to x(t+dt), and
+//! constraints are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this is the middle scheme of
+//! Langevin dynamics. Its positions have the canonical distribution of a harmonic potential at any stable time step,
+//! and its v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. Both properties also hold if velocities
+//! are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J.
+//! Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!
-//! The work is the change of the kinetic energy of these half-step velocities, counted at once. E(t) and E(t+dt),
-//! with the mean of K before and after the kick of their forces, both contain the velocities to which the kick was
-//! applied.
+//! The work is the change from v to v' of the kinetic energy of the half-step velocities, and is counted at once.
+//! E(t) contains K before the refreshment and E(t+dt) contains K after it, because the kinetic energy at t is the
+//! mean of K before and after the kick at t.
 //!
 //! Constraints. Between two refreshments leapfrog moves atoms along chords: a bond r that rotates by the angle θ has
-//! r·v = ±½ v² dt at the ends of the drift, with opposite signs before and after a kick, so that constraint forces do
-//! no work on the mean of both. The velocity v' is not along a chord: it has an additional component along r, of
-//! order θ, which the constraints of the next kick replace. The work of the constraints C = K(t+½) − K(t−½) − ½ dt Σ
-//! F·(v(t−½) + v(t+½)), with F without constraint forces, is therefore counted with the work of the refreshment, at
-//! every kick, the first half before t and the second half after. The remaining work is that of the other forces: it
-//! is exact for rigid bodies without forces, and with forces as accurate as without constraints. Without C the
-//! conserved energy would drift by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond rotates.
+//! r·v = ±½ v² dt at the ends of the drift, with opposite signs before and after a kick, so that the work of the
+//! constraint forces at both ends cancels. The velocity v' is not along a chord: it has an additional component along
+//! r of order θ, which the constraints of the next kick remove. The work of the constraints C = K(t+½) − K(t−½) − ½
+//! dt Σ F·(v(t−½) + v(t+½)), where F excludes constraint forces, is therefore counted with the work of the
+//! refreshment at every kick: one half of C before t and the other half after t. The remaining work is done by the
+//! other forces. The total work is exact for rigid bodies without forces, and otherwise as accurate as without
+//! constraints. Without C the conserved energy would drift by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond
+//! rotates.
 //!
 //! Momentum is not conserved.
 
@@ -34,7 +35,7 @@ use crate::units::BOLTZMANN;
 /// A partial refreshment of velocities.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Refreshment {
-    /// renewal for each temperature group
+    /// partial refreshment of each temperature group
     pub renewals: PerGroup<Renewal>,
     /// seed and step of the random numbers
     pub key: (u64, u64),
@@ -69,7 +70,7 @@ impl Renewal {
         (1.0 - self.kept * self.kept) * BOLTZMANN * self.temperature
     }
 
-    /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the number of the group.
+    /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the index of the group.
     pub fn acts_on(&self, (seed, step): (u64, u64), atoms: u32) -> bool {
         Stream::new(seed, Purpose::Collision, step, atoms).uniform() < self.probability
     }

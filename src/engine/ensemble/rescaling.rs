@@ -1,24 +1,26 @@
 //! Thermostats that multiply all velocities of a temperature group by one factor λ.
 //!
-//! The factor depends on K, the kinetic energy of the velocities that are scaled. In leapfrog these are half-step
-//! velocities v(t+½), which have kT for each degree of freedom, except for a fraction (ω dt)²/12 in a vibration of
-//! frequency ω. A factor computed from the mean of both half steps would heat stiff degrees of freedom, whose K
-//! changes within a step, and cool soft ones.
+//! The factor depends on the kinetic energy K of the velocities that are scaled. In leapfrog these are the half-step
+//! velocities v(t+½dt), written v(t+½). Their K has the average ½ kT for each degree of freedom, except for a
+//! relative error of (ω dt)²/12 in a vibration of frequency ω. A factor computed from the mean of both half steps
+//! would heat stiff degrees of freedom, whose K changes within a step, and cool soft ones.
 //!
-//! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). After v(t+½) has led to x(t+dt) it is multiplied by λ, and
-//! v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is therefore larger by
+//! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). The velocity v(t+½) is multiplied by λ after it has moved the
+//! atoms to x(t+dt). Then v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is
+//! therefore larger by
 //!   (λ² − 1) K + ½ (λ − 1) dt Σ v(t+½)·F(t+dt).
 //! The first term ([`scaling_work`]) is counted at once. The second term, which is ½ (1 − 1/λ) dt Σ v·F with the
-//! scaled v, is counted when the forces are known ([`pending_work`]). The energy less this work is the conserved
-//! quantity.
+//! scaled v, is counted when the forces F(t+dt) are known ([`pending_work`]). The energy minus the work is the
+//! conserved quantity.
 //!
-//! F does not contain constraint forces. These follow from the velocities and differ between the steps with and
-//! without the factor. A bond of length r that rotates by the angle θ = v dt/r in a step has the part Kᵣ = K
-//! sin²(θ/2) of its K along r(t+dt). The constraint removes Kᵣ and rotates the rest, now by the angle λθ: K(t+3/2)
-//! and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the change Δv that constraints make
-//! to v(t+3/2),
+//! F does not contain constraint forces. Constraint forces depend on the velocities, so that the factor λ changes
+//! them. Consider a bond of length r that rotates by the angle θ = v dt/r in a step: the part Kᵣ = K sin²(θ/2) of its
+//! K belongs to the velocity along r(t+dt). The constraint removes Kᵣ, and the next step rotates the bond by the
+//! angle λθ: K(t+3/2) and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the change Δv
+//! that constraints make to v(t+3/2),
 //!   C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ,
-//! so that −½ (λ−1) C is counted, too. Without it strong thermostats would seem to add 10⁻² kJ/mol/ps.
+//! so that −½ (λ−1) C is counted, too. Without this term the conserved quantity would drift by 10⁻² kJ/mol/ps with
+//! strong thermostats.
 //!
 //! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device can apply it
 //! without sending K to the host.
@@ -30,7 +32,8 @@ use crate::units::BOLTZMANN;
 /// The heat bath of a temperature group.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bath {
-    /// number of degrees of freedom; may be fractional, since removed motion is shared among groups
+    /// number of degrees of freedom; may be fractional, since the removed degrees of freedom of the whole system are
+    /// shared among groups
     pub degrees_of_freedom: f64,
     /// target temperature, K
     pub temperature: f64,
@@ -45,7 +48,8 @@ impl Bath {
     }
 }
 
-/// A coupling as a function of the kinetic energy K: λ = ±√((a + b/√K)² + d/K), with the sign of a + b/√K.
+/// Scale factor of a coupling as a function of the kinetic energy K: λ = ±√((a + b/√K)² + d/K), with the sign of a +
+/// b/√K.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rescaling {
     /// a
@@ -60,7 +64,8 @@ impl Rescaling {
     /// Leaves velocities unchanged.
     const NONE: Self = Rescaling { kept: 1.0, along: 0.0, across: 0.0 };
 
-    /// Scale factor λ for a kinetic energy in kJ/mol. Velocities of zero stay zero for any factor.
+    /// Scale factor λ for a kinetic energy in kJ/mol. Returns 1 if the kinetic energy is zero, because any factor
+    /// leaves velocities of zero unchanged.
     pub fn factor(&self, kinetic: f64) -> Result<f64> {
         if kinetic == 0.0 {
             return Ok(1.0);
@@ -71,7 +76,7 @@ impl Rescaling {
     }
 }
 
-/// Returns the factor for a kinetic energy in kJ/mol, or an error if it is not finite.
+/// Returns `factor` if it is finite, else an error that names the kinetic energy in kJ/mol.
 pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
     if factor.is_finite() {
         return Ok(factor);
@@ -80,9 +85,8 @@ pub(super) fn check_factor(factor: f64, kinetic: f64) -> Result<f64> {
     Err(Error::unstable(what, []))
 }
 
-/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), limited to the value that changes K to K̄ at once.
-///
-/// `interval` Δt (ps) since the last coupling. Suppresses fluctuations and samples no ensemble.
+/// Weak coupling: λ² = 1 + (Δt/τ)(K̄/K − 1), limited to the value that changes K to K̄ at once. `interval` is the
+/// time Δt (ps) since the last coupling. Weak coupling suppresses fluctuations and samples no ensemble.
 /// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
     if bath.degrees_of_freedom == 0.0 {
@@ -92,13 +96,14 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
     Rescaling { kept: (1.0 - rate).sqrt(), along: 0.0, across: rate * bath.target() }
 }
 
-/// Stochastic velocity rescaling: K follows a first-order relaxation with the noise that makes it canonical.
+/// Stochastic velocity rescaling: K follows a first-order relaxation, with noise that makes the distribution of K
+/// canonical.
 ///
-/// With c = exp(−Δt/τ), f degrees of freedom, a normal number R and the sum S of f − 1 squared normal numbers,
-/// λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign of R + √(c f K/((1−c) K̄)).
-/// Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of the root of the first square.
-/// `interval` Δt in ps; τ = 0 draws a new K. The relaxation is solved exactly, so that Δt may be any number of steps.
-/// The random numbers are those of (seed, step, group).
+/// With c = exp(−Δt/τ), f degrees of freedom, a normal random number R, the sum S of f − 1 squared normal random
+/// numbers and the mean K̄ = ½ f kT, λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign
+/// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of
+/// the root of the first square. `interval` Δt in ps; τ = 0 draws a new K. The relaxation is solved exactly, so that
+/// Δt may be any number of steps. The random numbers depend on (seed, step, group) only.
 /// G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
 pub fn velocity_rescale(bath: Bath, interval: f64, (seed, step): (u64, u64), group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
@@ -133,7 +138,7 @@ pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Standard errors allowed; the seed is fixed.
+    /// Maximum deviation in standard errors; the seed is fixed.
     const STANDARD_ERRORS: f64 = 4.0;
 
     /// Samples of K under repeated coupling, in units of kT/2 (χ² distributed in the canonical ensemble).
@@ -173,8 +178,8 @@ mod tests {
 
     #[test]
     fn work_is_the_change_of_the_energy_of_leapfrog() {
-        // an oscillator of mass 1 and frequency 1 with 8 steps per radian: the energy at the next position, with the
-        // mean of both half steps, with and without the factor
+        // an oscillator of mass 1 and frequency 1 with 8 steps per radian; compares the energies at the next
+        // position, with the mean K of both half steps, with and without the factor
         let timestep = 0.125;
         for (x, v) in [(1.0, 0.3), (-0.2, 1.0), (0.7, -0.8)] {
             for factor in [0.9, 1.001, 1.2] {
@@ -204,7 +209,8 @@ mod tests {
 
     #[test]
     fn relaxation_has_the_coupling_time() {
-        // from 4 times the target energy the mean decays as exp(−t/τ): 1 + 3/e times the target after τ
+        // the difference of the mean energy from its target decays as exp(−t/τ): energies that begin at 4 times the
+        // target are 1 + 3/e times the target after τ
         let f = 30_000.0;
         let unit = 0.5 * BOLTZMANN * 300.0;
         let mut energy = 4.0 * f * unit;
@@ -213,7 +219,7 @@ mod tests {
             energy += scaling_work(energy, velocity_rescale(bath, 0.1, (1, step), 0).factor(energy).unwrap());
         }
         let expected = 1.0 + 3.0 * (-1.0f64).exp();
-        // noise of K at 1 to 4 times the target: relative √(4·2/f) at most
+        // the relative noise of K between 1 and 4 times the target is at most √(4·2/f)
         assert!((energy / (f * unit) - expected).abs() < STANDARD_ERRORS * 2.0 * (8.0 / f).sqrt());
     }
 

@@ -22,7 +22,7 @@ pub struct Thermostat {
     pub coupling_time: f64,
     /// steps between couplings
     pub every: u32,
-    /// groups of atoms with a different temperature or coupling time
+    /// groups of atoms whose temperature or coupling time differs from that of all other atoms
     pub groups: Vec<ThermostatGroup>,
 }
 
@@ -60,15 +60,16 @@ pub struct ThermostatFacts {
     pub word: &'static str,
     /// name in messages, with an article
     pub name: &'static str,
-    /// key of the input file for its time: `coupling_time`, or `friction` for the inverse
+    /// key of the input file for the coupling time: `coupling_time`, or `friction` for the inverse of the coupling
+    /// time
     pub time_key: &'static str,
-    /// whether it samples the canonical ensemble
+    /// whether the algorithm samples the canonical ensemble
     pub is_canonical: bool,
-    /// whether it draws random numbers
+    /// whether the algorithm draws random numbers
     pub is_random: bool,
-    /// whether it refreshes velocities atom by atom
+    /// whether the algorithm refreshes velocities atom by atom
     pub refreshes: bool,
-    /// fewest couplings in a coupling time
+    /// minimum number of couplings per coupling time
     pub min_couplings: f64,
 }
 
@@ -113,7 +114,7 @@ impl ThermostatKind {
             ThermostatKind::Andersen => {
                 ThermostatFacts { word: "andersen", name: "Andersen's thermostat", refreshes: true, ..common }
             }
-            // it overshoots with fewer couplings
+            // weak coupling overshoots with fewer couplings
             ThermostatKind::Berendsen => ThermostatFacts {
                 word: "berendsen",
                 name: "Berendsen's weak coupling",
@@ -129,9 +130,9 @@ impl ThermostatKind {
 /// Change of velocities by a thermostat.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum VelocityChange {
-    /// each group is multiplied by a factor that depends on its kinetic energy
+    /// the velocities of each group are multiplied by a factor that depends on the kinetic energy of the group
     Rescale(PerGroup<Rescaling>),
-    /// each group is multiplied by the factor of a Nosé–Hoover chain, which has a state
+    /// the velocities of each group are multiplied by the factor of a Nosé–Hoover chain, which is part of the state
     NoseHoover(PerGroup<NoseHoover>),
     /// each velocity is partially refreshed
     Refresh(Refreshment),

@@ -4,7 +4,8 @@ use crate::rng::{Purpose, Stream};
 use crate::units::BOLTZMANN;
 use crate::vec3::{Vec3, vec3};
 
-/// Velocity (nm/ps) of one atom at `temperature` (K): each component is normal with variance kT/m. Zero without mass.
+/// Velocity (nm/ps) of one atom at `temperature` (K): each component is normally distributed with variance kT/m. Zero
+/// for a massless site.
 ///
 /// The result is a pure function of (seed, step, atom). The caller removes the motion of the whole system
 /// ([`super::motion`]) and projects out the components along constraints
@@ -36,7 +37,7 @@ mod tests {
     use crate::constraint::ConstraintPlan;
     use crate::system::{Constraint, Constraints};
 
-    /// Standard errors allowed; the seed is fixed.
+    /// Maximum deviation in standard errors; the seed is fixed.
     const STANDARD_ERRORS: f64 = 4.0;
 
     #[test]

@@ -1,27 +1,28 @@
-//! Monte Carlo barostats: trial moves of the volume, or of the xy area and the height, or of three lengths.
+//! Monte Carlo barostats: trial moves of the volume, or of the xy area and the height, or of the three lengths of the
+//! cell.
 //!
 //! A volume move picks an extent s of the cell at random among those that may change, and changes ε = ln s by δ,
 //! uniform in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole
-//! molecules. Distances inside a molecule are unchanged. The ensemble is p(s) Π ds ∝ V^N exp(−(U + P₀V − γ₀A)/kT) Π
-//! ds, over the positions of N centers relative to the cell. The move is accepted with the probability min(1,
-//! exp(−w/kT)),
+//! molecules. Distances inside a molecule are unchanged. The sampled distribution is p(s) Π ds ∝ V^N exp(−(U + P₀V −
+//! γ₀A)/kT) Π ds, over the positions of N centers relative to the cell. The move is accepted with the probability
+//! min(1, exp(−w/kT)),
 //!   w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ,
-//! with N+1 instead of N since δ is uniform in ε, not in s. After a rejected move everything is restored to the bit.
-//! J. Åqvist et al., Chem. Phys. Lett. 384, 288 (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M. Ferguson,
-//! Comput. Phys. Commun. 91, 283 (1995), doi:10.1016/0010-4655(95)00059-O.
+//! with N+1 instead of N since δ is uniform in ε, not in s. After a rejected move the complete state is restored bit
+//! for bit. J. Åqvist et al., Chem. Phys. Lett. 384, 288 (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M.
+//! Ferguson, Comput. Phys. Commun. 91, 283 (1995), doi:10.1016/0010-4655(95)00059-O.
 //!
 //! Time. The move takes place at the time t of a step's positions, before its forces act: U is that of x(t). The
-//! velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and AMBER. They are independent of the volume. They
-//! depend on x(t) to first order in dt through v(t) = v(t−½) + ½ dt F/m, so that a move heats the system by a
-//! fraction of (F dt)²/m that is second order in δ. The thermostat removes this heat.
+//! velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and AMBER. These velocities are independent of the
+//! volume. They depend on x(t) to first order in dt because v(t) = v(t−½) + ½ dt F/m, so that a move heats the system
+//! by a fraction of (F dt)²/m that is of second order in δ. The thermostat removes this heat.
 //!
-//! Work. ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, increases by ΔU + ½ dt Σ v(t−½)·ΔF. This is the counted
-//! work, with F without constraint forces, whose contribution is second order in dt.
+//! Work. A move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF.
+//! The increase is counted as work. F excludes constraint forces, whose contribution is of second order in dt.
 //!
 //! Detailed balance needs a Δ that does not depend on earlier acceptance. In the first [`ADAPTING`] moves of each
-//! extent in a stage Δ is adapted towards an acceptance of one half. After that Δ is constant, and the samples are
-//! those of the ensemble. The last Δ of a stage is the first of the next stage. The very first Δ is √(kTβ/V), the
-//! fluctuation of ε.
+//! extent in a stage Δ is adapted towards an acceptance of one half. After these moves Δ is constant, and the samples
+//! are those of the ensemble. A stage begins with the last Δ of the stage before it. The Δ at the start of the run is
+//! √(kTβ/V), the fluctuation of ε.
 //!
 //! A cell narrower than twice the cutoff is outside the ensemble: a move to such a cell is rejected.
 
@@ -30,15 +31,16 @@ use crate::cell::PeriodicCell;
 use crate::system::TrialMoves;
 use crate::vec3::Vec3;
 
-/// Number of moves of an extent at the start of a stage during which Δ is adapted.
+/// Number of moves of each extent at the start of a stage during which Δ, the maximum change of ε, is adapted.
 pub const ADAPTING: u64 = 200;
 
-/// Minimum number of moves of an extent before a report that most are rejected. The error of a fraction of one
-/// quarter is then 0.07.
+/// Minimum number of moves of an extent before a report that most moves are rejected. With this number a fraction of
+/// one quarter has a standard error of 0.07.
 const FEWEST_TRIALS: u64 = 40;
 
 /// Change of ln Δ after an accepted move (increase) or a rejected move (decrease), as a function of the number of
-/// moves so far. It falls from 0.3 to 0.04, which leaves a scatter of about 0.05 in the acceptance.
+/// moves so far. The change falls from 0.3 to 0.04, so that the acceptance with the adapted Δ varies by about 0.05
+/// between runs.
 fn adaptation(tried: u64) -> f64 {
     0.3 * (1.0 + tried as f64 / 10.0).powf(-0.7)
 }
@@ -67,7 +69,7 @@ pub struct VolumeTrial {
 }
 
 impl VolumeTrial {
-    /// Change δ in a cell of this volume (nm³). Sets Δ before the first move.
+    /// Change δ of ε in a cell of this volume (nm³). Sets Δ before the first move.
     pub fn change_of(&self, moves: &mut TrialMoves, volume: f64) -> f64 {
         if moves.largest == 0.0 {
             moves.largest = (self.kt * self.compressibility / volume).sqrt();
@@ -84,8 +86,8 @@ impl VolumeTrial {
         factors.into()
     }
 
-    /// Whether the move is accepted, for a change of ε by `change`, a change of the energy by `energy` (kJ/mol), and
-    /// this number of molecules.
+    /// Whether a move that changes ε by `change` and the potential energy by `energy` (kJ/mol) is accepted.
+    /// `molecules` is the number N of molecules.
     pub fn is_accepted(&self, change: f64, energy: f64, [before, after]: [&PeriodicCell; 2], molecules: usize) -> bool {
         let area = |cell: &PeriodicCell| cell.volume() / cell.rows()[2].z;
         let external = self.pressure * (after.volume() - before.volume());
@@ -95,15 +97,15 @@ impl VolumeTrial {
         self.threshold < (-work / self.kt).exp()
     }
 
-    /// Counts a move that is rejected because an atom would interact with two images of another. Such cells have zero
-    /// probability.
+    /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. Such
+    /// cells have zero probability.
     pub fn refuse_too_small(moves: &mut TrialMoves) {
         moves.too_small += 1;
         Self::count(moves, false);
     }
 
-    /// Whether more than a quarter of the moves were rejected because the cell would be too small. This is more than
-    /// half of the moves that shrink the cell.
+    /// Whether more than a quarter of the moves were rejected because the cell would be too small. A quarter of all
+    /// moves is half of the moves that shrink the cell.
     pub fn is_hindered(moves: &TrialMoves) -> bool {
         moves.tried >= FEWEST_TRIALS && 4 * moves.too_small > moves.tried
     }

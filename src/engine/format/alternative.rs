@@ -10,8 +10,8 @@ pub(super) struct Alternative<'a, Residue> {
 }
 
 impl<'a, Residue: PartialEq> Alternative<'a, Residue> {
-    /// Whether to take the next atom. `residue` is its residue, and `given` the identifier of its alternative
-    /// location (empty if it has none).
+    /// Whether to take the next atom. `residue` is the residue of the atom, and `given` is the identifier of its
+    /// alternative location (empty for an atom without alternatives).
     pub(super) fn is_taken(&mut self, residue: Residue, given: &'a [u8]) -> bool {
         if self.residue != residue {
             *self = Self { residue, first: &[] };

@@ -15,16 +15,17 @@ const MAX_UNPACKED: u64 = 4 << 30;
 /// without limit.
 const MAX_RATIO: u64 = 2000;
 
-/// Unpacked size in bytes up to which [`MAX_RATIO`] holds: a noble gas of some two million atoms. Bounds the memory
-/// that a small file can take.
+/// Unpacked size in bytes up to which the larger ratio [`MAX_RATIO`] is allowed: a noble gas of some two million
+/// atoms. This size limits the memory that a small file can take.
 const MAX_REPETITIVE: u64 = 160 << 20;
 
 /// Maximum ratio of unpacked to packed size for larger files. xz packs topologies of water and protein 25- to
 /// 55-fold.
 const MAX_LARGE_RATIO: u64 = 200;
 
-/// Number of streams or frames that any file may have, and unpacked bytes required for each further one. pbzip2 packs
-/// blocks of 100 kB and more, bgzip blocks of 64 KiB. A bzip2 stream takes 0.6 ms even if it is empty.
+/// Number of streams or frames that a file of any size may have, and number of unpacked bytes required for each
+/// further stream or frame. pbzip2 packs blocks of 100 kB and more, bgzip blocks of 64 KiB. A bzip2 stream takes 0.6
+/// ms even if it is empty.
 const FREE_STREAMS: u64 = 1000;
 const BYTES_PER_STREAM: u64 = 16 << 10;
 
@@ -104,8 +105,8 @@ fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Pr
     Ok(out)
 }
 
-/// Counts one more stream of a file, of which `out` has been unpacked so far. Returns an error if there are too many
-/// streams for the unpacked size.
+/// Counts one more stream of a file. `out` is the part of the file that has been unpacked so far. Returns an error if
+/// there are too many streams for the unpacked size.
 fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Result<(), Problem> {
     *streams += 1;
     if *streams <= FREE_STREAMS + out.len() as u64 / BYTES_PER_STREAM {

@@ -25,7 +25,7 @@ pub struct Coordinates {
     pub cell: Option<PeriodicCell>,
     /// labels of all atoms; empty if the format has no names. [`super::check_order`] compares them with a topology
     pub labels: Vec<Label>,
-    /// contents of the file that are not in this structure
+    /// contents of the file that were left out
     pub left_out: LeftOut,
 }
 
@@ -59,7 +59,8 @@ impl Label {
         (self.residue, self.number, self.place) == (other.residue, other.number, other.place)
     }
 
-    /// Sets the residue: its name, its number as text, and `place`, which distinguishes it from other residues.
+    /// Sets the name of the residue, its number as text, and `place`, which distinguishes the residue from other
+    /// residues.
     pub(super) fn in_residue(self, name: &[u8], number: &[u8], place: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         place.hash(&mut hasher);
@@ -78,7 +79,7 @@ pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3
     (vector.norm() <= most).then_some(vector)
 }
 
-/// Returns the error for a vector that [`scaled`] rejects, of the atom with the given index.
+/// Returns the error for a vector that [`scaled`] rejects. `index` is the index of the atom.
 pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
     Problem::new(format!("atom {}: {triple:?} is beyond all bounds (1 mm, or the speed of light)", index + 1))
         .help("the file is damaged, or the run that wrote it was unstable")

@@ -99,13 +99,14 @@ const ELEMENTS: [(&str, f64); 92] = [
     ("U", 238.03),
 ];
 
-/// Maximum difference in amu between a mass and the atomic weight of its element. Force fields round masses to 12.0,
-/// 1.0 or 19.0. No two elements whose symbols begin alike are this close in mass.
+/// Maximum difference in amu between the mass of an atom in a force field and the atomic weight of its element. Force
+/// fields round masses to 12.0, 1.0 or 19.0. Two elements whose symbols begin with the same letter always differ more
+/// in mass.
 const MASS_TOLERANCE: f64 = 0.2;
 
 /// Maximum difference in amu between the mass of a united carbon and the sum of atomic weights. Force fields round
-/// masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu, which differ by less. Nitrogen (14.007, 14.01)
-/// and oxygen (15.9994, 16.0) differ by more.
+/// masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu, which differ from the sums by less. The masses
+/// of nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0) differ from the sums by more.
 const UNITED_TOLERANCE: f64 = 0.005;
 
 /// Atomic weights in amu of the atoms in united carbons, and the index of carbon in the table.
@@ -149,12 +150,12 @@ const IONS_OF_CHARMM: [(&str, &str); 9] = [
     ("CAD", "Cd"),
 ];
 
-/// Elements with symbols of two letters whose symbols begin names of atoms in molecules. Names of other atoms in
-/// molecules begin with a symbol of one letter.
+/// Elements with symbols of two letters that occur in molecules. Atom names begin with the symbol of the element.
+/// Other atom names in molecules begin with a symbol of one letter.
 const OF_TWO_LETTERS: [&str; 4] = ["Cl", "Br", "Fe", "Se"];
 
-/// Returns the atomic number that the names of an atom and of its residue imply; 0 if they imply none, as for virtual
-/// sites.
+/// Returns the atomic number that follows from the names of an atom and of its residue; 0 if none follows, as for
+/// virtual sites.
 ///
 /// An atom with the same name as its residue is an ion, named by its symbol or its CHARMM name. Other names begin
 /// with the symbol: two letters for chlorine, bromine, iron and selenium, one letter for the other elements.
@@ -172,11 +173,11 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
     number(two.or(name.get(..1)).unwrap_or_default())
 }
 
-/// Returns the atomic number that the name and the mass (amu) of an atom imply; 0 if they imply none.
+/// Returns the atomic number that follows from the name and the mass (amu) of an atom; 0 if none follows.
 ///
 /// The first rule that matches decides:
-/// 1. An element whose symbol begins the name and whose weight is the mass. `CA` of 12 amu is carbon, and `CA` of 40
-///    amu calcium.
+/// 1. An element whose symbol is the beginning of the name and whose atomic weight is the mass. `CA` of 12 amu is
+///    carbon, and `CA` of 40 amu is calcium.
 /// 2. A united carbon with the mass of CHₙ, n = 1 to 4. The tolerance is `MASS_TOLERANCE` if the name begins with
 ///    C, and `UNITED_TOLERANCE` otherwise.
 /// 3. An atom with repartitioned mass whose name begins with H, C, N, O, P or S.
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn repartitioned_masses_are_seen_through() {
-        // hydrogens of 3.024 amu take 2.016 each from their heavy atom; NH has the mass of carbon
+        // a hydrogen of 3.024 amu takes 2.016 amu from its heavy atom; the nitrogen of NH then has the mass of carbon
         for (name, mass, expected) in
             [("HA", 3.024, "H"), ("N", 11.994, "N"), ("CB", 5.962, "C"), ("OH", 13.983, "O"), ("NZ", 7.962, "N")]
         {

@@ -1,7 +1,7 @@
 //! Opening of regular files, and reading of whole files into memory.
 //!
-//! Pipes and devices, which may have no end, are refused, as are files that consist mostly of holes. The byte-order
-//! mark of a text is removed.
+//! Pipes and devices are refused, because reading them may never end. Files that consist mostly of holes are refused,
+//! too. The byte-order mark of a text is removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -15,12 +15,12 @@ use super::text::remove_mark;
 pub const LONGEST_RECORD: u64 = 64 << 20;
 /// Size in bytes up to which a file may consist of holes only.
 const FREE_HOLES: u64 = 64 << 20;
-/// Maximum ratio of file size to bytes outside of holes, for larger files. Programs skip only few zeros when they
-/// write.
+/// Maximum ratio of file size to bytes outside of holes, for files larger than that. Programs that write files leave
+/// only small holes.
 const MOST_HOLES: u64 = 64;
 
-/// Opens a regular file for reading. Anything else is an error before a byte is read, as is a file that occupies
-/// almost no disk space but reads as gigabytes of zeros.
+/// Opens a regular file for reading. Anything else than a regular file is an error before a byte is read. A file that
+/// occupies almost no disk space but reads as gigabytes of zeros is an error, too.
 pub fn open(path: &Path) -> Result<File> {
     let file = open_with(path, OpenOptions::new().read(true))?;
     let length = file.metadata()?.len();
@@ -33,8 +33,8 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Opens a regular file with the given options, for example for writing. Anything else is an error before a byte is
-/// read or written.
+/// Opens a regular file with the given options, for example for writing. Anything else than a regular file is an
+/// error before a byte is read or written.
 pub fn open_with(path: &Path, how: &mut OpenOptions) -> Result<File> {
     open_regular(path, how, 0)
 }
@@ -45,7 +45,7 @@ pub fn open_unfollowed(path: &Path, how: &mut OpenOptions) -> Result<File> {
 }
 
 fn open_regular(path: &Path, how: &mut OpenOptions, flags: i32) -> Result<File> {
-    // O_NONBLOCK: otherwise opening a pipe would wait for its other end. The flag has no effect on regular files.
+    // without O_NONBLOCK opening a pipe would wait for its other end. The flag has no effect on regular files.
     let opened = how.custom_flags(flags | libc::O_NONBLOCK).open(path);
     // a pipe without a reader cannot be opened for writing
     let is_pipe = |error: &Error| error.raw_os_error() == Some(libc::ENXIO);
@@ -84,7 +84,7 @@ fn holds(file: &File, length: u64, wanted: u64) -> bool {
     let seek = |at: u64, whence| u64::try_from(unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, whence) });
     while found < wanted {
         let Ok(data) = seek(at, libc::SEEK_DATA) else {
-            // ENXIO: there is only a hole after this position
+            // ENXIO means that there is only a hole after this position
             let only_hole = Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
             found = if only_hole { found } else { wanted };
             break;

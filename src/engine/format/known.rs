@@ -1,5 +1,5 @@
-//! Tables of the known formats of topologies and coordinates, one row each. The contents of a file decide its format,
-//! not its name.
+//! Tables of the known formats of topologies and coordinates, with one row for each format. The format of a file is
+//! recognised by its contents, not by its name.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct Format<R> {
 /// relative to it.
 pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
-/// Reads unpacked coordinates. The angle (degrees) completes a box that is given only by its edges.
+/// Reads unpacked coordinates. The angle (degrees) is used for a box that is given only by its edges.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
 /// Topology formats. The first row that recognises a file reads it.
@@ -144,7 +144,7 @@ fn is_run_input(bytes: &[u8]) -> bool {
 }
 
 /// Returns the format of a file with these unpacked bytes. If the format is unknown, the error lists the formats of
-/// the table; `what` is the kind of file that they describe.
+/// the table; `what` names the kind of file.
 pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> Parsed<&'static Format<R>> {
     formats.iter().find(|format| (format.recognises)(bytes)).ok_or_else(|| {
         if is_run_input(bytes) {

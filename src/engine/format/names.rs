@@ -1,10 +1,10 @@
 //! Names, masses and bonds of atoms without a force field, as needed for reading a trajectory.
 //!
-//! A topology gives all of them; a PSF file does so without the parameters of its force field. Structures (gro, PDB,
-//! mmCIF) give names and residues. Masses are then the standard atomic weights of the elements, which the file
-//! states, or which the names of atoms and residues imply ([`element::of_names`]). CONECT records of a PDB file give
-//! the bonds if they join all atoms of every residue. Other structures state no bonds, or bonds of some residues
-//! only.
+//! A topology gives names, masses and bonds; a PSF file is enough without the parameter files of its force field.
+//! Structures (gro, PDB, mmCIF) give names and residues. Masses are then the standard atomic weights of the elements.
+//! The element of an atom is stated in the file, or follows from the names of the atom and its residue
+//! ([`element::of_names`]). CONECT records of a PDB file give the bonds if they join all atoms of every residue.
+//! Other structures state no bonds, or bonds of some residues only.
 
 use std::path::Path;
 

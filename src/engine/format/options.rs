@@ -14,7 +14,8 @@ pub struct TopologyOptions {
     /// parameter files (CHARMM), in order
     pub parameters: Vec<PathBuf>,
     /// number of atoms in the coordinates, if known. A GROMACS topology states the number of copies of each molecule.
-    /// If the total differs from this number, the topology is refused before the copies are made
+    /// If the total number of atoms of all copies differs from this number, the topology is refused before the copies
+    /// are made
     pub atoms: Option<usize>,
 }
 

@@ -5,9 +5,9 @@ use super::element::symbol;
 use crate::error::Problem;
 use crate::system::{Name, Topology};
 
-/// Returns an error if the names contradict the topology: another element, or the names of a residue in another
-/// order. Names alone may differ, because force fields use different names for many atoms (`HN` and `H`, `OW` and
-/// `O`).
+/// Returns an error if an atom has another element than in the topology, or if a residue has the same names in
+/// another order. Different names alone are no error, because force fields use different names for many atoms (`HN`
+/// and `H`, `OW` and `O`).
 pub fn check_order(topology: &Topology, labels: &[Label]) -> Result<(), Problem> {
     let refuse = |atom: usize, found: String, expected: String| {
         let residue = &topology.residues[topology.atoms[atom].residue as usize];

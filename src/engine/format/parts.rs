@@ -2,11 +2,11 @@
 
 use crate::system::Topology;
 
-/// Returns the first atom of each part, and the number of atoms at the end. Atoms are divided wherever no link
-/// reaches across. A part is a molecule, or several molecules whose atoms are interleaved. `links` calls its argument
-/// with the atoms of each link.
+/// Returns the first atom of each part, followed by the number of atoms. The list of atoms is divided between any two
+/// consecutive atoms if no link connects an atom before the division with an atom after it. A part is a molecule, or
+/// several molecules whose atoms are interleaved. `links` calls its argument with the atoms of each link.
 pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -> Vec<u32> {
-    // for each atom, the last atom to which a link from it reaches
+    // for each atom, the last atom to which a link connects it
     let mut reach: Vec<u32> = (0..atoms as u32).collect();
     links(&mut |joined| {
         if let (Some(&first), Some(&last)) = (joined.iter().min(), joined.iter().max()) {

@@ -2,7 +2,7 @@
 //!
 //! The file has a title, a line with the number of atoms (and optionally the time in ps), and then lines of six
 //! `F12.7` numbers: positions in Å, optionally velocities in Å per 1/20.455 ps, and optionally a line with the box.
-//! Only the number of lines tells which of these are present.
+//! Which of the optional parts are present follows from the number of lines only.
 
 use std::io::Write;
 
@@ -141,9 +141,9 @@ impl Numbers<'_> {
         Ok(values)
     }
 
-    /// Whether a line holds a box. With one or two atoms a single further line may be velocities or a box. Angles are
-    /// above 20° and edges are positive, while no velocity reaches 20 Å per 1/20.455 ps (a hydrogen at 300 K has
-    /// 0.8).
+    /// Whether a line holds a box. In files with one or two atoms a single line after the positions may be velocities
+    /// or a box. Angles are above 20° and edges are positive, while no velocity reaches 20 Å per 1/20.455 ps (a
+    /// hydrogen at 300 K has 0.8).
     fn looks_like_box(&self, line: usize) -> Parsed<bool> {
         let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
         if filled != PER_LINE {

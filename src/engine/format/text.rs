@@ -5,8 +5,8 @@ use std::io::{Result, Write};
 
 use rayon::prelude::*;
 
-/// Number of items that one thread formats at a time. The number is even, so that a line of two items may end with
-/// it.
+/// Number of items that one thread formats at a time. The number is even, so that formats with two items per line can
+/// be written piece by piece.
 const PIECE: usize = 4096;
 /// Number of pieces in memory at a time.
 const PIECES: usize = 64;
@@ -45,7 +45,7 @@ pub(super) fn write_in_pieces<T: Sync>(
     Ok(())
 }
 
-/// Appends a number in `width` characters with `decimals` decimals, or with as many as fit.
+/// Appends a number in `width` characters with `decimals` decimals, or with fewer decimals if the number is too long.
 pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut String) {
     let start = text.len();
     for decimals in (0..=decimals).rev() {
@@ -56,7 +56,7 @@ pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut S
         }
         text.truncate(start);
     }
-    // asterisks for a number that does not fit, as in Fortran
+    // a number that does not fit without decimals is written as asterisks, as in Fortran
     text.extend(std::iter::repeat_n('*', width));
 }
 

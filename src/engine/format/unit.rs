@@ -11,7 +11,8 @@ type Dimensions = [i32; 6];
 
 const LENGTH: Dimensions = [1, 0, 0, 0, 0, 0];
 const TIME: Dimensions = [0, 1, 0, 0, 0, 0];
-/// Dimensions of kJ and kcal: an energy per molecule only after division by mol.
+/// Dimensions of kJ and kcal: an energy per molecule times an amount of substance, so that kJ/mol is an energy per
+/// molecule.
 const MOLAR: Dimensions = [0, 0, 1, 1, 0, 0];
 const ENERGY: Dimensions = [0, 0, 1, 0, 0, 0];
 const AMOUNT: Dimensions = [0, 0, 0, 1, 0, 0];

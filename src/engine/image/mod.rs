@@ -1,15 +1,17 @@
-//! Periodic images of molecules. Pair lists and backends aside, every choice of images is made here.
+//! Periodic images of molecules. All code except pair lists and backends uses this module to choose periodic images.
 //!
-//! A file may store every molecule, and every atom, in any periodic image. Results must not depend on that choice.
-//! This module therefore defines:
+//! A file may store each molecule, and even each atom, in any periodic image. Results must not depend on the stored
+//! images. This module therefore defines:
 //!
 //! - **Molecules** are the atoms joined by bonds, constraints and virtual sites
 //!   ([`crate::system::Topology::molecules`]).
-//! - **A molecule is whole** if every link is as long as its shortest image ([`WholeMolecules`]).
+//! - **A molecule is whole** if the vector between two linked atoms is the minimum image, for every link
+//!   ([`WholeMolecules`]).
 //! - **Several molecules are gathered** along the shortest distances between their atoms, as a minimum spanning tree
 //!   ([`Parts::gather`]), so that a chain of contacts stays together however long it is.
-//! - **A reference** gets the images of its molecules in which it fits best to the structure that it is compared with
-//!   ([`Parts::fit`]): it may come from a crystal, whose cell says nothing about contacts in a simulation.
+//! - **The molecules of a reference structure** get the images in which the reference fits best to the structure with
+//!   which it is compared ([`Parts::fit`]). The reference is not gathered, because it may come from a crystal with
+//!   other contacts than in the simulation.
 //!
 //! The nearest image of a displacement is [`PeriodicCell::minimum_image`](crate::cell::PeriodicCell::minimum_image).
 

@@ -5,8 +5,8 @@ use crate::cell::PeriodicCell;
 use crate::system::Molecules;
 use crate::vec3::Vec3;
 
-/// Selected atoms, sorted by molecule. Arguments hold positions of the selected atoms in the order of the selection,
-/// with molecules whole. Results hold one image for each part.
+/// Selected atoms, sorted by molecule. A part is the set of selected atoms of one molecule. Methods take positions of
+/// the selected atoms in the order of the selection, with molecules whole, and return one image for each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// indices into the selection, part by part
@@ -49,8 +49,8 @@ impl Parts {
         self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
     }
 
-    /// Images in which the parts are nearest to each other. The links of the minimum spanning tree over the shortest
-    /// distances between atoms of different parts are then minimum images. The first part stays.
+    /// Images in which the parts are nearest to each other: each link of the minimum spanning tree over the shortest
+    /// distances between atoms of different parts is a minimum image. The first part keeps its image.
     pub fn gather(&self, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Image> {
         match self.len() {
             0 | 1 => vec![[0; 3]; self.len()],
@@ -70,7 +70,8 @@ impl Parts {
         self.iter().map(nearest).collect()
     }
 
-    /// Images in which each part is nearest to its own positions in `target`, by the sum of squared distances.
+    /// Images in which the sum of squared distances of the atoms of each part from their positions in `target` is
+    /// smallest.
     pub fn nearest_to(&self, cell: &PeriodicCell, positions: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let displacement = |part: &[u32]| {
             let of_atom = |&place: &u32| positions[place as usize] - target[place as usize];
@@ -79,7 +80,8 @@ impl Parts {
         self.iter().map(|part| cell.nearest_image(displacement(part))).collect()
     }
 
-    /// Moves each part into the cell, so that its mean position has 0 ≤ s < 1.
+    /// Moves each part by lattice vectors into the cell, so that the fractional coordinates s of its mean position
+    /// are 0 ≤ s < 1.
     pub fn put_into_cell(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         let mean = |part: &[u32]| part.iter().map(|&place| positions[place as usize]).sum::<Vec3>() / part.len() as f64;
         let images: Vec<Image> = self.iter().map(|part| cell.wrap(mean(part)).1.map(|n| -n)).collect();

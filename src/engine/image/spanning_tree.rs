@@ -13,7 +13,8 @@ use std::collections::HashMap;
 
 /// Radius of the first search, nm. Hydrogen bonds and atomic contacts are shorter.
 const FIRST_RADIUS: f64 = 0.3;
-/// Atoms of a block. A pair of blocks then costs about as many atomic distances as bounds computed to find it.
+/// Maximum number of atoms of a block. With this number the atomic distances of a pair of blocks cost about as much
+/// as the comparisons of bounds that are needed to find the pair.
 const BLOCK: usize = 12;
 
 /// Nearby atoms of one part.
@@ -21,7 +22,7 @@ struct Block {
     part: usize,
     places: Vec<u32>,
     center: Vec3,
-    /// radius of the bounding sphere, nm: all atoms are within it from the center
+    /// radius of the bounding sphere of the atoms about the center, nm
     radius: f64,
 }
 
@@ -30,11 +31,11 @@ struct Block {
 struct Link {
     distance: f64,
     parts: [usize; 2],
-    /// image of the second part in which it is nearest to the first
+    /// image of the second part in which it is nearest to the first part
     image: Image,
 }
 
-/// Images in which parts are connected along the tree. The first part stays.
+/// Images in which parts are connected along the minimum spanning tree. The first part keeps its image.
 pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) -> Vec<Image> {
     let mut blocks = vec![];
     for (part, places) in parts.iter().enumerate() {
@@ -43,7 +44,7 @@ pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) 
     let search = Search { cell, positions, blocks: &blocks };
     let mut joined = Joined { group: (0..parts.len()).collect(), tree: vec![] };
     let mut radius = FIRST_RADIUS;
-    // no minimum-image distance exceeds the sum of all edges
+    // no minimum-image distance exceeds the sum of the edges of the cell
     let longest: f64 = cell.rows().iter().map(|row| row.norm()).sum();
     loop {
         let mut links = search.links(radius, &mut joined);
@@ -56,7 +57,7 @@ pub(super) fn images(cell: &PeriodicCell, positions: &[Vec3], parts: &[&[u32]]) 
     }
 }
 
-/// Divides atoms at the middle of their longest extent until blocks are small.
+/// Divides atoms into blocks: halves them at the middle of their longest extent until blocks are small enough.
 fn divide(part: usize, mut places: Vec<u32>, positions: &[Vec3], blocks: &mut Vec<Block>) {
     let at = |place: &u32| positions[*place as usize];
     let extreme = |choose: fn(f64, f64) -> f64| {
@@ -137,10 +138,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The shortest link below `radius` for each pair of groups that are not joined yet.
+    /// The shortest link, if shorter than `radius`, for each pair of groups that are not joined yet.
     fn links(&self, radius: f64, joined: &mut Joined) -> Vec<Link> {
         let groups: Vec<usize> = self.blocks.iter().map(|block| joined.group(block.part)).collect();
-        // every other group searches its neighbourhood, so that the largest group need not search
+        // all groups except the largest search their neighbourhoods, which finds all pairs of groups
         let mut sizes: HashMap<usize, usize> = HashMap::new();
         groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
         let largest = sizes.into_iter().max_by_key(|&(group, size)| (size, group)).map(|(group, _)| group);
@@ -192,8 +193,8 @@ impl Search<'_> {
         shortest
     }
 
-    /// Calls `visit` once for each pair of blocks of which at least one `looks` (searches). A grid of block centers
-    /// ensures that all pairs with atoms within `radius` of each other are among them.
+    /// Calls `visit` once for each pair of nearby blocks of which at least one searches (`looks`). The pairs are
+    /// found on a grid of block centers, and include all pairs of blocks with atoms within `radius` of each other.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();

@@ -75,7 +75,7 @@ proptest! {
         }
     }
 
-    /// A gathered group is the same for any stored images of its molecules.
+    /// Gathering gives the same arrangement for any stored images of the molecules.
     #[test]
     fn gathering_does_not_depend_on_stored_images(cell in cells(), chains in chains(8), images in images(8)) {
         let parts = parts(chains.len());
@@ -100,7 +100,7 @@ proptest! {
         prop_assert!((tree[0] - tree[1]).abs() < ROUNDING, "{tree:?}");
     }
 
-    /// A reference that was rotated, moved and scattered over images finds the images in which it equals its target.
+    /// A copy of the target is rotated, moved and scattered over images; the fit restores the images of the target.
     #[test]
     fn references_fit(
         cell in cells(), chains in chains(6), images in images(6), angles in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0],
@@ -113,8 +113,8 @@ proptest! {
         parts.shift(&cell, &images, &mut reference);
         let found = parts.fit(&cell, &reference, &chains);
         parts.shift(&cell, &found, &mut reference);
-        // the rotation of nearly straight chains about their axis is uncertain by the square root of the rounding
-        // error
+        // for nearly straight chains the error of the rotation about the chain axis is the square root of the
+        // rounding error
         let deviation = crate::superpose::Superposition::new(&reference, &chains).deviation(&reference, &chains);
         prop_assert!(deviation < 1e-6, "{deviation}");
     }

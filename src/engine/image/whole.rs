@@ -4,7 +4,7 @@ use crate::cell::PeriodicCell;
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Order in which atoms are visited, so that each atom comes after an atom of its molecule to which it is linked.
+/// Order in which atoms are visited. Each atom comes after an atom of the same molecule to which it is linked.
 #[derive(Clone, Debug)]
 pub struct WholeMolecules {
     /// pairs (atom, linked atom visited before it); the first atom of a molecule is paired with itself
@@ -14,20 +14,21 @@ pub struct WholeMolecules {
 }
 
 impl WholeMolecules {
-    /// The molecules of a topology. Atoms that are joined only by a virtual site come after all atoms reached by
-    /// bonds and constraints, so that a site between the far ends of a long molecule does not decide where they are
-    /// placed.
+    /// The molecules of a topology. Atoms that can be reached by bonds and constraints are visited before atoms that
+    /// are joined by a virtual site only. A site that is constructed from the far ends of a long molecule therefore
+    /// does not determine the images of these ends.
     pub fn of(topology: &Topology) -> Self {
         Self::walk(topology.atoms.len(), &topology.links(), &topology.site_joins())
     }
 
-    /// The molecules joined by `links`.
+    /// The molecules of atoms that are connected by `links`.
     pub fn new(atoms: usize, links: &[[u32; 2]]) -> Self {
         Self::walk(atoms, links, &[])
     }
 
-    /// Walks breadth-first over the graph of links. Molecules are the components connected by `links` and `joins`, in
-    /// the order of their first atoms. Joins are followed only when no link is left.
+    /// Visits atoms breadth-first along links. Molecules are the components connected by `links` and `joins`, in the
+    /// order of their first atoms. A join is followed only when all links of the atoms visited so far have been
+    /// followed.
     fn walk(atoms: usize, links: &[[u32; 2]], joins: &[[u32; 2]]) -> Self {
         let [links, joins] = [links, joins].map(|pairs| Graph::new(atoms, pairs));
         let mut visited = vec![false; atoms];
@@ -68,7 +69,7 @@ impl WholeMolecules {
     }
 
     /// Moves atoms by lattice vectors so that every link of the walk is a minimum-image vector. The first atom of
-    /// each molecule stays. Positions of molecules that are whole already keep their bits.
+    /// each molecule stays. Positions of molecules that are already whole are unchanged bit for bit.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         for &[atom, before] in &self.walk {
             let (atom, before) = (atom as usize, before as usize);
@@ -79,7 +80,8 @@ impl WholeMolecules {
         }
     }
 
-    /// Makes molecules whole, and moves each into the cell by its mean position (0 ≤ s < 1).
+    /// Makes molecules whole, and moves each molecule by lattice vectors so that the fractional coordinates s of its
+    /// mean position are 0 ≤ s < 1.
     pub fn put_into_cell(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         self.make_whole(cell, positions);
         for molecule in self.starts.windows(2) {
@@ -157,7 +159,8 @@ mod tests {
 
     #[test]
     fn what_only_a_site_joins_comes_last() {
-        // a chain longer than half the cell, with a site on both ends, which also joins a lone atom
+        // a chain longer than half the cell; a site is constructed from both of its ends and from an atom without
+        // bonds
         let cell = PeriodicCell::orthorhombic([2.0; 3]);
         let walk = WholeMolecules::walk(6, &[[0, 1], [1, 2], [2, 3]], &[[0, 3], [0, 4], [0, 5]]);
         let whole = [0.0, 0.4, 0.8, 1.2, 0.6, -0.3].map(|x| vec3(x, 0.0, 0.0));

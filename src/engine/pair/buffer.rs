@@ -1,43 +1,43 @@
-//! The Verlet buffer: how far beyond the cutoff a pair list must reach for its lifetime.
+//! The Verlet buffer: distance beyond the cutoff that a pair list must cover, since atoms move during its lifetime.
 //!
 //! A pair that is outside the list radius when the list is built can come within the cutoff before the list is
-//! rebuilt. For a pair whose distance changes by y ~ N(0, σ²) and which is missed while V(r) ≠ 0, the mean error with
-//! b = r_list − r_cut is
+//! rebuilt. The list then misses this pair. If distances change by y ~ N(0, σ²), the mean energy error with the
+//! buffer b = r_list − r_cut is
 //!
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
-//! with V shifted to zero at the cutoff and expanded there (the double integral of Páll & Hess 2013,
-//! 10.1016/j.cpc.2013.06.003, in closed form). The drift is this error per lifetime, summed over pairs of atom classes.
-//! Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb terms are not allowed to cancel each other. A
-//! list holds cluster pairs and therefore most atom pairs just outside its radius, see [`ClusterCorrection`].
+//! with V shifted to zero at the cutoff and expanded at the cutoff (the double integral of Páll & Hess 2013,
+//! 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is this error divided by the lifetime, summed over
+//! pairs of atom classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb errors are added. A
+//! list of cluster pairs holds most atom pairs just outside its radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
-//! mean pressure is too high, while the drift may vanish. A pair that is u inside the cutoff misses r F = −r V′ at r
-//! = r_cut − u, so
+//! mean pressure is too high, even if the energy drift is zero. A missed pair at the distance r = r_cut − u lacks the
+//! virial r F = −r V′, so that
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
-//! If Lennard-Jones interactions are switched off, V, V′ and V″ are zero at the cutoff, and the first remaining term
-//! is that of V‴: |−V‴ J₃| replaces the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| the sum in ⟨ΔP⟩. Up to 0.05 nm inside the
+//! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is
+//! that of V‴: |−V‴ J₃| replaces the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| the sum in ⟨ΔP⟩. Up to 0.05 nm inside the
 //! cutoff, which is deeper than atoms enter with typical lists, all terms together are 0.92 of this term for a force
-//! switch from 1.0 to 1.2 nm, and 0.5 to 1.06 for both switches over 0.1 to 0.4 nm.
+//! switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of it for force and potential switches over a range of 0.1 to 0.4 nm.
 //!
-//! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). Charges of neutral
-//! molecules cancel: without them the estimate for water is twice the measured error, with them thirty times
-//! (`validation/lists`). The mean over the age t of the list is Simpson's rule ⅔ ΔP(T/2) + ⅙ ΔP(T): no pair is missed
-//! at t = 0. The rule is exact for tⁿ up to n = 3. For higher powers, where the buffer makes ΔP rise more steeply, it
-//! is above the mean. A list with lookahead f misses as much at time t as a list without lookahead at |t − f|, so
-//! that T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
+//! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
+//! cancel in neutral molecules: for water it is twice the measured error, and with charges it would be thirty times
+//! the measured error (`validation/lists`). The mean over the age t of the list is Simpson's rule ⅔ ΔP(T/2) + ⅙
+//! ΔP(T): no pair is missed at t = 0. The rule is exact for tⁿ up to n = 3, and exceeds the mean for higher powers,
+//! which the buffer causes. A list with lookahead f misses as many pairs at time t as a list without lookahead at |t
+//! − f|, so that T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
 //!
-//! Pruning uses predicted positions: r + v f, in the middle of the inner list's lifetime. The inner list then misses
-//! pairs that leave the cutoff in the first half as often as pairs that enter it in the second half. By time reversal
-//! the two errors are opposite, and the remaining drift is a small part of the estimate, which does not assume this
-//! cancellation. The cancellation requires ballistic motion, which limits the lifetime of inner lists. The virials of
-//! both halves do not cancel. The errors of the outer list do not cancel either, so that it gets only the part
-//! [`OUTER_BUDGET`] of the tolerated drift.
+//! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list. The inner list then
+//! misses pairs that leave the cutoff in the first half as often as pairs that enter it in the second half. By time
+//! reversal the energy errors of both halves are opposite. The remaining drift is a small part of the estimate, which
+//! does not assume this cancellation. The cancellation requires ballistic motion and thereby limits the lifetime of
+//! inner lists. The virial errors of both halves do not cancel. The energy errors of the outer list do not cancel
+//! either, so that this list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/V refers to the volume that atoms fill ([`super::filled_volume`]), not to the cell: a slab in
-//! vacuum misses as many pairs as the same volume of the bulk liquid. The pressure is that inside the slab, too.
+//! vacuum has as many missed pairs as bulk liquid of this volume. The pressure is that inside the slab.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
@@ -49,7 +49,7 @@ mod motion;
 #[cfg(test)]
 mod tests;
 
-/// Radii and lifetimes of the two lists.
+/// Radii and lifetimes of the outer and the inner pair list.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ListSchedule {
     /// steps between pair searches
@@ -65,7 +65,7 @@ pub struct ListSchedule {
 }
 
 impl ListSchedule {
-    /// Lists of radius `outer` (nm) that expire when atoms have moved too far, not after a number of steps.
+    /// Lists of radius `outer` (nm) with a lifetime limited by displacements of atoms, not by a number of steps.
     pub fn exact(outer: f64) -> Self {
         ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, lookahead: 0.0 }
     }
@@ -76,8 +76,8 @@ impl ListSchedule {
     }
 
     /// Whether a pair within `cutoff` (nm) may be missing from these lists. Since the search the configuration was
-    /// scaled by μ = `scale`, after which no atom moved further than d, where d² = `longest_squared` (nm²). Pairs
-    /// that were further apart than the list radius R at the search are now at least μR − 2d apart.
+    /// scaled by μ = `scale`, and in addition to this scaling atoms moved by at most d, where d² = `longest_squared`
+    /// (nm²). Pairs that were further apart than the list radius R at the search are now at least μR − 2d apart.
     pub(crate) fn may_miss(&self, cutoff: f64, scale: f64, longest_squared: f64) -> bool {
         let slack = scale * self.outer - cutoff;
         slack < 0.0 || 4.0 * longest_squared > slack * slack
@@ -91,16 +91,16 @@ const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 /// The cost model of the lists.
 #[derive(Clone, Copy)]
 struct Costs {
-    /// cost of pruning one slot of the outer list, relative to computing one slot of the inner list
+    /// cost of pruning one slot (atom pair) of the outer list, relative to computing one slot of the inner list
     prune: f64,
     /// cost of searching one slot, relative to computing one slot of the inner list
     search: f64,
-    /// cost of a slot beyond the Coulomb cutoff, with Lennard-Jones interactions only, relative to one within both
+    /// cost of a slot with Lennard-Jones interactions only (beyond the Coulomb cutoff), relative to other slots
     far: f64,
     /// cost of a slot of the inner list with switched Lennard-Jones interactions, relative to one without a switch
     switched: f64,
-    /// effective increase of the list radius (nm) by clusters: a list of radius r holds the slots of a sphere of
-    /// radius r + `reach`
+    /// effective increase of the list radius (nm) because the list holds cluster pairs: a list of radius r has as
+    /// many slots as there are atom pairs within r + `reach`
     reach: f64,
     /// clock cycles for a slot of the inner list
     cycles: f64,
@@ -112,41 +112,41 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, r
 /// Costs for lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the
 /// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
-/// - `cycles`: instructions of a lane for a pair (53, or 57 if some pairs of a tile do not interact), one per clock;
-/// - `prune`: a distance per slot until the first hit, 8 of 57, and as much again to copy positions and two launches;
-/// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57, a dozen launches, and
-///   the round trip to the host that reads the length of the list, 100 µs or three times the time of the pairs;
+/// - `cycles`: 53 instructions of a lane for a pair, or 57 if some pairs of a tile do not interact, one per cycle;
+/// - `prune`: a distance per slot until the first hit, 8 of 57 instructions; as much to copy and launch twice;
+/// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57 instructions; a dozen
+///   launches and the transfer of the list length to the host, 100 µs or three times the time of the pairs;
 /// - `far`: one branch computes both interactions;
-/// - `switched`: there are no such kernels;
-/// - `reach`: as many atoms are within 0.9 nm to 1.2 nm of a cube of 32 atoms of a liquid (0.68 nm wide) as in a
-///   sphere with a radius larger by this length.
+/// - `switched`: there are no kernels with a switch;
+/// - `reach`: for r from 0.9 to 1.2 nm, as many atoms of a liquid are within r of a cube of 32 atoms (0.68 nm wide)
+///   as in a sphere of radius r + `reach`.
 const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
-/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. At 300 K it takes 8
-/// fs. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists of twice that lifetime heat the system
-/// by −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the heating is −0.015, or 0.02 with a slightly
-/// larger radius, where Coulomb forces outweigh Lennard-Jones forces.
+/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. This takes 8 fs at
+/// 300 K. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists with a lifetime of 16 fs heat the
+/// system by −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the heating is −0.015, or 0.02 with a
+/// slightly larger radius, where missed Coulomb forces outweigh Lennard-Jones forces.
 const TURN: f64 = 0.15;
-/// Lifetime (steps) of the conventional list.
+/// Lifetime (steps) of a single list without pruning.
 const CONVENTIONAL_LIFETIME: u32 = 20;
 
-/// The error budget of one list, as fractions of the tolerance for both.
+/// The error budget of one list, as fractions of the tolerances for both lists together.
 #[derive(Clone, Copy)]
 struct ErrorBudget {
     drift: f64,
-    /// budget for the drift due to Lennard-Jones interactions alone. At the cutoff all of them attract, so that the
-    /// estimate equals the error. That for charges is a sum of magnitudes, which nearly cancel in neutral molecules
+    /// budget for the drift due to Lennard-Jones interactions alone. All attract at the cutoff, so that the estimate
+    /// equals the error. For charges it adds magnitudes, although errors nearly cancel in neutral molecules
     lj: f64,
     pressure: f64,
 }
 
-/// Budget of the outer list. Its errors grow over its whole lifetime, and do not cancel.
+/// Budget of the outer list. The errors of the outer list grow over its whole lifetime and do not cancel.
 const OUTER_BUDGET: ErrorBudget = ErrorBudget { drift: 0.1, lj: 0.002, pressure: 0.5 };
 /// Budget of an inner list with lookahead.
 const INNER_BUDGET: ErrorBudget = ErrorBudget { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
-/// Correction for cluster pairs. An atom pair at a distance x beyond the radius is missing only if no other pair of
-/// its cluster pair is within the radius. The fraction of such pairs is `at_radius` + `slope` x/l, where l =
-/// (8/ρ)^(1/3) is the size of a block. Measured on water and a solvated protein, which agree to 0.003 at the radius.
+/// Correction for cluster pairs. The list lacks an atom pair at a distance x beyond the radius only if its cluster
+/// pair has no pair within the radius. The fraction of lacking pairs is `at_radius` + `slope` x/l, where l =
+/// (8/ρ)^(1/3) is the size of a block. Measured on water and a solvated protein, whose `at_radius` agree to 0.003.
 #[derive(Clone, Copy)]
 struct ClusterCorrection {
     at_radius: f64,
@@ -157,14 +157,14 @@ struct ClusterCorrection {
 const OUTER: ClusterCorrection = ClusterCorrection { at_radius: 0.053, slope: 0.75 };
 /// Correction for the inner list, whose cluster pairs have 2 × 8 atom pairs.
 const INNER: ClusterCorrection = ClusterCorrection { at_radius: 0.095, slope: 0.92 };
-/// Correction for lists of single j-atoms against i-blocks of 32, as on a GPU, outer and inner: an atom within the
-/// radius of one of the 32 is listed for all of them.
+/// Correction for outer and inner lists of single j-atoms against i-blocks of 32 atoms, as on a GPU: a j-atom within
+/// the radius of any i-atom is listed for all 32 i-atoms.
 const SINGLE: ClusterCorrection = ClusterCorrection { at_radius: 0.064, slope: 0.55 };
 
 /// Precision of the bisection for a radius, in nm.
 const RESOLUTION: f64 = 1e-4;
 
-/// Errors due to pairs that the lists miss: tolerated or estimated.
+/// Tolerated or estimated errors due to pairs that the lists miss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ListErrors {
     /// energy drift, kJ/mol/ps per atom
@@ -205,7 +205,7 @@ pub struct BufferEstimate<'a> {
     volume: f64,
     kt: f64,
     timestep: f64,
-    /// V′ and V″ of unit charges at the Coulomb cutoff
+    /// V′ and V″ of the Coulomb interaction of unit charges at the cutoff
     coulomb_slopes: [f64; 2],
     /// corrections for the outer and the inner list
     corrections: [ClusterCorrection; 2],
@@ -237,7 +237,7 @@ impl<'a> BufferEstimate<'a> {
         self.system.topology.atoms.len().max(1) as f64
     }
 
-    /// Fraction of pairs that are not listed, as a function of their distance beyond the radius (nm).
+    /// Fraction of atom pairs that a list lacks, as a function of their distance beyond its radius (nm).
     fn missing(&self, correction: ClusterCorrection) -> impl Fn(f64) -> f64 {
         let block = (8.0 * self.volume / self.atoms()).cbrt();
         move |beyond| (correction.at_radius + correction.slope * beyond / block).min(1.0)
@@ -258,9 +258,9 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb interactions, for a
-    /// list with this radius (nm) after `time` (ps). `missing` is the fraction of pairs not listed at a distance
-    /// beyond the radius (nm). Missed pairs were on average ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n beyond the
-    /// radius, weighted with the error due to the first derivative that is not zero at the cutoff.
+    /// list with this radius (nm) after `time` (ps). `missing` is the fraction of pairs that the list lacks at a
+    /// distance beyond the radius (nm). The mean of this distance over missed pairs is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n
+    /// = J_n₊₁/J_n, weighted with the error due to the first derivative of V that is not zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
@@ -297,7 +297,7 @@ impl<'a> BufferEstimate<'a> {
         self.pairs.iter().map(move |pairs| {
             let sigma = pairs.motions.iter().map(|motion| motion.variance(self.kt, time)).sum::<f64>().sqrt();
             let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
-            // pruning leaves the same buffer around both cutoffs
+            // pruning uses the same buffer for both cutoffs
             (pairs, shell, moments(radius - self.cutoff(), sigma))
         })
     }
@@ -316,7 +316,7 @@ impl<'a> BufferEstimate<'a> {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        // no cell holds a radius of this size, however large the errors are
+        // a radius of this size is larger than any cell, so that no larger radius is tried
         while !fits(high) && high < FARTHEST {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
@@ -327,7 +327,7 @@ impl<'a> BufferEstimate<'a> {
         high
     }
 
-    /// The radius (nm) of an outer list with a lifetime of `rebuild` steps. Its errors do not cancel.
+    /// The radius (nm) of an outer list with a lifetime of `rebuild` steps.
     fn outer_radius(&self, tolerance: ListErrors, rebuild: u32) -> f64 {
         self.radius((OUTER_BUDGET, tolerance), rebuild, 0.0, self.corrections[0])
     }
@@ -338,7 +338,7 @@ impl<'a> BufferEstimate<'a> {
         self.radius((budget, tolerance), prune, self.lookahead(prune), self.corrections[1])
     }
 
-    /// Errors of both lists. The drift of an inner list counts only if lookahead does not cancel it.
+    /// Errors of both lists. The drift due to an inner list counts only if it is not cancelled by lookahead.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, lookahead } = schedule;
         let [of_outer, of_inner] =
@@ -348,8 +348,8 @@ impl<'a> BufferEstimate<'a> {
         ListErrors { drift: of_outer.drift() + uncancelled, pressure: of_outer.pressure + of_inner.pressure }
     }
 
-    /// Schedules within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order does not depend on
-    /// timing and is the same in every run. `rebuild` fixes the list lifetime, `largest` (nm) bounds its radius.
+    /// Schedules with errors within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order is the
+    /// same in every run. `rebuild` fixes the lifetime of the outer list, `largest` (nm) limits its radius.
     pub fn schedules(&self, tolerance: ListErrors, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
@@ -384,7 +384,7 @@ impl<'a> BufferEstimate<'a> {
         ListSchedule { rebuild, prune, outer, inner, lookahead: self.lookahead(prune) }
     }
 
-    /// Pruning lookahead (ps) of an inner list with a lifetime of `prune` steps: half of the lifetime.
+    /// Pruning lookahead (ps) of an inner list of `prune` steps: half of its lifetime, limited to ballistic motion.
     fn lookahead(&self, prune: u32) -> f64 {
         let half_lifetime = 0.5 * f64::from(prune.saturating_sub(1)) * self.timestep;
         half_lifetime.min(self.ballistic_time())
@@ -397,13 +397,13 @@ impl<'a> BufferEstimate<'a> {
         TURN / fastest.sqrt()
     }
 
-    /// Whether positions can be predicted for the middle of the lifetime of an inner list of `prune` steps.
+    /// Whether motion is ballistic for half of `prune` steps, the lifetime of an inner list; true for the shortest.
     fn is_predictable(&self, prune: u32) -> bool {
         prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.ballistic_time()
     }
 
-    /// A single list without pruning within the tolerance, with a lifetime of `rebuild` or 20 steps: the usual choice
-    /// without tuning.
+    /// A single list without pruning whose errors are within the tolerance. The lifetime is `rebuild`, or 20 steps if
+    /// `rebuild` is `None`. This is the usual choice without tuning.
     pub fn conventional(&self, tolerance: ListErrors, rebuild: Option<u32>) -> ListSchedule {
         let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
         self.with_lifetimes(tolerance, lifetime, lifetime)
@@ -414,7 +414,7 @@ impl<'a> BufferEstimate<'a> {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
-        // pruning sorts blocks into those within the Coulomb cutoff plus buffer, and those in Lennard-Jones range only
+        // pruning separates blocks within the Coulomb cutoff plus buffer from blocks in Lennard-Jones range only
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };
@@ -470,7 +470,7 @@ fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
 }
 
 /// V′ r⁷ and V″ r⁸ at the cutoff for the attraction −1/r⁶. With LJ-PME the attraction is the part −g(x)/r⁶, x = βr,
-/// that the mesh leaves in direct space: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
+/// that the mesh does not include: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
 fn attraction_slopes(settings: &ForceSettings) -> [f64; 2] {
     let Some((pme, cutoff)) = settings.lj_pme().zip(settings.cutoff_lj) else { return [6.0, -42.0] };
     let x2 = (pme.alpha * cutoff).powi(2);

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 /// Atoms per parallel task.
 const ATOMS: usize = 4096;
 
-/// Volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where nₖ atoms are
-/// in box k. Boxes have the volume v and are about as wide as `width` (nm). For a liquid that fills the cell the
-/// result is the cell's volume less the fraction Var(n)/⟨n⟩² due to fluctuations of nₖ (1 % for boxes of 0.9 nm in
-/// water). For a slab or a droplet in vacuum it is the volume of the liquid.
+/// Volume (nm³) that the atoms fill: N/ρ with the mean local density ρ = ⟨ρ(r_i)⟩ = Σ nₖ²/(N v), where the cell is
+/// divided into boxes of volume v that are about `width` (nm) wide, and nₖ atoms are in box k. For a liquid that
+/// fills the cell the result is smaller than the volume of the cell by the fraction Var(n)/⟨n⟩², due to fluctuations
+/// of nₖ (1 % for boxes of 0.9 nm in water). For a slab or a droplet in vacuum it is the volume of the liquid.
 pub fn filled_volume(cell: Option<&PeriodicCell>, positions: &[Vec3], width: f64) -> f64 {
     let boxes = cell.map(|cell| cell.face_distances().map(|length| (length / width).floor().max(1.0)));
     let place = |r: &Vec3| match (cell, boxes) {
@@ -41,10 +41,11 @@ mod tests {
     /// Edge of the cube, nm.
     const EDGE: f64 = 6.0;
     const ATOMS: usize = 20_000;
-    /// Tolerance for independent atoms. Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes
-    /// fluctuates by √(2/216) of that: four standard errors.
+    /// Tolerance for independent atoms. Var(n)/⟨n⟩² = 1/⟨n⟩ = 1/93 in boxes of 1 nm³, and the mean over 216 boxes has
+    /// a relative standard error of √(2/216): the tolerance is four standard errors.
     const FLUCTUATION: f64 = (1.0 + 4.0 * 0.096) / 93.0;
-    /// Tolerance for a slab three boxes high whose surface cuts through boxes. Such boxes count with a lower density.
+    /// Tolerance for a slab that is three boxes high and whose surface cuts through boxes. Boxes at the surface have
+    /// a lower density.
     const SURFACE: f64 = 0.2;
 
     /// Positions of independent atoms between z = 0 and `top` (nm) of a cube.

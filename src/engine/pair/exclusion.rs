@@ -31,7 +31,8 @@ impl SymmetricExclusions {
         Self { starts, partners }
     }
 
-    /// Compressed rows: the offset of each atom's partners (with the end), and all partners.
+    /// Compressed rows: the offset of the partners of each atom, then the total number of partners; and the partners
+    /// of all atoms.
     pub fn into_rows(self) -> (Vec<u32>, Vec<u32>) {
         (self.starts, self.partners)
     }

@@ -17,13 +17,13 @@ pub const NO_ATOM: u32 = u32::MAX;
 
 /// Block centers are multiples of this length (nm), so that differences of centers are exact in `f32` up to 16 µm.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
-/// Side of a column in units of (1/density)^(1/3). It lies between cubic clusters (4^(1/3)) and cubic blocks
-/// (8^(1/3)), where water needs the fewest vectors of pairs.
+/// Side of a column in units of (1/density)^(1/3). The value lies between those for cubic clusters (4^(1/3)) and
+/// cubic blocks (8^(1/3)). With this value lists of water have the fewest SIMD vectors of pairs.
 const COLUMN_SIDE: f64 = 1.9;
 /// Approximate number of columns along the side of a tile.
 const TILE: usize = 16;
-/// Position of empty slots, as an offset from the block's center (nm), multiplied by the slot number. Empty slots are
-/// beyond any cutoff and away from each other, and squares stay finite.
+/// Offset (nm) of empty slots from the center of their block, to be multiplied by the slot number. Empty slots are
+/// therefore beyond any cutoff from all other slots, and squared distances stay finite.
 const NOWHERE: f32 = 1.0e6;
 
 /// Prefetch distance in slots when packing.
@@ -59,8 +59,8 @@ impl Bounds {
     }
 }
 
-/// Bounds of [`LANES`] consecutive blocks: the lowest x, y and z of each, then the highest. Empty blocks have
-/// inverted bounds.
+/// Bounds of [`LANES`] consecutive blocks: the lowest x, y and z of each block, then the highest x, y and z. In an
+/// empty block the lowest is above the highest.
 pub(super) type BoundsOfBlocks = [Aligned16; 6];
 
 /// Order of the columns: tile after tile, so that data of neighbouring columns are still in cache.
@@ -68,7 +68,7 @@ pub(super) type BoundsOfBlocks = [Aligned16; 6];
 pub struct Tiles {
     /// columns along the first two lattice directions
     pub columns: [usize; 2],
-    /// columns along each side of a tile; fewer at the upper ends
+    /// columns along each side of a tile; tiles at the upper ends of the grid may have fewer
     side: [usize; 2],
 }
 
@@ -87,9 +87,9 @@ impl Tiles {
     }
 }
 
-/// Atoms sorted into columns of blocks, in one or two sections. Atoms that have Lennard-Jones interactions and no
-/// charge may be kept in a second section, so that no block mixes them with charged atoms. Valid until atoms have
-/// moved too far (the list lifetime).
+/// Atoms sorted into columns of blocks, in one or two sections. Atoms with Lennard-Jones interactions but without a
+/// charge may be kept in a second section, so that no block contains both charged atoms and these. The sorting is
+/// valid for the lifetime of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     /// columns of each section along the first two lattice directions; no columns in the second section if it is
@@ -100,7 +100,7 @@ pub struct Grid {
     pub column_starts: Vec<u32>,
     /// first block of each zone, and the number of blocks at the end
     pub zone_starts: Vec<u32>,
-    /// region that is divided into columns; `None` for the whole cell, all of whose atoms are in one zone
+    /// region that is divided into columns; `None` for the whole cell, where all atoms are in one zone
     pub region: Option<Region>,
     /// atom of each slot; [`NO_ATOM`] for an empty slot
     pub slot_atom: Vec<u32>,
@@ -110,17 +110,17 @@ pub struct Grid {
     pub images: Vec<[i32; 3]>,
     /// center of each block, multiples of [`CENTRE_QUANTUM`], nm
     pub centers: Vec<[f32; 3]>,
-    /// bounds of each i-cluster (wrapped coordinates); empty clusters are inverted
+    /// bounds of each i-cluster (wrapped coordinates); in an empty cluster the lowest is above the highest
     pub cluster_bounds: Vec<Bounds>,
     /// bounds of blocks
     pub(super) block_bounds: Vec<BoundsOfBlocks>,
-    /// blocks with Lennard-Jones interactions, as one bit for each of [`LANES`] consecutive blocks
+    /// whether blocks have Lennard-Jones interactions: one bit for each of [`LANES`] consecutive blocks
     pub(super) lj_blocks: Vec<u16>,
     /// origin of each slot in unwrapped coordinates: packed offset = position − origin
     origins: Vec<Vec3>,
-    /// column and depth of each atom
+    /// column of each atom, and its depth in the column
     keys: Vec<(u32, u32)>,
-    /// depth and number of the atom in each slot, column after column
+    /// sort key of the atom in each slot, from its depth in the column and its atom number, column after column
     sorted: Vec<u64>,
     /// index of the next atom of each column, while sorting
     filled: Vec<u32>,
@@ -129,7 +129,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Number of sorts so far. Block numbers in a list belong to the generation in which the list was searched.
+    /// Number of sorts so far. Block numbers in a list are valid only for the sort after which the list was searched.
     pub fn generation(&self) -> u64 {
         self.generation
     }
@@ -139,12 +139,12 @@ impl Grid {
         self.slot_atom.len() / BLOCK
     }
 
-    /// Blocks of the first section, for home atoms.
+    /// Number of blocks of home atoms in the first section.
     pub fn main_blocks(&self) -> usize {
         self.column_starts.get(self.first_column(0, 1)).map_or(0, |&block| block as usize)
     }
 
-    /// Blocks of home atoms: all blocks, except in a domain.
+    /// Number of blocks of home atoms. Without domains these are all blocks.
     pub fn home_blocks(&self) -> usize {
         self.zone_starts[1] as usize
     }
@@ -176,9 +176,10 @@ impl Grid {
         (zone, block < self.column_starts[self.first_column(zone, 1)] as usize)
     }
 
-    /// Sorts all atoms, or those of [`Grid::region`] if it is set. Within a cluster, atoms with `first[atom]` come
-    /// first (those with Lennard-Jones interactions). Atoms with `apart[atom]` are in the second section (no atoms if
-    /// `apart` is empty). Without a cell a bounding box is divided instead, and there are no images.
+    /// Sorts all atoms, or the atoms of [`Grid::region`] if it is set. Within a cluster, atoms with `first[atom]`
+    /// come first: the atoms with Lennard-Jones interactions. Atoms with `apart[atom]` go to the second section; if
+    /// `apart` is empty, there are none. Without a periodic cell the bounding box of the atoms is divided, and there
+    /// are no images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -261,7 +262,7 @@ impl Grid {
         memory::resize(&mut self.slot_atom, self.sorted.len(), NO_ATOM);
         let clusters = self.slot_atom.par_chunks_exact_mut(CLUSTER).zip(self.sorted.par_chunks_exact(CLUSTER));
         clusters.with_min_len(ATOMS / CLUSTER).for_each(|(atoms, sorted)| {
-            // the lower half is the atom, or all ones in an empty slot
+            // the lower half of the key is the atom number, or all ones for an empty slot
             atoms.iter_mut().zip(sorted).for_each(|(atom, &key)| *atom = key as u32);
             atoms.sort_by_key(|&atom| if atom == NO_ATOM { 2 } else { u8::from(!first[atom as usize]) });
         });
@@ -308,8 +309,8 @@ impl Grid {
         });
     }
 
-    /// Recomputes the origin of every slot for the current cell: the block's center plus the shift of the atom's
-    /// image.
+    /// Recomputes the origin of every slot for the current cell: the center of the block plus the lattice shift of
+    /// the image of the atom.
     pub fn place(&mut self, cell: Option<&PeriodicCell>) {
         let (images, centers) = (&self.images, &self.centers);
         let slots = self.slot_atom.par_iter().enumerate().with_min_len(ATOMS);
@@ -344,8 +345,8 @@ impl Grid {
                 lanes[lane] = value;
             }
         }
-        // a few wide stores: each waits until other caches have released its line, and a store buffer holds some
-        // sixty
+        // a few wide stores: each store waits until other caches have released its cache line, and a store buffer
+        // holds only some sixty stores
         let to: &mut [f32x4] = bytemuck::cast_slice_mut(to);
         for (to, lanes) in to.chunks_exact_mut(2).zip(offsets) {
             let [a, b, c, d, e, f, g, h] = lanes;
@@ -355,7 +356,7 @@ impl Grid {
     }
 }
 
-/// An integer key with the order of `value`, negative numbers included.
+/// An integer key that sorts in the order of `value`, also for negative numbers.
 fn ascending(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
@@ -396,7 +397,7 @@ fn bounding_cell(positions: &[Vec3]) -> PeriodicCell {
     let low = lower_corner(positions);
     let high =
         positions.iter().fold(Vec3::splat(f64::NEG_INFINITY), |a, r| vec3(a.x.max(r.x), a.y.max(r.y), a.z.max(r.z)));
-    // at least as thick as a bond, so that flat molecules still have a volume
+    // each edge is at least as long as a bond, so that flat molecules still have a volume
     let edge = |low: f64, high: f64| if high >= low { (high - low) * 1.001 + 0.1 } else { 1.0 };
     PeriodicCell::orthorhombic([edge(low.x, high.x), edge(low.y, high.y), edge(low.z, high.z)])
 }

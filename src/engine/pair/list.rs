@@ -1,8 +1,8 @@
 //! Cluster-pair lists: the search and the exclusion masks.
 //!
-//! Every unordered pair of atoms within the list radius is in exactly one entry: the i-cluster's block comes first in
-//! the order (zone, lattice image, block). In a domain only pairs of zones without a common bit are listed
-//! ([`super::region`]). Entries are kept in chunks of consecutive blocks, the same for any number of threads.
+//! Every unordered pair of atoms within the list radius is in exactly one entry: the block that is first in the order
+//! (zone, lattice image, block number) holds the i-cluster. In a domain only pairs of zones without a common bit are
+//! listed ([`super::region`]). Entries are kept in chunks of consecutive blocks, the same for any number of threads.
 
 use super::exception::Marks;
 use super::exclusion::SymmetricExclusions;
@@ -14,9 +14,9 @@ use crate::simd::{Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Maximum image number per direction in a search: −2 … 2.
+/// Maximum number of a lattice image along each direction in a search: numbers are −2 … 2.
 const REACH: i32 = 2;
-/// Number of lattice shifts.
+/// Number of lattice shifts, 5³.
 pub const SHIFTS: usize = 125;
 /// Blocks whose entries form one chunk.
 pub(super) const CHUNK_BLOCKS: usize = 16;
@@ -35,19 +35,19 @@ pub fn shift_image(index: usize) -> [i32; 3] {
     [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
 }
 
-/// Rows of an i-cluster with Lennard-Jones interactions. Atoms with such interactions are sorted first.
+/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms come first in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {
     /// no row
     None,
-    /// only the first two
+    /// the first row, or the first two rows
     Half,
-    /// more than two
+    /// more than two rows
     All,
 }
 
 impl LjRows {
-    /// Number of vectors (two atoms each) with Lennard-Jones interactions.
+    /// Number of vectors of two rows that have Lennard-Jones interactions.
     #[inline(always)]
     pub fn vectors(self) -> usize {
         self as usize
@@ -65,33 +65,33 @@ pub struct Entry {
     pub lj_rows: LjRows,
     /// whether pairs may have Coulomb interactions
     pub coulomb: bool,
-    /// range in [`ListChunk::masked`]
+    /// range of the masked j-blocks in [`ListChunk::masked`]
     pub masked: [u32; 2],
-    /// bounds in [`ListChunk::plain`] of four ranges: blocks within reach of only the first vector of the cluster's
-    /// atoms, of both vectors, of only the second; blocks within reach of Lennard-Jones interactions alone
+    /// bounds of four ranges in [`ListChunk::plain`]: blocks within the radius of only the first vector of i-atoms,
+    /// of both vectors, of only the second vector; blocks within the Lennard-Jones but not the Coulomb radius
     pub plain: [u32; 5],
 }
 
 impl Entry {
-    /// Blocks in [`ListChunk::plain`] within reach of both vectors of atoms.
+    /// Blocks in [`ListChunk::plain`] within the radius of both vectors of i-atoms.
     #[inline(always)]
     pub fn both(&self) -> Range<usize> {
         self.plain[1] as usize..self.plain[2] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within reach of only this vector of atoms.
+    /// Blocks in [`ListChunk::plain`] within the radius of only this vector of i-atoms.
     #[inline(always)]
     pub fn single(&self, half: usize) -> Range<usize> {
         self.plain[2 * half] as usize..self.plain[2 * half + 1] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within reach of this vector of atoms, alone or together with the other.
+    /// Blocks in [`ListChunk::plain`] within the radius of this vector of i-atoms, or of both vectors.
     #[inline(always)]
     pub fn row(&self, half: usize) -> Range<usize> {
         self.plain[half] as usize..self.plain[half + 2] as usize
     }
 
-    /// Blocks in [`ListChunk::plain`] within reach of Lennard-Jones interactions only.
+    /// Blocks in [`ListChunk::plain`] within the Lennard-Jones but not the Coulomb radius.
     #[inline(always)]
     pub fn far(&self) -> Range<usize> {
         self.plain[3] as usize..self.plain[4] as usize
@@ -103,8 +103,8 @@ impl Entry {
     }
 }
 
-/// A j-block with an interaction mask, because some pairs are excluded, or were close when the list was pruned. Bit 8
-/// i + j is the pair of atom i of the cluster and atom j of the block.
+/// A j-block with an interaction mask, because some of its pairs with the i-cluster are excluded, or were very close
+/// when the list was pruned. Bit 8 i + j stands for the pair of atom i of the cluster and atom j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
     /// j-block
@@ -113,7 +113,7 @@ pub struct MaskedPair {
     pub interacting: u32,
     /// excluded pairs, which need the Ewald correction
     pub excluded: u32,
-    /// a pair may be an exception from the Lennard-Jones combination rule
+    /// whether a pair may be an exception from the Lennard-Jones combination rule
     pub excepted: bool,
 }
 
@@ -124,7 +124,7 @@ pub struct ListChunk {
     pub entries: Vec<Entry>,
     /// blocks with masks
     pub masked: Vec<MaskedPair>,
-    /// blocks all of whose pairs interact
+    /// blocks without a mask, in which all pairs interact
     pub plain: Vec<u32>,
 }
 
@@ -161,9 +161,9 @@ pub struct SearchInput<'a> {
     pub has_lj: &'a [bool],
     /// exceptions from the combination rule, by cluster; empty without exceptions
     pub marks: &'a [Marks],
-    /// excluded pairs too far apart for the kernels' correction, [i, j] with i < j, ascending
+    /// excluded pairs [i, j], i < j, ascending, that are too far apart to be corrected in the kernels
     pub far_exclusions: &'a [[u32; 2]],
-    /// distance (nm) beyond which an excluded pair is in a wrong lattice image
+    /// distance (nm) beyond which a listed excluded pair is in another lattice image than the one to be corrected
     pub exclusion_reach: f64,
     /// list radius in nm; infinite for all pairs
     pub radius: f64,
@@ -172,16 +172,16 @@ pub struct SearchInput<'a> {
 /// Scratch memory of one searching thread.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScratch {
-    /// index of a block in the entry being built: (stamp, index)
+    /// (stamp, index in the entry being built) of each block; the index is valid with the current stamp only
     index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks whose bounds are within the radius, later those with a pair within it, and padding
+    /// blocks whose bounds are within the radius, later those with an atom pair within it; with padding
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
 
 impl SearchScratch {
-    /// Starts a new stamp, which no block has.
+    /// Increments the stamp, so that no block has the current stamp.
     #[inline(always)]
     fn next_stamp(&mut self) {
         self.stamp = self.stamp.wrapping_add(1);
@@ -246,7 +246,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Searches the blocks of a section: without Coulomb interactions only those with Lennard-Jones interactions.
+    /// Searches the blocks of a section; without `coulomb` only blocks with Lennard-Jones interactions.
     #[inline(always)]
     fn search_section<S: Simd>(&mut self, (cluster, zone): (usize, usize), section: usize, coulomb: bool) {
         let grid = self.input.grid;
@@ -258,7 +258,7 @@ impl Search<'_, '_> {
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
-                    // a pair of zone 0 is listed by the atom whose partner is not in a "negative" image
+                    // of two home atoms, that atom lists the pair whose partner is not in a "negative" image
                     let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
                     if !inside && !others {
                         continue;
@@ -291,7 +291,7 @@ impl Search<'_, '_> {
             }
         }
         for k in 0..3 {
-            // bounds are rounded to f32, so a relative 10⁻⁶ is added
+            // bounds are rounded to f32, so that the radius is increased by a relative 10⁻⁶
             let margin = radius / faces[k] + 1e-6;
             low[k] -= margin;
             high[k] += margin;
@@ -301,7 +301,7 @@ impl Search<'_, '_> {
             (low, high) = (region.part(low.into()).to_array(), region.part(high.into()).to_array());
         }
         let span = |k: usize, n: i32| {
-            // columns at the ends of a domain also hold the atoms beyond the ends
+            // columns at the ends of a domain also hold the atoms beyond these ends
             let [least, most] = if divided[k] { [0, n - 1] } else { [-REACH * n, REACH * n + n - 1] };
             [(low[k] * f64::from(n)).floor() as i32, (high[k] * f64::from(n)).floor() as i32]
                 .map(|c| c.clamp(least, most))
@@ -346,7 +346,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        // without branches, since the outcome is unpredictable
+        // without branches, since the result of the distance test is unpredictable
         let mut hits = 0;
         for index in 0..listed {
             let block = near[index];
@@ -365,8 +365,8 @@ impl Search<'_, '_> {
         self.finish_entry(cluster, image, coulomb);
     }
 
-    /// Clears the bits of excluded pairs, and marks these for the Ewald correction in the image in which they are
-    /// near. In a small cell two blocks can be listed in several images.
+    /// Clears the interaction bits of excluded pairs, and sets their correction bits for the Ewald correction in the
+    /// nearest image only. In a small cell two blocks can be listed in several images.
     #[inline(always)]
     fn mask_exclusions(&mut self, cluster: usize, home: bool, center: &[f32; 3]) {
         let SearchInput { grid, packed, exclusions, far_exclusions, exclusion_reach, .. } = self.input;
@@ -432,7 +432,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Squared distance (nm²) of two slots. The first is relative to `center`, its shifted block center.
+/// Squared distance (nm²) of two slots. `center` is the shifted center of the block of the first slot.
 #[inline(always)]
 fn distance_squared(grid: &Grid, packed: &[[f32; 24]], slot: usize, center: &[f32; 3], other: usize) -> f32 {
     let at = |slot: usize, k: usize| packed[slot / BLOCK][k * BLOCK + slot % BLOCK];
@@ -444,7 +444,7 @@ struct Reach {
     depth_images: Span,
 }
 
-/// Part of an unwrapped span of columns that lies in image `image`, as columns of the home cell.
+/// The part of an unwrapped range of columns that lies in image `image`, as columns of the home cell.
 #[inline(always)]
 fn clip(span: Span, image: i32, n: i32) -> Span {
     [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
@@ -466,13 +466,13 @@ pub struct PairList {
 }
 
 impl PairList {
-    /// Allocates the chunks for a grid, before they are filled.
+    /// Allocates empty chunks for all blocks of a grid.
     pub fn resize(&mut self, grid: &Grid) {
         self.generation = grid.generation();
         self.chunks.resize_with(grid.blocks().div_ceil(CHUNK_BLOCKS), ListChunk::default);
     }
 
-    /// Panics unless the list belongs to the current sorting of the grid, whose arrays its block numbers fit.
+    /// Panics unless the list was searched after the last sort of the grid, so that its block numbers are valid.
     pub fn assert_of(&self, grid: &Grid) {
         assert_eq!(self.generation, grid.generation(), "atoms were sorted after the search of this pair list");
     }

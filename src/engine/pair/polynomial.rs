@@ -2,15 +2,16 @@
 //!
 //! A Coulomb function without its 1/r or 1/r³ is an entire function of r². A polynomial of degree 10 to 18
 //! approximates it over the whole range. In powers of u = center − r², with the center at 0.6 cutoff², the terms do
-//! not cancel: for r² beyond the center all terms have the same sign (the function falls, and so do all its
-//! derivatives in turn), and below it rounding errors are small relative to the singular part.
+//! not cancel: for r² above the center all terms have the same sign, because the function and the magnitudes of all
+//! its derivatives decrease; for r² below the center rounding errors are small relative to the singular part 1/r or
+//! 1/r³.
 
 use super::table::interpolate;
 use std::f64::consts::PI;
 
 /// Number of coefficients that a kernel always evaluates.
 pub const FIRST_TERMS: usize = 11;
-/// Maximum number of additional pairs of coefficients, for degree 18.
+/// Maximum number of pairs of coefficients beyond degree 10; four pairs give degree 18.
 const MOST_PAIRS: usize = 4;
 /// Position of u = 0, as a fraction of the largest r².
 const CENTRE: f64 = 0.6;
@@ -30,7 +31,7 @@ pub struct Polynomial {
 
 impl Polynomial {
     /// The shortest polynomial that approximates `function(r²)` to `tolerance`, relative to `scale(r²)`, for r² from
-    /// `lowest` to `largest`. If none reaches the tolerance, the best one is returned.
+    /// `lowest` to `largest`. If no polynomial reaches the tolerance, the most accurate one is returned.
     pub(super) fn fit(
         function: impl Fn(f64) -> f64,
         scale: impl Fn(f64) -> f64,
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
     use crate::term::{ewald_direct, ewald_excluded};
 
-    /// The largest error relative to `scale` and `tolerance`, at many more distances than the fit used.
+    /// The largest error relative to `scale(r²)`, in units of `tolerance`, at many more distances than the fit used.
     fn worst(function: impl Fn(f64) -> f64, scale: impl Fn(f64) -> f64, tolerance: f64) -> f64 {
         let range = [0.003, CUTOFF * CUTOFF];
         let polynomial = Polynomial::fit(&function, &scale, tolerance, range);
@@ -105,7 +106,7 @@ mod tests {
     const FORCE: f64 = 5e-6;
     /// Tolerance of energies: sixteen roundings of 6·10⁻⁸.
     const ENERGY: f64 = 1e-6;
-    /// Factor on the tolerance: a tenth more for errors between the samples of the fit.
+    /// Factor for the tolerance: errors between the samples of the fit may be larger by a tenth.
     const WORST: f64 = 1.1;
 
     #[test]

@@ -8,10 +8,10 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Distance (nm) below which a pair makes its block masked at pruning. For masked blocks kernels clamp distances to
-/// the lowest of their tables, some 0.06 nm. The distance is shorter than hydrogen bonds, so that there are few such
-/// pairs. It is long enough that no pair crosses the gap before the next pruning: at 300 K hydrogen moves 0.003 nm in
-/// 2 fs.
+/// Distance (nm) below which a pair makes its block masked at pruning. In masked blocks kernels raise distances to
+/// the lowest distance of their tables, some 0.06 nm. This limit is shorter than hydrogen bonds, so that there are
+/// few such pairs. The limit is so far above 0.06 nm that no pair of an unmasked block comes below 0.06 nm before the
+/// next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
 pub(super) const CLOSE: f32 = 0.15;
 
 /// An i-cluster in registers, for distance tests against blocks.
@@ -87,7 +87,7 @@ pub(super) struct BoundsProbe<S: Simd> {
     high: [S::F; 3],
     /// squared radius, nm²
     radius_squared: f32,
-    /// only blocks with Lennard-Jones interactions count
+    /// whether only blocks with Lennard-Jones interactions are tested
     lj_only: bool,
 }
 
@@ -153,9 +153,9 @@ pub struct PruneInput<'a> {
     pub reach: Reach,
 }
 
-/// Prunes a chunk: copies the blocks of `outer` that are now within reach to `inner`, sorted into the ranges of
-/// [`Entry::plain`]. Masked blocks with exclusions are always copied: they are few, and exclusions must be corrected.
-/// Blocks with a close pair become masked.
+/// Prunes a chunk: copies the blocks of `outer` that are now within the radii to `inner`, sorted into the ranges of
+/// [`Entry::plain`]. Masked blocks with excluded pairs are always copied, because excluded pairs must be corrected at
+/// any distance; such blocks are few. Blocks with a close pair become masked.
 pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner: &mut ListChunk) {
     if input.reach.coulomb < input.reach.lj {
         dispatch(level, Prune::<true> { input, outer, inner });
@@ -164,7 +164,7 @@ pub fn prune_chunk(level: Level, input: PruneInput<'_>, outer: &ListChunk, inner
     }
 }
 
-/// Kernel of pruning. `FAR`: some blocks are within reach of Lennard-Jones interactions only.
+/// Kernel of pruning. `FAR` is whether blocks can be beyond the Coulomb radius but within the Lennard-Jones radius.
 struct Prune<'a, const FAR: bool> {
     input: PruneInput<'a>,
     outer: &'a ListChunk,
@@ -180,7 +180,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
         let ListChunk { entries, masked, plain } = inner;
         entries.clear();
         masked.clear();
-        // elements beyond `filled` are from the last pruning, and are not read
+        // elements beyond `filled` remain from the last pruning and are not read
         let mut filled = 0;
         for entry in &outer.entries {
             let first_masked = masked.len() as u32;
@@ -239,9 +239,9 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
     }
 }
 
-/// Writes the blocks within reach to `to[start..]`, class by class as in [`Entry::plain`], and returns the bounds.
-/// `classify` determines the blocks of each class among up to sixteen. Without branches, since the class of a block
-/// is unpredictable.
+/// Writes the blocks within the radii to `to[start..]`, one range after the other as in [`Entry::plain`], and returns
+/// the bounds of the ranges. `classify` finds the range of each of up to sixteen blocks. There are no branches, since
+/// the range of a block is unpredictable.
 #[inline(always)]
 #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
 fn sort_blocks<S: Simd, const FAR: bool>(

@@ -1,10 +1,10 @@
 //! The region whose atoms a [`Grid`](super::Grid) sorts: the whole cell, or one domain and its surroundings.
 //!
 //! A domain is a part of the cell between planes that are parallel to its faces. Its home atoms form zone 0. Halo
-//! atoms, fetched from domains further up along some of the divided directions, form the zones whose bits are these
-//! directions. Of all domains that know both atoms of a pair, the one that is lowest along every divided direction
-//! computes it: in this domain the zones have no bit in common (the eighth shell: Bowers, Dror & Shaw 2007,
-//! 10.1016/j.jcp.2006.08.014).
+//! atoms are copied from the next higher domains along one or more divided directions. The bits of their zone number
+//! are these directions. A pair may be present in several domains. It is computed in the domain that is lowest along
+//! every divided direction: only there the zones of both atoms have no common bit (the eighth-shell method:
+//! Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};
@@ -28,7 +28,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Number of zones: 2 for each divided direction.
+    /// Number of zones: a factor of 2 for each divided direction.
     pub fn zones(&self) -> usize {
         self.zone_starts.len() - 1
     }

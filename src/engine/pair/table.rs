@@ -2,8 +2,8 @@
 //!
 //! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r²
 //! give the bin (`Float::look_up`). Each bin has a quartic in the exact offset u = r² − r²_bin. For erfc(αr)/r the
-//! relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Below the lowest bin the argument is
-//! clamped, which affects only overlapping atoms. SIMD levels without enough registers evaluate a polynomial
+//! relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised
+//! to its lower end, which affects only overlapping atoms. SIMD levels without enough registers evaluate a polynomial
 //! ([`Polynomial`]) and 1/r itself instead.
 
 use super::Polynomial;
@@ -24,9 +24,9 @@ pub type RadialFunction<'a> = &'a dyn Fn(f64) -> f64;
 pub struct RadialTable {
     /// `tables.0[k][bin]` = coefficient of u^k
     pub tables: Tables,
-    /// lowest r² covered, nm²; smaller arguments must be raised to it
+    /// lowest r² covered, nm²; kernels must raise smaller arguments to this value
     pub lowest: f32,
-    /// the function minus its singular part
+    /// polynomial for the function minus its singular part
     pub smooth: Polynomial,
 }
 

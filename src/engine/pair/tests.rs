@@ -1,5 +1,5 @@
-//! Compares lists with brute force: every pair of atoms, in every image, is listed exactly once if it must be, and
-//! else not at all.
+//! Compares lists with brute force: every pair of atoms within the radius, in every lattice image, is listed exactly
+//! once, and no pair is listed twice.
 
 use super::prune::CLOSE;
 use super::*;
@@ -58,8 +58,8 @@ impl Case {
             }
         };
         let cell = (!matches!(shape, Shape::Vacuum)).then_some(frame);
-        // as in a run: no atom sees its own image within the cutoff, but lists reach so far that some pairs have two
-        // images
+        // as in a run: no atom is within the cutoff of its own image, but the list radius is so long that some pairs
+        // are listed in two images
         let limit = cell.map_or(f64::INFINITY, |cell| cell.max_cutoff());
         let cutoff = (0.9 * limit).min(0.9);
         let arm = (0.25 * cutoff).min(0.1);
@@ -112,10 +112,10 @@ fn key(i: u32, j: u32, image: [i32; 3]) -> Key {
     if i < j || i == j && image <= opposite { ([i, j], image) } else { ([j, i], opposite) }
 }
 
-/// How often each pair is listed as interacting and as excluded.
+/// Number of times that each pair is listed as interacting and as excluded.
 type Listed = HashMap<Key, [u32; 2]>;
 
-/// All atom pairs of a list, with or without the blocks within reach of Lennard-Jones interactions only.
+/// All atom pairs of a list. Blocks within the Lennard-Jones radius only may be left out.
 fn listed(grid: &Grid, list: &PairList, has_lj: &[bool], far: bool) -> Listed {
     let mut found = Listed::new();
     for chunk in &list.chunks {
@@ -185,7 +185,7 @@ fn each_near(case: &Case, grid: &Grid, radius: f64, mut visit: impl FnMut(Key, f
     }
 }
 
-/// Checks that the list holds each pair within reach once, and no pair twice.
+/// Checks that the list holds each pair within the radius once, and no pair twice.
 fn check_list(case: &Case, grid: &Grid, list: &PairList, reach: Reach) {
     let found = listed(grid, list, &case.has_lj, false);
     for (&([i, j], image), times) in &found {
@@ -289,12 +289,12 @@ fn check_case(case: &Case, level: Level, seed: u64) {
     }
 }
 
-/// Gives some atoms exceptions with some others.
+/// Makes some pairs of atoms exceptions from the combination rule.
 fn mark(atom: u32) -> Marks {
     Marks { keys: u32::from(atom % 50 == 7), partners: u32::from(atom % 5 == 1) }
 }
 
-/// Checks that all exceptions are in blocks that are marked for them.
+/// Checks that all pairs that are exceptions are in blocks with the mark for exceptions.
 fn check_exceptions(grid: &Grid, list: &PairList) {
     let mut rest = list.clone();
     for chunk in &mut rest.chunks {
@@ -317,7 +317,7 @@ fn check_plain(case: &Case, grid: &Grid, list: &PairList) {
     }
 }
 
-/// Levels on which a case is checked: all, or a single one if brute force takes long.
+/// SIMD levels on which a case is checked: all levels, or a single level if brute force takes long.
 fn levels(atoms: usize, index: usize) -> Vec<Level> {
     let all = Level::available();
     if atoms < 100 { all } else { vec![all[index % all.len()]] }

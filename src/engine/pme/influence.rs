@@ -7,9 +7,9 @@ use crate::cell::PeriodicCell;
 use crate::system::PmeParameters;
 use crate::vec3::Vec3;
 
-/// Threshold for the squared modulus of the spline's transform, below which it counts as zero: odd orders vanish at
-/// half an even grid. The mean of its neighbours is used instead, as in other codes. The Gaussian makes the term
-/// negligible.
+/// Threshold below which the squared modulus of the transform of the spline counts as zero. For odd orders the
+/// modulus is zero at the wave number K/2 of a grid of even K. The mean of the values at the neighbouring wave
+/// numbers is used instead, as in other codes. The term is negligible because of the Gaussian factor.
 const VANISHING_MODULUS: f64 = 1e-7;
 
 /// The part of the influence function that depends on α, grid and order, but not on the cell.
@@ -51,7 +51,7 @@ impl Influence {
         &self.inverse_moduli[direction]
     }
 
-    /// The potential that is summed.
+    /// The interaction that the mesh sums.
     pub fn potential(&self) -> MeshPotential {
         self.potential
     }

@@ -5,30 +5,32 @@ use std::f64::consts::{PI, TAU};
 use super::ChargeStructure;
 use crate::units::COULOMB;
 
-/// Mean squared errors of the mesh force, per squared charges.
+/// Mean squared errors of the mesh force for unit charges.
 ///
 /// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ −
-/// (m+n′K)·r₁]}. Ĝ is the Ewald factor, u_n the transform of the spline at the n-th alias of m, sinc(m/K + n) to the
-/// power of the order, and S = Σ u_n (the interpolation's denominator). The exact potential has only the term n = n′
-/// = 0 with weight 1. The mean square of the force error over both positions, with sources weighted by their
-/// structure factor, is a sum over m of products of one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm
-/// & Holm. The sum is taken over a box of [`BOX`] points, since per volume it depends only on α and the spacings. The
-/// self-force, its n − n′ = ±1 part, is stored separately.
+/// (m+n′K)·r₁]}. Ĝ is the Ewald factor. u_n, the transform of the spline at the n-th alias of m, is sinc(m/K + n) to
+/// the power of the spline order. S = Σ u_n is the denominator of the interpolation. The exact potential has only the
+/// term n = n′ = 0 with weight 1. The mean square of the force error over both positions, with sources weighted by
+/// their structure factor, is a sum over m of products of one-dimensional sums, as in Hockney & Eastwood and in Wang,
+/// Dohm & Holm. Per volume the sum depends only on α and the grid spacings, so that it is taken over a box of [`BOX`]
+/// points along each axis. The self-force is the part of the potential with n − n′ = ±1; its error is stored
+/// separately.
 pub(super) struct MeshError {
-    /// error of pairs: (kJ/mol/nm)² nm³/e⁴
+    /// error of the force between pairs of charges, (kJ/mol/nm)² nm³/e⁴
     pub(super) pair: f64,
-    /// error of the self-force: (kJ/mol/nm)²/e⁴
+    /// error due to the self-force, (kJ/mol/nm)²/e⁴
     pub(super) own: f64,
 }
 
-/// Points of the box along each axis. The number is odd so that no wave vector lies on the edge of the zone, where
-/// odd orders have S = 0. With α·spacing ≥ 0.1 the Gaussian spans at least one wave vector and the sums approximate
-/// integrals to a few per cent.
+/// Number of points of the box along each axis. The number is odd so that no wave vector lies on the boundary of the
+/// Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the Gaussian spans at least one wave
+/// vector and the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
-/// Number of aliases on each side. The next alias is smaller by (3/4)^(2·order).
+/// Number of aliases on each side of a wave number. The first neglected alias is smaller than the last counted one by
+/// a factor of (3/4)^(2·order).
 const ALIASES: i32 = 3;
 
-/// Sums along one dimension at a wave number.
+/// Sums over aliases along one dimension, for one wave number.
 #[derive(Clone, Copy)]
 struct Line {
     /// wave number m, 1/nm
@@ -95,13 +97,13 @@ impl MeshError {
         Self { pair: pair * volume, own }
     }
 
-    /// Squared error in units of (2π Ĝ)² of a wave vector that the grid represents. Sources at their own wave vector
-    /// are weighted with the structure factor `charge`. Sources at an alias, whose wavelength is shorter than any
-    /// molecule, are uncorrelated.
+    /// Squared error at a wave vector that the grid represents, in units of (2π Ĝ)². Charges that act at this wave
+    /// vector are weighted with the structure factor `charge`. Charges that act at an alias are uncorrelated, because
+    /// the wavelength of an alias is shorter than any molecule.
     fn inside(a: &Line, b: &Line, c: &Line, squared: f64, charge: f64) -> f64 {
         let (product, own) = (a.square * b.square * c.square, a.own * b.own * c.own);
         let slopes = a.slope * b.square * c.square + a.square * b.slope * c.square + a.square * b.square * c.slope;
-        // differences of nearly equal numbers on fine grids
+        // on fine grids these are differences of nearly equal numbers, which rounding can make negative
         let right_source = (slopes * own - 2.0 * own * squared + squared).max(0.0);
         let aliased_source = slopes * (product - own).max(0.0);
         charge * right_source + aliased_source

@@ -1,11 +1,11 @@
 //! Smooth particle-mesh Ewald (Essmann et al., J. Chem. Phys. 103, 8577 (1995)): the mathematics shared by all
 //! backends.
 //!
-//! `spline` has the B-splines, `influence` the influence function. `parameters` chooses α, grid and order for a given
-//! error, which `mesh` and `structure` predict. `splitting` finds other cutoffs with the same error. [`ReferencePme`]
-//! is PME in double precision; [`ewald`] is the plain Ewald sum to which it converges. [`MeshPotential`] is the
-//! summed interaction: Coulomb, or r⁻⁶. Wave vectors are m = k_a a* + k_b b* + k_c c* in 1/nm, without 2π. Energies
-//! include Coulomb's constant.
+//! `spline` contains the B-splines, and `influence` contains the influence function. `parameters` chooses α, grid and
+//! order for a given force error. `mesh` and `structure` predict the error. `splitting` finds parameters with other
+//! cutoffs and the same error. [`ReferencePme`] is PME in double precision; [`ewald`] is the plain Ewald sum to which
+//! it converges. [`MeshPotential`] is the summed interaction: Coulomb, or r⁻⁶. Wave vectors are m = k_a a* + k_b b* +
+//! k_c c* in 1/nm, without 2π. Energies include Coulomb's constant.
 
 pub mod ewald;
 mod influence;

@@ -11,13 +11,13 @@ use crate::term::{ReactionField, Special, reaction_field};
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// Value of erfc(αr) at the cutoff from which α follows if only a grid spacing is given: the direct-space potential
-/// erfc(αr)/r relative to 1/r.
+/// Value of erfc(αr) at the cutoff, which determines α if only a grid spacing is given. It is the ratio of the
+/// direct-space potential erfc(αr)/r to 1/r, as `ewald-rtol` of GROMACS.
 pub const SPACING_TOLERANCE: f64 = 1e-5;
 
-/// Value of g(βr) at the cutoff from which β of LJ-PME follows if only a grid spacing is given: the direct-space
-/// potential relative to r⁻⁶. It may be larger than for Coulomb, since the attraction is weak at the cutoff; the
-/// value of GROMACS (`ewald-rtol-lj`).
+/// Value of g(βr) at the cutoff, which determines β of LJ-PME if only a grid spacing is given. It is the ratio of the
+/// direct-space potential to r⁻⁶. The value may be larger than that for Coulomb interactions, since the attraction is
+/// weak at the cutoff. It is the default of GROMACS (`ewald-rtol-lj`).
 pub const LJ_SPACING_TOLERANCE: f64 = 1e-3;
 
 /// Maximum number of grid points (8 GiB in single precision). Larger grids are refused as a mistake.
@@ -25,7 +25,7 @@ const MAX_POINTS: usize = 1 << 31;
 
 /// Splitting parameter α (1/nm) with erfc(α · cutoff) = `tolerance`, cutoff in nm.
 pub fn alpha_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
-    // erfc falls monotonically from 1 to below the smallest number at 27
+    // erfc(x) falls monotonically from 1 at x = 0 to below the smallest f64 at x = 27
     bisect(0.0, 27.0, |x| Special::erfc(x) > tolerance) / cutoff
 }
 
@@ -36,9 +36,10 @@ pub fn beta_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
     bisect(0.0, 27.0, |x| left(x) > tolerance) / cutoff
 }
 
-/// The point between `low` and `high` up to which `holds` is true.
+/// Largest number between `low` and `high` for which `holds` is true, by bisection. `holds` must be true below this
+/// number and false above.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    // each bisection gives one bit of the 53 of an f64
+    // each bisection determines one of the 53 bits of an f64
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
         if holds(middle) { low = middle } else { high = middle }
@@ -47,10 +48,10 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// Number of grid points, at least `minimum`: the smallest even number whose only prime factors are 2, 3, 5 and 7,
-/// with 7 at most once and only together with 5. Transforms of 70 and 98 points take as long as those of the
-/// following 72 and 100. Among the other sizes the measured cost never falls from one to the next by more than its
-/// scatter, so that the smallest is the cheapest. A factor of 11 or 13 costs more than the step to the next of these
-/// sizes.
+/// with 7 at most once and only together with 5. Transforms of 70 and 98 points take as long as transforms of 72 and
+/// 100 points, the next larger sizes. Among the allowed sizes the measured cost never falls from one size to the next
+/// by more than its scatter, so that the smallest allowed size is the cheapest. A size with a factor of 11 or 13
+/// costs more than the next larger allowed size.
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5] {
@@ -68,7 +69,7 @@ pub fn good_size(minimum: usize) -> usize {
     size
 }
 
-/// Refuses parameters for which the sums are not defined or do not fit into memory.
+/// Returns an error for parameters with which the Ewald sums are undefined or the grid does not fit into memory.
 pub fn check(parameters: &PmeParameters) -> Result<(), Problem> {
     let PmeParameters { alpha, grid, order } = *parameters;
     check_order(order)?;
@@ -128,16 +129,18 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
 
 /// Spline orders to choose from.
 pub(super) const CHOICES: [usize; 3] = [4, 5, 6];
-/// Spline orders with the clock cycles per atom for spreading and gathering together, measured on Zen 4 in single
-/// precision. From order 4 to 5 rows grow from four floats to eight.
+/// Clock cycles per atom for spreading and gathering together, for each spline order, measured on Zen 4 in single
+/// precision. The SIMD rows of weights have four floats up to order 4, and eight from order 5.
 const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
-/// Clock cycles per grid point for both transforms and the influence function: for grids that fit into a cache of 1
-/// MiB, and in addition for each doubling beyond [`CACHED_POINTS`]. Measured between 40³ and 192³ points.
+/// Clock cycles per grid point for both transforms and the influence function: first the cycles for grids that fit
+/// into a cache of 1 MiB, then the additional cycles for each doubling of the number of points beyond
+/// [`CACHED_POINTS`]. Measured between 40³ and 192³ points.
 const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 /// Base-2 logarithm of the largest number of grid points that fits into the cache.
 const CACHED_POINTS: f64 = 17.0;
 
-/// Clock cycles of one PME evaluation, summed over threads: the cost model for the choice of order and grid.
+/// Estimated clock cycles of one PME evaluation, summed over threads. This is the cost model for the choice of order
+/// and grid.
 pub fn cycles(atoms: f64, parameters: &PmeParameters) -> f64 {
     let points = parameters.grid.iter().product::<usize>() as f64;
     let cycles_per_point = CYCLES_PER_POINT[0] + CYCLES_PER_POINT[1] * (points.log2() - CACHED_POINTS).max(0.0);
@@ -155,7 +158,7 @@ pub struct ErrorEstimate {
 }
 
 impl ErrorEstimate {
-    /// Total of both errors, which are independent.
+    /// Root of the sum of the squares of both errors, which are independent.
     pub fn total(&self) -> f64 {
         self.direct.hypot(self.reciprocal)
     }
@@ -190,8 +193,9 @@ impl ErrorModel {
         }
     }
 
-    /// Direct-space error. For uncorrelated charges it is that of Kolafa & Perram, Mol. Simul. 9, 351 (1992), 2 C Σq²
-    /// (N V r_c)^{−1/2} exp(−α²r_c²), but with the integral over the neglected forces evaluated exactly.
+    /// Direct-space error. For uncorrelated charges it is the estimate of Kolafa & Perram, Mol. Simul. 9, 351 (1992),
+    /// 2 C Σq² (N V r_c)^{−1/2} exp(−α²r_c²), except that the integral over the neglected forces is evaluated
+    /// exactly.
     pub(super) fn direct(&self, alpha: f64, cutoff: f64) -> f64 {
         let square = self.structure.neglected_force_square(alpha, cutoff);
         COULOMB * self.second * (square / (self.atoms.max(1.0) * self.cell.volume())).sqrt()
@@ -215,11 +219,13 @@ impl ErrorModel {
         others.into_iter().fold(first, |best, other| if cost(&other) < cost(&best) { other } else { best })
     }
 
-    /// The coarsest grids of order 4, 5 and 6 whose expected RMS force error is at most `force_error` (kJ/mol/nm). α
-    /// follows from the direct part of [`allowed`], the grid from its reciprocal part.
+    /// Parameters with the coarsest grid, for each of the orders 4, 5 and 6, whose expected RMS force error is at
+    /// most `force_error` (kJ/mol/nm). α follows from the allowed error of the direct sum, and the grid from that of
+    /// the reciprocal sum ([`allowed`]).
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
         let ErrorEstimate { direct: allowed_direct, reciprocal: allowed_reciprocal } = allowed(force_error);
-        // range from a Gaussian as wide as the cutoff to forces beyond the cutoff that are below the rounding of f64
+        // range of α·cutoff: from a Gaussian as wide as the cutoff, to forces beyond the cutoff that are below the
+        // rounding of f64
         let alpha =
             bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > allowed_direct) / self.cutoff;
         if !(allowed_direct > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * allowed_direct) {
@@ -228,7 +234,8 @@ impl ErrorModel {
         }
         let choice = |order| {
             let fits = |spacing: f64| self.reciprocal(alpha, [spacing.exp() / alpha; 3], order) <= allowed_reciprocal;
-            // the error grows with α·spacing; below 0.02 rounding dominates, above 2 no wave vector is left
+            // the error grows with α·spacing; below 0.02 rounding dominates, and above 2 the grid represents no wave
+            // vector
             let spacing = bisect_coarse(0.02f64.ln(), 2f64.ln(), fits).exp() / alpha;
             Ok(PmeParameters { alpha, grid: grid_for_spacing(&self.cell, spacing, order)?, order })
         };
@@ -244,20 +251,22 @@ impl ErrorModel {
     }
 }
 
-/// Allowed errors of both sums for a force error (kJ/mol/nm). The direct sum gets the fraction [`DIRECT_FRACTION`].
+/// Allowed errors of the direct and the reciprocal sum for a total force error (kJ/mol/nm). The allowed error of the
+/// direct sum is the fraction [`DIRECT_FRACTION`] of the total.
 pub fn allowed(force_error: f64) -> ErrorEstimate {
     let reciprocal = force_error * (1.0 - DIRECT_FRACTION * DIRECT_FRACTION).sqrt();
     ErrorEstimate { direct: force_error * DIRECT_FRACTION, reciprocal }
 }
 
-/// Fraction of the allowed error for the direct sum. The mesh error is nearly that of another smooth potential and
-/// conserves energy. The error of the direct sum is a force that is truncated at the cutoff, and pairs that lists
-/// miss heat the system in proportion: with pair lists without lookahead, DHFR at 0.9 nm and 2 fs drifted by 0.049
-/// kT/ns per degree of freedom with a direct error of 0.096 kJ/mol/nm, and by 0.020 with an error of 0.041. A
-/// twentieth of the default error is 0.024, for a grid that is finer by some per cent.
+/// Fraction of the allowed error for the direct sum. The mesh error is nearly equivalent to a slightly different
+/// smooth potential, which conserves energy. The error of the direct sum comes from the truncation of the force at
+/// the cutoff. Pairs that lists miss heat the system in proportion to this force: with pair lists without lookahead,
+/// DHFR at 0.9 nm and 2 fs drifted by 0.049 kT/ns per degree of freedom with a direct error of 0.096 kJ/mol/nm, and
+/// by 0.020 with an error of 0.041. With a twentieth of the default error the direct error is 0.024 kJ/mol/nm, and
+/// the grid is finer by some per cent only.
 const DIRECT_FRACTION: f64 = 0.05;
 
-/// Bisection as in [`bisect`], to a precision of 10⁻³, since grids are rounded far more coarsely.
+/// [`bisect`] with a precision of 10⁻³, which suffices because grid sizes are rounded far more coarsely.
 pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     while high - low > 1e-3 {
         let middle = 0.5 * (low + high);
@@ -268,12 +277,13 @@ pub(super) fn bisect_coarse(mut low: f64, mut high: f64, holds: impl Fn(f64) -> 
 
 /// Number of atoms in the sample of [`sample_force_rms`]. The RMS of 3 · 512 components is accurate to some per cent.
 const SAMPLE: usize = 512;
-/// Fractional part of the golden ratio. Its multiples fill the unit interval evenly and do not correlate with
-/// molecule sizes.
+/// Fractional part of the golden ratio. The fractional parts of its multiples fill the unit interval evenly and do
+/// not correlate with the number of atoms in a molecule.
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
-/// RMS electrostatic force (kJ/mol/nm) on a sample of atoms, spread evenly over the system, with a conducting
-/// reaction field. This scale turns a relative force error into an absolute one. Deterministic.
+/// RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. Forces are those
+/// of a reaction field with conducting surroundings. A relative force error is multiplied by this RMS force. The
+/// sample is deterministic.
 pub fn sample_force_rms(
     cell: &PeriodicCell,
     positions: &[Vec3],

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use crate::term::Special;
 use crate::units::COULOMB;
 
-/// An interaction that is summed over all images, smooth at r = 0 by the Ewald splitting.
+/// Interaction that a mesh sums over all images. The Ewald splitting makes it smooth at r = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeshPotential {
     /// Coulomb: C q_i q_j erf(αr)/r, charges in e
@@ -17,7 +17,7 @@ pub enum MeshPotential {
 }
 
 impl MeshPotential {
-    /// The constant factor: C in kJ nm/mol/e², or 1.
+    /// Constant factor of the interaction: Coulomb's constant C in kJ nm/mol/e², or 1 for dispersion.
     pub fn constant(self) -> f64 {
         match self {
             MeshPotential::Coulomb => COULOMB,
@@ -25,9 +25,10 @@ impl MeshPotential {
         }
     }
 
-    /// The Fourier transform T at m² = `squared` (1/nm²). `gaussian` is the value of [`gaussian`] there.
+    /// The Fourier transform T at m² = `squared` (1/nm²). `gaussian` is the value of [`gaussian`] at the same m². b =
+    /// π|m|/α.
     ///
-    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, which the plasma term replaces.
+    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, where the plasma term takes its place.
     /// Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b).
     #[inline(always)]
     pub fn transform(self, squared: f64, gaussian: f64, alpha: f64) -> f64 {
@@ -51,7 +52,8 @@ impl MeshPotential {
             MeshPotential::Dispersion => {
                 let gaussian = gaussian(squared, alpha);
                 let shape = shape(squared, gaussian, alpha);
-                // both terms cancel to 3 exp(−b²)/2b², and are zero if exp(−b²) is below the smallest float
+                // for large b the difference of both terms is 3 exp(−b²)/2b²; it is zero if exp(−b²) is below the
+                // smallest f64
                 if shape > 0.0 { 6.0 * ratio_squared * (gaussian - tail(squared, alpha)) / shape } else { 0.0 }
             }
         }
@@ -110,8 +112,8 @@ mod tests {
 
     #[test]
     fn the_transform_is_that_of_the_potential() {
-        // 4π ∫ V(r) r² sin(2πmr)/(2πmr) dr up to 40 nm; beyond, −r⁻⁶ contributes −4π/3r³ if m is zero, and else next
-        // to nothing
+        // 4π ∫ V(r) r² sin(2πmr)/(2πmr) dr up to 40 nm; larger r contribute −4π/3r³ to the integral of −r⁻⁶ at m = 0,
+        // and a negligible amount at other m
         let (alpha, step) = (2.5, 2e-4);
         for wave in [0.0, 0.3, 1.1, 2.0] {
             let integral: f64 = (1..200_000)

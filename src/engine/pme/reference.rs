@@ -21,7 +21,8 @@ pub struct ReferencePme {
 }
 
 impl ReferencePme {
-    /// Plans the grid. The order must be one of [`super::ORDERS`], and no grid dimension may be below it.
+    /// Plans the transforms of the grid. The order must be one of [`super::ORDERS`], and each grid dimension must be
+    /// at least the order.
     pub fn new(parameters: PmeParameters, potential: MeshPotential) -> Self {
         let fft = Fft3::new(parameters.grid);
         Self {
@@ -50,7 +51,7 @@ impl ReferencePme {
         sums
     }
 
-    /// Solves for the potential of the charges, which [`Self::force`] reads. Returns energy and virial as
+    /// Computes the potential of the charges on the grid, which [`Self::force`] reads. Returns energy and virial like
     /// [`Self::evaluate`].
     pub fn solve_potential(&mut self, cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) -> (f64, Mat3) {
         match self.parameters.order {
@@ -96,7 +97,8 @@ impl ReferencePme {
                 for (index, value) in slab.iter_mut().enumerate() {
                     let (y, z) = (index / mz, index % mz);
                     let element = influence.element(&reciprocal, volume, [x, y, z]);
-                    // the half that is not stored equals this one, except for planes that are their own mirror image
+                    // the half of the spectrum that is not stored has the same energy as this half; planes that are
+                    // their own mirror image are counted once
                     let own_image = z == 0 || 2 * z == nz;
                     let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
                     *energy += part;
@@ -141,7 +143,7 @@ impl ReferencePme {
     }
 }
 
-/// The N³ grid points around one atom and its weights there.
+/// The N³ grid points around one atom, and the spline weights of the atom at these points.
 struct Support<const N: usize> {
     points: [usize; 3],
     first: [usize; 3],

@@ -10,7 +10,7 @@ pub const ORDERS: [usize; 4] = [4, 5, 6, 8];
 /// 1 − j).
 ///
 /// M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1).
-/// The spline is shifted by N − 1 points relative to textbooks. This does not change the energy, because charges and
+/// The spline is shifted by N − 1 points relative to textbooks. The energy does not change, because charges and
 /// potential are shifted equally.
 #[inline(always)]
 pub fn spline<T: Real, const N: usize>(fraction: T) -> ([T; N], [T; N]) {

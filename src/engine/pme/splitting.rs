@@ -17,7 +17,8 @@ pub struct Splitting {
     pub parameters: PmeParameters,
 }
 
-/// Range of grid refinement along each edge relative to the first grid: an eighth to three times the points.
+/// Range of the ratio of grid points along each edge to those of the first grid. Together the three ratios give an
+/// eighth to three times the grid points.
 const FINENESS: RangeInclusive<f64> = 0.5..=1.45;
 /// Number of steps in the range [`FINENESS`], enough to include every good size of a grid of a hundred points.
 const STEPS: u32 = 48;
@@ -25,9 +26,9 @@ const STEPS: u32 = 48;
 const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
-    /// Finds a splitting for every order and every grid about as fine as that of `base`: the largest α whose
-    /// reciprocal error is at most the `allowed` one, and the shortest cutoff whose direct error is. Splittings with
-    /// a cutoff outside the range `cutoffs` (nm) are dropped.
+    /// Finds a splitting for every spline order and for every grid about as fine as that of `base`. α is the largest
+    /// whose reciprocal error is allowed, and the cutoff is the shortest whose direct error is allowed; `allowed` has
+    /// both limits. Splittings with a cutoff outside the range `cutoffs` (nm) are dropped.
     pub fn splittings(
         &self,
         base: &PmeParameters,
@@ -60,7 +61,7 @@ impl ErrorModel {
             return None;
         }
         let needed = bisect_coarse(shortest, longest, |cutoff| self.direct(alpha, cutoff) > allowed.direct);
-        // the bisection may end below the required cutoff, within its precision
+        // the bisection may end below the required cutoff by its precision
         let enough = |steps: &f64| self.direct(alpha, steps / CUTOFF_STEPS) <= allowed.direct;
         let first = (needed * CUTOFF_STEPS).ceil();
         let cutoff = [first, first + 1.0, first + 2.0].into_iter().find(enough)? / CUTOFF_STEPS;

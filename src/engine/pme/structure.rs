@@ -12,20 +12,21 @@ use crate::vec3::{Vec3, vec3};
 /// The charge structure factor S(m) = |Σ q e^{2πi m·r}|²/Σq², averaged over directions. S = 1 for uncorrelated
 /// charges.
 ///
-/// In a liquid of neutral molecules S is far below 1 at the wavelengths of an Ewald sum: errors of the forces due to
-/// the atoms of one molecule cancel. Beyond the table S = 1.
+/// In a liquid of neutral molecules S is far below 1 at the wave numbers of an Ewald sum, because the force errors
+/// due to the atoms of one molecule nearly cancel. For wave numbers beyond the table S = 1.
 #[derive(Clone, Debug)]
 pub struct ChargeStructure {
     /// S at m = (i + ½) · [`WIDTH`]
     shells: Vec<f64>,
 }
 
-/// Shell width in 1/nm: S of a liquid has no finer features than the inverse of a few molecules' diameters.
+/// Width of the shells of wave numbers in 1/nm. Features of S of a liquid are not narrower than the inverse of a few
+/// molecular diameters.
 const WIDTH: f64 = 0.5;
-/// Number of shells, up to 12/nm or wavelengths of 0.08 nm, shorter than a bond.
+/// Number of shells. They extend to |m| = 12/nm, that is to a wavelength of 0.08 nm, which is shorter than a bond.
 const SHELLS: usize = 24;
-/// Number of wave vectors per shell. Each gives S with a relative standard deviation of 1, so that the mean is
-/// accurate to a quarter, and the sums over many shells to 10 %.
+/// Number of wave vectors per shell. The value at one wave vector has a relative standard deviation of 1, so that the
+/// mean over a shell is accurate to a quarter, and sums over many shells are accurate to 10 %.
 const WAVES: usize = 16;
 
 impl ChargeStructure {
@@ -34,7 +35,8 @@ impl ChargeStructure {
         Self { shells: vec![] }
     }
 
-    /// Samples S from one configuration. Deterministic. Cost: 384 sines per atom.
+    /// Samples S from one configuration. The wave vectors are not random, so that the result is deterministic. The
+    /// cost is 384 sines per atom.
     pub fn sample(cell: &PeriodicCell, positions: &[Vec3], charges: &[f64]) -> Self {
         let square: f64 = charges.iter().map(|q| q * q).sum();
         if square == 0.0 {
@@ -60,7 +62,7 @@ impl ChargeStructure {
         Self { shells: factors.chunks_exact(WAVES).map(|f| f.iter().sum::<f64>() / WAVES as f64).collect() }
     }
 
-    /// S at |m| = `wave` (1/nm), linear between the shells.
+    /// S at |m| = `wave` (1/nm), interpolated linearly between the shells.
     pub fn at(&self, wave: f64) -> f64 {
         let place = (wave / WIDTH - 0.5).max(0.0);
         let shell = place as usize;
@@ -70,13 +72,13 @@ impl ChargeStructure {
     }
 
     /// ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the direct-space
-    /// Ewald force beyond `cutoff`. For S = 1 this is the integral over r (Parseval). The part that correlations
-    /// cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
+    /// Ewald force beyond `cutoff`. For S = 1 this is the integral over r (Parseval). For other S the part that
+    /// correlations cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
     pub(super) fn neglected_force_square(&self, alpha: f64, cutoff: f64) -> f64 {
-        // f falls by a factor of e over 1/(2α²r_c); twelve such lengths, in trapezia of a tenth, contain all but 10⁻⁵
-        // of f
+        // f falls by a factor of e over the length 1/(2α²r_c). The integral by the trapezoidal rule covers twelve
+        // such lengths, which contain all but 10⁻⁵ of f, in steps of a tenth of the length
         let step = 0.05 / (alpha * alpha * cutoff);
-        // radius, weight of the trapezium times r², force
+        // radius r, trapezoidal weight times r², and force f(r)
         let points: Vec<[f64; 3]> = (0..=120)
             .map(|i| {
                 let r = cutoff + f64::from(i) * step;
@@ -86,7 +88,7 @@ impl ChargeStructure {
             })
             .collect();
         let everything = 4.0 * PI * points.iter().map(|[_, weight, f]| weight * f * f).sum::<f64>();
-        // five samples resolve the fringes of width 1/(2 r_c)
+        // five samples for each period 1/(2 r_c) of the oscillations of |f(m)|²
         let wave_step = 0.1 / cutoff;
         let waves = (self.shells.len() as f64 * WIDTH / wave_step) as usize;
         let cancelled: f64 = (1..=waves)
@@ -96,13 +98,13 @@ impl ChargeStructure {
                 wave_step * m * m * (4.0 * PI * transform).powi(2) * (1.0 - self.at(m))
             })
             .sum();
-        // the lower bound protects against sampling noise
+        // because of the sampling noise of S, the result has a lower bound
         (everything - 4.0 * PI * cancelled).max(LEAST_REMAINDER * everything)
     }
 }
 
-/// Lower bound of the fraction of the squared direct-space error that remains with correlations. In water the
-/// fraction is one half.
+/// Lower bound of the ratio of the squared direct-space error with correlations to that without. In water the ratio
+/// is one half.
 const LEAST_REMAINDER: f64 = 0.25;
 
 /// Spherical Bessel function j₁(x) = (sin x/x − cos x)/x, for x well away from 0.

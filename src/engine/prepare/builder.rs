@@ -1,4 +1,5 @@
-//! Builds a system in code from atoms, bonds and interactions. `build` derives the rest.
+//! Builds a system in code from atoms, bonds and interactions. [`SystemBuilder::build`] derives molecules, exclusions
+//! and constraints.
 
 use super::description::absent;
 use super::{ConstrainedTerms, Files, ForceOptions, Options, Prepared, TuningMethod, prepare};
@@ -12,7 +13,7 @@ use crate::system::{
 use crate::vec3::Vec3;
 use std::collections::HashSet;
 
-/// Bonds between the atoms of a 1-4 pair.
+/// Number of bonds between the two atoms of a 1-4 pair.
 const BONDS_OF_PAIR14: usize = 3;
 /// Name of the residue for atoms added before the first residue.
 const UNNAMED_RESIDUE: &str = "MOL";
@@ -83,7 +84,7 @@ impl SystemBuilder {
         self
     }
 
-    /// Sets the periodic cell; without one the system is in vacuum.
+    /// Sets the periodic cell. If no cell is set, the system is in vacuum.
     pub fn cell(&mut self, cell: PeriodicCell) -> &mut Self {
         self.cell = Some(cell);
         self
@@ -142,17 +143,17 @@ impl SystemBuilder {
         (self.topology.atoms.len() - 1) as u32
     }
 
-    /// Adds a virtual site with zero mass. Its position is computed from those of atoms; the given position is
-    /// ignored. A virtual site takes part in bonded terms, exclusions and non-bonded interactions like an atom.
-    /// Returns its index.
+    /// Adds a virtual site with zero mass. The position of the site is computed from those of atoms, and `position`
+    /// of the given atom is ignored. A virtual site takes part in bonded terms, exclusions and non-bonded
+    /// interactions like an atom. Returns its index.
     pub fn virtual_site(&mut self, site: AtomSpec<'_>, construction: Construction) -> u32 {
         let index = self.atom(site);
         self.topology.virtual_sites.push(VirtualSite { site: index, construction });
         index
     }
 
-    /// Adds a chemical bond without an energy term. Molecules, exclusions and constraints of hydrogens follow from
-    /// bonds.
+    /// Adds a chemical bond without an energy term. Molecules, exclusions and constraints of hydrogens are derived
+    /// from chemical bonds.
     pub fn bond(&mut self, atoms: [u32; 2]) -> &mut Self {
         self.topology.connectivity.push(atoms);
         self
@@ -164,7 +165,7 @@ impl SystemBuilder {
         self.bond(bond.atoms)
     }
 
-    /// Lists of bonded terms, to which angles, torsions, 1-4 pairs and so on can be added.
+    /// Lists of bonded terms, to which the caller can add angles, torsions, 1-4 pairs and other terms.
     pub fn bonded(&mut self) -> &mut BondedTerms {
         &mut self.topology.bonded
     }
@@ -182,16 +183,16 @@ impl SystemBuilder {
     }
 
     /// Excludes all pairs that are at most three bonds apart, and adds 1-4 pairs with Coulomb and Lennard-Jones
-    /// interactions scaled by these factors. If both factors are zero no 1-4 pairs are added. Exclusions of
+    /// interactions multiplied by these factors. If both factors are zero, no 1-4 pairs are added. Exclusions of
     /// [`SystemBuilder::exclude`] and 1-4 terms of [`SystemBuilder::bonded`] take precedence.
     pub fn scale_pairs14(&mut self, coulomb: f64, lennard_jones: f64) -> &mut Self {
         self.scales14 = Some([coulomb, lennard_jones]);
         self
     }
 
-    /// Checks everything and prepares the system and its initial state, at rest (`velocities` is empty). Pairs with a
-    /// 1-4 term are excluded from the other non-bonded interactions. Fails with [`Error::Input`], which holds all
-    /// problems found.
+    /// Checks the input, and makes the system and its initial state, with atoms at rest (`velocities` is empty).
+    /// Pairs with a 1-4 term are excluded from the other non-bonded interactions. Fails with [`Error::Input`], which
+    /// holds all problems found.
     pub fn build(mut self) -> Result<Prepared> {
         let problems = self.problems();
         if !problems.is_empty() {
@@ -215,7 +216,7 @@ impl SystemBuilder {
         self.rule.unwrap_or(CombinationRule::LorentzBerthelot)
     }
 
-    /// Problems that prevent a description from being made.
+    /// Problems of the input because of which no description can be made.
     fn problems(&self) -> Vec<Problem> {
         let (atoms, types) = (self.topology.atoms.len(), self.types.len());
         let mut problems = vec![];
@@ -285,7 +286,7 @@ impl SystemBuilder {
     }
 }
 
-/// A scaled 1-4 pair. `None` if an atom has a type that does not exist, which is reported as a separate problem.
+/// A scaled 1-4 pair. `None` if the Lennard-Jones type of an atom does not exist; that problem is reported elsewhere.
 fn pair14(atoms: &[Atom], nonbonded: &Nonbonded, pair: [u32; 2], [coulomb, lj]: [f64; 2]) -> Option<Pair14> {
     let [a, b] = pair.map(|i| &atoms[i as usize]);
     if a.lj_type.max(b.lj_type) as usize >= nonbonded.types {

@@ -45,7 +45,7 @@ pub(super) fn problems(
     problems
 }
 
-/// Adds the file to a problem; unchanged without a file.
+/// Adds the name of the file to a problem. Without a file the problem is returned unchanged.
 fn named(problem: Problem, file: Option<&Path>) -> Problem {
     match file {
         Some(path) => problem.in_file(path),
@@ -53,8 +53,8 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
     }
 }
 
-/// The problem of a topology of a periodic system with coordinates without a cell. Such coordinates are accepted only
-/// without cutoffs.
+/// The problem of a periodic topology whose coordinates have no cell. Coordinates without a cell are accepted only if
+/// there is no cutoff.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");
     let help = "use a coordinate file with a box; the box size in a topology is often out of date";
@@ -108,7 +108,7 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
     problems
 }
 
-/// The problem of a switch without a cutoff, or one that does not begin before the cutoff.
+/// The problem of a switch without a cutoff, or of a switch that does not begin before the cutoff.
 fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Problem> {
     let from = truncation.lj_modifier.switch_distance()?;
     if matches!(truncation.dispersion_correction, DispersionCorrection::Pme(_)) {
@@ -119,7 +119,7 @@ fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Proble
         let problem = Problem::new("Lennard-Jones interactions without a cutoff cannot be switched off");
         return Some(problem.help("set a cutoff, or leave lj_modifier out"));
     };
-    // the comparison is also false for NaN and without a cutoff
+    // the comparison is false for NaN and if there is no cutoff
     if from > 0.0 && from < cutoff {
         return None;
     }
@@ -151,8 +151,8 @@ fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem>
     problems
 }
 
-/// A single problem for all vectors that are longer than `most` or have a component that is not finite. Names the
-/// first one.
+/// Checks that all components of all vectors are finite and that no vector is longer than `most`. Returns a single
+/// problem, which names the first vector that fails.
 fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option<Problem> {
     let good = |v: &Vec3| v.norm() <= most;
     let count = values.iter().filter(|v| !good(v)).count();
@@ -204,7 +204,8 @@ fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &Periodi
     }
 }
 
-/// The problem of a constraint longer than half the cell, since displacements are minimum images.
+/// The problem of a constraint that is longer than half the cell. Such constraints are impossible because
+/// displacements are minimum images.
 fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
     let longest = cell.max_cutoff();
     let constraint = topology.constraints.iter().find(|constraint| constraint.length > longest)?;

@@ -6,7 +6,7 @@ use crate::error::Problem;
 use crate::system::{Atom, BondedTerm, BondedTerms, CmapGrid, Description, Nonbonded, Topology, bonded_terms};
 use crate::units::Range;
 
-/// Smallest bicubic map. Its differences use two neighbours on each side.
+/// Minimum size of a bicubic correction map. Derivatives on the map use two neighbours on each side of a grid point.
 const SMALLEST_MAP: usize = 4;
 
 /// Help for a number outside its range.
@@ -42,8 +42,8 @@ const RANGES: TermRanges = TermRanges {
     harmonic_impropers: [Range::TORSION, Range::ANGULAR_CORRECTION],
 };
 
-/// All problems of a description, one of each kind. Empty if every index is within its list and every number in its
-/// physical range.
+/// The first problem of each kind in a description. Empty if every index is within its list and every number is in
+/// its physical range.
 pub fn problems(description: &Description) -> Vec<Problem> {
     let Topology { atoms, bonded, connectivity, exclusions, .. } = &description.topology;
     if atoms.is_empty() {

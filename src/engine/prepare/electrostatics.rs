@@ -12,9 +12,9 @@ use crate::vec3::Vec3;
 /// Alternative PME parameters with the accuracy that the input requests. Empty for other methods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alternatives {
-    /// parameters without tuning
+    /// parameters that are used if tuning is off
     pub conventional: Option<PmeParameters>,
-    /// alternatives to the parameters in the system's settings
+    /// alternatives to the parameters in the settings of the system
     pub others: Vec<Splitting>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn electrostatics(
         ElectrostaticsSpec::Off => Electrostatics::Off,
         ElectrostaticsSpec::Plain => Electrostatics::Plain,
         ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
-        // no charges to sum, as for noble gases
+        // there are no charges, as in noble gases
         ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => Electrostatics::Off,
         ElectrostaticsSpec::Pme(spec) => {
             let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
@@ -62,15 +62,17 @@ pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<Dispe
     Ok(DispersionCorrection::Pme(parameters))
 }
 
-/// Lower bound of the force to which an error is related, as a fraction of the force between two mean charges at
-/// their mean distance. It only matters in a perfect crystal, whose RMS force vanishes. In liquids the RMS force is
-/// about equal to that force.
+/// Lower bound of the RMS force to which a relative error refers, as a fraction of the force between two mean charges
+/// at their mean distance. The bound matters only in a perfect crystal, where the RMS force is zero. In liquids the
+/// RMS force is about equal to the force between two mean charges.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
-/// Range of Coulomb cutoffs for tuning, as fractions of the longer cutoff. Below the range excluded pairs may be
-/// farther apart than the pair kernels correct. Above it pairs cost more than a coarser mesh saves.
+/// Range of Coulomb cutoffs for tuning, as fractions of the longer cutoff. With shorter cutoffs excluded pairs may be
+/// farther apart than the pair kernels can correct. With longer cutoffs the additional pairs cost more than a coarser
+/// mesh saves.
 const SHORTEST_CUTOFF: f64 = 0.65;
 const LONGEST_CUTOFF: f64 = 1.2;
-/// Maximum fraction of half the cell's width for such a cutoff, so that a cell under pressure can shrink.
+/// Maximum Coulomb cutoff for tuning, as a fraction of half the width of the cell. The margin lets a barostat shrink
+/// the cell.
 const MARGIN: f64 = 0.9;
 
 fn pme_parameters(

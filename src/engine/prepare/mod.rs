@@ -1,8 +1,8 @@
 //! Prepares a [`System`], which does not change during a run, and its initial [`State`] from a description.
 //!
 //! [`prepare`] checks description, coordinates and options for validity and consistency. It makes molecules whole,
-//! places virtual sites, repartitions hydrogen mass, and scales a solute. It derives constraints, PME parameters and
-//! their alternatives for tuning. Bonded terms that constraints hold fixed are dropped or kept
+//! places virtual sites, repartitions hydrogen mass, and scales a solute. It derives constraints, PME parameters, and
+//! alternative PME parameters for tuning. Bonded terms that constraints hold fixed are dropped or kept
 //! ([`ConstrainedTerms`]). Descriptions come from files ([`crate::format::read_topology`]) or from code
 //! ([`System::builder`]).
 

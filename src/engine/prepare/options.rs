@@ -7,7 +7,7 @@ pub use crate::constraint::ConstraintKind;
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters, Topology};
 use crate::units::BAR;
 
-/// A setting for which force fields have conventions.
+/// A setting that is either given or left to the convention of the force field.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting<T> {
@@ -65,27 +65,27 @@ pub(super) struct Truncation {
     pub(super) dispersion_correction: DispersionCorrection<LjPmeSpec>,
 }
 
-/// The convention for force fields without a convention of their own. The dispersion correction compensates for
-/// shorter cutoffs.
+/// The convention for all force fields except CHARMM. The cutoffs are shorter than those of CHARMM, and the
+/// dispersion correction compensates for this.
 const USUAL: Truncation = Truncation {
     cutoff: Some(0.9),
     cutoff_lj: Some(0.9),
     lj_modifier: LjModifier::PotentialShift,
     dispersion_correction: DispersionCorrection::AllPairs,
 };
-/// The convention of CHARMM36 (Huang et al. 2017, doi:10.1038/nmeth.4067). Its lipids were parametrised with it
-/// (Klauda et al. 2010, doi:10.1021/jp101759q).
+/// The convention of CHARMM36 (Huang et al. 2017, doi:10.1038/nmeth.4067). The lipids of CHARMM36 were parametrised
+/// with this convention (Klauda et al. 2010, doi:10.1021/jp101759q).
 const CHARMM: Truncation = Truncation {
     cutoff: Some(1.2),
     cutoff_lj: Some(1.2),
     lj_modifier: LjModifier::ForceSwitch { from: 1.0 },
     dispersion_correction: DispersionCorrection::Off,
 };
-/// RMS error of the PME forces relative to their RMS value.
+/// Default RMS error of the PME forces, relative to the RMS electrostatic force.
 const FORCE_ERROR: f64 = 5e-4;
-/// Energy drift, kJ/mol/ps per atom.
+/// Default tolerated energy drift, kJ/mol/ps per atom.
 const DRIFT: f64 = 0.005;
-/// Error of the mean pressure, kJ/mol/nm³.
+/// Default tolerated error of the mean pressure, kJ/mol/nm³.
 const PRESSURE: f64 = 0.5 * BAR;
 
 impl Default for ForceOptions {
@@ -122,8 +122,8 @@ impl ForceOptions {
         }
     }
 
-    /// Replaces the settings left to the force field by its conventions. Without a cutoff there is no modifier and no
-    /// correction.
+    /// Replaces settings that are left to the force field by its conventions. Without a cutoff the Lennard-Jones
+    /// modifier and the dispersion correction are off.
     pub(super) fn truncation(&self, topology: &Topology) -> Truncation {
         let convention = if topology.charmm { CHARMM } else { USUAL };
         let cutoff = self.cutoff.or(convention.cutoff);
@@ -133,7 +133,7 @@ impl ForceOptions {
             None => (USUAL.lj_modifier, DispersionCorrection::Off),
         };
         let dispersion_correction = self.dispersion_correction.or(correction);
-        // a mesh leaves nothing beyond the cutoff to switch off
+        // with LJ-PME the mesh sums the interactions beyond the cutoff, so that no switch is needed
         let is_pme = matches!(dispersion_correction, DispersionCorrection::Pme(_));
         let modifier = if is_pme { USUAL.lj_modifier } else { modifier };
         Truncation { cutoff, cutoff_lj, lj_modifier: self.lj_modifier.or(modifier), dispersion_correction }
@@ -197,7 +197,7 @@ pub enum PmeSpec {
 pub enum LjPmeSpec {
     /// given parameters
     Explicit(PmeParameters),
-    /// maximum grid spacing; α leaves 10⁻³ of r⁻⁶ in direct space at the cutoff
+    /// maximum grid spacing; α is such that the direct-space potential at the cutoff is 10⁻³ of r⁻⁶
     Spacing {
         /// maximum grid spacing in nm
         spacing: f64,
@@ -212,10 +212,10 @@ pub enum LjPmeSpec {
 pub enum TuningMethod {
     /// the conventional choice: lists for 20 steps, PME of order 4
     Off,
-    /// the choice of a cost model, with the same result in every run
+    /// the choice of a cost model, which is the same in every run
     #[default]
     Model,
-    /// the fastest of the cost model's best candidates, by timing
+    /// the fastest of the best candidates of the cost model, found by timing
     Measure,
 }
 
@@ -263,7 +263,7 @@ mod tests {
         };
         assert_eq!(truncation(&options, true), given);
         assert_eq!(options.left_to_force_field(), Vec::<&str>::new());
-        // each setting is independent of the others
+        // a setting that is given does not change the others
         let longer = ForceOptions { cutoff: Setting::Given(Some(1.3)), ..ForceOptions::default() };
         let expected = Truncation { cutoff: Some(1.3), cutoff_lj: Some(1.3), ..CHARMM };
         assert_eq!(truncation(&longer, true), expected);

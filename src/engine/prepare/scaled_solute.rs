@@ -1,11 +1,12 @@
 //! A scaled solute: the Hamiltonian of REST2, in which a part of the system behaves as if it were hot.
 //!
-//! A factor λ multiplies the energy inside the solute by λ, and its energy with the rest by √λ. The rest is
-//! unchanged. At the temperature T the solute sees barriers as at T/λ. Charges of the solute are multiplied by √λ,
-//! its Lennard-Jones ε by λ (so that a geometric mean with another ε gets √λ), 1-4 pairs accordingly. Torsions
+//! A factor λ multiplies the energy inside the solute by λ, and the interaction energy of the solute with other atoms
+//! by √λ. The energy among other atoms is unchanged. At the temperature T the solute crosses barriers as at the
+//! temperature T/λ. Charges of the solute are multiplied by √λ, and the Lennard-Jones ε of its atoms by λ, so that
+//! the geometric mean with the ε of another atom is multiplied by √λ. 1-4 pairs are scaled in the same way. Torsions
 //! (periodic and Ryckaert–Bellemans, proper and improper) and correction maps are multiplied by √λ for each of their
-//! outer two atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since they keep the
-//! shape and are no barriers.
+//! outer two atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since these terms keep
+//! the shape of molecules and are not barriers between conformations.
 //! L. Wang, R. A. Friesner, B. J. Berne, J. Phys. Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions that
 //! cross the border as in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
 
@@ -20,14 +21,14 @@ use crate::system::{BondedTerms, CmapGrid, Nonbonded, Topology};
 /// A part of the system whose interactions are scaled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaledSolute {
-    /// selection of its atoms, see [`crate::select`]
+    /// selection of the atoms of this part, see [`crate::select`]
     pub select: String,
     /// factor λ
     pub factor: f64,
 }
 
 impl ScaledSolute {
-    /// Scales the interactions. A factor of 1 leaves all bits unchanged.
+    /// Scales the interactions. A factor of 1 changes no bit of any parameter.
     pub(super) fn apply(&self, topology: &mut Topology, nonbonded: &mut Nonbonded) -> Result<()> {
         let atoms = select(topology, &self.select).map_err(|problem| {
             let message = format!("forces.scaled_solute.select: {}", problem.message);
@@ -62,7 +63,7 @@ impl ScaledSolute {
 
     /// Gives the atoms of the solute separate Lennard-Jones types.
     fn split_types(&self, topology: &mut Topology, nonbonded: &mut Nonbonded, atoms: &[u32]) {
-        // old type of each new type
+        // for each new Lennard-Jones type, the type that it is made from
         let mut old: Vec<u32> = (0..nonbonded.types as u32).collect();
         let mut new = BTreeMap::new();
         for &atom in atoms {

@@ -7,7 +7,8 @@ use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 use crate::units::Range;
 
-/// Tolerance for the sum of the weights of an average, which must be 1. Files print at least six digits.
+/// Tolerance for the sum of the weights of an average. The sum must be 1, but files may print only six digits of each
+/// weight.
 const UNITY: f64 = 1e-5;
 
 /// Whether each atom is a virtual site.
@@ -52,7 +53,8 @@ fn repeated(atoms: &[u32]) -> Option<u32> {
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// Sorts virtual sites so that each comes after those that it is constructed from. Fails if a site depends on itself.
+/// Sorts virtual sites so that each site comes after the sites that it is constructed from. Fails if a site depends
+/// on itself.
 pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     let sites = &topology.virtual_sites;
     let place: HashMap<u32, usize> = sites.iter().enumerate().map(|(k, site)| (site.site, k)).collect();
@@ -115,7 +117,7 @@ fn shape(construction: &Construction) -> Option<String> {
         (!right).then(|| format!("{what} add up to {sum}, not to {wanted}"))
     };
     let distance =
-        // a negative distance is on the opposite side
+        // a negative distance places the site on the opposite side
         |distance: f64| (distance == 0.0 || !distance.is_finite()).then(|| format!("its distance is {distance} nm"));
     let finite = |numbers: &[f64]| {
         (!numbers.iter().all(|number| number.is_finite()))

@@ -7,8 +7,8 @@ use crate::system::{BondedTerms, Constraints, Topology};
 /// Whether bonds of constrained length and angles between three constrained distances are dropped or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstrainedTerms {
-    /// dropped, for dynamics and minimisation: their energy is constant, and their forces would only work against the
-    /// constraints
+    /// dropped, for dynamics and minimisation: the energy of these terms is constant, and constraint forces balance
+    /// their forces
     #[default]
     Drop,
     /// kept, for single-point energies of the whole force field

@@ -1,15 +1,16 @@
 //! Restraints of collective variables during a stage: moving centers, and their work.
 //!
-//! A moving center ξ₀(t) = ξ₀ + v t makes the energy depend on time. Treat the center as an additional coordinate of
-//! infinite mass, which moves at v whatever force acts on it: its momentum p obeys dp/dt = −∂U/∂ξ₀, and K + U + v p
-//! is conserved. W = −v p is the work done by the center, dW/dt = v ∂U/∂ξ₀ = v f with the force f = −∂U/∂ξ on the
-//! variable. Leapfrog of this coordinate along with the others kicks p with the forces of whole steps:
+//! A moving center ξ₀(t) = ξ₀ + v t makes the energy depend on time. The center can be treated as an additional
+//! coordinate of infinite mass, which moves with the velocity v under any force. The momentum p of the center obeys
+//! dp/dt = −∂U/∂ξ₀, and K + U + v p is conserved. W = −v p is the work done by the center, dW/dt = v ∂U/∂ξ₀ = v f
+//! with the force f = −∂U/∂ξ on the variable. Leapfrog changes p at whole steps, together with the momenta of the
+//! atoms (v(t±½) stands for v(t±½dt)):
 //!
-//! W(t+½) = W(t−½) + v f(t) dt, and W(t) is the mean of both, zero at the start of the stage.
+//! W(t+½) = W(t−½) + v f(t) dt, and W(t) = ½ (W(t−½) + W(t+½)), which is zero at the start of the stage.
 //!
-//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W like the energy without moving centers:
-//! with a fluctuation of order dt² and no drift. The force constant k of position restraints may change with time,
-//! too, which does the work ∂U/∂k dk in the same way.
+//! This is the trapezoidal rule for ∫ v f dt. Leapfrog conserves K + U − W as well as it conserves K + U without
+//! moving centers: with a fluctuation of order dt² and without drift. The force constant k of position restraints may
+//! also change with time. The work of this change is ∂U/∂k dk and is integrated in the same way.
 
 use super::{Configuration, PositionRestraints, Potential, Restraints, Variable, VariableKind};
 use crate::cell::PeriodicCell;
@@ -34,14 +35,14 @@ pub struct RestraintProgress {
     /// lattice images of the molecules of the variable's groups, as gathered at the start of the stage; `None` before
     /// the first evaluation
     images: Option<Vec<Image>>,
-    /// center at the start of the stage, nm or rad; `None` before the first evaluation
+    /// center ξ₀ at the start of the stage, nm or rad; `None` before the first evaluation
     center: Option<f64>,
     /// work W half a step after the last step, kJ/mol; `None` before the first step
     work: Option<f64>,
 }
 
 impl RestraintProgress {
-    /// Work done in the stage, kJ/mol, half a step after its last step.
+    /// Work done in the stage, kJ/mol, half a step after the last step that was made.
     pub fn work(&self) -> f64 {
         self.work.unwrap_or(0.0)
     }
@@ -88,7 +89,7 @@ pub struct Applied {
 #[derive(Clone, Debug, Default)]
 pub struct Restraining {
     restraints: Restraints,
-    /// state of each collective restraint, and last of all position restraints together
+    /// state of each collective restraint, followed by one state for all position restraints together
     progress: Vec<RestraintProgress>,
     samples: Samples,
     /// time since the start of the stage, ps
@@ -96,7 +97,7 @@ pub struct Restraining {
 }
 
 impl Restraining {
-    /// Starts a stage, or resumes it from `progress` if that is not empty.
+    /// Starts a stage. If `progress` is not empty, the stage is resumed from it.
     pub fn new(restraints: Restraints, progress: &[RestraintProgress]) -> Self {
         let count = restraints.collective.len();
         let begins = vec![RestraintProgress::default(); count + 1];
@@ -126,8 +127,8 @@ impl Restraining {
         self.restraints.positions.iter().any(|restraints| restraints.force_constant.points().len() > 1)
     }
 
-    /// Work of position restraints in the stage, half a step after its last step, kJ/mol; `None` before the first
-    /// step.
+    /// Work of position restraints in the stage, half a step after the last step that was made, kJ/mol; `None` before
+    /// the first step.
     pub fn work_of_positions(&self) -> Option<f64> {
         self.progress.last().and_then(|progress| progress.work)
     }
@@ -146,23 +147,23 @@ impl Restraining {
         &self.progress
     }
 
-    /// Collective restraints at the last call of [`Self::apply`].
+    /// Values of collective restraints at the last call of [`Self::apply`].
     pub fn samples(&self) -> &[RestraintSample] {
         &self.samples.collective
     }
 
-    /// All restraints at the last call of [`Self::apply`].
+    /// Values of all restraints at the last call of [`Self::apply`].
     pub fn all_samples(&self) -> &Samples {
         &self.samples
     }
 
-    /// Restores earlier samples, and so discards the results of later calls of [`Self::apply`].
+    /// Restores the values of an earlier call of [`Self::apply`], so that the results of later calls are discarded.
     pub fn restore(&mut self, samples: &Samples) {
         self.samples.clone_from(samples);
     }
 
-    /// Adds forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Fails if a force might belong to a wrong
-    /// periodic image.
+    /// Adds the restraint forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Fails if a distance is so
+    /// long that the force might be that of another periodic image.
     pub fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Result<Applied> {
         let mut applied = Applied::default();
         for (restraints, slope) in self.restraints.positions.iter().zip(&mut self.samples.slopes) {
@@ -223,7 +224,7 @@ impl Restraining {
         }
     }
 
-    /// Whether anything is restrained.
+    /// Whether the stage has any restraint.
     pub fn acts(&self) -> bool {
         !self.restraints.is_empty()
     }
@@ -242,8 +243,8 @@ impl Restraining {
     }
 }
 
-/// The error for a distance too long for the periodic cell. It is an input error, not an instability, so that a
-/// minimisation does not try to avoid it.
+/// Returns the error for a distance that is too long for the periodic cell. The error is an input error and not an
+/// instability, so that a minimisation stops instead of trying a shorter step.
 fn too_far(index: usize, value: f64) -> Error {
     let message = format!(
         "restraint {} of the stage: the distance (value {value:.4}) is too long for the periodic cell, so that the \

@@ -1,13 +1,14 @@
 //! Position restraints: atoms held near reference positions.
 //!
 //! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's
-//! `restraint_wt` and CHARMM's force constants are ½ k. Positions are unwrapped and molecules whole. Each atom has
-//! the lattice image in which its molecule was nearest to its references at the start: x = r − n h for position r,
-//! image n and lattice vectors h. No other image of d is considered.
+//! `restraint_wt` and CHARMM's force constants are ½ k. Positions are unwrapped and molecules whole. Each atom has a
+//! lattice image n, the image in which its molecule was nearest to its reference positions at the start. The
+//! restrained position is x = r − n h for the position r of the atom and lattice vectors h. The displacement d is not
+//! replaced by its minimum image.
 //!
-//! Under a barostat references may be scaled with the cell ([`ReferenceScaling`]). The virial is the negative change
-//! of the energy as the cell and all atoms are stretched from its origin: W = Σ a⊗F with the arms a given at
-//! [`ReferenceScaling`].
+//! With a barostat reference positions may be scaled with the cell ([`ReferenceScaling`]). The virial is minus the
+//! derivative of the energy when the cell and all atoms are stretched from the origin of the cell: W = Σ a⊗F, where
+//! the arms a depend on the [`ReferenceScaling`].
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
@@ -21,11 +22,11 @@ use std::collections::HashSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReferenceScaling {
-    /// references are not scaled: a = x
+    /// references are not scaled; the arm is a = x
     None,
-    /// the center of mass X₀ is scaled, distances from it are not: a = x − X₀
+    /// the center of mass X₀ of the references is scaled, and displacements from X₀ are not; the arm is a = x − X₀
     CenterOfMass,
-    /// every reference is scaled: a = d
+    /// every reference is scaled; the arm is a = d
     All,
 }
 
@@ -36,12 +37,12 @@ pub struct Held {
     pub atom: u32,
     /// reference position x₀, nm
     pub reference: Vec3,
-    /// lattice image n: the restraint acts at the atom's position minus `shift(n)`
+    /// lattice image n: the restraint acts on the position of the atom minus `shift(n)`
     pub image: Image,
 }
 
 impl Held {
-    /// An atom in the image of its reference.
+    /// Makes a restrained atom with the lattice image n = 0. `reference` is in nm.
     pub fn new(atom: u32, reference: Vec3) -> Self {
         Held { atom, reference, image: [0; 3] }
     }
@@ -82,7 +83,7 @@ impl PositionRestraints {
         (slope, virial)
     }
 
-    /// Returns a function from a reference to its scaled position in the present cell, and the origin of its arm.
+    /// Returns a function that scales a reference position to the present cell, and also gives the origin of its arm.
     fn scaled(&self, cell: Option<&PeriodicCell>) -> impl Fn(Vec3) -> (Vec3, Vec3) + use<> {
         let (cells, scaling, center) = (self.cell.zip(cell.copied()), self.scaling, self.center);
         let moved = move |r: Vec3| cells.map_or(r, |(then, now)| now.to_cartesian(then.to_fractional(r)));
@@ -94,14 +95,15 @@ impl PositionRestraints {
         }
     }
 
-    /// Chooses periodic images by whole molecules, so that energies do not depend on the images stored in files, and
-    /// computes the center of mass. `positions` (nm, molecules whole) and `cell` are those of the start.
+    /// Chooses the periodic images of atoms by whole molecules, so that energies do not depend on the images that are
+    /// stored in files. Computes the center of mass of the references. `positions` (nm, molecules whole) and `cell`
+    /// are those at the start.
     ///
-    /// With center-of-mass scaling, references are put into their cell, molecule by molecule. The same is done
-    /// without scaling if their cell is that of the start. In the other cases images of references make no
-    /// difference, or are part of the file's information. The center is the center of mass. Of equal restrained
-    /// molecules in a row only the first counts, as in GROMACS. Atoms are taken in the image in which their molecule
-    /// is nearest to its references.
+    /// With center-of-mass scaling, references are moved by lattice vectors into their cell, molecule by molecule.
+    /// Without scaling the same is done if the cell of the references is `cell`. In the other cases the images of
+    /// references do not matter, or the images in the file are intended. Of consecutive equal restrained molecules
+    /// only the first contributes to the center of mass, as in GROMACS. Each atom gets the image in which its
+    /// molecule is nearest to its references.
     pub fn choose_images(
         &mut self,
         topology: &Topology,
@@ -143,7 +145,7 @@ impl PositionRestraints {
         }
     }
 
-    /// Force and E/k for a displacement d.
+    /// Force (kJ/mol/nm) and E/k (nm²) for a displacement d (nm).
     fn well(&self, k: f64, d: Vec3) -> (Vec3, f64) {
         let beyond = d.norm() - self.flat_radius;
         if beyond <= 0.0 {
@@ -185,7 +187,7 @@ mod tests {
         let mut forces = vec![Vec3::ZERO; 4];
         let (slope, _) = restraints.apply(K, Some(&cell), &positions, &mut forces);
         let energy = K * slope;
-        // |d|² of 0.05, 0.11 and 0.0001
+        // |d|² is 0.05, 0.11 and 0.0001 nm²
         assert!((energy - 500.0 * 0.1601).abs() < 1e-10);
         assert!((forces[0] - vec3(-200.0, 100.0, 0.0)).norm() < 1e-10 && forces[1] == Vec3::ZERO);
     }
@@ -231,7 +233,7 @@ mod tests {
         restraints.held = vec![Held::new(1, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.4, 0.4, 0.4))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert_eq!(restraints.center, vec3(0.1, 0.2, 0.3));
-        // the third and the first molecule are not in a row
+        // the third molecule does not follow the first, so that both count
         restraints.held = vec![Held::new(0, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.3, 0.4, 0.5))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert!((restraints.center - vec3(0.2, 0.3, 0.4)).norm() < 1e-15);

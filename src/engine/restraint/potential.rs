@@ -1,4 +1,4 @@
-//! Energy of a restraint as a function of the value ξ of its variable.
+//! Energy of a restraint as a function of the value ξ of its collective variable.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
@@ -13,13 +13,13 @@ pub enum Potential {
     Force(f64),
 }
 
-/// Harmonic well with a flat bottom: E = ½ k e², with the excess e of δ = ξ − ξ₀ over the flat bottom:
-/// δ − a where δ > a, δ + b where δ < −b, else 0. For a periodic variable δ is the nearest of its images. Beyond an
-/// excess |e| of w the energy is linear with the slope at w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS'
-/// distance restraints.
+/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a where δ >
+/// a, δ + b where δ < −b, and 0 otherwise. For a periodic variable δ is the difference between −π and π. Beyond |e| =
+/// w the energy is linear with the slope at |e| = w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS' distance
+/// restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
-    /// center ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable there
+    /// center ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable at the start
     pub center: Option<f64>,
     /// speed of the center ξ₀, nm/ps or rad/ps
     pub rate: f64,

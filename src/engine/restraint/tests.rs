@@ -5,7 +5,7 @@ use crate::cell::PeriodicCell;
 use crate::system::Molecules;
 use crate::vec3::{Mat3, Vec3, vec3};
 
-/// Reference values in `tests/systems/restraints.json`, written by `build/restraints.py` there.
+/// Reference values in `tests/systems/restraints.json`, written by `tests/systems/build/restraints.py`.
 #[derive(serde::Deserialize)]
 struct File {
     masses: Vec<f64>,
@@ -78,7 +78,7 @@ fn applied(restraint: &CollectiveRestraint, cell: Option<&PeriodicCell>, r: &[Ve
     (applied.collective, forces, applied.virial)
 }
 
-/// Tolerance relative to the largest number.
+/// Tolerance relative to the largest of the compared numbers.
 const REFERENCE: f64 = 1e-9;
 
 #[test]
@@ -99,8 +99,8 @@ fn energies_and_forces_are_those_of_openmm() {
 #[test]
 fn forces_and_virial_are_derivatives_of_the_energy() {
     const STEP: f64 = 1e-5;
-    // third derivatives of the energies, some 1e5 kJ/mol/nm³, times STEP², and rounding errors of 1e-14 kJ/mol
-    // divided by STEP
+    // errors are the third derivative of the energy, some 1e5 kJ/mol/nm³, times STEP², and rounding errors of 1e-14
+    // kJ/mol divided by STEP
     const DIFFERENCE: f64 = 1e-5;
     let file = file();
     let (positions, cell) = (file.positions(), file.cell());
@@ -207,7 +207,7 @@ fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
     let refusal = apply(of([true; 3], 5.0), 1.2).expect_err("beyond half of the shortest edge");
     assert!(refusal.contains("restraint 1") && refusal.contains("larger cell"), "{refusal}");
     assert!(apply(of([true; 3], 5.0), 0.9).is_ok());
-    // without a force no image is wrong, and the cell is longer along z
+    // without a force any image is accepted; the cell is longer along z
     assert!(apply(of([true; 3], 0.1), 1.2).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.9).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.99).is_err());
@@ -272,7 +272,8 @@ fn a_group_of_several_molecules_has_one_center_in_all_images() {
         let stored: Vec<Vec3> = whole.iter().zip(images).map(|(r, image)| *r + cell.shift(image)).collect();
         assert!((value(&stored, None) - expected).abs() < 1e-12, "{images:?}");
     }
-    // the third atom is 1.0 nm and more from the first: gathered around the first, 1.1 becomes -0.9 + 2 k
+    // the third atom is 1.0 nm or more from the first; gathered around the first atom, its coordinate 1.1 becomes
+    // -0.9 + 2 k
     let far = [whole[0], whole[1], whole[2] + vec3(0.1, 0.0, 0.0), whole[3]];
     let expected = |x: f64| (vec3((0.6 + x) / 3.0, 0.2, 1.3 / 3.0) - whole[3]).norm();
     assert!((value(&far, None) - expected(1.2)).abs() < 1e-12);
@@ -297,7 +298,8 @@ fn images_of_a_group_are_those_of_the_start() {
         running.apply(Some(&cell), positions, &mut [Vec3::ZERO; 4]).expect("near");
         running.samples()[0].value
     };
-    // the second atom is at -0.1 and moves on to -1.1, although its nearest image would be at 0.9
+    // the second atom moves from -0.1 to -1.1, although the image of this position nearest to the first atom is at
+    // 0.9
     assert!((value(&positions) - 0.05).abs() < 1e-12);
     positions[1].x = 0.9;
     assert!((value(&positions) - 0.55).abs() < 1e-12);

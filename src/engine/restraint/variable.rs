@@ -1,10 +1,9 @@
 //! Collective variables: functions of the positions of atoms, with their gradients.
 //!
 //! Distances, angles and torsions are between the centers of mass of groups; a group may be a single atom. Positions
-//! are unwrapped and molecules whole. The molecules of a group have the lattice images in which they were gathered
-//! ([`crate::image`]) at the start of a stage, and are followed continuously from there. The displacement between two
-//! centers is the minimum image. If a direction is undefined (coinciding or collinear centers) the gradient is zero,
-//! as in OpenMM.
+//! are unwrapped and molecules whole. The molecules of a group are gathered ([`crate::image`]) at the start of a
+//! stage, and keep these lattice images during the stage. The displacement between two centers is the minimum image.
+//! If a direction is undefined (coinciding or collinear centers) the gradient is zero, as in OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::image::{Image, Parts};
@@ -20,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub enum VariableKind {
     /// distance between two centers, nm
     Distance,
-    /// angle between three centers, at the second, rad, from 0 to π
+    /// angle of three centers, with the vertex at the second, rad, from 0 to π
     Angle,
     /// torsion of four centers, IUPAC sign, rad, from −π to π
     Torsion,
@@ -78,8 +77,8 @@ pub struct Members {
 }
 
 impl Members {
-    /// Makes a group of atoms. Its molecules are gathered around the atom `around`, or along the shortest distances
-    /// if that is `None`.
+    /// Makes a group of atoms. The molecules of the group are gathered around the atom `around`, or along the
+    /// shortest distances between them if `around` is `None`.
     pub fn new(atoms: Vec<u32>, molecules: &Molecules, around: Option<u32>) -> Self {
         let parts = Parts::new(molecules, &atoms);
         Members { atoms, parts, around }
@@ -114,7 +113,7 @@ impl Members {
     }
 
     /// Whether several molecules, gathered without a central atom, extend over more than half of the cell in some
-    /// direction. Other images may be meant then.
+    /// direction. In this case other images may be the intended ones.
     pub fn is_wide(&self, cell: &PeriodicCell, positions: &[Vec3]) -> bool {
         let fractions: Vec<Vec3> =
             self.gathered(Some(cell), positions).iter().map(|r| cell.to_fractional(*r)).collect();
@@ -151,8 +150,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes a group of atoms with masses. Its molecules are gathered around the atom `around` if one is given.
-    /// `None` if the total mass is zero.
+    /// Makes a group of atoms with masses. The molecules of the group are gathered around the atom `around`, or along
+    /// the shortest distances between them if `around` is `None`. Returns `None` if the total mass is zero.
     pub fn new(atoms: &[u32], mass: impl Fn(u32) -> f64, molecules: &Molecules, around: Option<u32>) -> Option<Self> {
         let total: f64 = atoms.iter().map(|&atom| mass(atom)).sum();
         let massive: Vec<u32> = atoms.iter().copied().filter(|&atom| mass(atom) > 0.0).collect();
@@ -180,7 +179,7 @@ impl Group {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superposed {
     members: Members,
-    /// reference position of each atom relative to the center of all, nm
+    /// reference position of each atom relative to the center of all reference positions, nm
     references: Vec<Vec3>,
 }
 
@@ -213,7 +212,7 @@ fn turned(rows: &[Vec3; 3], r: Vec3) -> Vec3 {
 /// A collective variable and its groups.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Variable {
-    /// distance between two centers, in some components
+    /// distance between two centers, computed from some or all components
     Distance([Group; 2], Components),
     /// angle between three centers
     Angle([Group; 3]),
@@ -229,7 +228,7 @@ pub struct VariableValue {
     /// value ξ, nm or rad
     pub value: f64,
     slope: Slope,
-    /// whether another image of a displacement may be as short
+    /// whether a displacement is so long that another of its periodic images may be as short
     pub ambiguous: bool,
 }
 
@@ -242,7 +241,7 @@ enum Slope {
     Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
 }
 
-/// Deviation (nm) below which the gradient has no direction but rounding errors.
+/// Deviation (nm) below which the direction of the gradient is due to rounding errors only.
 const SAME: f64 = 1e-10;
 
 /// Fraction of the shortest distance between opposite faces of a cell beyond which a distance may belong to another
@@ -296,7 +295,7 @@ impl Variable {
                 let [ij, kj, lk] = [nearest(b, a), nearest(b, c), nearest(c, d)];
                 let dihedral = Dihedral::new([ij, kj, lk]);
                 let [di, _, dk, dl] = dihedral.gradient;
-                // in terms of displacements: l − j is lk + kj
+                // the displacement from j to l is the sum of those from k to l and from j to k
                 let virial = Mat3::outer(ij, di) + Mat3::outer(kj, dk) + Mat3::outer(kj + lk, dl);
                 let ambiguous = [ij, kj, lk].iter().any(|d| is_ambiguous(cell, *d, ALL));
                 VariableValue { value: dihedral.angle(), slope: Slope::Centers(dihedral.gradient, virial), ambiguous }
@@ -364,7 +363,8 @@ fn masked(d: Vec3, components: Components) -> Vec3 {
     Vec3 { x: keep(x, components[0]), y: keep(y, components[1]), z: keep(z, components[2]) }
 }
 
-/// Whether the components of a displacement are so long that those of another image may be shorter.
+/// Whether the components of a displacement that count are so long that those of another periodic image may be
+/// shorter.
 fn is_ambiguous(cell: Option<&PeriodicCell>, d: Vec3, components: Components) -> bool {
     cell.is_some_and(|cell| {
         let faces = cell.face_distances();

@@ -4,8 +4,8 @@
 //! after any restart. J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11,
 //! doi:10.1145/2063384.2063405.
 //!
-//! A [`Stream`] is the sequence of one key: a temporary value, never stored. [`normals`] gives three normal numbers
-//! for each of many indices at once.
+//! A [`Stream`] is the sequence of random numbers of one key. It is a temporary value and is never stored.
+//! [`normals`] returns three normally distributed numbers for each of many indices at once.
 
 mod normals;
 
@@ -60,7 +60,7 @@ pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 pub struct Stream {
     key: [u32; 2],
     counter: [u32; 4],
-    /// the second half of the last block, and in the next field the second number of the last Box–Muller pair
+    /// second half of the last block; the next field is the second number of the last Box–Muller pair
     spare_word: Option<u64>,
     spare_gaussian: Option<f64>,
 }
@@ -108,9 +108,9 @@ impl Stream {
 
     /// Returns a number of the gamma distribution with the given shape > 0 and scale 1.
     ///
-    /// G. Marsaglia, W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000), doi:10.1145/358407.358414: rejection that
-    /// accepts more than 95 %, so that the cost does not grow with the shape. Shapes a below 1 use their rule Γ(a) =
-    /// Γ(a+1) U^{1/a}.
+    /// G. Marsaglia, W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000), doi:10.1145/358407.358414. The method
+    /// rejects less than 5 % of its trials, so that the cost does not grow with the shape. For shapes a below 1 the
+    /// rule Γ(a) = Γ(a+1) U^{1/a} of the same paper is used.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             let boost = self.uniform().powf(1.0 / shape);

@@ -2,8 +2,8 @@
 //!
 //! Single precision: the Box–Muller transform uses 32 random bits for the radius and 32 for the angle. The largest
 //! magnitude is √(2·33 ln 2) = 6.8. Relative errors of the functions are below 10⁻⁷. The code uses only sums,
-//! products, quotients and square roots, which every instruction set rounds alike, so that results have the same bits
-//! on all of them.
+//! products, quotients and square roots, which every instruction set rounds alike, so that results are the same bit
+//! for bit on all instruction sets.
 
 use super::{MULTIPLIERS, Purpose, ROUNDS, WEYL};
 use crate::arrays::{from_fn, map};
@@ -24,8 +24,8 @@ pub fn indices_from(first: u32) -> Lanes<u32> {
     index
 }
 
-/// Returns three independent normal numbers (mean 0, variance 1) for each index. They are a pure function of (seed,
-/// purpose, step, index).
+/// Returns three independent normal numbers (mean 0, variance 1) for each index. The numbers are a pure function of
+/// (seed, purpose, step, index).
 #[inline(always)]
 pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) -> [Lanes<f32>; 3] {
     let counter = [index, [step as u32; NORMALS], [(step >> 32) as u32; NORMALS], [(purpose as u32) << 24; NORMALS]];
@@ -34,7 +34,7 @@ pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) ->
     [x, y, z]
 }
 
-/// Two lanes in each word, the first in its lower half. Products of one half at a time need no conversion.
+/// Two lanes in each word, the first lane in the lower half. Products of one half at a time need no conversion.
 type Halves = [u64; NORMALS / 2];
 
 /// [`super::philox4x32_10`] in every lane.
@@ -47,7 +47,7 @@ fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
     for _ in 0..ROUNDS {
         let keys = map(key, |key| pair(key, key));
         for i in 0..w.len() {
-            // products of the lower and of the upper half
+            // products of the lower halves and of the upper halves
             let [[a, b], [c, d]] = map([(w[i], MULTIPLIERS[0]), (y[i], MULTIPLIERS[1])], |(number, factor)| {
                 map([number & LOWER, number >> 32], |half| half * u64::from(factor))
             });
@@ -66,7 +66,7 @@ fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
 fn box_muller(radius: Lanes<u32>, angle: Lanes<u32>) -> [Lanes<f32>; 2] {
     let (mut along, mut across) = ([0.0; NORMALS], [0.0; NORMALS]);
     for lane in 0..NORMALS {
-        // in (0, 1], at least 2⁻³³
+        // a number in (0, 1], at least 2⁻³³
         let uniform = (radius[lane] as f32 + 0.5) * (1.0 / 4_294_967_296.0);
         let length = (-2.0 * ln(uniform)).sqrt();
         // two bits choose the quadrant, thirty bits the angle within it, from −π/4 to π/4
@@ -170,7 +170,7 @@ mod tests {
             }
         }
         let n = f64::from(blocks) * NORMALS as f64;
-        // moments 0, 1, 0, 3 with variances 1, 2, 15, 96
+        // the first four moments are 0, 1, 0, 3; samples of them have the variances 1, 2, 15, 96
         for sum in sums {
             for (sum, (moment, variance)) in sum.into_iter().zip([(0.0, 1.0f64), (1.0, 2.0), (0.0, 15.0), (3.0, 96.0)])
             {

@@ -9,8 +9,8 @@
 //!
 //! `resid` is the residue number as printed in files. `index` counts atoms from 0. Ranges include both ends.
 //! `protein`, `nucleic`, `water`, `ion` and `lipid` select by residue name ([`residues`]). `water` also selects every
-//! residue of one oxygen and two hydrogens, whatever its name. The other keywords have the same meaning as in
-//! MDAnalysis. Names are case-sensitive, keywords are not.
+//! residue of one oxygen and two hydrogens with any name. The other keywords have the same meaning as in MDAnalysis.
+//! Names are case-sensitive, keywords are not.
 
 mod residues;
 
@@ -30,7 +30,7 @@ const WORDS: [&str; 19] = [
 ];
 /// Maximum nesting of parentheses and "not", since every level is a recursive call.
 const DEEPEST: usize = 100;
-/// Maximum product of the number of parts of a selection and the number of atoms: several seconds of work.
+/// Maximum product of the number of parts of a selection and the number of atoms. The maximum takes several seconds.
 const MOST_TESTS: usize = 1 << 31;
 
 /// Atoms (0-based, ascending) that the text selects, at least one. Fails with a [`Problem`] that quotes the text.
@@ -176,7 +176,8 @@ impl<'a> Parser<'a> {
         }
         self.atoms(|i| {
             let number = number(i);
-            // the ranges are disjoint and sorted: only the last one that begins at or before it can hold it
+            // the ranges are disjoint and sorted: only the last range that begins at or before the number can contain
+            // it
             let after = merged.partition_point(|range| *range.start() <= number);
             after > 0 && merged[after - 1].contains(&number)
         })
@@ -223,7 +224,7 @@ impl<'a> Parser<'a> {
         self.topology.atoms[atom].name.as_str()
     }
 
-    /// Whether each residue is of this kind.
+    /// For each residue, whether it is of this kind.
     fn residues(&self, kind: Kind) -> Vec<bool> {
         let is = |(index, residue): (usize, &Residue)| {
             kind.has(residue.name.as_str()) || (kind == Kind::Water && self.topology.is_water(index))

@@ -1,7 +1,7 @@
 //! Kinds of residues by name, in upper or lower case.
 //!
-//! Each list is the union of those of GROMACS 2022 (`share/top/residuetypes.dat`, which also ignores case),
-//! MDAnalysis 2.11 (`core/selection.py`) and VMD 1.9.4 (macros `ion`, `lipid`, and its names of water). Names of ions
+//! Each list is the union of the lists of GROMACS 2022 (`share/top/residuetypes.dat`, which also ignores case),
+//! MDAnalysis 2.11 (`core/selection.py`) and VMD 1.9.4 (macros `ion` and `lipid`, and names of water). Names of ions
 //! come also from AMBER's `atomic_ions.lib` and CHARMM's `toppar_water_ions.str`. Names of lipids come from the
 //! NMRlipids databank (table "Molecule names"), the CHARMM36 force field, and the residues of Lipid21 except AR,
 //! which is also argon (Dickson, Walker, Gould, J. Chem. Theory Comput. 2022, 18, 1726). GROMACS and MDAnalysis have

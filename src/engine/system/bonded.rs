@@ -1,4 +1,4 @@
-//! Bonded terms: their parameters, and the table from which all code for them is generated.
+//! Bonded terms: parameters, and the table from which all code that lists or evaluates the terms is generated.
 //!
 //! [`bonded_terms`] lists every kind of term. The lists of [`BondedTerms`], the fields of
 //! [`Energies`](crate::backend::Energies) and the columns of `energies.csv`, the loops of all backends, the layout on
@@ -14,16 +14,16 @@ use crate::vec3::Vec3;
 /// A kind of bonded term on N atoms with P parameters. Its formula takes the parameters and E = N − 1 displacements,
 /// [`term::DISPLACEMENTS`].
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
-    /// Name of the formula in `kernels/term.cuh`. `None` if it does not exist, so that GPUs refuse systems with such
+    /// Name of the formula in `kernels/term.cuh`. `None` if there is no such formula: GPUs refuse systems with these
     /// terms.
     const KERNEL: Option<&'static str>;
-    /// Number type in which mixed-precision backends compute the term: `f64` if force constants are so stiff that the
+    /// Number type in which mixed-precision backends compute the term: `f64` if the term is so stiff that the
     /// rounding of `f32` matters.
     type Number;
-    /// Indices of the parameters to which energy and forces are proportional.
+    /// Indices of the parameters that are force constants or amplitudes: energy and forces are proportional to them.
     const STRENGTHS: &'static [usize];
-    /// Floating-point operations of one term, including its displacements and the sums of its forces, accurate to
-    /// about a tenth.
+    /// Number of floating-point operations for one term, accurate to about a tenth. It includes the computation of
+    /// the displacements and the addition of the forces to those of the atoms.
     const FLOPS: f64;
 
     /// The atoms, in the order of the formula.
@@ -34,21 +34,22 @@ pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Sen
     fn evaluate<T: Real>(displacements: [Vec3<T>; E], parameters: [T; P]) -> ([Vec3<T>; N], T);
 }
 
-/// The table of bonded terms, passed to a macro. For each energy it has its lists. For each list it has the type of
-/// its terms with the numbers of atoms, displacements and parameters, and a name for messages.
+/// Passes the table of bonded terms to a macro. The table has a row for each reported energy, with the lists of terms
+/// that contribute to it. For each list it gives the type of the terms, the numbers of atoms, displacements and
+/// parameters of a term, and a name for messages.
 ///
 /// Terms are evaluated and energies are reported in this order.
 #[macro_export]
 macro_rules! bonded_terms {
     ($apply:ident) => {
         $apply! {
-            /// bonds, harmonic and of GROMOS-96, and harmonic distances that are not chemical bonds
+            /// harmonic and GROMOS-96 bonds, and harmonic distances that are not chemical bonds
             bond {
                 bonds: Bond(2, 1, 2) "bonds",
                 distances: Bond(2, 1, 2) "harmonic distances",
                 g96_bonds: G96Bond(2, 1, 2) "GROMOS-96 bonds"
             }
-            /// angles, harmonic and of GROMOS-96
+            /// harmonic and GROMOS-96 angles
             angle { angles: Angle(3, 2, 2) "angles", g96_angles: G96Angle(3, 2, 2) "GROMOS-96 angles" }
             /// Urey–Bradley 1-3 terms
             urey_bradley { urey_bradleys: Bond(2, 1, 2) "Urey-Bradley terms" }
@@ -81,7 +82,7 @@ macro_rules! define_bonded_terms {
             )+)*
             /// torsion–torsion maps
             pub cmaps: Vec<Cmap>,
-            /// the grids that maps refer to
+            /// energy grids of the torsion–torsion maps
             pub cmap_grids: Vec<CmapGrid>,
             /// scaled 1-4 pairs
             pub pairs14: Vec<Pair14>,
@@ -104,7 +105,7 @@ macro_rules! define_bonded_terms {
                 self.pairs14.retain(|term| keep(&term.atoms));
             }
 
-            /// The terms whose atoms `keep` accepts, without the grids that they refer to.
+            /// The terms whose atoms `keep` accepts, without the grids of the correction maps.
             pub fn of_those(&self, keep: impl Fn(&[u32]) -> bool) -> Self {
                 let mut result = Self::default();
                 $($(result.$list.extend(self.$list.iter().filter(|term| keep(&term.atoms)));)+)*
@@ -120,8 +121,8 @@ macro_rules! define_bonded_terms {
                 self.pairs14.iter_mut().for_each(|term| term.atoms = term.atoms.map(&to));
             }
 
-            /// Adds `copies` copies of the terms of a molecule of `size` atoms, which refers to the same grids. Atom
-            /// 0 of the molecule becomes `first` in the first copy, and `size` more in each further copy.
+            /// Adds `copies` copies of the terms of a molecule of `size` atoms, whose correction maps use the grids
+            /// of `self`. Atom 0 of the molecule becomes atom `first + k * size` in copy k.
             pub fn append_copies(&mut self, molecule: &Self, first: u32, size: u32, copies: u32) {
                 $($(append_copies(&mut self.$list, &molecule.$list, copies, |term, copy| {
                     term.atoms.iter_mut().for_each(|atom| *atom += first + copy * size);
@@ -141,8 +142,8 @@ macro_rules! define_bonded_terms {
                 self.pairs14.iter().for_each(|term| see(&term.atoms));
             }
 
-            /// Splits the terms among `parts` parts of a system, by the part of each atom, without the grids that
-            /// they refer to.
+            /// Splits the terms among `parts` parts of a system. `part` gives the part of each atom. The grids of the
+            /// correction maps are not copied.
             pub fn by_part(&self, parts: usize, part: impl Fn(u32) -> usize) -> Vec<Self> {
                 let mut result = vec![Self::default(); parts];
                 $($(self.$list.iter().for_each(|term| result[part(term.atoms[0])].$list.push(*term));)+)*
@@ -151,7 +152,7 @@ macro_rules! define_bonded_terms {
                 result
             }
 
-            /// Adds the terms of `other`, which refers to the same grids.
+            /// Moves the terms of `other`, whose correction maps use the grids of `self`, to `self`.
             pub fn append(&mut self, other: &mut Self) {
                 $($(self.$list.append(&mut other.$list);)+)*
                 self.cmaps.append(&mut other.cmaps);
@@ -162,7 +163,7 @@ macro_rules! define_bonded_terms {
 }
 bonded_terms!(define_bonded_terms);
 
-/// Appends copies of a list. `change` modifies each copy by its number.
+/// Appends copies of the list of a molecule. `change` modifies each term, given the number of the copy.
 fn append_copies<T: Copy>(list: &mut Vec<T>, molecule: &[T], copies: u32, change: impl Fn(&mut T, u32)) {
     list.reserve(molecule.len() * copies as usize);
     for copy in 0..if molecule.is_empty() { 0 } else { copies } {
@@ -182,13 +183,13 @@ impl BondedTerms {
         terms
     }
 
-    /// Chemical bonds of every kind that have an energy term, with their equilibrium lengths (nm).
+    /// Chemical bonds that have a harmonic or GROMOS-96 energy term, with their equilibrium lengths (nm).
     pub fn bond_lengths(&self) -> impl Iterator<Item = ([u32; 2], f64)> + '_ {
         let g96 = self.g96_bonds.iter().map(|bond| (bond.atoms, bond.length));
         self.bonds.iter().map(|bond| (bond.atoms, bond.length)).chain(g96)
     }
 
-    /// Angles of every kind, with their equilibrium values (rad).
+    /// Harmonic and GROMOS-96 angles, with their equilibrium values (rad).
     pub fn angle_values(&self) -> impl Iterator<Item = ([u32; 3], f64)> + '_ {
         let g96 = self.g96_angles.iter().map(|angle| (angle.atoms, angle.angle));
         self.angles.iter().map(|angle| (angle.atoms, angle.angle)).chain(g96)
@@ -395,7 +396,7 @@ impl BondedTerm<4, 3, 6> for RyckaertBellemans {
     }
 }
 
-/// Harmonic improper E = ½ k (φ − φ₀)², the difference wrapped to (−π, π] (CHARMM).
+/// Harmonic improper E = ½ k (φ − φ₀)² of CHARMM. The difference φ − φ₀ is wrapped to (−π, π].
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct HarmonicImproper {
     /// the four atoms
@@ -424,8 +425,8 @@ impl BondedTerm<4, 3, 2> for HarmonicImproper {
     }
 }
 
-/// A torsion–torsion correction map on φ (atoms 0-3) and ψ (atoms 1-4) of five atoms, or on the torsions of two
-/// quadruples.
+/// A torsion–torsion correction map (CMAP) on two torsions φ and ψ. They may share atoms: usually φ has the atoms 0-3
+/// and ψ the atoms 1-4 of five atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cmap {
     /// atoms of φ, then atoms of ψ
@@ -461,7 +462,7 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
-    /// Displacements with the dihedral angle φ.
+    /// Displacements between four atoms whose dihedral angle is φ.
     fn chain(phi: f64) -> [Vec3; 3] {
         [vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), vec3(phi.cos(), phi.sin(), 0.0)]
     }

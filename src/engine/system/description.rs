@@ -10,18 +10,19 @@ pub struct Description {
     pub topology: Topology,
     /// Lennard-Jones tables
     pub nonbonded: Nonbonded,
-    /// the cell in the topology file; a cell in the coordinates has precedence
+    /// the cell in the topology file; a cell in the coordinate file has precedence
     pub cell_hint: CellHint,
-    /// whether the file has no names of atoms and residues, so that the names of the coordinates are used
+    /// whether the topology file has no names of atoms and residues, so that the names in the coordinate file are
+    /// used
     pub nameless: bool,
 }
 
-/// Non-bonded methods that a parameter file specifies, as those of OpenMM do.
+/// Non-bonded methods that a parameter file specifies, for example an OpenMM file.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Methods {
     /// cutoff in nm; `None` = all pairs
     pub cutoff: Option<f64>,
-    /// Coulomb method; with PME the parameters for the file's own cell
+    /// Coulomb method; if it is PME, its parameters are those for the cell in the file
     pub electrostatics: Electrostatics,
     /// modifier of the Lennard-Jones potential at the cutoff
     pub lj_modifier: LjModifier,
@@ -34,7 +35,8 @@ pub struct Methods {
 pub struct CellHint {
     /// shape of the cell
     pub kind: BoxKind,
-    /// single angle of the cell in degrees, for old coordinate files without angles; `None` if unknown
+    /// the angle of the cell in degrees (one angle for all three), for old coordinate files without angles; `None` if
+    /// unknown
     pub angle_degrees: Option<f64>,
 }
 

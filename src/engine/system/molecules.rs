@@ -2,7 +2,8 @@
 
 use super::{Atom, System, Topology, VirtualSite};
 
-/// Connected components, numbered by their first atom. The atoms of each are in ascending order.
+/// Connected components of atoms, numbered in the order of their first atoms. The atoms of each component are in
+/// ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Molecules {
     starts: Vec<u32>,
@@ -23,7 +24,7 @@ impl Molecules {
         }
         for &[i, j] in bonds {
             let (a, b) = (root(&mut parent, i), root(&mut parent, j));
-            // the smaller index becomes the root, so that a root is its molecule's first atom
+            // the smaller index becomes the root, so that the root is the first atom of a molecule
             parent[a.max(b) as usize] = a.min(b);
         }
         let mut of_atom = vec![0u32; atoms];
@@ -68,7 +69,8 @@ impl Molecules {
         &self.members[self.starts[m] as usize..self.starts[m + 1] as usize]
     }
 
-    /// Whether molecule `m` is equal to the preceding molecule, atom by atom.
+    /// Whether molecule `m` has the same atom names, types, masses and charges as the preceding molecule, in the same
+    /// order.
     pub fn repeats(&self, topology: &Topology, m: usize) -> bool {
         let kind = |&atom: &u32| {
             let Atom { name, type_name, mass, charge, .. } = topology.atoms[atom as usize];
@@ -91,8 +93,8 @@ impl Topology {
         self.connectivity.iter().copied().chain(constrained).collect()
     }
 
-    /// Pairs of atoms, nearby or not, that virtual sites join to one molecule: the first atom of each construction
-    /// with the other atoms and with the site.
+    /// Pairs of atoms that virtual sites join to one molecule, at any distance: the first atom from which a site is
+    /// constructed, paired with each other such atom and with the site.
     pub fn site_joins(&self) -> Vec<[u32; 2]> {
         let joins = |site: &VirtualSite| {
             let atoms = site.construction.atoms();

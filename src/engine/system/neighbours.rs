@@ -4,7 +4,7 @@
 /// Finds atoms by the number of bonds between them and a given atom.
 pub(crate) struct Neighbours {
     bonded: Vec<Vec<u32>>,
-    /// the last atom from which each atom was reached
+    /// the start atom of the last search that reached each atom
     reached_from: Vec<Option<u32>>,
 }
 
@@ -19,7 +19,7 @@ impl Neighbours {
         Neighbours { bonded, reached_from: vec![None; atoms] }
     }
 
-    /// Atoms that are 1, 2, … `most` bonds away from `atom`.
+    /// Atoms that are 1, 2, … `most` bonds away from `atom`, one list for each number of bonds.
     pub(crate) fn shells(&mut self, atom: u32, most: usize) -> Vec<Vec<u32>> {
         let center = [atom];
         self.reached_from[atom as usize] = Some(atom);

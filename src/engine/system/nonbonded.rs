@@ -3,8 +3,8 @@
 
 use crate::error::Problem;
 
-/// Maximum number of Lennard-Jones types of a system. Force fields have a few hundred. Tables for this number take
-/// 270 MB.
+/// Maximum number of Lennard-Jones types of a system. Force fields have a few hundred types. Tables for 4096 types
+/// take 270 MB.
 const MOST_TYPES: usize = 4096;
 
 /// A combination rule that reproduces the whole table from one pair of numbers per type.
@@ -31,8 +31,8 @@ impl LennardJones {
         LennardJones { c6: 4.0 * epsilon * sigma.powi(6), c12: 4.0 * epsilon * sigma.powi(12) }
     }
 
-    /// Whether the rule can combine these parameters of a type with those of other types. Both must be finite and not
-    /// negative. If the rule needs σ and ε, both or none must be zero.
+    /// Whether the rule can combine these parameters of a type with those of other types. c6 and c12 must be finite
+    /// and not negative. If the rule combines σ and ε, c6 and c12 must both be zero or both be positive.
     pub fn is_combined_by(&self, rule: CombinationRule) -> bool {
         let LennardJones { c6, c12 } = *self;
         let good = [c6, c12].iter().all(|c| c.is_finite() && *c >= 0.0);
@@ -50,22 +50,23 @@ pub struct Nonbonded {
     /// c12 in kJ/mol nm¹², `c12[a * types + b]`
     pub c12: Vec<f64>,
     /// c4 in kJ/mol nm⁴, `c4[a * types + b]`: attraction between an ion and the dipole that it induces (Li and Merz,
-    /// J. Chem. Theory Comput. 10, 289 (2014)); empty if no pair has any
+    /// J. Chem. Theory Comput. 10, 289 (2014)); empty if no pair has a c4
     pub c4: Vec<f64>,
-    /// maximum errors of the entries (c6, c12) due to the digits of a file; empty if there are none
+    /// maximum errors of the entries (c6, c12) due to the limited number of digits in a file; empty if entries are
+    /// exact
     pub rounding: Vec<[f64; 2]>,
 }
 
-/// Relative tolerance for entries of a combination rule. Both coefficients of a pair must agree to this tolerance, or
-/// to the precision of the file's digits. σ in the kernels' single precision is accurate to 2⁻²⁴, its twelfth power
-/// to 7·10⁻⁷.
+/// Relative tolerance of the test whether an entry follows a combination rule. c6 and c12 must agree with the rule to
+/// this tolerance, or to the precision of the digits in the file. In the single precision of the kernels σ is
+/// accurate to 2⁻²⁴ and σ¹² to 7·10⁻⁷.
 const RULE_TOLERANCE: f64 = 1e-6;
-/// Maximum relative uncertainty, due to the digits of a file, of entries that may follow a rule. Less certain entries
-/// are kept as exceptions.
+/// Maximum relative uncertainty, due to the digits in a file, of an entry that counts as following a combination
+/// rule. Less certain entries are kept as exceptions from the rule.
 const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
-    /// Refuses more types than a table can have.
+    /// Returns an error if there are more Lennard-Jones types than a table can have.
     pub fn check_types(types: usize) -> Result<(), Problem> {
         if types <= MOST_TYPES {
             return Ok(());
@@ -74,7 +75,8 @@ impl Nonbonded {
         Err(Problem::new(message).help("give atoms of one kind the same parameters, to all their digits"))
     }
 
-    /// The table that a rule makes from the parameters of each type. The rule must be able to combine all of them.
+    /// Table made by a combination rule from the parameters of each type. The rule must be able to combine the
+    /// parameters of all types ([`LennardJones::is_combined_by`]).
     pub fn combine(types: &[LennardJones], rule: CombinationRule) -> Self {
         let count = types.len();
         let zeros = vec![0.0; count * count];
@@ -126,15 +128,16 @@ impl Nonbonded {
         self.pair(lj_type, lj_type).0.max(0.0).sqrt()
     }
 
-    /// The combination rule that the table follows, if any. Geometric is preferred if both rules fit.
+    /// The combination rule that the table follows, if any. If both rules fit, [`CombinationRule::Geometric`] is
+    /// returned.
     pub fn rule(&self) -> Option<CombinationRule> {
         let types: Vec<u32> = (0..self.types as u32).collect();
         let obeys = |rule| self.exceptions(rule, &types).is_some_and(|exceptions| exceptions.is_empty());
         [CombinationRule::Geometric, CombinationRule::LorentzBerthelot].into_iter().find(|&rule| obeys(rule))
     }
 
-    /// Pairs of `types` whose entries the rule does not reproduce. `None` if the rule cannot express the parameters
-    /// of a type.
+    /// Exceptions from the rule: pairs of `types` whose table entries differ from those that the rule gives. `None`
+    /// if the rule cannot combine the parameters of a type.
     pub fn exceptions(&self, rule: CombinationRule, types: &[u32]) -> Option<Vec<[u32; 2]>> {
         let expressible = |&t: &u32| {
             let (c6, c12) = self.pair(t, t);
@@ -144,7 +147,7 @@ impl Nonbonded {
         types.iter().all(expressible).then(|| before.filter(|&[a, b]| !self.gives(rule, a, b)).collect())
     }
 
-    /// Whether the rule reproduces the entry of a pair.
+    /// Whether the rule gives the table entry of a pair of types.
     fn gives(&self, rule: CombinationRule, a: u32, b: u32) -> bool {
         let ((expected6, expected12), (c6, c12)) = (self.combined(rule, a, b), self.pair(a, b));
         let [rounding6, rounding12] = self.combined_rounding(rule, a, b);
@@ -234,7 +237,7 @@ mod tests {
         for digits in [5, 6, 8, 16] {
             assert_eq!(printed(&exact, digits).rule(), Some(CombinationRule::LorentzBerthelot), "{digits}");
             assert_eq!(printed(&products, digits).rule(), Some(CombinationRule::Geometric), "{digits}");
-            // an entry with an error larger than the digits explain: ten times the maximum that they add up to
+            // an entry whose error is ten times the maximum that the digits of all parameters can cause together
             let mut off = printed(&exact, digits);
             let change = 1.0 + 10.0 * (9.0 * 0.5 * 10f64.powi(-(digits as i32))).max(RULE_TOLERANCE);
             off.c12[1] *= change;

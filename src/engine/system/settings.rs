@@ -2,7 +2,7 @@
 
 use crate::term::LjSwitch;
 
-/// Modifier of a truncated Coulomb potential.
+/// Modifier of the direct-space Coulomb potential at the cutoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modifier {
@@ -50,10 +50,11 @@ impl LjModifier {
 pub enum DispersionCorrection<P = PmeParameters> {
     /// no correction
     Off,
-    /// average over all pairs of types, n(n+1)/2 of N(N+1)/2, both tails (OpenMM)
+    /// average over all pairs of atoms, where n atoms of one type count as n(n+1)/2 pairs of N(N+1)/2, with the tails
+    /// of r⁻⁶ and r⁻¹² (OpenMM)
     #[default]
     AllPairs,
-    /// average c6 over pairs that are not excluded, r⁻⁶ tail only (GROMACS)
+    /// average of c6 over all pairs that are not excluded, with the tail of r⁻⁶ only (GROMACS)
     NonExcluded,
     /// LJ-PME: r⁻⁶ with geometric means of c6, summed over all images by particle-mesh Ewald (GROMACS, OpenMM)
     Pme(P),
@@ -89,7 +90,8 @@ pub enum Electrostatics {
 /// When pair lists are rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum ListPolicy {
-    /// fixed lifetime, with a buffer derived from the tolerated energy drift and pressure error
+    /// lists are rebuilt after a fixed number of steps, with a buffer derived from the tolerated energy drift and
+    /// pressure error
     Drift {
         /// tolerated energy drift, kJ/mol/ps per atom
         tolerance: f64,
@@ -98,7 +100,7 @@ pub enum ListPolicy {
         /// steps between rebuilds; `None` lets the cost model choose
         interval: Option<u32>,
     },
-    /// rebuilt when any atom has moved half the buffer: no pair is ever missed
+    /// lists are rebuilt when any atom has moved by half of the buffer, so that no pair is ever missed
     Exact {
         /// buffer in nm
         buffer: f64,
@@ -120,7 +122,7 @@ pub struct ForceSettings {
     pub coulomb_modifier: Modifier,
     /// treatment of dispersion beyond the cutoff
     pub dispersion_correction: DispersionCorrection,
-    /// list lifetime
+    /// when pair lists are rebuilt
     pub list: ListPolicy,
 }
 
@@ -152,7 +154,7 @@ impl ForceSettings {
         coulomb.into_iter().chain(self.lj_pme())
     }
 
-    /// The longer of both cutoffs in nm; infinite without a cutoff.
+    /// The longer of the Coulomb and the Lennard-Jones cutoff in nm; infinite if one of them is `None`.
     pub fn longest_cutoff(&self) -> f64 {
         self.cutoff.unwrap_or(f64::INFINITY).max(self.cutoff_lj.unwrap_or(f64::INFINITY))
     }
@@ -191,7 +193,8 @@ pub struct Constraints {
 
 impl Default for Constraints {
     fn default() -> Self {
-        // tighter than OpenMM's default of 1e-5, so that constraints never show in the energy drift, at 1e-8 per step
+        // tighter than OpenMM's default of 1e-5, so that the error of constraints, 1e-8 per step, is never visible in
+        // the energy drift
         Self { settles: vec![], bonds: vec![], tolerance: 1e-6 }
     }
 }

@@ -9,8 +9,8 @@ pub struct VirtualSite {
     pub construction: Construction,
 }
 
-/// Construction of a virtual site, with r_ij = r_j − r_i. i, j, k, l are the atoms in order, which may be virtual
-/// sites as well. The names of GROMACS and OpenMM are in brackets.
+/// Construction of a virtual site from the atoms i, j, k, l, in this order, with r_ij = r_j − r_i. These atoms may be
+/// virtual sites as well. The names of the construction in GROMACS and OpenMM are in brackets.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Construction {
     /// r = Σ w r of two atoms, Σ w = 1 (2; `TwoParticleAverageSite`)

@@ -1,4 +1,4 @@
-//! The dynamic variables of a simulation, all of them independent.
+//! The dynamic variables of a simulation. None of them can be computed from the others.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
@@ -10,10 +10,11 @@ pub struct Coupling {
     pub thermostat_work: f64,
     /// energy put into the system by the barostat so far, kJ/mol
     pub barostat_work: f64,
-    /// ln of the length factors along x, y, z of a box scaling whose work has been counted by half so far
+    /// ln of the length factors along x, y, z of a box scaling, of whose work only the first half has been counted so
+    /// far
     pub pending_scaling: Vec3,
-    /// pending part 1 − 1/λ of a velocity rescaling whose work has been counted in part so far, for each temperature
-    /// group; empty without a rescaling
+    /// coefficient 1 − 1/λ of the work that remains to be counted of a velocity rescaling by λ, for each temperature
+    /// group; empty if no work remains
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,
@@ -23,8 +24,9 @@ pub struct Coupling {
     pub restraint_work: f64,
 }
 
-/// The current cycle of impulses in a stage that refreshes velocities: the data on which the work of the thermostat
-/// depends ([`crate::ensemble::multiple_time_steps`]). Empty without impulses, and if velocities are not refreshed.
+/// The current cycle of multiple time steps, from one impulse to the next: the data from which the work of a
+/// thermostat that refreshes velocities is computed ([`crate::ensemble::multiple_time_steps`]). Empty without
+/// multiple time steps or without such a thermostat.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImpulseCycle {
     /// n, number of steps from one impulse to the next
@@ -79,6 +81,6 @@ pub struct State {
     pub velocities: Vec<Vec3>,
     /// variables of thermostat and barostat
     pub coupling: Coupling,
-    /// cycle of multiple time steps
+    /// current cycle of multiple time steps
     pub cycle: ImpulseCycle,
 }

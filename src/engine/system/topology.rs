@@ -77,15 +77,16 @@ pub struct Exclusions {
     partners: Vec<u32>,
 }
 
-/// Number of excluded pairs that any system may have: a group of 4000 atoms without mutual interactions. Below it are
-/// the number of additional excluded pairs per atom (about 25 atoms are within three bonds), and the maximum for all
-/// systems.
+/// Number of excluded pairs that a system of any size may have, enough for a group of 4000 atoms without mutual
+/// interactions. `EXCLUSIONS_PER_ATOM` more are allowed for each atom (about 25 atoms are within three bonds of an
+/// atom), and `MOST_EXCLUSIONS` is the limit for every system.
 const FREE_EXCLUSIONS: u64 = 1 << 23;
 const EXCLUSIONS_PER_ATOM: u64 = 64;
 const MOST_EXCLUSIONS: u64 = 1 << 28;
 
 impl Exclusions {
-    /// Refuses more pairs than a system of `atoms` atoms may have, before memory is allocated for them.
+    /// Returns an error if `pairs` is more than the excluded pairs that a system of `atoms` atoms may have. To be
+    /// called before memory is allocated for the pairs.
     pub fn check_number(pairs: u64, atoms: usize) -> Result<(), Problem> {
         let most = MOST_EXCLUSIONS.min(FREE_EXCLUSIONS + EXCLUSIONS_PER_ATOM * atoms as u64);
         if pairs <= most {
@@ -151,7 +152,8 @@ pub struct Topology {
     pub title: String,
     /// whether the force field is CHARMM
     pub charmm: bool,
-    /// non-bonded methods specified by the file, if any: the input file decides, and the log names both
+    /// non-bonded methods specified by the topology file, if any; the methods in the input file are used, and the log
+    /// names both
     pub methods: Option<Methods>,
     /// places (file:line) of parameters that replace other parameters of the same types, as GROMACS allows
     pub replaced: Vec<String>,
@@ -164,7 +166,7 @@ pub struct Topology {
     pub connectivity: Vec<[u32; 2]>,
     /// bonded interactions
     pub bonded: BondedTerms,
-    /// constraints that are part of the force field, in addition to any others chosen
+    /// constraints that are part of the force field; the input file may request more
     pub constraints: Vec<Constraint>,
     /// virtual sites; in a [`System`](super::System) each comes after the sites that it is constructed from
     pub virtual_sites: Vec<VirtualSite>,
@@ -191,7 +193,8 @@ impl Topology {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }
 
-    /// Joins each virtual site to its molecule unless a chemical bond does.
+    /// Adds a link from each virtual site without a chemical bond to the first atom of its construction, so that the
+    /// site belongs to the molecule of that atom.
     pub(crate) fn link_sites(&mut self) {
         if self.virtual_sites.is_empty() {
             return;
@@ -209,8 +212,8 @@ impl Topology {
         count(8) == 1 && count(1) == 2 && atoms.iter().filter(|a| a.mass > 0.0).count() == 3
     }
 
-    /// Whether a pair is an H–H bond of a water. LEaP writes it instead of the angle, and CHARMM for SHAKE. It is a
-    /// distance, not a chemical bond.
+    /// Whether a pair is the H–H bond of a water. LEaP writes this bond instead of the angle, and CHARMM writes it
+    /// for SHAKE. It fixes a distance and is not a chemical bond.
     pub fn is_water_brace(&self, pair: [u32; 2]) -> bool {
         let [a, b] = pair.map(|i| &self.atoms[i as usize]);
         a.element == 1 && b.element == 1 && a.residue == b.residue && self.is_water(a.residue as usize)

@@ -6,7 +6,7 @@ use crate::vec3::Vec3;
 /// The angle θ (rad) between `u` and `v` (nm), with ∂θ/∂u and ∂θ/∂v.
 ///
 /// θ = atan2(|u × v|, u · v) keeps its precision at 0 and π. With the direction n̂ of u × v, ∂θ/∂u = u × n̂/|u|² is
-/// bounded by 1/|u| everywhere. If n̂ is undefined the gradient is zero.
+/// bounded by 1/|u| everywhere. If n̂ is undefined, the gradient is set to zero.
 #[inline(always)]
 pub fn bend<T: Real>([u, v]: [Vec3<T>; 2]) -> (T, [Vec3<T>; 2]) {
     let normal = u.cross(v);

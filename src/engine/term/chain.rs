@@ -3,8 +3,8 @@
 use super::Real;
 use crate::vec3::Vec3;
 
-/// The two atoms of each displacement, first minus second: r_i − r_j of a bond, then r_k − r_j of an angle, then r_l
-/// − r_k of a torsion. A term of N atoms uses the first N − 1.
+/// The two atoms of each displacement, which is the first position minus the second. A bond has r_i − r_j; an angle
+/// also has r_k − r_j; a torsion also has r_l − r_k. A term of N atoms uses the first N − 1 displacements.
 pub const DISPLACEMENTS: [[usize; 2]; 3] = [[0, 1], [2, 1], [3, 2]];
 
 /// Positions of the atoms relative to the second atom, computed from the displacements, for the virial.
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn displacements_lead_back_to_the_positions() {
-        // multiples of powers of two, so that nothing is rounded
+        // coordinates are multiples of powers of two, so that no result is rounded
         let atoms = [vec3(0.5, 1.0, 2.0), vec3(-1.0, 0.25, 4.0), vec3(3.0, -2.0, 1.0), vec3(0.0, 8.0, -0.5)];
         let displacements = DISPLACEMENTS.map(|[i, j]| atoms[i] - atoms[j]);
         assert_eq!(relative_positions(displacements), atoms.map(|r| r - atoms[1]));

@@ -1,8 +1,8 @@
 //! Torsion–torsion correction maps (CMAP): a periodic bicubic surface E(φ, ψ).
 //!
-//! MacKerell, Feig & Brooks, J. Comput. Chem. 25, 1400 (2004). Slopes at the grid points come from periodic cubic
-//! splines along each line, the mixed derivative from splines of the slopes; between the points the surface is the
-//! bicubic polynomial that these values define.
+//! MacKerell, Feig & Brooks, J. Comput. Chem. 25, 1400 (2004). Slopes at the grid points are those of periodic cubic
+//! splines along each grid line, and the mixed derivative is that of splines through the slopes. Between grid points
+//! the surface is the bicubic polynomial defined by the values, slopes and mixed derivatives at the four corners.
 
 use std::f64::consts::{PI, TAU};
 
@@ -14,9 +14,9 @@ use crate::vec3::Vec3;
 pub struct Patch<T> {
     /// coefficients a_mn at index 4m + n, kJ/mol
     pub coefficients: [T; 16],
-    /// position along φ from the square's corner, in grid steps
+    /// position along φ from the corner of the square, in grid steps
     pub u: T,
-    /// position along ψ, in grid steps
+    /// position along ψ from the corner of the square, in grid steps
     pub v: T,
     /// grid steps per radian
     pub steps_per_radian: T,

@@ -24,7 +24,7 @@ impl<T: Real> Dihedral<T> {
     ///
     /// With g = −kj, a = ij × g, b = lk × g (Blondel & Karplus, J. Comput. Chem. 17, 1132 (1996)):
     /// cos φ = a·b/(|a||b|), sin φ = −|g| ij·b/(|a||b|), ∂φ/∂r_i = −|g| a/a², ∂φ/∂r_l = |g| b/b².
-    /// If three atoms are collinear, φ is set to 0, and the gradient of that side to zero.
+    /// If three atoms are collinear, φ is set to 0, and the gradient for the outer atom of that side is set to zero.
     #[inline(always)]
     pub fn new([ij, kj, lk]: [Vec3<T>; 3]) -> Self {
         let (zero, one) = (T::constant(0.0), T::constant(1.0));
@@ -56,14 +56,14 @@ impl<T: Real> Dihedral<T> {
     /// Forces on i, j, k, l (kJ/mol/nm) for dE/dφ = `slope` (kJ/mol/rad).
     #[inline(always)]
     pub fn forces(&self, slope: T) -> [Vec3<T>; 4] {
-        // does not use `map`, whose closure may be compiled as a separate function without the caller's instruction
-        // set
+        // this does not use `map`, because its closure may be compiled as a separate function without the instruction
+        // set of the caller
         let ([i, j, k, l], torque) = (self.gradient, -slope);
         [i * torque, j * torque, k * torque, l * torque]
     }
 }
 
-/// Returns 1/square; zero for collinear atoms.
+/// Returns 1/`square`, or zero if `square` is so small that atoms are collinear.
 #[inline(always)]
 fn inverse_square<T: Real>(square: T) -> T {
     let collinear = square.less(T::constant(COLLINEAR));

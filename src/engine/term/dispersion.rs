@@ -10,8 +10,9 @@ const SERIES_TERMS: u32 = 18;
 
 /// Correction E = c (1 − g(βr))/r⁶, which subtracts the contribution of the LJ-PME mesh to a pair, with g = (1 + x² +
 /// x⁴/2) exp(−x²), x = βr (Essmann et al., J. Chem. Phys. 103, 8577 (1995)). Returns f/r and E. `product` is c =
-/// √(c6_i c6_j) in kJ/mol nm⁶, `beta` in 1/nm, `inverse_r2` = 1/r². For excluded pairs it is the only dispersion
-/// term; for other pairs within the cutoff it is added to their Lennard-Jones interaction. Finite for all r.
+/// √(c6_i c6_j) in kJ/mol nm⁶, `beta` in 1/nm, `inverse_r2` = 1/r². For excluded pairs the correction is the only
+/// dispersion term. For other pairs within the cutoff it is added to the Lennard-Jones interaction. E and f/r are
+/// finite for all r.
 #[inline(always)]
 pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T) -> (T, T) {
     let c = T::constant;
@@ -30,7 +31,7 @@ pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T
     let beta6 = beta2 * beta2 * beta2;
     let far = (c(1.0) - gaussian * sum) * inverse4 * inverse4;
     let eighth = T::select(x2.less(c(SERIES_RANGE)), near * beta6 * beta2, far);
-    // the same sum with one term less: the quotient by x⁸ times x², plus the term
+    // the same sum with one term less, for the division by x⁶: the quotient by x⁸ times x², plus the omitted term
     let sixth = eighth.mul_add(r2, gaussian * beta6 * c(1.0 / 6.0));
     (product * c(6.0) * eighth, product * sixth)
 }

@@ -61,7 +61,8 @@ impl LjSwitch<f64> {
         LjSwitch::Potential(PotentialSwitch::new(from, cutoff))
     }
 
-    /// Third derivative V‴ at the cutoff (nm) of the switched r⁻ᵅ/α for α = 6 and 12. V, V′ and V″ are zero there.
+    /// Third derivative V‴ of the switched r⁻ᵅ/α for α = 6 and 12 at the cutoff (nm). V, V′ and V″ are zero at the
+    /// cutoff.
     pub fn third_derivative(&self, cutoff: f64) -> [f64; 2] {
         [0, 1].map(|k| {
             let power = [6, 12][k];
@@ -203,7 +204,7 @@ mod tests {
 
     const FROM: f64 = 1.0;
     const CUTOFF: f64 = 1.2;
-    /// relative error of the third-power law at 10⁻³ nm from the cutoff, where the next term is a hundredth
+    /// relative error of the approximation by V‴ at 10⁻³ nm from the cutoff, where the next term is a hundredth
     const SERIES: f64 = 0.02;
 
     fn switches() -> [LjSwitch<f64>; 2] {

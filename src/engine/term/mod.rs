@@ -1,10 +1,10 @@
 //! Potential functions: energy and forces of one bond, angle, pair …
 //!
 //! Each formula is written once in Rust, generic over a small number trait ([`Real`]), and once in CUDA
-//! (`kernels/term.cuh`). It takes displacement vectors that the caller has reduced to minimum images. Loops over
-//! atoms, cells, cutoffs and parameter look-up are in other modules. The result has the forces on the named atoms.
-//! For two-body terms it has the force on the first atom (the second gets the opposite force). For central pairs it
-//! has the factor f/r that multiplies the displacement r_i − r_j.
+//! (`kernels/term.cuh`). A formula takes displacement vectors that the caller has reduced to minimum images. Loops
+//! over atoms, cells, cutoffs and parameter look-up are in other modules. A formula returns the forces on all atoms
+//! of the term. Formulas of two-body terms may return only the force on the first atom (the second atom gets the
+//! opposite force). Formulas of central pairs return the factor f/r that multiplies the displacement r_i − r_j.
 //!
 //! Units are nm, rad, e and kJ/mol throughout. Start reading at [`bond()`]; the trait is in `real`.
 

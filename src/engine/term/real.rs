@@ -11,7 +11,7 @@ pub trait Real:
 
     /// A constant, equal in all lanes.
     fn constant(value: f64) -> Self;
-    /// Returns self · factor + summand. The type decides whether it is rounded once or twice.
+    /// Returns self · factor + summand. Whether the result is rounded once (fused) or twice depends on the type.
     fn mul_add(self, factor: Self, summand: Self) -> Self;
     /// Square root.
     fn sqrt(self) -> Self;
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn erfc_keeps_its_relative_precision_in_the_tail() {
-        // erfc(5) = 1.5374597944280348502e-12 (as tabulated, from arbitrary-precision arithmetic)
+        // erfc(5) = 1.5374597944280348502e-12 (from tables made with arbitrary-precision arithmetic)
         let relative: f64 = Special::erfc(5.0) / 1.537_459_794_428_034_8e-12 - 1.0;
         assert!(relative.abs() < 1e-15, "{relative}");
     }

@@ -23,7 +23,7 @@ pub(crate) struct Rounded {
     pub(crate) error: f64,
 }
 
-/// Result of a comparison, and whether `f32` must give the same result.
+/// Result of a comparison, and whether the error bounds guarantee the same result in `f32`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Truth {
     holds: bool,
@@ -90,7 +90,7 @@ impl Real for Rounded {
         Rounded { value, error: (f64::from(value as f32) - value).abs() }
     }
     fn mul_add(self, factor: Self, summand: Self) -> Self {
-        // rounded twice, which is the worse case
+        // the result counts as rounded twice, since two roundings are the worse case
         self * factor + summand
     }
     fn sqrt(self) -> Self {

@@ -1,6 +1,6 @@
-//! Compares every formula on sixteen lanes of `f32` with the same formula in `f64`, on every instruction set, and
-//! also its CUDA counterpart in `kernels/term.cuh`. The difference is within the rounding error bound at that
-//! geometry ([`Rounded`]), and the bound is small.
+//! Compares every formula on sixteen lanes of `f32` with the same formula in `f64`, on every instruction set. The
+//! CUDA counterpart in `kernels/term.cuh` is compared, too. The test requires that the difference is within the
+//! rounding error bound at that geometry ([`Rounded`]), and that the bound is small.
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
@@ -201,9 +201,9 @@ impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<
 
 /// Batches of sixteen terms of each kind.
 const BATCHES: usize = 200;
-/// Maximum typical bound, since a test with large bounds would test nothing. For half of all results the bound is
-/// less than this number of roundings of the largest result of the same kind. Formulas of some fifty operations
-/// inherit about as many.
+/// Maximum typical bound, since a test with large bounds would test nothing. For half of all results the bound must
+/// be less than this number of roundings of the largest result of the same kind. Formulas with some fifty operations
+/// have bounds of about fifty roundings.
 const TYPICAL_ROUNDINGS: f64 = 100.0;
 
 /// Input of a term: ATOMS − 1 bonds of a chain as displacements from the left neighbour, with the signs of the term,

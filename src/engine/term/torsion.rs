@@ -21,8 +21,8 @@ pub fn torsion<T: Real>(
     (dihedral.forces(slope), energy)
 }
 
-/// Computes cos nφ and sin nφ as the power (cos φ + i sin φ)ⁿ: squares, and multiplies where the next binary digit of
-/// n is set.
+/// Computes cos nφ and sin nφ as the power (cos φ + i sin φ)ⁿ, by repeated squaring, and by multiplication for each
+/// binary digit of n that is set.
 #[inline(always)]
 fn multiple_angle<T: Real>(dihedral: &Dihedral<T>, periodicity: T) -> (T, T) {
     let (c, s) = (dihedral.cosine, dihedral.sine);

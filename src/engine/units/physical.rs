@@ -1,12 +1,12 @@
-//! Physical ranges of quantities. They are wide enough for every model of matter, and narrow enough that products and
-//! squares of two quantities are finite, also in single precision.
+//! Physical ranges of quantities. The ranges are wide enough for every model of matter. They are narrow enough that
+//! squares and products of two quantities are finite, also in single precision.
 //!
-//! [`Dimension::largest`] bounds the values of an input file, [`Range`] the parameters of a topology.
+//! [`Dimension::largest`] limits the values in an input file, and [`Range`] limits the parameters of a topology.
 
 use super::{BAR, Dimension};
 
-/// Largest coordinate, box edge and distance, nm. A millimetre is more than the path of any diffusing molecule. The
-/// resolution of `f64` there is 1e-10 nm.
+/// Largest coordinate, box edge and distance, nm. A millimetre is more than the path of any diffusing molecule. At
+/// this coordinate the resolution of `f64` is 1e-10 nm.
 pub const FARTHEST: f64 = 1e6;
 /// Longest simulated time, ps: one second. Simulations reach milliseconds.
 const LATEST: f64 = 1e12;
@@ -86,9 +86,10 @@ impl Range {
     pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
     /// The length of a constraint, at least the size of a nucleus.
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
-    /// The force constant of a term that must be stable on its own, hence not negative.
+    /// The force constant of a term that must be stable without other terms, so that it must not be negative.
     pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
-    /// The force constant of a harmonic distance. It may be negative, since the term may correct other terms.
+    /// The force constant of a harmonic distance. Negative values are allowed, since the term may correct other
+    /// terms.
     pub const CORRECTION: Self = Self { low: -STIFFEST, ..Self::STIFFNESS };
     /// The force constant of a quartic bond.
     pub const QUARTIC: Self = Self { unit: "kJ/mol/nm⁴", high: 1e12, ..Self::STIFFNESS };
@@ -100,13 +101,13 @@ impl Range {
     pub const COSINE: Self = Self::around("cosine or sine", 1.0, "");
     /// The force constant of an angle.
     pub const ANGULAR: Self = Self { unit: "kJ/mol/rad²", ..Self::STIFFNESS };
-    /// The force constant of a harmonic torsion. It may be negative, since the term may correct other terms.
+    /// The force constant of a harmonic torsion. Negative values are allowed, since the term may correct other terms.
     pub const ANGULAR_CORRECTION: Self = Self { low: -STIFFEST, ..Self::ANGULAR };
     /// The periodicity of a torsion.
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
     /// The amplitude of a torsion or a correction map, of either sign, up to 25 times the energy of a chemical bond.
-    /// Terms of a torsion cancel each other, and the remainder of larger terms would be below the resolution of
-    /// single precision.
+    /// The terms of one torsion partly cancel. If they were larger, their sum would be below the resolution of single
+    /// precision.
     pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
     /// A weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");

@@ -1,7 +1,7 @@
 //! Quantities with units as text: `"2 fs"`, `"0.9 nm"`, `"1 bar"`.
 //!
-//! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. Nothing is guessed: a
-//! bare number, an unknown unit and a unit of another dimension are three different errors.
+//! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. There are no default
+//! units: a number without a unit, an unknown unit and a unit of another dimension are three different errors.
 
 use super::{ANGSTROM, BAR, KCAL};
 use crate::error::Problem;
@@ -186,8 +186,8 @@ impl Dimension {
         UNITS.iter().filter(move |unit| unit.1 == self).map(|unit| unit.0)
     }
 
-    /// Parses `text` and returns the value in internal units. The problem has no location yet; its help names the
-    /// accepted units.
+    /// Parses `text` and returns the value in internal units. A returned problem has no location yet, and its help
+    /// names the accepted units.
     ///
     /// ```
     /// use md_engine::units::Dimension;
@@ -235,9 +235,9 @@ impl Dimension {
         self.spell_by(value, |read| read == value)
     }
 
-    /// Writes `value` with as few digits as possible, such that `is_exact` accepts the value read back. Rounding
-    /// makes some values unreachable as a number times the size of the usual unit. They are written in the internal
-    /// unit, whose size is 1.
+    /// Writes `value` with as few digits as possible, such that `is_exact` accepts the value read back. Because of
+    /// rounding, some values are not equal to any number times the size of the usual unit. Such values are written in
+    /// the internal unit, whose size is 1.
     pub fn spell_by(self, value: f64, is_exact: impl Fn(f64) -> bool) -> String {
         let short = self == Time && value.abs() < SHORT;
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
@@ -251,7 +251,7 @@ impl Dimension {
         exact.unwrap_or_else(|| with_digits(internal, DIGITS))
     }
 
-    /// The problem of a number without a unit. Its help shows `number` with the recommended unit.
+    /// The problem of a number without a unit. The help of the problem shows `number` with the recommended unit.
     pub fn bare(self, number: &str) -> Problem {
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
         let message = format!("missing unit: {} is written as text with its unit", self.name());

@@ -11,7 +11,8 @@ use crate::vec3::Vec3;
 /// Position of a virtual site (nm), from the positions of its atoms.
 ///
 /// H. J. C. Berendsen, W. F. van Gunsteren, in "Molecular Liquids: Dynamics and Interactions", Reidel (1984),
-/// describe the kinds of GROMACS. The GROMACS and OpenMM manuals define them as [`Construction`] does.
+/// describe the kinds of virtual sites of GROMACS. The manuals of GROMACS and OpenMM define the kinds as
+/// [`Construction`] does.
 #[inline(always)]
 pub fn position<T: Real>(construction: &Construction, at: impl Fn(u32) -> Vec3<T>) -> Vec3<T> {
     let number = T::constant;

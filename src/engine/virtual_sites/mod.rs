@@ -1,10 +1,10 @@
 //! Virtual sites: positions computed from those of atoms, and forces distributed back to the atoms.
 //!
-//! A site at r(r_1 … r_n) moves with its atoms, which may be sites placed before it. A force F on the site therefore
-//! acts on atom k as F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total force and
-//! torque are preserved. [`formula`] implements both directions for every [`crate::system::Construction`]; a
-//! [`SitePlan`] applies them to a system. Positions are unwrapped and molecules whole: no periodic image is taken
-//! here.
+//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. These atoms may be
+//! sites whose positions were computed before. A force F on the site therefore acts on atom k as F_k = (∂r/∂r_k)ᵀ F.
+//! Energies depend on the positions of the atoms alone, and total force and torque are preserved. [`formula`]
+//! implements both directions for every [`crate::system::Construction`]; a [`SitePlan`] applies them to a system.
+//! Positions are unwrapped and molecules whole, so that minimum images are not needed.
 
 mod formula;
 #[cfg(test)]
@@ -33,7 +33,7 @@ pub struct SitePlan {
     virials: Vec<Mat3>,
 }
 
-/// Virtual sites whose atoms are all in one range.
+/// Virtual sites whose atoms are all in the same range of atoms.
 #[derive(Clone, Debug)]
 struct Section {
     atoms: Range<usize>,
@@ -67,7 +67,7 @@ impl SitePlan {
         SitePlan { sites, virials: vec![Mat3::ZERO; sections.len()], sections }
     }
 
-    /// Places all sites (nm).
+    /// Computes the positions of all sites (nm).
     pub fn place(&self, team: &Team, positions: &mut [Vec3]) {
         if self.sites.is_empty() {
             return;
@@ -83,8 +83,9 @@ impl SitePlan {
         });
     }
 
-    /// Moves the forces (kJ/mol/nm) on sites to their atoms. Returns the resulting change of the virial W = Σ r⊗F
-    /// (kJ/mol), which is zero if r is linear in the positions.
+    /// Distributes the forces (kJ/mol/nm) on sites over the atoms from which the sites are constructed. Returns the
+    /// resulting change of the virial W = Σ r⊗F (kJ/mol). The change is zero if the position of a site is linear in
+    /// the positions of its atoms.
     pub fn spread(&mut self, team: &Team, positions: &[Vec3], forces: &mut [Vec3]) -> Mat3 {
         let SitePlan { sites, sections, virials } = self;
         if sites.is_empty() {
@@ -125,8 +126,9 @@ impl SitePlan {
         all
     }
 
-    /// Moves the forces on sites to their atoms if only the forces on some atoms are known: `forces` are the forces
-    /// on the atoms `listed` (ascending). The result is complete for atoms whose sites are all listed.
+    /// Distributes the forces on sites over their atoms if the forces on only some atoms are known. `forces` are the
+    /// forces on the atoms `listed` (ascending). The result is complete for an atom if all sites that are constructed
+    /// from it are listed.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };
@@ -144,8 +146,8 @@ impl SitePlan {
         }
     }
 
-    /// Moves the error bounds of forces on sites (kJ/mol/nm) to their atoms, like [`SitePlan::spread_listed`]. Bounds
-    /// are magnitudes without a direction.
+    /// Distributes the error bounds of forces on sites (kJ/mol/nm) over their atoms, like
+    /// [`SitePlan::spread_listed`]. Bounds are magnitudes without a direction.
     pub fn spread_errors(&self, positions: &[Vec3], listed: &[u32], errors: &mut [f64]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };

@@ -3,13 +3,14 @@ use crate::ensemble::rescaling::{Bath, scaling_work, velocity_rescale};
 use crate::ensemble::schedule::Schedule;
 use crate::vec3::vec3;
 
-/// Standard errors allowed; the seed is fixed.
+/// Maximum deviation in standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 
-/// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms with thermostat and barostat.
+/// Volumes (in units of kT/P₀) of an ideal gas of `count` atoms with a thermostat and a barostat, one for each
+/// coupling.
 fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
     let kt = BOLTZMANN * TEMPERATURE;
     // β = 1/P₀ is the compressibility of the ideal gas: the volume relaxes with τ = 1 ps
@@ -32,13 +33,15 @@ fn ideal_gas(count: usize, steps: u64, interval: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Deviations of mean and variance of `values` from the distribution Γ(shape), in standard errors. `independent` is
-/// the number of independent values. Euler's step adds a relative `discretisation` to the variance.
+/// Deviations of the mean and the variance of `values` from those of the distribution Γ(shape), in standard errors.
+/// `independent` is the number of independent values. The Euler step makes the variance larger by the fraction
+/// `discretisation`.
 fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) -> [f64; 2] {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|v| (v - shape).powi(2)).sum::<f64>() / n;
-    // the fourth central moment is 3 k (k + 2); a variance has twice as many independent values
+    // the fourth central moment of Γ(k) is 3 k (k + 2); the square of a deviation decorrelates twice as fast as the
+    // deviation, so that the variance has twice as many independent values
     let error = ((3.0 * shape * (shape + 2.0) - shape * shape) / (2.0 * independent)).sqrt();
     let beyond = ((variance - shape).abs() - shape * discretisation).max(0.0);
     [(mean - shape) / (shape / independent).sqrt(), beyond / error]
@@ -55,8 +58,8 @@ fn assert_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f6
 
 #[test]
 fn ideal_gas_has_the_volumes_of_the_ensemble() {
-    // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution: mean and variance N + 1 in units of kT/P₀; the drift term
-    // kT/2V of λ makes the difference between N + 1 and N
+    // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution: mean and variance are N + 1 in units of kT/P₀; without the
+    // drift term kT/2V of λ they would be N
     for count in [50usize, 400] {
         let (interval, steps) = (0.01, 4_000_000u64);
         let values = ideal_gas(count, steps, interval);
@@ -65,14 +68,14 @@ fn ideal_gas_has_the_volumes_of_the_ensemble() {
     }
 }
 
-/// Barostat coupling of an ideal gas whose kinetic energy is always the mean.
+/// Ideal gas with a barostat, whose kinetic energy is constant at its mean.
 struct Gas {
     barostat: Barostat,
     count: f64,
     cell: PeriodicCell,
 }
 
-/// Interval between couplings of a [`Gas`], ps, and below it their number.
+/// Interval between couplings of a [`Gas`], ps. `STEPS` is the number of couplings.
 const INTERVAL: f64 = 0.01;
 const STEPS: u64 = 2_000_000;
 
@@ -98,7 +101,7 @@ impl Gas {
         [a.x, b.y, c.z]
     }
 
-    /// The edges after each coupling.
+    /// Edges of the cell after each coupling.
     fn sample(&mut self) -> Vec<[f64; 3]> {
         let step = |step| {
             let measured = Vec3::splat(self.count * BOLTZMANN * TEMPERATURE / self.cell.volume());
@@ -117,7 +120,7 @@ fn diffusion(values: &[f64]) -> f64 {
     starts.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (starts.len() - 1) as f64
 }
 
-/// Relative error of the mean square of normal numbers, one for each ps.
+/// Relative standard error of the mean square of normally distributed changes, one for each ps of the run.
 fn diffusion_error() -> f64 {
     (2.0 / (STEPS as f64 * INTERVAL)).sqrt()
 }
@@ -204,13 +207,12 @@ fn work_error(timestep: f64, change: f64, velocity_factor: impl Fn(f64) -> f64, 
 fn work_is_exact_to_second_order() {
     for phase in (0..12).map(|k| f64::from(k) * std::f64::consts::PI / 6.0 + 0.1) {
         for velocity_factor in [|factor: f64| 1.0 / factor, |_| 1.0] {
-            // the mean of both ends errs in ΔU(t+½) by dt²/8 of its second derivative, here at most 4 ln μ times the
-            // coupling;
-            // every other error of second order is smaller
+            // the mean of ΔU(t) and ΔU(t+dt) differs from ΔU(t+½) by dt²/8 times the second derivative of ΔU, which
+            // is here at most 4 ln μ times the coupling constant; every other error of second order is smaller
             let of = |timestep: f64, change: f64| work_error(timestep, change, velocity_factor, phase).abs();
             assert!(of(0.1, 1e-5) < 0.02 && of(0.01, 1e-5) < 2e-4, "at {phase}: {}", of(0.1, 1e-5));
-            // the trapezoidal rule for e^x and its square: an error of at most 4/3 ln² μ for energies of one half
-            // each
+            // the trapezoidal rule integrates e^x and e^2x with an error of at most 4/3 ln² μ for oscillators with
+            // energies of one half
             assert!(of(1e-4, 1e-2) < 2e-4, "at {phase}: {}", of(1e-4, 1e-2));
         }
     }

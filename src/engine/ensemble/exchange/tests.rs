@@ -1,7 +1,7 @@
 use super::*;
 use crate::vec3::{Vec3, vec3};
 
-/// Standard errors allowed; the seeds are fixed.
+/// Maximum deviation in standard errors; the seeds are fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 fn exchange(states: Vec<Conditions>) -> Exchange {
@@ -98,7 +98,8 @@ fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
     let samples = attempts as f64;
     for [first, second] in moments {
         let (mean, variance) = (first / samples, second / samples - (first / samples).powi(2));
-        // for independent samples of Gamma(a): their variance is a, and the variance of squared deviations 2 a² + 6 a
+        // independent samples of Gamma(a) have the variance a, and their squared deviations have the variance 2 a² +
+        // 6 a
         assert!((mean - shape).abs() < STANDARD_ERRORS * (shape / samples).sqrt(), "mean {mean}");
         let error = ((2.0 * shape * shape + 6.0 * shape) / samples).sqrt();
         assert!((variance - shape).abs() < STANDARD_ERRORS * error, "variance {variance}");
@@ -107,7 +108,7 @@ fn harmonic_degrees_of_freedom_are_swapped_as_often_as_they_should() {
 
 /// ∫∫ p₁(U₁) p₂(U₂) min(1, exp((β₁−β₂)(U₁−U₂))) of two Gamma distributions, by the rectangle rule.
 fn mean_probability(low: f64, high: f64, shape: f64) -> f64 {
-    // in units of the lower kT; both distributions are negligible beyond 60
+    // energies in units of kT at the lower temperature; both distributions are negligible beyond 60
     let (ratio, steps, end) = (low / high, 1500, 60.0);
     let width = end / f64::from(steps);
     let density = |beta: f64| -> Vec<(f64, f64)> {
@@ -142,7 +143,7 @@ fn velocities_are_scaled_and_the_work_is_booked() {
     // the kinetic energy was 7 kJ/mol
     assert_eq!(state.coupling.thermostat_work, 1.25 * 7.0);
     assert_eq!(state.coupling.pending_rescaling, [1.0 - 1.0 / 1.5]);
-    // another factor at once gives the same as one factor of both
+    // a second factor before the next step has the same effect as one factor equal to the product of both
     scale_velocities(&mut state, &masses, 0.8, 1);
     let both: f64 = 1.5 * 0.8;
     assert!((state.coupling.thermostat_work - (both * both - 1.0) * 7.0).abs() < 1e-14);

@@ -7,7 +7,7 @@ const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 const MOLECULES: usize = 50;
-/// Standard errors allowed; the seed is fixed.
+/// Maximum deviation in standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 const TRIALS: u64 = 400_000;
 /// Number of moves after which block means are independent. The volume decorrelates within some tens of moves.
@@ -29,8 +29,8 @@ fn edge(molecules: usize) -> f64 {
     (molecules as f64 * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt()
 }
 
-/// Edges of an ideal gas after each move with constant Δ (each of three extents has a third of the moves), and the
-/// counters of the moves.
+/// Edges of the cell of an ideal gas after each move with constant Δ, and the counters of the moves. If three extents
+/// change, each has a third of the moves.
 fn ideal_gas(barostat: &Barostat, molecules: usize) -> (Vec<[f64; 3]>, [TrialMoves; 3]) {
     let (mut cell, mut moves) = (PeriodicCell::orthorhombic([edge(molecules); 3]), [TrialMoves::default(); 3]);
     let mut step = |step| {
@@ -78,8 +78,8 @@ fn volume_follows_the_ensemble() {
         assert_gamma(&volumes, &format!("{coupling:?}"));
         for (directions, moves) in coupling.extents().iter().zip(&moves) {
             let share = moves.accepted as f64 / moves.tried as f64;
-            // a single direction is limited to less than the change with an acceptance of one half, since the gas has
-            // few molecules
+            // the gas has few molecules, so that an acceptance of one half would need a larger change of a single
+            // direction than the limit allows
             let most = directions.len() as f64 * (1.0 + LARGEST_CHANGE).ln();
             let as_wanted = (0.3..0.7).contains(&share) || (moves.largest > 0.9 * most && share > 0.5);
             assert!(as_wanted, "{share} accepted along {directions:?}, {}", moves.largest);
@@ -93,7 +93,7 @@ fn volume_follows_the_ensemble() {
 
 #[test]
 fn the_shape_of_a_fluid_diffuses_as_estimated() {
-    // so many molecules that no change is limited
+    // enough molecules that no change of a length reaches the limit
     const MANY: usize = 5000;
     for coupling in [PressureCoupling::SemiIsotropic, PressureCoupling::Anisotropic] {
         let barostat = barostat(coupling, [true; 3], 0.0);
@@ -103,7 +103,7 @@ fn the_shape_of_a_fluid_diffuses_as_estimated() {
         let shapes: Vec<f64> = edges.iter().step_by(BLOCK).map(|[x, _, z]| (x / z).ln()).collect();
         let squares = shapes.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>();
         let found = squares / ((shapes.len() - 1) * BLOCK) as f64;
-        // 400 squares have an error of 7 %, and the estimate an error of the same size
+        // the mean of 400 squares has a standard error of 7 %, and the estimate has an error of the same size
         assert!((found / expected - 1.0).abs() < STANDARD_ERRORS * 0.07, "{coupling:?}: {found} for {expected}");
     }
 }

@@ -1,5 +1,5 @@
 //! Lines of CHARMM text. Words are separated by blanks, and are converted to capitals. `!` begins a comment and `*` a
-//! title line. A `-` at the end of a line continues it on the next.
+//! title line. A line that ends with `-` is continued on the next line.
 
 use std::path::Path;
 

@@ -1,14 +1,15 @@
 //! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, their hosts.
 //!
-//! The heading has two counts. After it comes a line for each site, with its number of hosts, its index in the list
-//! below, a flag and three numbers (Å, degrees). The list comes last, and gives for each site its own atom number and
-//! those of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the reader of OpenMM the kinds are
+//! The heading has two counts. It is followed by a line for each site, which has the number of hosts, an index into
+//! the list at the end of the section, a flag and three numbers (Å, degrees). The list gives for each site the atom
+//! number of the site and the atom numbers of its hosts. According to the documentation of CHARMM (`lonepair.doc`)
+//! and the reader of OpenMM the kinds are
 //!
-//! - colinear, two hosts: at the distance from the first, away from the second (`COLI`);
-//! - relative, three hosts, distance above zero: at distance, angle and dihedral from the first, second and third
-//!   (`RELA`);
-//! - bisector, three hosts, distance below zero: like relative, with the midpoint of the second and third host as the
-//!   second (`BISE`).
+//! - colinear, two hosts: the site is at the given distance from the first host, away from the second host (`COLI`);
+//! - relative, three hosts, distance above zero: the site is at the given distance, angle and dihedral from the
+//!   first, second and third host (`RELA`);
+//! - bisector, three hosts, distance below zero: like relative, but the midpoint of the second and third host takes
+//!   the place of the second host (`BISE`).
 //!
 //! Centers of geometry, centers of mass, and distances scaled by the distance of the hosts are refused.
 
@@ -58,7 +59,7 @@ pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Pa
     Ok(sites)
 }
 
-/// Returns an error if a lone pair has a mass, or another atom has none. Removes the bonds of lone pairs.
+/// Returns an error if a lone pair has a mass, or if another atom has no mass. Removes the bonds of lone pairs.
 pub(super) fn check(lines: &Lines<'_>, psf: &mut Psf) -> Parsed<()> {
     let mut is_site = vec![false; psf.atoms.len()];
     psf.sites.iter().for_each(|site| is_site[site.site as usize] = true);
@@ -73,7 +74,7 @@ pub(super) fn check(lines: &Lines<'_>, psf: &mut Psf) -> Parsed<()> {
     Ok(())
 }
 
-/// Parses a row such as `3 1 F -0.15 0.0 0.0`: number of hosts, index in the list, whether weighted by mass, and
+/// Parses a row such as `3 1 F -0.15 0.0 0.0`: number of hosts, index in the list, a flag for weights by mass, and
 /// three numbers.
 fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
     let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
@@ -109,8 +110,8 @@ fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Co
         // the site points away from the second host
         [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
         [i, j, k] => {
-            // x̂ points from the first host to the second (positive distance) or to the midpoint of the second and
-            // third, ŷ from the third host to the second
+            // x̂ points from the first host to the second host (positive distance), or to the midpoint of the second
+            // and third host (negative distance); ŷ points from the third host to the second
             let along = if distance > 0.0 { [-1.0, 1.0, 0.0] } else { [-1.0, 0.5, 0.5] };
             let (angle, dihedral) = (second.to_radians(), (180.0 - third).to_radians());
             let across = length * angle.sin();

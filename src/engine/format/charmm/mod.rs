@@ -1,8 +1,8 @@
 //! CHARMM systems: a PSF file ([`psf`]) with the parameter files of its force field ([`sections`]), and coordinates
 //! as CHARMM cards ([`card`]).
 //!
-//! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb +
-//! Σ ε [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives them.
+//! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb + Σ ε
+//! [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives R and ε of the pair.
 //!
 //! Pairs one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone pair has
 //! the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     let psf = psf::read(path, bytes)?;
     let parameters = sections::read(&options.parameters)?;
     let types = types(path, &psf, &parameters)?;
-    // an error without a file concerns something that the PSF file needs
+    // an error that names no file is about parameters that the PSF file needs
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
     let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);

@@ -61,9 +61,9 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     Ok((table, of_atoms))
 }
 
-/// Adds exclusions of pairs up to three bonds apart, and 1-4 terms for pairs three bonds apart. A lone pair is
-/// excluded from its first host, from atoms one and two bonds away from this host, and from the lone pairs of all of
-/// these, as in OpenMM.
+/// Adds exclusions of pairs up to three bonds apart, and 1-4 terms for pairs three bonds apart. Pairs of a lone pair
+/// with its first host, with atoms one and two bonds away from this host, and with the lone pairs of all these atoms
+/// are excluded, as in OpenMM.
 pub(super) fn add_pairs(types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
     let Topology { atoms, connectivity, bonded, exclusions, virtual_sites, .. } = topology;
     let scale = parameters.electrostatics14.unwrap_or(1.0);

@@ -36,7 +36,7 @@ pub(super) struct TorsionParameters {
 pub(super) struct Well {
     /// depth |ε|
     pub(super) depth: f64,
-    /// distance R of the minimum for a pair; half of it for a single type
+    /// distance R of the minimum for a pair of types; R/2 for a single type
     pub(super) r_min: f64,
 }
 
@@ -55,17 +55,17 @@ pub(super) struct CmapParameters {
     pub(super) energies: Vec<f64>,
 }
 
-/// All parameters of a force field. Keys are the same for both directions of a term: see [`pair`], [`triple`],
+/// All parameters of a force field. A key is the same for both directions of a term: see [`pair`], [`triple`],
 /// [`quadruple`], [`two_quadruples`].
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     pub(super) names: Names,
-    /// types by their numbers in `MASS` lines
+    /// types by the numbers of their `MASS` lines
     pub(super) numbers: Table<i32, Type>,
     /// k and b₀ of the bond k (b − b₀)²
     pub(super) bonds: Table<[Type; 2], [f64; 2]>,
     pub(super) angles: Table<[Type; 3], AngleParameters>,
-    /// all terms of each torsion, which differ in n
+    /// all terms of each torsion, which differ in the periodicity n
     pub(super) dihedrals: HashMap<[Type; 4], Vec<Entry<TorsionParameters>>>,
     pub(super) impropers: Table<[Type; 4], TorsionParameters>,
     pub(super) cmaps: Table<[Type; 8], CmapParameters>,
@@ -77,7 +77,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Returns all terms of a torsion: those of its types, or else those of `X B C X`.
+    /// Returns all terms of a torsion: the terms of its four types, or if there are none, the terms of `X B C X`.
     pub(super) fn dihedral(&self, types: [Type; 4]) -> Parsed<Option<Vec<&TorsionParameters>>> {
         let [_, b, c, _] = types;
         let forms = [types, [ANY, b, c, ANY]];
@@ -150,7 +150,7 @@ pub(super) struct Names {
 }
 
 impl Default for Names {
-    /// Contains only `X`, which matches any type.
+    /// Names with the single type `X`, which matches any type.
     fn default() -> Self {
         Names { names: vec!["X".to_owned()], types: HashMap::from([("X".to_owned(), ANY)]) }
     }

@@ -204,7 +204,7 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
             let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
             lines.problem(message).help("its number, segment, residue number and name, name, type, charge and mass")
         })?;
-        // for later atoms, columns of five digits overflow or start again
+        // in columns of five digits the numbers of later atoms overflow or start again
         let number = number::integer(words[0].as_bytes()).filter(|_| index < COUNTED);
         if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
             let problem = lines.problem(format!("a second atom of the number {number}, the first is in line {first}"));
@@ -245,7 +245,7 @@ pub(super) fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
     Ok(numbers)
 }
 
-/// Returns the 0-based index of an atom from its number in the file, which is in the given line.
+/// Returns the 0-based index of an atom from its number in the file. `line` is the line of this number, for errors.
 pub(super) fn index(lines: &Lines<'_>, (number, line): (i32, usize), atoms: usize) -> Parsed<u32> {
     match usize::try_from(number) {
         Ok(1..) if number as usize <= atoms => Ok(number as u32 - 1),

@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         let number = number::integer(words[1].as_bytes()).ok_or_else(problem)?;
         row.real(3)?;
         let [named] = self.types(&words[2..]);
-        // −1 lets CHARMM choose the number
+        // with −1 CHARMM chooses the number
         if number > 0 {
             let entry = Entry::new(named, self.number, row);
             self.parameters.numbers.insert(number, entry, row, || format!("MASS {number}"));

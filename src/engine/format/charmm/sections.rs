@@ -2,7 +2,8 @@
 //! lines) and of streams with both (`.str`). The contents of a file tell its kind.
 //!
 //! Streams have `read` commands, as CHARMM executes them ([`super::stream`]). In a file without such commands,
-//! parameter sections may also follow residues, as in streams for NAMD, in which the `read` lines are comments.
+//! parameter sections may also follow residues. Streams for NAMD are such files, because their `read` lines are
+//! comments.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Streams of CHARMM commands: the parts from `read … card` to `END`, as far as CHARMM would execute them.
+//! Streams of CHARMM commands. The reader uses the parts from `read … card` to `END` that CHARMM would read.
 //!
 //! Most other commands do not influence parameters. Exceptions are commands that name further files, and commands
 //! that decide whether a `read` is executed. As in CHARMM, nothing after `RETURN` or `STOP` is read. Parts that
@@ -30,7 +30,8 @@ pub(super) fn is_read(line: &Line) -> bool {
     content(line).is_some()
 }
 
-/// Whether a line ends the stream. Within a block the end depends on the condition of the block.
+/// Whether a line ends the stream. If the line is in a block, the stream ends only if the condition of the block
+/// holds.
 fn ends(line: &Line) -> bool {
     matches!(line.first(), "RETURN" | "STOP") && line.words.len() == 1
 }
@@ -59,7 +60,7 @@ pub(super) fn not_decided(row: &Row<'_>) -> Problem {
 /// Reads the parts of a stream that CHARMM would read.
 pub(super) fn read(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     let mut at = 0;
-    // open blocks of `IF … THEN`, and the last jump or end that depends on a condition
+    // open blocks of `IF … THEN`, and the last line with a jump or an end that depends on a condition
     let (mut blocks, mut jump): (Vec<&Line>, Option<&Line>) = (vec![], None);
     while let Some(line) = lines.get(at) {
         at += 1;

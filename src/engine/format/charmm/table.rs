@@ -1,5 +1,5 @@
 //! Parameters by atom types. A later file replaces the values of an earlier file, like CHARMM's `read param append`.
-//! A single file must not contradict itself in parameters that a system needs.
+//! It is an error if a single file gives two different values for a parameter that a system needs.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -35,7 +35,7 @@ impl<V: PartialEq> Entry<V> {
         &self.value
     }
 
-    /// Replaces the value by that of `new`, which comes from `row`. `what` names the parameter in the error.
+    /// Replaces the value by `new`, whose place is `row`. `what` names the parameter in the error.
     pub(super) fn replace(&mut self, mut new: Self, row: Row<'_>, what: impl FnOnce() -> String) {
         if self.file == new.file && self.value != new.value {
             let message = format!("{} is given twice, with other values in line {}", what(), self.line);
@@ -67,7 +67,8 @@ impl<K: Eq + Hash, V: PartialEq> Table<K, V> {
         }
     }
 
-    /// Returns the value of a key; `None` if there is none. The error says that one file gives two different values.
+    /// Returns the value of a key; `None` if no file has the key. The error says that one file gives two different
+    /// values.
     pub(super) fn get(&self, key: &K) -> Parsed<Option<&V>> {
         self.0.get(key).map(Entry::get).transpose()
     }

@@ -9,7 +9,8 @@ use crate::error::Problem;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, Topology, Torsion};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor from the force constant k of the files, k (x − x₀)², to that of the engine, ½ k (x − x₀)².
+/// Factor that converts the force constant k of the files, with the energy k (x − x₀)², to the force constant k of
+/// the engine, with the energy ½ k (x − x₀)².
 const HALF: f64 = 2.0;
 
 /// Maximum number of names in one message.
@@ -142,7 +143,7 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// Adds the correction maps. Only maps in use become grids.
+    /// Adds the correction maps. Grids are made only for maps that a term uses.
     fn maps(&mut self) -> Parsed<()> {
         let Terms { psf, types, parameters, topology, missing } = self;
         let mut grids: HashMap<[Type; 8], u32> = HashMap::new();

@@ -28,9 +28,9 @@ pub(super) struct TypeTable<const N: usize> {
 }
 
 impl<const N: usize> TypeTable<N> {
-    /// Adds a row. A later row of the same types replaces an earlier one; the result says whether their parameters
-    /// differ. With `multiple`, consecutive rows of the same types are terms of one interaction. A second such block
-    /// is refused, unless it repeats a single row.
+    /// Adds a row. A later row of the same types replaces an earlier row; the result is whether the parameters of
+    /// these rows differ. With `multiple`, consecutive rows of the same types form a block, whose rows are terms of
+    /// one interaction. A second block of the same types is refused, unless it repeats a single row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
         let key = canonical(types);
@@ -60,8 +60,8 @@ impl<const N: usize> TypeTable<N> {
         Ok(false)
     }
 
-    /// Finds the rows for these types: the earliest block among those with the fewest wildcards. Returns them with
-    /// the types of the rows, in the order of `types`.
+    /// Finds the rows for these types: of the matching blocks with the fewest wildcards, the earliest. Returns the
+    /// rows, and the types of the rows in the order of `types`.
     pub(super) fn find(&mut self, types: [u32; N]) -> Option<(&[Parameters], [u32; N])> {
         let key = canonical(types);
         let index = match self.by_types.get(&key) {
@@ -88,7 +88,8 @@ fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
     types.min(reversed)
 }
 
-/// Returns the number of equal types, and the row in the direction that matches; `None` if neither direction matches.
+/// Returns the number of types that are equal, not matched by a wildcard, and the types of the row in the matching
+/// direction; `None` if the row matches in neither direction.
 fn matches<const N: usize>(row: [u32; N], types: [u32; N]) -> Option<(usize, [u32; N])> {
     let agree = |row: [u32; N]| {
         let fits = row.iter().zip(&types).all(|(row, own)| row == own || *row == ANY);

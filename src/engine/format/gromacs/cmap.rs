@@ -11,7 +11,8 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::CmapGrid;
 
-/// Allowed number of points along an angle: at least those of a bicubic map, at most more than any map has.
+/// Allowed numbers of points along an angle: from the minimum for a bicubic map to a number that no map in use
+/// exceeds.
 const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
 
 /// All rows of `[ cmaptypes ]`.
@@ -59,8 +60,8 @@ impl CmapTypes {
         Ok(())
     }
 
-    /// Returns the grid of five atoms of these types, in residues with these names. The line has the function type, and
-    /// optionally the number of a row of `[ cmaptypes ]`, which then decides.
+    /// Returns the grid of five atoms of these types, in residues with these names. The line has the function type
+    /// and optionally the number of a row of `[ cmaptypes ]`. If the number is given, that row is used.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
         check_function(&mut fields)?;
         if !fields.is_empty() {

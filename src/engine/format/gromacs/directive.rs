@@ -19,7 +19,7 @@ pub(super) enum Directive {
     /// implicit solvent, which GROMACS no longer supports and skips
     ImplicitSolvent,
     MoleculeType,
-    /// state after the line of a molecule type; no further line may follow it
+    /// state after the single line below `[ moleculetype ]`; a further line is an error
     MoleculeTypeRead,
     Atoms,
     Bonds,
@@ -38,7 +38,7 @@ pub(super) enum Directive {
     Unsupported(&'static str),
     System,
     Molecules,
-    /// terms between molecules; headings of molecule types follow
+    /// terms between molecules; the headings that follow are among those of molecule types
     Intermolecular,
 }
 

@@ -88,14 +88,15 @@ pub(super) struct ForceField {
     pub(super) angles: Tables<3>,
     pub(super) dihedrals: Tables<4>,
     pub(super) cmaps: CmapTypes,
-    /// whether impropers that are looked up take the order of LEaP
+    /// whether impropers whose parameters are looked up get the atom order of LEaP
     pub(super) leap_order: bool,
-    /// impropers that have been seen, by function type
+    /// impropers that have been read so far, by function type
     leap_orders: BTreeMap<u8, LeapOrder>,
 }
 
 impl ForceField {
-    /// Reads a line below a heading of the force field. Returns whether it replaces other parameters of the same types.
+    /// Reads a line below a heading of the force field. Returns whether the line replaces other parameters of the
+    /// same types.
     pub(super) fn line(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         match directive {
             Directive::Defaults => self.read_defaults(fields).map(|()| false),
@@ -264,8 +265,8 @@ impl ForceField {
         add(&mut self.dihedrals, Directive::DihedralTypes, types, fields)
     }
 
-    /// Returns the Lennard-Jones parameters of two types: those of `[ nonbond_params ]`, or those of the combination
-    /// rule.
+    /// Returns the Lennard-Jones parameters of two types, from `[ nonbond_params ]` if the pair is listed there, or
+    /// else from the combination rule.
     pub(super) fn lennard_jones(&self, a: u32, b: u32) -> Parsed<LennardJones> {
         if let Some(&own) = self.nonbonded.get(&ascending([a, b])) {
             return Ok(own);
@@ -279,8 +280,8 @@ impl ForceField {
         self.nonbonded.keys().flatten().copied().collect()
     }
 
-    /// Returns a key of a type. Types with equal keys have equal parameters with every other type, unless one of them
-    /// occurs in `[ nonbond_params ]`.
+    /// Returns a key of a type. Types with equal keys have equal Lennard-Jones parameters with every other type,
+    /// unless a type occurs in `[ nonbond_params ]`.
     pub(super) fn lennard_jones_key(&self, kind: u32) -> [u64; 2] {
         let [first, second] = self.types[kind as usize].parameters;
         let of_sigma = self.defaults.is_some_and(|defaults| defaults.rule != CombinationRule::Coefficients);
@@ -288,8 +289,8 @@ impl ForceField {
         if of_sigma && second == 0.0 { [0; 2] } else { [first.to_bits(), second.to_bits()] }
     }
 
-    /// Returns the 1-4 parameters of two types, scaled, and the factor of their charges. The parameters come from `[
-    /// pairtypes ]`, or from [`Self::lennard_jones`] if `gen-pairs` is set.
+    /// Returns the scaled Lennard-Jones parameters of a 1-4 pair of two types, and the factor of its charge product.
+    /// The parameters come from `[ pairtypes ]`, or from [`Self::lennard_jones`] if `gen-pairs` is set.
     pub(super) fn pair14(&self, a: u32, b: u32) -> Parsed<(LennardJones, f64)> {
         let Defaults { generate_pairs, fudge_lj, fudge_coulomb, .. } = self.defaults()?;
         if let Some(&own) = self.pairs.get(&ascending([a, b])) {
@@ -304,7 +305,8 @@ impl ForceField {
         Ok((LennardJones { c6: fudge_lj * c6, c12: fudge_lj * c12 }, fudge_coulomb))
     }
 
-    /// Reads the parameters of a 1-4 pair from its own line, not scaled. Returns them and the factor of charges.
+    /// Reads the parameters of a 1-4 pair from the line of the pair; these are not scaled. Returns the parameters and
+    /// the factor of the charge product.
     pub(super) fn own_pair14(&self, fields: &mut Fields<'_, '_>) -> Parsed<(LennardJones, f64)> {
         let defaults = self.defaults()?;
         Ok((self.pair_parameters(defaults.rule, fields)?, defaults.fudge_coulomb))
@@ -333,7 +335,7 @@ impl ForceField {
     }
 }
 
-/// Adds function type and parameters of a line to the tables of its directive.
+/// Reads function type and parameters of a line, and adds them to the tables of the directive.
 fn add<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,

@@ -1,8 +1,8 @@
 //! Function types of bonded interactions: the number of parameters of each, and the term that it creates.
 //!
 //! Lengths are in nm and angles in degrees. Force constants are in kJ/mol/nm² and kJ/mol/rad² with a factor ½; those
-//! of GROMOS-96 are in kJ/mol/nm⁴ with a factor ¼, and in kJ/mol. They follow the GROMACS manual, chapter
-//! "Topologies".
+//! of GROMOS-96 are in kJ/mol/nm⁴ with a factor ¼, and in kJ/mol. Function types and conventions are those of the
+//! GROMACS manual, chapter "Topologies".
 
 use super::Parsed;
 use super::directive::{Directive, unknown_function, unsupported};
@@ -13,7 +13,7 @@ use crate::system::{Angle, Bond, BondedTerms, G96Angle, G96Bond, HarmonicImprope
 /// Largest number of parameters of a function.
 const MOST: usize = 6;
 
-/// Parameters of a term. Those that its function does not have are zero.
+/// Parameters of a term. Elements beyond the number of parameters of its function are zero.
 pub(super) type Parameters = [f64; MOST];
 
 /// Kind of a term.
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub(super) kind: Kind,
-    /// function type of the parameter table in which it is looked up
+    /// function type of the parameter table in which parameters are looked up
     pub(super) table: u8,
     /// whether a line may stand for several terms on the same atoms
     pub(super) multiple: bool,
@@ -66,7 +66,8 @@ const BONDS: &[Row] = &[
 ];
 const ANGLES: &[Row] =
     &[("1", Kind::Angle, 1, 2, 2), ("2", Kind::G96Angle, 2, 2, 2), ("5", Kind::UreyBradley, 5, 4, 4)];
-/// Function types of dihedrals. Types 1 and 9 share a parameter table; 9 uses all lines of a block, 1 the first.
+/// Function types of dihedrals. Types 1 and 9 share a parameter table: type 9 uses all lines of a block, and type 1
+/// uses the first line.
 const DIHEDRALS: &[Row] = &[
     ("1", Kind::Proper, 1, 3, 3),
     ("2", Kind::HarmonicImproper, 2, 2, 2),
@@ -135,7 +136,8 @@ impl Function {
             }
             (Kind::UreyBradley, &[i, j, k]) => {
                 bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
-                // most angles of CHARMM have no 1-3 term, which is expressed by a force constant of zero
+                // most CHARMM angles have no Urey–Bradley 1-3 term; the force constant of the 1-3 term is then zero
+                // in the file
                 if p[3] != 0.0 {
                     bonded.urey_bradleys.push(Bond { atoms: [i, k], length: p[2], force_constant: p[3] });
                 }
@@ -161,14 +163,14 @@ impl Function {
                 let coefficients = [p[0], p[1], p[2], p[3]];
                 bonded.ryckaert_bellemans.push(RyckaertBellemans::fourier([i, j, k, l], coefficients));
             }
-            // connections have no energy, and constraints are no bonded terms
+            // bonds of type 5 (connections) have no energy, and constraints are not bonded terms
             _ => {}
         }
         Ok(())
     }
 }
 
-/// Fails if parameters of a second state differ from those of the first.
+/// Fails if parameters of the perturbed state (B) differ from those of the first state (A).
 pub(super) fn same_state(first: &[f64], second: &[f64]) -> Parsed<()> {
     if first == second {
         return Ok(());

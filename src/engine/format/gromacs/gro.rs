@@ -2,8 +2,8 @@
 //!
 //! The line of an atom has residue number, residue name, atom name and atom number in 5 columns each, then positions
 //! in nm and optionally velocities in nm/ps. The width of these numbers follows from the distance between their
-//! decimal points. Atom and residue numbers start again at 0 after 99 999 and are ignored: the order of the atoms is
-//! that of the topology. The box is `v1x v2y v3z`, followed by `v1y v1z v2x v2z v3x v3y` if the cell is not
+//! decimal points. Atom and residue numbers start again at 0 after 99 999. They are ignored, because the order of the
+//! atoms is that of the topology. The box is `v1x v2y v3z`, followed by `v1y v1z v2x v2z v3x v3y` if the cell is not
 //! rectangular. A box of zeros means that there is no cell. The title may contain the time, as in `t= 10.0`.
 
 use rayon::prelude::*;
@@ -132,7 +132,7 @@ impl Columns {
         for (k, value) in values[..count].iter_mut().enumerate() {
             let start = LABELS + k * self.width;
             let field = line.get(start..line.len().min(start + self.width)).unwrap_or_default();
-            // a truncated field could still be read as a number, so its width is checked
+            // a truncated field could still be read as a number, so that the width of the field is checked
             let whole = field.len() == self.width && !field.ends_with(b" ");
             *value = number::real(field).filter(|_| whole).ok_or_else(|| {
                 let what = if field.trim_ascii().is_empty() { "nothing".into() } else { number::quoted(field) };
@@ -160,7 +160,7 @@ fn read_box(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
 }
 
 /// Returns the cell of `v1x v2y v3z`, optionally with `v1y v1z v2x v2z v3x v3y`; `.g96` has the same order. The outer
-/// `None` means that there are neither three nor nine values.
+/// `Option` is `None` if the number of values is neither three nor nine.
 pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>> {
     let rows = match *values {
         [a, b, c] => [vec3(a, 0.0, 0.0), vec3(0.0, b, 0.0), vec3(0.0, 0.0, c)],

@@ -11,8 +11,8 @@ use crate::vec3::Vec3;
 /// Number at which atom and residue numbers, which have five columns, start again at 0.
 const NUMBERS: usize = 100_000;
 
-/// Writes the given atoms, which are in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) are
-/// those of all atoms. Without a cell the box is zero.
+/// Writes the given atoms, which must be in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) have
+/// an element for every atom of the topology. Without a cell the box is zero.
 pub fn write_gro(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,

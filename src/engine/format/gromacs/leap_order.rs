@@ -1,13 +1,15 @@
-//! Order of atoms in impropers of AMBER force fields, as LEaP writes it. Newer force fields of GROMACS request it by
-//! defining `_FF_AMBER_LEAP_ATOM_REORDERING`.
+//! Order of atoms in impropers of AMBER force fields, as LEaP writes it. Newer AMBER force fields of GROMACS request
+//! this order: they define the macro `_FF_AMBER_LEAP_ATOM_REORDERING`.
 //!
-//! The order applies to impropers whose parameters are looked up. The names are those of the row of parameters, blank
-//! for any type. The rules are:
+//! The order applies to impropers whose parameters are looked up. The names in the rules are the type names in the
+//! row of parameters; a name is blank for any type. The rules are:
 //!
-//! 1. An improper is reversed if its last name comes before its first, or if these are equal and its third name comes
-//!    before its second.
-//! 2. The first improper with its names, on atoms not seen before, keeps its order.
-//! 3. In all others the three atoms around the third are sorted by name, and by atom number if names are equal.
+//! 1. An improper is reversed if its fourth name sorts before its first name, or if these are equal and its third
+//!    name sorts before its second name. An improper with a force constant of zero is not reversed.
+//! 2. The improper then keeps its order if no earlier improper that kept its order has the same names or the same
+//!    atoms.
+//! 3. Otherwise the three atoms around the third (central) atom are sorted by name, and by atom number if names are
+//!    equal.
 
 use std::collections::HashSet;
 
@@ -22,7 +24,7 @@ pub(super) struct LeapOrder {
 }
 
 impl LeapOrder {
-    /// Returns the atoms of an improper in LEaP's order; `names` are those of the row of its parameters.
+    /// Returns the atoms of an improper in LEaP's order; `names` are the type names in the row of its parameters.
     pub(super) fn arrange(&mut self, atoms: [u32; 4], names: [&str; 4], force_constant: f64) -> [u32; 4] {
         let mut named: [(&str, u32); 4] = std::array::from_fn(|k| (names[k], atoms[k]));
         let [a, b, c, d] = names;

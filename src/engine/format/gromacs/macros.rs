@@ -1,7 +1,7 @@
 //! Macros of the preprocessor: `#define NAME text` replaces the whole word NAME in later lines.
 //!
-//! Words are runs of letters, digits and `_`. Replaced text is searched again, so that a macro may use others. A
-//! macro without text is never replaced and only serves `#ifdef`.
+//! Words are runs of letters, digits and `_`. Replaced text is searched again, so that a macro may use other macros.
+//! A macro without text is never replaced and is used by `#ifdef` only.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,14 +10,16 @@ use std::rc::Rc;
 use super::Parsed;
 use crate::error::Problem;
 
-/// Longest line after replacement, in bytes: a correction map of 24 by 24 numbers has some 10 000.
+/// Maximum length of a line after replacement, in bytes. A line with a correction map of 24 by 24 numbers has some 10
+/// 000 bytes.
 const LONGEST_LINE: usize = 1 << 20;
 /// Largest depth of macros that use other macros.
 const DEEPEST: usize = 64;
-/// Largest number of replacements in one line. Macros that double at each of a few levels exceed it long before their
-/// line is too long.
+/// Largest number of replacements in one line. Nested macros that each use another macro twice exceed this number
+/// long before their line is too long.
 const MOST_IN_LINE: usize = 1 << 16;
-/// Largest number of replacements in all lines: one or two in each of a few million lines, which take some seconds.
+/// Largest number of replacements in all lines. It allows one or two replacements in each of a few million lines,
+/// which take some seconds.
 const MOST_IN_ALL: usize = 1 << 23;
 
 /// All macros that are defined at a line.

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Position restraints are read separately (`position_restraints`). Units are those of the engine, except for angles,
-//! which are in degrees. Anything that is not understood is refused with its file and line; no interaction is
-//! skipped. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File formats".
+//! which are in degrees. A line that the reader does not understand is an error that names file and line, so that no
+//! interaction is skipped. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File
+//! formats".
 
 mod bonded_types;
 mod cmap;

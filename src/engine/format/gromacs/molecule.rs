@@ -12,7 +12,8 @@ use crate::format::number;
 use crate::system::{Atom, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
 use std::collections::HashSet;
 
-/// Molecule type. Atoms are numbered from 0 within it, and Lennard-Jones types are those of the force field.
+/// Molecule type. Atoms are numbered from 0 within the molecule type, and Lennard-Jones types are those of the force
+/// field.
 #[derive(Default)]
 pub(super) struct MoleculeType {
     pub(super) name: String,
@@ -85,7 +86,7 @@ impl MoleculeType {
         }
     }
 
-    /// Whether there are bonds that exclude pairs.
+    /// Whether the molecule type has bonds that count for exclusions.
     pub(super) fn has_chemical_bonds(&self) -> bool {
         !self.chemical.is_empty()
     }
@@ -198,8 +199,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Reads a 1-4 pair: function type 1, optionally with parameters; or 2, optionally with a factor of charges,
-    /// charges and parameters.
+    /// Reads a 1-4 pair. Function type 1 optionally has Lennard-Jones parameters. Function type 2 optionally has a
+    /// factor of the charge product, two charges and Lennard-Jones parameters.
     fn read_pair(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let pair = fields.atoms(self.topology.atoms.len())?;
         let number = if fields.is_empty() { "1" } else { fields.word("the function type")? };
@@ -232,8 +233,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Returns the chemical bonds, each once. They do not include the H–H bond of a flexible water. They include a
-    /// bond from each virtual site to its first atom, so that the site belongs to the molecule.
+    /// Returns the chemical bonds, each once, without the H–H bond of a flexible water. A bond from each virtual site
+    /// to the first atom that defines it is included, so that the site belongs to the molecule.
     pub(super) fn connectivity(&self) -> Vec<[u32; 2]> {
         let of_waters = self.waters.iter().map(|&oxygen| [oxygen, oxygen + 2]);
         let bonds = self.chemical.iter().copied().chain(of_waters).filter(|&pair| !self.topology.is_water_brace(pair));
@@ -244,8 +245,8 @@ impl MoleculeType {
         pairs
     }
 
-    /// Returns the pairs that do not interact: those of `[ exclusions ]`, and those separated by few bonds. Fails if
-    /// the atoms of a rigid water would interact.
+    /// Returns the pairs that do not interact: the pairs of `[ exclusions ]`, and the pairs that are at most `nrexcl`
+    /// bonds apart. Fails if the atoms of a rigid water would interact.
     pub(super) fn exclusions(&self) -> Parsed<Vec<[u32; 2]>> {
         let atoms = self.topology.atoms.len();
         let mut neighbours = Neighbours::new(atoms, &self.chemical);

@@ -2,8 +2,8 @@
 //! all molecule types, for the atoms of the whole system.
 //!
 //! Function types are those of the reference manual, "Topology file", table of interactions. Type 1 is harmonic, ½ Σ
-//! kᵢ dᵢ². Type 2 is flat-bottomed, with a geometry, a radius and k. Macros decide which sections count, and may
-//! stand for force constants.
+//! kᵢ dᵢ². Type 2 is flat-bottomed, with a geometry, a radius and k. Macros determine which sections are used, and a
+//! macro may stand for a force constant.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use super::function::same_state;
 use super::{Parsed, TopologyOptions, preprocessor};
 use crate::error::Problem;
 
-/// Largest number of restraints of all copies of molecules: a few for each atom of the largest systems.
+/// Largest total number of restraints in all copies of molecules, which is a few for each atom of the largest
+/// systems.
 const MOST: usize = 1 << 26;
 /// Flat-bottomed geometry in which the distance counts in all directions.
 const SPHERE: i32 = 1;
@@ -34,7 +35,8 @@ pub enum RestraintShape {
     Harmonic([f64; 3]),
     /// flat-bottomed with a sphere
     Sphere {
-        /// radius in nm; a force acts beyond it, or within its magnitude if it is negative
+        /// radius in nm; a force acts at distances beyond the radius, or, if the radius is negative, at distances
+        /// below its magnitude
         radius: f64,
         /// force constant, kJ/mol/nm²
         force_constant: f64,

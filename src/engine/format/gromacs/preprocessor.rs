@@ -3,8 +3,8 @@
 //!
 //! Included files are searched in the folder of the including file, then in the folders of the files that include
 //! that file, and then along the search path. A problem names file and line, and the chain of including files. An
-//! `#include` may name any file of the user, so text of an included file before its first heading is not quoted in
-//! messages.
+//! `#include` may name any file of the user, also a private file, so that messages do not quote text of an included
+//! file before its first heading.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,14 +17,15 @@ use crate::error::{Error, Problem};
 
 /// Largest depth of files that include other files.
 const DEEPEST: usize = 64;
-/// Largest number of files, each counted as often as it is included: CHARMM-GUI writes one for each lipid.
+/// Largest number of included files; a file counts each time it is included. CHARMM-GUI writes one file for each
+/// lipid.
 const MOST_FILES: usize = 10_000;
-/// Largest number of bytes of all files with their macros replaced; topologies hold kinds of molecules, not every
-/// molecule.
+/// Largest number of bytes of all files after the replacement of macros. Topologies contain each kind of molecule
+/// once, not every molecule.
 const MOST_BYTES: usize = 1 << 30;
-/// Factor by which the bytes of a file count if it is included again: its lines take time, although no memory.
+/// Factor with which the bytes of a file count when it is included again, because its lines take time but no memory.
 const REPEATED: usize = 8;
-/// Largest number of bytes that macros add to lines: some ten in each of a few million lines.
+/// Largest number of bytes that macros add to lines in total, which is some ten bytes in each of a few million lines.
 const MOST_REPLACED: usize = 1 << 26;
 
 /// Line that is neither empty nor a command of the preprocessor.
@@ -33,8 +34,8 @@ pub(super) struct Line<'l> {
     pub(super) text: &'l str,
     /// macros that are defined at this line
     pub(super) macros: &'l Macros,
-    /// whether messages may quote the line: it belongs to the topology file itself, or its file has headings of a
-    /// topology
+    /// whether messages may quote the line: true in the topology file itself, and in included files that have
+    /// headings of a topology
     pub(super) quotable: bool,
     /// file and line number
     pub(super) place: (&'l Path, usize),
@@ -78,7 +79,7 @@ struct Open {
     path: PathBuf,
     /// number of the present line
     line: usize,
-    /// whether messages may quote the file: it is the topology itself, or it has had a heading
+    /// whether messages may quote the file: true for the topology file itself, and for a file after its first heading
     quotable: bool,
 }
 
@@ -151,7 +152,7 @@ impl Preprocessor<'_> {
         let command = without_comment(command);
         let (word, rest) = command.split_once(|c: char| c.is_whitespace() || "\"<".contains(c)).map_or(
             (command, ""),
-            // a quote that follows the command without a blank belongs to the rest
+            // a quotation mark directly after the command, without a blank, belongs to the argument of the command
             |(word, _)| (word, command[word.len()..].trim()),
         );
         let active = conditions.last().is_none_or(|condition| condition.active);
@@ -265,7 +266,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Adds the place to a problem. If the file may be no topology, the text of the problem is replaced.
+    /// Adds the place to a problem. If messages may not quote the file, the text of the problem is replaced.
     fn located(&self, problem: Problem) -> Problem {
         if problem.line.is_some() || self.open.last().is_none_or(|open| open.quotable) {
             return self.placed(problem);

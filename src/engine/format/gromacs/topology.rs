@@ -107,7 +107,7 @@ impl Reader {
             return Err(Problem::new(message).help("is a file included twice?"));
         }
         self.types.push(molecule);
-        // the atoms of the molecule type follow below their own heading
+        // the atoms of the molecule type follow below the heading `[ atoms ]`
         self.directive = Some(Directive::MoleculeTypeRead);
         Ok(())
     }
@@ -122,7 +122,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the molecule type of a name. Case matters only if two names differ in case alone.
+    /// Returns the molecule type with a name. Upper and lower case are distinguished only if two names differ in case
+    /// only.
     fn find(&self, name: &str) -> Parsed<usize> {
         if let Some(&index) = self.by_name.get(name) {
             return Ok(index);

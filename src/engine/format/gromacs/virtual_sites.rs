@@ -11,7 +11,7 @@ use super::fields::Fields;
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
-/// Reads a line of the directive for sites that `atoms` atoms define; 0 = any number.
+/// Reads a line of the directive for sites that are defined by `atoms` atoms, where 0 stands for any number of atoms.
 pub(super) fn read(atoms: u8, mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<VirtualSite> {
     let count = topology.atoms.len();
     let (site, construction) = match atoms {
@@ -87,8 +87,8 @@ fn of_four(atoms: [u32; 4], mut fields: Fields<'_, '_>) -> Parsed<Construction> 
     }
 }
 
-/// Reads a site that any number of atoms define. Function type 1 is their center, 2 their center of mass, 3 a
-/// weighted mean.
+/// Reads a site that is defined by any number of atoms. The site is the center of these atoms for function type 1,
+/// their center of mass for type 2, and a weighted mean for type 3.
 fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Construction)> {
     let count = topology.atoms.len();
     let site = fields.atom(count)?;
@@ -117,7 +117,8 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
     Ok((site, Construction::Average { atoms, weights }))
 }
 
-/// Reads the parameters at the end of a line. They are required here, although GROMACS can derive some from bonds.
+/// Reads the parameters at the end of a line. The parameters are required here, although GROMACS can derive some of
+/// them from bonds.
 fn parameters<const N: usize>(fields: &mut Fields<'_, '_>) -> Parsed<[f64; N]> {
     if fields.is_empty() {
         let problem = Problem::new("the parameters of the virtual site are missing");

@@ -1,5 +1,5 @@
-//! Assembly of the whole system from molecule types: copies of each as `[ molecules ]` lists them, and the table of
-//! Lennard-Jones parameters of the types in use.
+//! Assembly of the whole system from molecule types: the copies of molecule types that `[ molecules ]` lists, and the
+//! table of Lennard-Jones parameters of the atom types in use.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -91,7 +91,7 @@ impl<'a> Part<'a> {
 struct Whole {
     topology: Topology,
     exclusions: Vec<[u32; 2]>,
-    /// number of the next residue that is a whole molecule
+    /// residue number of the next molecule that is a single residue
     next_number: i32,
 }
 
@@ -131,8 +131,8 @@ impl Whole {
     }
 }
 
-/// Returns the first number for residues that are whole molecules, such as waters and ions. As in GROMACS, their
-/// numbers follow the largest number of the other residues.
+/// Returns the first residue number for molecules that are a single residue, such as waters and ions. As in GROMACS,
+/// these residues have numbers above the largest number of the other residues.
 fn first_free(types: &[MoleculeType], molecules: &[Copies]) -> i32 {
     let used = molecules.iter().filter(|(_, copies)| *copies > 0).map(|&(index, _)| &types[index].topology.residues);
     let numbers = used.filter(|residues| residues.len() > 1).flatten().map(|residue| residue.number);
@@ -157,7 +157,7 @@ fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
 struct ReducedTypes<'a> {
     force_field: &'a ForceField,
     special: HashSet<u32>,
-    /// type of the force field for each type that is kept
+    /// index among the types of the force field, for each type that is kept
     kept: Vec<u32>,
     by_type: HashMap<u32, u32>,
     by_key: HashMap<[u64; 2], u32>,

@@ -2,8 +2,8 @@
 //!
 //! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value.
 //! Names are those of the authors (`auth_atom_id`), or else `label_atom_id`. The first alternative location in a
-//! residue is taken. There is no cell if it is unknown, or if its edges are 1 Å or zero. A title may hold the time:
-//! `t= 1.00000`.
+//! residue is taken. A cell that is unknown, or whose edges are 1 Å or zero, means that the structure has no cell. A
+//! title may hold the time: `t= 1.00000`.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -58,7 +58,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
     Ok(models)
 }
 
-/// Reads the block with the atoms. `every` tells whether models after the first are kept.
+/// Reads the block with the atoms. `every` is whether models after the first are kept.
 fn read_block(bytes: &[u8], every: bool) -> Parsed<Block<'_>> {
     let mut words = Words::new(without_mark(bytes)).peekable();
     let mut block = Block { every, ..Block::default() };
@@ -287,7 +287,7 @@ impl Columns {
 /// Collector of atoms, which adds them to their models.
 struct Atoms<'a> {
     columns: Columns,
-    /// names of the models in order of appearance; the last is the model of the last atom
+    /// names of the models in the order of their first atoms; the last name is the model of the last atom read so far
     models: Vec<&'a [u8]>,
     alternative: Alternative<'a, [&'a [u8]; 5]>,
 }

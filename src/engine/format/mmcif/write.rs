@@ -33,9 +33,10 @@ const COLUMNS: [&str; 18] = [
     "pdbx_PDB_model_num",
 ];
 
-/// Writes the given atoms, in ascending order. `positions` (nm) are those of all atoms. Molecules of one residue
-/// (water, ions, ligands) are `HETATM`. Residue numbers are those of the topology if they ascend within the chain,
-/// and count from 1 otherwise, so that no two residues of a chain have the same number.
+/// Writes the given atoms, which must be in ascending order. `positions` (nm) has an element for every atom of the
+/// topology. Molecules of one residue (water, ions, ligands) are `HETATM`. Residue numbers are those of the topology
+/// if they ascend within the chain, and count from 1 otherwise, so that no two residues of a chain have the same
+/// number.
 pub fn write_mmcif(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,

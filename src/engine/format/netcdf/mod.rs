@@ -124,7 +124,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Returns an error if a name occurs twice in a list of the header.
+/// Returns an error if the same name occurs twice in a list of the header.
 fn once<'n>(what: &str, names: impl Iterator<Item = &'n [u8]>) -> Parsed<()> {
     let mut places = HashMap::new();
     for (place, name) in names.enumerate() {
@@ -330,7 +330,7 @@ impl<'a> Cursor<'a> {
         }
         let attributes = self.attributes()?;
         let kind = self.word()?;
-        // the stored size is redundant: it follows from the dimensions
+        // the stored size is not used, because the size follows from the dimensions
         self.count()?;
         let begin = self.integer(if self.wide_places { 8 } else { 4 })?;
         let size = shape.iter().try_fold(width(kind)?, |size, &length| size.checked_mul(length)).ok_or_else(damaged)?;

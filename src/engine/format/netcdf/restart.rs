@@ -45,8 +45,9 @@ struct Restart<'a> {
 }
 
 impl Restart<'_> {
-    /// Returns an error if there are bytes after the last variable, because something was inserted. Files with record
-    /// variables are not checked: their number of records is not read, so the expected length is unknown.
+    /// Returns an error if there are bytes after the last variable, which means that bytes were inserted into the
+    /// file. Files with record variables are not checked: the number of records is not read, so that the expected
+    /// length is unknown.
     fn check_length(&self) -> Parsed<()> {
         if self.header.variables.iter().any(|variable| variable.has_records) {
             return Ok(());

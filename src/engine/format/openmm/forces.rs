@@ -16,7 +16,8 @@ const GROMACS: &str =
 /// Energy of harmonic impropers in older force-field files.
 const UNWRAPPED: &str = "k*(theta-theta0)^2";
 
-/// Fewest points along an angle of a map: bicubic interpolation takes differences over two neighbours on each side.
+/// Minimum number of points along an angle of a map. Bicubic interpolation takes differences over two neighbours on
+/// each side.
 const FEWEST_POINTS: usize = 4;
 /// Largest number of points along an angle of a map. No map in use is finer than 24 points, so a larger one is a
 /// damaged file.
@@ -105,7 +106,7 @@ fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
     Ok(())
 }
 
-/// Returns the factor of ½ k (θ − θ₀)² in the energy of a force; `None` if the energy is something else.
+/// Returns the factor f if the energy of a force is f · ½ k (θ − θ₀)²; `None` if the energy has another form.
 fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
     let energy: String = force.text("energy")?.split_whitespace().collect();
     let energy = energy.trim_end_matches(';');
@@ -130,7 +131,7 @@ fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
 const WITHOUT_HALF: f64 = 2.0;
 
 /// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy without wrapping is the
-/// same only if θ₀ = 0; others are refused.
+/// same only if θ₀ = 0, so that other θ₀ are refused for such an energy.
 fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
     let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
     let names = names.collect::<Parsed<Vec<&str>>>()?;

@@ -8,8 +8,8 @@ use super::nonbonded::Nonbonded;
 use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 
-/// Energies without blanks and last semicolon, and the power of `acoef` that gives C12. They are written by
-/// `ForceField`, and by the readers of CHARMM, AMBER and GROMACS files.
+/// Energy expressions without blanks and last semicolon, and the power of `acoef` that is C12. OpenMM's `ForceField`
+/// and its readers of CHARMM, AMBER and GROMACS files write these expressions.
 const TABLES: [(&str, i32); 4] = [
     ("acoef(type1,type2)/r^12-bcoef(type1,type2)/r^6", 1),
     ("(a/r6)^2-b/r6;r6=r^6;a=acoef(type1,type2);b=bcoef(type1,type2)", 2),
@@ -25,7 +25,7 @@ const SYMMETRY: f64 = 1e-12;
 pub(super) struct Table {
     lj_types: Vec<u32>,
     table: system::Nonbonded,
-    /// pairs without an interaction
+    /// pairs that are excluded from the interaction
     excluded: Vec<[u32; 2]>,
 }
 

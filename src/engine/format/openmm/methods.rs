@@ -19,11 +19,13 @@ const LJ_POINTS: f64 = 1.0;
 const ORDER: usize = 5;
 /// Fewest grid points of OpenMM's PME along a cell vector.
 const FEWEST_POINTS: usize = 6;
-/// Largest number of grid points along a cell vector. No grid in use has more, so larger numbers are damage.
+/// Largest number of grid points along a cell vector. No grid in use has more, so that a larger number means a
+/// damaged file.
 const MOST_POINTS: f64 = 1e5;
 
 /// Reads the methods from the attributes of the force. `table` is the force with a table of Lennard-Jones
-/// interactions, if there is one; it decides the methods of these. `None` for an unknown method.
+/// interactions, if there is one. In that case it determines the methods of Lennard-Jones interactions. `None` for an
+/// unknown method.
 pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&PeriodicCell>) -> Option<Methods> {
     let of = |force: &Node<'_>, name: &str| force.text(name).ok().and_then(|text| number::real(text.as_bytes()));
     let real = |name: &str, default: f64| of(force, name).unwrap_or(default);
@@ -62,9 +64,10 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
     })
 }
 
-/// Returns the PME parameters as given, or those for an error tolerance δ: α = √(−ln 2δ)/r_c, and nαd/3δ^⅕ grid
-/// points along a cell vector of length d, with n = 2 for Coulomb interactions and 1 for dispersion (OpenMM's user
-/// guide, "Coulomb Interaction With Particle Mesh Ewald", "Lennard-Jones Interaction With Particle Mesh Ewald").
+/// Returns the PME parameters that are given, or the parameters for an error tolerance δ: α = √(−ln 2δ)/r_c, and
+/// nαd/3δ^⅕ grid points along a cell vector of length d, with n = 2 for Coulomb interactions and 1 for dispersion
+/// (OpenMM's user guide, "Coulomb Interaction With Particle Mesh Ewald", "Lennard-Jones Interaction With Particle
+/// Mesh Ewald").
 fn pme(
     [alpha, nx, ny, nz]: [f64; 4],
     ((tolerance, cutoff), number): ((f64, f64), f64),

@@ -1,4 +1,4 @@
-//! Data that the file lacks: elements, names, residues, and the choice of springs that are chemical bonds.
+//! Data that the file lacks: elements, names, residues, and which harmonic distances are chemical bonds.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ const OTHER: &str = "MOL";
 /// Mass (amu) of the heaviest hydrogen after mass repartitioning.
 const HEAVIEST_HYDROGEN: f64 = 4.1;
 
-/// Adds atoms, residues and bonds, and moves Urey–Bradley terms into their own list.
+/// Adds atoms, residues and bonds, and moves Urey–Bradley terms from the list of bonds to a separate list.
 ///
-/// A residue is a molecule. If atoms of other molecules lie between its atoms, each contiguous run of its atoms is a
-/// residue.
+/// Each molecule is a residue. If atoms of other molecules lie between the atoms of a molecule, each contiguous run
+/// of atoms of the molecule is a residue.
 pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &mut Topology) {
     let springs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
     let constraints = topology.constraints.iter().map(|constraint| constraint.atoms);
@@ -58,8 +58,8 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     (bonded.urey_bradleys, bonded.bonds) = bonded.bonds.drain(..).partition(|bond| is_distance(&bond.atoms));
 }
 
-/// Returns the pairs of outer atoms of angles that are not a side of any angle. The bonds of a three-membered ring
-/// are sides.
+/// Returns the pairs of outer atoms of angles, without pairs that are a side of another angle, as the bonds of a
+/// three-membered ring are.
 fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
     let pair = |i: u32, j: u32| [i.min(j), i.max(j)];
     let angles = || topology.bonded.angles.iter().map(|angle| angle.atoms);

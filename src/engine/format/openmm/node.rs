@@ -39,7 +39,8 @@ impl<'a> Node<'a> {
         self.node.children().filter(roxmltree::Node::is_element).map(move |node| Node { node, path })
     }
 
-    /// Iterates over the child elements of the part of this name. Fails if there is no such part, or more than one.
+    /// Iterates over the children of the child element with this name. Fails if there is no such child element, or
+    /// more than one.
     pub(super) fn list(&self, name: &str) -> Parsed<impl Iterator<Item = Node<'a>> + use<'a>> {
         let mut parts = self.children().filter(|child| child.name() == name);
         let part = parts.next();
@@ -98,7 +99,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Pairs of particles, each of which may occur once in a list.
+/// Set of pairs of particles, to detect pairs that occur twice in a list.
 #[derive(Default)]
 pub(super) struct Pairs<'a>(HashMap<[u32; 2], Node<'a>>);
 

@@ -48,7 +48,7 @@ fn name(line: &[u8]) -> [u8; 6] {
 }
 
 /// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift
-/// the columns after it. The decimal points of the coordinates tell whether it does.
+/// the columns after it. Whether columns are shifted is determined from the decimal points of the coordinates.
 #[derive(Clone, Copy)]
 pub(super) struct AtomLine<'a> {
     line: &'a [u8],
@@ -82,7 +82,7 @@ impl<'a> AtomLine<'a> {
         has_points(self.line, self.moved)
     }
 
-    /// Returns x, y and z in Å; `None` for each that is not a number.
+    /// Returns x, y and z in Å; a coordinate that is not a number is `None`.
     pub(super) fn coordinates(&self) -> [Option<f64>; 3] {
         COORDINATES.map(|start| number(self.line, start + self.moved..start + self.moved + COORDINATE))
     }

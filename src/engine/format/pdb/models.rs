@@ -1,8 +1,9 @@
 //! Ends of the models in a PDB file.
 //!
 //! `ENDMDL` or `END` ends a model. If both are missing, the next `MODEL` ends it. Records before a model belong to
-//! that model. A model may also end with the file, unless `md` wrote it (`TITLE` follows `MODEL`): `md` ends every
-//! model with a complete line `ENDMDL`, so a model without this line was cut off when its writer was killed.
+//! that model. The end of the file also ends a model, except in files that `md` wrote, in which `TITLE` follows
+//! `MODEL`. Because `md` ends every model with a complete line `ENDMDL`, a model without this line was cut off when
+//! `md` was killed.
 
 use super::lines::record;
 

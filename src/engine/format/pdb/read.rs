@@ -1,8 +1,8 @@
 //! Reader of the models of a file, one at a time.
 //!
-//! Atoms are counted, so serial numbers beyond 99 999 may be anything. The first alternative location in a residue is
-//! taken. A cell with edges of 1 Å or zero means that there is no cell. A title may hold time and step as GROMACS
-//! writes them: `t= 1.00000 step= 500`.
+//! Atoms are identified by their order, not by serial numbers, so that serial numbers beyond 99 999 may have any
+//! form. The first alternative location in a residue is taken. A cell with edges of 1 Å or zero means that there is
+//! no cell. A title may hold time and step as GROMACS writes them: `t= 1.00000 step= 500`.
 
 use super::lines::{AtomLine, is_known, number, record};
 use super::models::ModelEnds;
@@ -30,7 +30,7 @@ pub struct Model {
     pub time: Option<f64>,
     /// steps since the start of the run; `None` if the title does not state them
     pub step: Option<i64>,
-    /// periodic cell; `None` without one
+    /// periodic cell; `None` for a structure without a cell
     pub cell: Option<PeriodicCell>,
     /// whether there is a CRYST1 record; otherwise the cell of the first model applies
     pub has_cell_record: bool,
@@ -42,9 +42,9 @@ pub struct Model {
     pub left_out: usize,
 }
 
-/// Whether a file with these first bytes is a PDB file. Either its first line is a PDB record, and its second line is
-/// not a number of atoms, which follows the title in other formats. Or its first line is something else, and one of
-/// the following lines is an atom with its coordinates in the right columns.
+/// Whether a file with these first bytes is a PDB file. This is the case if the first line is a PDB record and the
+/// second line is not a number of atoms, as after the title of other formats. It is also the case if one of the lines
+/// after the first is an atom with its coordinates in the right columns.
 pub fn is_pdb(beginning: &[u8]) -> bool {
     let mut lines =
         without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());
@@ -157,7 +157,7 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
 }
 
 impl Model {
-    /// Converts the model to a structure, which has no step.
+    /// Converts the model to coordinates. The step number is lost.
     fn coordinates(self) -> Coordinates {
         let Model { title, time, cell, positions, labels, left_out, .. } = self;
         let left_out = LeftOut { atoms: left_out, ..LeftOut::default() };

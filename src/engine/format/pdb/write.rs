@@ -27,7 +27,8 @@ pub fn write_pdb(
     write_pdb_of(topology, 0..topology.atoms.len(), positions, cell, title, out)
 }
 
-/// Writes the given atoms, in ascending order, like [`write_pdb`]. `positions` (nm) are those of all atoms.
+/// Writes the given atoms, which must be in ascending order, like [`write_pdb`]. `positions` (nm) has an element for
+/// every atom of the topology.
 pub fn write_pdb_of(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -149,8 +150,8 @@ fn push_tail(topology: &Topology, index: usize, text: &mut String) {
     let _ = writeln!(text, "  1.00  0.00          {symbol:>2}");
 }
 
-/// Returns an atom name in four columns. The element symbol is right-aligned in the first two, so that carbon α and
-/// calcium differ.
+/// Returns an atom name in four columns. The element symbol is right-aligned in the first two columns, so that the
+/// names of carbon α and calcium differ.
 fn name_columns(atom: &Atom) -> String {
     let (name, symbol) = (atom.name.as_str(), element::symbol(atom.element));
     let two_letters = symbol.len() == 2 && name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(symbol));

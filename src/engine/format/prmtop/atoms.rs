@@ -71,8 +71,8 @@ fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>
     Ok(residues)
 }
 
-/// Reads the pairs excluded from the non-bonded sum. Each atom has a stretch of one long list of partners; a single 0
-/// means that it has none.
+/// Reads the pairs excluded from the non-bonded sum. The partners of all atoms are in one list, atom after atom. A
+/// single 0 stands for an atom without partners.
 pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Exclusions> {
     let counts_section = sections.require("NUMBER_EXCLUDED_ATOMS")?;
     let list_section = sections.require("EXCLUDED_ATOMS_LIST")?;

@@ -5,7 +5,8 @@ use super::sections::{Parsed, Section, Sections};
 use crate::system::{Angle, Bond, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor from the force constant k of the file, k (x − x₀)², to that of the engine, ½ k (x − x₀)².
+/// Factor that converts the force constant k of the file, with the energy k (x − x₀)², to the force constant k of the
+/// engine, with the energy ½ k (x − x₀)².
 pub(super) const HALF: f64 = 2.0;
 
 /// Rows of `N` numbers: atom pointers, then the 1-based type of the term.

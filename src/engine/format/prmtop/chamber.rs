@@ -6,7 +6,7 @@ use super::sections::{Parsed, Section, Sections};
 use crate::system::{Bond, HarmonicImproper, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Adds the terms. The sections with their counts are in all CHAMBER files, and in no other files.
+/// Adds the terms. The sections that hold the numbers of terms are in all CHAMBER files, and in no other files.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     urey_bradleys(sections, topology)?;
     harmonic_impropers(sections, topology)
@@ -54,7 +54,7 @@ fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parse
 }
 
 /// Returns an equilibrium angle in rad. A comment in the files says "degrees", which is true in older files, while
-/// newer files hold radians. CHARMM uses only 0 and 180°, so the size of the number tells the unit.
+/// newer files hold radians. CHARMM uses only 0 and 180°, so that the unit follows from the magnitude of the number.
 fn phase(value: f64) -> f64 {
     if value.abs() <= std::f64::consts::TAU { value } else { value.to_radians() }
 }

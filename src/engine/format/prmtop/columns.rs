@@ -28,8 +28,8 @@ const MAX_DEPTH: usize = 4;
 const MAX_LINE: usize = 100_000;
 
 impl Columns {
-    /// Parses the text in `%FORMAT(...)`, parentheses included. `None` if it is malformed, or if it mixes columns
-    /// (`(i2,a78)`); no section that is read in columns does.
+    /// Parses the text in `%FORMAT(...)`, parentheses included. `None` if it is malformed, or if it has columns of
+    /// different kinds, as `(i2,a78)`; sections that are read in columns never have such a format.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let compact: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
         let mut rest = compact.strip_prefix(b"(")?;

@@ -12,7 +12,8 @@ use crate::units::KCAL;
 
 /// Divisors of Coulomb and Lennard-Jones 1-4 terms in files older than Amber 11, which do not state them.
 const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
-/// Divisors in CHARMM, which does not scale 1-4 terms and has a separate Lennard-Jones table for them.
+/// Divisors of 1-4 terms in CHARMM force fields, which do not scale 1-4 terms and have a separate Lennard-Jones table
+/// for 1-4 pairs.
 const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
 /// Maximum deviation of a periodicity from a whole number. Periodicities are printed as reals of nine digits.

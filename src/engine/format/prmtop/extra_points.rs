@@ -26,7 +26,7 @@ pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<V
 }
 
 /// Returns the virtual sites that follow from atoms and bonds. `refused` makes the error for a site whose position
-/// does not follow from them.
+/// does not follow from atoms and bonds.
 pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem) -> Parsed<Vec<VirtualSite>> {
     let lengths = Lengths::new(topology);
     let mut sites = vec![];

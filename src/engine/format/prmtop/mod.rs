@@ -1,8 +1,8 @@
 //! AMBER topologies (`prmtop`, `parm7`): AMBER force fields from ff94 to ff19SB, and CHARMM force fields written by
 //! CHAMBER or ParmEd.
 //!
-//! A file is accepted only if every energy term in it is understood: an unknown section is an error, never a silent
-//! omission. Units and signs are converted to those of the engine (`½k` instead of `k`, nm, kJ/mol, e). The constant
+//! A file is accepted only if the reader knows every energy term in it. An unknown section is an error and is never
+//! ignored. Units and signs are converted to those of the engine (`½k` instead of `k`, nm, kJ/mol, e). The constant
 //! 18.2223 in stored charges is divided out in CHAMBER files as well. `sections` splits the columns, and the other
 //! modules interpret them.
 
@@ -59,8 +59,8 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     Ok(Description { topology, nonbonded: tables.pairs, cell_hint, nameless: false })
 }
 
-/// Reads BOX_DIMENSIONS: β in degrees, then a, b, c in Å. The edges date from when the topology was written, so they
-/// are ignored.
+/// Reads BOX_DIMENSIONS: β in degrees, then a, b, c in Å. The edges are ignored, because they are those of the cell
+/// when the topology was written.
 fn cell_hint(sections: &Sections<'_>, kind: BoxKind) -> Parsed<CellHint> {
     let Some(section) = sections.get("BOX_DIMENSIONS").filter(|_| kind != BoxKind::None) else {
         return Ok(CellHint { kind, angle_degrees: None });

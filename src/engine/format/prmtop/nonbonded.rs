@@ -13,7 +13,7 @@ pub(super) struct Tables {
     pub(super) atom_types: Vec<u32>,
     /// table for all pairs except 1-4 pairs
     pub(super) pairs: Nonbonded,
-    /// table for 1-4 pairs, not yet scaled; `None` if the general table is used
+    /// table for 1-4 pairs, not yet scaled; `None` if 1-4 pairs use the general table
     pub(super) pairs14: Option<Nonbonded>,
 }
 

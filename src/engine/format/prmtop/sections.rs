@@ -1,8 +1,8 @@
 //! Container of the format: `%FLAG` sections with values in fixed columns, split by the Fortran format of each
 //! section.
 //!
-//! Columns are never split at blanks, because names may contain blanks and touch each other. The line of a value
-//! follows from its index, so that a later error can name the line.
+//! Columns are never split at blanks, because names may contain blanks and touch each other. The line of a value is
+//! computed from the index of the value, so that a later error can name the line.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -204,8 +204,9 @@ impl<'a> Section<'a> {
         self.body.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Returns an error if an unread section does not hold `count` values. Counts the columns, or only the lines if
-    /// `lines_only`, because blanks may be names, and labels may be longer than their columns.
+    /// Returns an error if an unread section does not hold `count` values. The number of columns is counted. If
+    /// `lines_only` is set, only the number of lines is counted, because a name may be blank and a label may be
+    /// longer than its column.
     pub(super) fn check_length(&self, count: usize, lines_only: bool) -> Parsed<()> {
         let columns = Columns::parse(self.format);
         let Columns { width, per_line, .. } = columns.ok_or_else(|| self.problem("%FORMAT is damaged"))?;
@@ -266,7 +267,8 @@ impl<'a> Section<'a> {
             if line.get(here * width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
                 return Err(self.at_line(number, format!("expected {count} values, found more")));
             }
-            // blanks after the last name fill its column or were all stripped; otherwise names have been shifted
+            // the blanks after the last name either fill its column or were all removed; otherwise the names have
+            // been shifted
             if kind == Kind::Text && line.ends_with(b" ") && !line.len().is_multiple_of(width) {
                 let message = format!(
                     "the length of the line, {} characters, is not a multiple of the column width {width}",

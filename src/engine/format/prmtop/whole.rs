@@ -1,8 +1,9 @@
 //! Checks that a file is complete: lengths of the unread sections, and sections that other sections require.
 //!
-//! A cut inside a section shows in its length. A cut between sections shows only in missing sections. LEaP, ParmEd,
-//! cpptraj and Interchange write the radii of implicit solvent, IPOL or both after all sections with energies. LEaP
-//! and cpptraj write CMAP even after these, so there the force field tells whether CMAP is missing.
+//! If a file was cut off inside a section, the section is too short. If a file was cut off between sections, the only
+//! sign is that sections are missing. LEaP, ParmEd, cpptraj and Interchange write the radii of implicit solvent, IPOL
+//! or both after all sections with energies. LEaP and cpptraj write CMAP after these sections, so that for their
+//! files the force field determines whether CMAP is missing.
 
 use std::collections::HashSet;
 
@@ -97,8 +98,8 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
         sections.require("BOX_DIMENSIONS")?;
     }
     let Some(numbers) = sections.get("ATOMIC_NUMBER") else { return Ok(()) };
-    // Programs that write atomic numbers also write SCREEN or IPOL. Atomic numbers after all other sections were
-    // added to an older file, which may have neither.
+    // Programs that write atomic numbers also write SCREEN or IPOL. If atomic numbers come after all other sections,
+    // they were added to an older file, which may have neither SCREEN nor IPOL.
     let added = sections.iter().all(|section| !section.is_behind(numbers));
     if !added && sections.get("SCREEN").is_none() {
         sections.require("IPOL")?;
@@ -137,8 +138,8 @@ const FF19SB: &[&str] = &["XC"];
 /// Types of α carbons in CHARMM36 (Best et al. 2012, doi:10.1021/ct300400x).
 const CHARMM36: &[&str] = &["CT1", "CT2", "CP1"];
 
-/// Returns an error about a protein without CMAP terms if its force field requires them, which it does for residues
-/// with a peptide bond on both sides.
+/// Returns an error about a protein without CMAP terms if its force field requires CMAP terms. They are required for
+/// residues with a peptide bond on both sides.
 pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed<()> {
     if !topology.bonded.cmaps.is_empty() || sections.iter().any(|section| cmap::is_cmap(section.name())) {
         return Ok(());

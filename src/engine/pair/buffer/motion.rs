@@ -1,4 +1,5 @@
-//! Atom classes for the buffer estimate: displacements by free flight or rotation, and sums over pairs of classes.
+//! Atom classes for the buffer estimate: displacements of atoms by free flight or rotation, and sums of interaction
+//! parameters over pairs of classes.
 
 use crate::system::{Constraints, System, VirtualSite};
 use std::collections::BTreeMap;
@@ -26,8 +27,9 @@ pub(super) struct Motion {
 }
 
 impl Motion {
-    /// Variance of the displacement along one direction after `time` (nm²). The rotating part starts as free flight
-    /// in two of three directions, and tends to the variance of two independent points on a sphere, 2 r²/3.
+    /// Variance (nm²) of the displacement along one direction after `time` (ps). The part due to rotation begins as
+    /// free flight in two of three directions, and approaches the variance of the distance between two independent
+    /// points on a sphere, 2 r²/3.
     pub(super) fn variance(&self, kt: f64, time: f64) -> f64 {
         let free = kt * time * time / self.translating;
         let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
@@ -37,7 +39,7 @@ impl Motion {
         free + rotation
     }
 
-    /// Key by which equal motions are merged.
+    /// Integer key that is equal for equal motions.
     fn key(&self) -> (u64, u64) {
         let rotating = self.rotating.unwrap_or((0.0, 0.0));
         let turning = (rotating.0 * 10.0).round() as u64 * 1000 + (rotating.1 * 200.0).round() as u64;
@@ -45,7 +47,7 @@ impl Motion {
     }
 }
 
-/// Sums over all pairs of atoms with these two motions.
+/// Sums of interaction parameters over all pairs of atoms with these two motions.
 #[derive(Clone)]
 pub(super) struct Pairs {
     pub motions: [Motion; 2],
@@ -55,7 +57,7 @@ pub(super) struct Pairs {
     pub charges: f64,
 }
 
-/// Sums over all pairs, sorted by their motions.
+/// Sums of interaction parameters over all pairs of atoms, one entry for each pair of motions.
 pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
     let mut found = BTreeMap::new();
     for (index, a) in classes.iter().enumerate() {
@@ -88,8 +90,8 @@ pub(super) fn classes(system: &System) -> Vec<Class> {
     found.into_values().collect()
 }
 
-/// The motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is an average of
-/// atoms moves as if the atoms flew independently, 1/m = Σ w²/m.
+/// The motion of each atom: free, or rotating as the light end of a constraint. A virtual site that is a weighted
+/// average of atoms moves as if these atoms flew independently, with the effective mass 1/Σ(w²/m).
 pub(super) fn motions(system: &System) -> Vec<Motion> {
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
     let mut motions: Vec<Motion> =
@@ -107,14 +109,14 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
     }
     for bond in bonds {
         let [i, j] = bond.atoms;
-        // for ends of similar mass free flight is the conservative estimate
+        // if both ends of a constraint have similar masses, free flight is the conservative estimate
         if mass(i) < 0.5 * mass(j) {
             hold(i, j, bond.length);
         } else if mass(j) < 0.5 * mass(i) {
             hold(j, i, bond.length);
         }
     }
-    // for a virtual site, the mass with which it moves
+    // for a virtual site, its effective mass
     let mut masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     for VirtualSite { site, construction } in &system.topology.virtual_sites {
         let (site, mass) = (*site as usize, |atom: u32| masses[atom as usize]);
@@ -124,7 +126,7 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
                     atoms.iter().zip(weights).map(|(&atom, weight)| weight * weight / mass(atom)).sum::<f64>();
                 (Motion { translating: 1.0 / inverse, rotating: None }, 1.0 / inverse)
             }
-            // other sites move like the lightest of their atoms
+            // other virtual sites move like the lightest of the atoms that they are constructed from
             None => {
                 let lightest = construction.atoms().iter().min_by(|&&a, &&b| mass(a).total_cmp(&mass(b)));
                 lightest.map_or((motions[site], 0.0), |&atom| (motions[atom as usize], mass(atom)))

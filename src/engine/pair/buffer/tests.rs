@@ -46,12 +46,13 @@ fn rotation_saturates() {
     assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
 }
 
-/// Tolerance, nm. The effective reach describes a body that is not a sphere; radii of equal volume agree to this.
+/// Tolerance, nm. The region within a distance of a cube is not a sphere, so that the radius of a sphere of equal
+/// volume agrees with r + `reach` only approximately.
 const REACH: f64 = 0.004;
 
 #[test]
 fn single_atoms_reach_as_far_as_around_a_cube_of_a_block() {
-    // volume of a cube of edge s for 32 atoms of a liquid and of all points within r of it: s³ + 6 s² r + 3π s r² +
+    // volume of all points within r of a cube of edge s, which contains 32 atoms of a liquid: s³ + 6 s² r + 3π s r² +
     // 4/3 π r³
     let s = (32f64 / 100.0).cbrt();
     for r in [0.9, 1.0, 1.1, 1.2] {
@@ -91,7 +92,7 @@ const MOLECULES: u32 = 500;
 /// Edge of the cubic cell in nm, for 33.3 molecules per nm³.
 const EDGE: f64 = 2.467;
 
-/// Rigid water.
+/// A system of rigid water molecules.
 fn water(electrostatics: Electrostatics) -> System {
     let name = Name::new("W");
     let atom = |k: u32| {
@@ -122,7 +123,7 @@ fn water(electrostatics: Electrostatics) -> System {
     }
 }
 
-/// Positions of molecules at random places in random directions, without any structure except the molecules'.
+/// Positions of molecules at random places and with random orientations, without any order between molecules.
 fn places(random: &mut Stream) -> Vec<Vec3> {
     let mut positions = vec![];
     for _ in 0..MOLECULES {
@@ -137,7 +138,8 @@ fn places(random: &mut Stream) -> Vec<Vec3> {
     positions
 }
 
-/// Pairs held by the outer list, the inner list, and a list on a GPU with the same radius, at [i][j] and [j][i].
+/// Pairs held by the outer list, the inner list, and a list on a GPU with the same radius. Each pair is stored at
+/// [i][j] and at [j][i].
 fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64) -> [Vec<Vec<bool>>; 3] {
     let atoms = positions.len();
     let (mut grid, mut list) = (Grid::default(), PairList::default());
@@ -175,15 +177,16 @@ fn listed(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64)
 
 /// Atoms of a block on a GPU.
 const GPU_BLOCK: usize = 32;
-/// Distance beyond the radius, nm, from which pairs are ignored.
+/// Distance beyond the radius, nm, from which on pairs are ignored.
 const LOOK_BEYOND: f64 = 0.3;
 
-/// Marks the pairs of a GPU's list. Of two blocks, the first if their numbers differ by an odd number, else the
-/// second, lists those atoms of the other block that are within the radius of any of its own atoms (`lists` in
-/// `kernels/list.cu`).
+/// Marks the atom pairs that the list of a GPU holds. One of two blocks lists the atoms of the other block that are
+/// within the radius of any of its own atoms: the first block if the block numbers differ by an odd number, else the
+/// second (`lists` in `kernels/list.cu`).
 fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
     let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
-    // the order does not depend on the Lennard-Jones modifier, and a GPU refuses switches
+    // the order of atoms does not depend on the Lennard-Jones modifier; a GPU refuses switches, so that they are
+    // removed here
     let mut truncated = system.clone();
     truncated.settings.lj_modifier = LjModifier::PotentialShift;
     let order: Vec<usize> = sorted_on_device(&truncated, &state).into_iter().map(|atom| atom as usize).collect();
@@ -197,7 +200,8 @@ fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius:
             let odd = (blocks[1] - blocks[0]) % 2 == 1;
             let (block, from, d) = if odd { (blocks[0], i, d) } else { (blocks[1], j, -d) };
             let members = &order[block * GPU_BLOCK..order.len().min((block + 1) * GPU_BLOCK)];
-            // the other atom, in the image next to this one; atoms of a block are where they were sorted
+            // the periodic image of the other atom that is nearest to this atom; the atoms of a block are in the
+            // images in which they were sorted
             let place = |atom: usize| cell.wrap(positions[atom]).0;
             let other = place(from) + d;
             let near = members.iter().any(|&atom| (place(atom) - other).norm_squared() < radius * radius);
@@ -230,16 +234,17 @@ fn mark(grid: &Grid, chunk: &ListChunk, listed: &mut [Vec<bool>]) {
 
 const CONFIGURATIONS: u32 = 10;
 const DRAWS: u32 = 4;
-/// Maximum displacement in standard deviations. A fraction of 10⁻⁶ is larger.
+/// Maximum displacement in standard deviations. The fraction of larger displacements is 10⁻⁶.
 const TAIL: f64 = 5.0;
 /// Standard errors by which the estimate may fall short. The seed is fixed, so that the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// Energy of pairs that are not listed and come within the cutoff.
+/// Energy and virial of pairs that are not listed and come within the cutoff.
 #[derive(Clone, Copy, Default)]
 struct Gained {
     lj: f64,
-    /// Coulomb energy by the number of hydrogens in the pair, since all such pairs have charges of one sign
+    /// Coulomb energy of the pairs with 0, 1 and 2 hydrogens; all pairs with the same number of hydrogens have the
+    /// same product of charges
     coulomb: [f64; 3],
     /// virial of Lennard-Jones pairs
     virial: f64,
@@ -262,7 +267,7 @@ impl Gained {
 /// inner list, and with the list of a GPU.
 fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [Gained; 4] {
     let cell = PeriodicCell::orthorhombic([EDGE; 3]);
-    // f/r and energy
+    // force divided by distance, and energy
     let lj_pair = |r: f64| match system.settings.lj_switch() {
         Some(switch) => switch.radial(r * r, 1.0 / r).pair(6.0 * OXYGENS.0, 12.0 * OXYGENS.1),
         None => lennard_jones(r.powi(-2), OXYGENS.0, OXYGENS.1),
@@ -318,20 +323,22 @@ fn statistics(samples: &[f64]) -> (f64, f64) {
 }
 
 /// Factor by which the estimate may exceed the measured error. The estimate counts pairs in a shell at radius + σ,
-/// and lets them move along the line between them only. Moving by σ in the two other directions adds σ²/r to a
-/// distance, and the missed energy decreases with the buffer as J₀/J₁ ≤ (2 + b/σ)/σ.
+/// and lets the atoms of a pair move only along the line between them. Displacements by σ in the two other directions
+/// increase the distance by σ²/r. The relative decrease of the missed energy with the buffer b is J₀/J₁ ≤ (2 +
+/// b/σ)/σ.
 fn excess(radius: f64, sigma: f64) -> f64 {
     (1.0 + sigma / radius).powi(2) * ((radius - CUTOFF + 2.0 * sigma) / CUTOFF).exp()
 }
 
-/// Additional factor for lists of groups, beyond [`excess`]. The fraction of missing pairs is a straight line fitted
-/// to measurements up to half a block, which is too high close to the radius.
+/// Factor for lists of clusters, to be multiplied by [`excess`]. The estimate uses a straight line for the fraction
+/// of missing pairs, fitted to measurements up to half a block beyond the radius. This line is too high close to the
+/// radius.
 const GROUP_EXCESS: f64 = 1.15;
 
 /// Distance at which the switch of the tests begins, nm.
 const SWITCH: f64 = 0.7;
-/// Additional factor for switched interactions: the neglected next order, at most a fifth for oxygens, which move by
-/// 0.02 nm.
+/// Factor for switched interactions, to be multiplied by [`excess`]. The estimate neglects the next order of the
+/// expansion, which is at most a fifth for oxygens that move by 0.02 nm.
 const NEXT_ORDER: f64 = 1.2;
 
 #[test]
@@ -358,8 +365,8 @@ fn missed_pairs_cost_what_is_estimated() {
             .map(|index| missed(system, radius, &sigma, &mut Stream::new(1, Purpose::Test, 0, index)))
             .collect();
         let measured = |kind: usize| statistics(&samples.iter().map(|s| s[kind].drift(time)).collect::<Vec<_>>());
-        // if no pair was missed, the energy of one pair of oxygens; of three expected pairs at least one is seen in
-        // 95 of 100 tests
+        // the error of a sample without a missed pair is the energy of one pair of oxygens: if three missed pairs are
+        // expected, at least one is found in 95 of 100 tests
         let one_pair = 6.0 * OXYGENS.0 / CUTOFF.powi(6) / f64::from(CONFIGURATIONS * DRAWS);
         let virial = |kind: usize| match statistics(&samples.iter().map(|s| s[kind].virial()).collect::<Vec<_>>()) {
             (0.0, _) => (0.0, one_pair),

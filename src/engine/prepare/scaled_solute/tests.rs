@@ -5,7 +5,8 @@ use crate::system::System;
 use crate::team::Team;
 use crate::testing::Sample;
 
-/// Energies of a test system (kJ/mol) in double precision, before and after scaling these atoms by a factor.
+/// Energies of a test system (kJ/mol) in double precision, before and after the interactions of these atoms are
+/// scaled by a factor.
 fn energies(name: &str, select: &str, factor: f64) -> [Energies; 2] {
     let sample = Sample::load(name);
     let mut scaled = sample.system.clone();

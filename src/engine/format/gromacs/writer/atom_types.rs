@@ -7,8 +7,9 @@ use super::{Number, Parsed, line, unique, word};
 use crate::error::Problem;
 use crate::system::{Cmap, CombinationRule, Description, LennardJones, Name, Nonbonded, Pair14, Topology};
 
-/// Largest relative error with which the combination rule may give the parameters of a pair, or the factor its
-/// charges: a few rounding errors of `f64`, raised to the twelfth power.
+/// Largest relative error of Lennard-Jones parameters of a pair that are computed with the combination rule, and of
+/// charge products of 1-4 pairs that are computed with the common factor: a few rounding errors of `f64`, which the
+/// twelfth power multiplies.
 const EXACT: f64 = 1e-12;
 
 /// Form of the Lennard-Jones parameters of a type.
@@ -78,7 +79,7 @@ impl AtomTypes {
         self.form.parameters(pair.c6, pair.c12)
     }
 
-    /// Whether the factor of `[ defaults ]` gives the charges of a pair.
+    /// Whether the charge product of a 1-4 pair is the factor of `[ defaults ]` times the product of the charges.
     pub(super) fn has_usual_charges(&self, pair: &Pair14, charges: [f64; 2]) -> bool {
         let expected = self.fudge * charges[0] * charges[1];
         (expected - pair.charge_product).abs() <= EXACT * pair.charge_product.abs()
@@ -131,8 +132,8 @@ impl AtomTypes {
         }
     }
 
-    /// Returns the bonded type, by which maps are looked up: the same for all atoms that are not in the center of a
-    /// map.
+    /// Returns the bonded type, which is used to look up correction maps. It is the same for all atoms that are not
+    /// the central atom of a correction map.
     fn bonded(&self, index: usize) -> String {
         self.types[index].key.map.map_or_else(|| "B".to_owned(), |map| format!("M{}", map + 1))
     }
@@ -159,7 +160,8 @@ impl AtomTypes {
 }
 
 impl Form {
-    /// Chooses σ and ε if every interaction has both or none, and if their combination rule fits at least as well.
+    /// Chooses the form σ and ε if every pair of types has both c6 and c12 or neither, and if the Lorentz–Berthelot
+    /// rule fits at least as many pairs as the geometric rule.
     fn of(description: &Description) -> Self {
         let Description { topology, nonbonded, .. } = description;
         let used: BTreeSet<u32> = topology.atoms.iter().map(|atom| atom.lj_type).collect();
@@ -192,8 +194,8 @@ impl Form {
         self.values(c6, c12).map(Number)
     }
 
-    /// Returns the parameters of a type; zero if a coefficient is negative, which no rule can combine. Such a type is
-    /// among the exceptions.
+    /// Returns the parameters of a type. They are zero if a coefficient is negative, because no rule can combine
+    /// negative coefficients; the pairs of such a type are listed as exceptions.
     fn type_values(self, nonbonded: &Nonbonded, kind: u32) -> [f64; 2] {
         let (c6, c12) = nonbonded.pair(kind, kind);
         if c6 < 0.0 || c12 < 0.0 { [0.0; 2] } else { self.values(c6, c12) }

@@ -1,14 +1,14 @@
 //! Writer of GROMACS topologies (`.top`): one file without includes, with every parameter in the line of its term.
 //!
-//! Numbers are the shortest that are read as the same `f64`. `[ defaults ]` has no generated pairs. `[ nonbond_params
-//! ]` lists every pair of types whose parameters the combination rule does not give to 10⁻¹². Each distinct molecule
-//! is a `[ moleculetype ]`; copies that differ in residue numbers only are the same, as in GROMACS. Fails for what
-//! the format cannot express: virtual sites in a local frame, correction maps on atoms that are no chain of five,
-//! 12-6-4 ions.
+//! A number is written as the shortest text that is read as the same `f64`. `[ defaults ]` has no generated pairs. `[
+//! nonbond_params ]` lists every pair of types whose parameters the combination rule does not give to 10⁻¹². Each
+//! distinct molecule is a `[ moleculetype ]`; molecules that differ in residue numbers only are not distinct, as in
+//! GROMACS. The writer fails for terms that the format cannot express: virtual sites in a local frame, correction
+//! maps on atoms that are not a chain of five, and 12-6-4 ions.
 //!
 //! A rigid water is written as `[ settles ]`. The lengths of a water may come from bonded terms, as in AMBER
-//! topologies, where rigidity is chosen in a run. Such a water has these terms under `-DFLEXIBLE`, as in the water
-//! models of GROMACS.
+//! topologies, where the input of a run determines whether water is rigid. The bonded terms of such a water are
+//! written for `-DFLEXIBLE`, as in the water models of GROMACS.
 
 mod atom_types;
 mod molecule;
@@ -58,7 +58,7 @@ struct Number(f64);
 
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // outside this range the shortest text has an exponent
+        // for numbers outside this range the text with an exponent is shortest
         match self.0.abs() {
             0.0 => write!(f, "0"),
             size if (1e-4..1e9).contains(&size) => write!(f, "{}", self.0),

@@ -130,7 +130,7 @@ fn residue_numbers(molecule: &Topology) -> Vec<String> {
     numbers.collect()
 }
 
-/// Pairs of atoms with chemical bonds, without those of virtual sites.
+/// Pairs of atoms with chemical bonds, without pairs that contain a virtual site.
 struct Chemical(BTreeSet<[u32; 2]>);
 
 impl Chemical {
@@ -144,8 +144,8 @@ impl Chemical {
         self.0.contains(&ordered(pair))
     }
 
-    /// Returns the largest number of bonds up to which all pairs are excluded, and the pairs that are excluded in
-    /// addition.
+    /// Returns the largest n (`nrexcl`) for which all pairs up to n bonds apart are excluded, and the other excluded
+    /// pairs.
     fn exclusions(&self, molecule: &Topology) -> (usize, Vec<[u32; 2]>) {
         let bonds: Vec<[u32; 2]> = self.0.iter().copied().collect();
         let mut neighbours = Neighbours::new(molecule.atoms.len(), &bonds);
@@ -173,7 +173,7 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
 /// chemical bonds that have neither energy nor constraint.
 fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
-    // the reader turns such a bond into a distance again
+    // the reader makes such a bond a harmonic distance again
     let is_brace = |[i, j]: [u32; 2]| molecule.is_water_brace([i, j]) && molecule.exclusions.contains(i, j);
     let bonds = molecule.bonded.bonds.iter().map(|bond| {
         let function = if open.remove(&ordered(bond.atoms)) || is_brace(bond.atoms) { 1 } else { 6 };
@@ -194,7 +194,8 @@ fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     section("bonds", lines.into_iter(), text);
 }
 
-/// Returns the Urey–Bradley terms that belong to an angle, by its index, and the other ones.
+/// Returns the Urey–Bradley terms that belong to an angle, by the index of the angle, and all other Urey–Bradley
+/// terms.
 fn split_urey_bradleys(bonded: &BondedTerms) -> (HashMap<usize, Bond>, Vec<Bond>) {
     let (mut paired, mut alone) = (HashMap::new(), vec![]);
     if bonded.urey_bradleys.is_empty() {
@@ -251,8 +252,8 @@ fn write_dihedrals(bonded: &BondedTerms, text: &mut String) {
     section("dihedrals", harmonic, text);
 }
 
-/// Writes 1-4 pairs: with function type 1 if the factor of `[ defaults ]` gives the charges, otherwise with 2 and
-/// their own factor and charges.
+/// Writes 1-4 pairs. Function type 1 is used if the factor of `[ defaults ]` gives the charge product. Otherwise
+/// function type 2 is used, with a factor and charges in the line of the pair.
 fn write_pairs(molecule: &Topology, types: &AtomTypes, text: &mut String) {
     let lines = molecule.bonded.pairs14.iter().map(|pair| {
         let [first, second] = types.pair_parameters(pair);

@@ -1,4 +1,5 @@
-//! Distinct molecules of a system, each with atoms that count from 0, and their sequence in the system.
+//! Distinct molecules of a system, each with atoms numbered from 0, and the sequence of these molecules in the
+//! system.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

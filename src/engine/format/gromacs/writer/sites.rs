@@ -7,7 +7,7 @@ use super::{Number, Parsed, line};
 use crate::error::Problem;
 use crate::system::{Construction, VirtualSite};
 
-/// Section of sites that any number of atoms define.
+/// Section of sites that are defined by any number of atoms.
 const MANY: &str = "virtual_sitesn";
 
 /// Writes the sites of a molecule. `first` is the index in the system of its first atom, for messages.

@@ -10,11 +10,13 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Bond, BondedTerms, Construction, Topology, VirtualSite};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor from the force constant k of the engine, ½ k (x − x₀)², to that of the file, k (x − x₀)².
+/// Factor that converts the force constant k of the engine, with the energy ½ k (x − x₀)², to the force constant k of
+/// the file, with the energy k (x − x₀)².
 pub(super) const HALF: f64 = 0.5;
 /// Force constant of water bonds in LEaP's parameters of water models, kcal/mol/Å².
 const WATER: f64 = 553.0;
-/// Maximum relative difference of lengths, or of site weights, that count as equal. Files have eight decimals.
+/// Maximum relative difference at which two lengths, or two weights of a site, count as equal. Files have eight
+/// decimals.
 const SAME: f64 = 1e-6;
 
 /// Bonds and angles of a file.
@@ -122,8 +124,8 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     }
 }
 
-/// Returns the distance (nm) of a water's site from its oxygen. The site lies on the bisector of the hydrogens, or in
-/// the direction of a lone pair.
+/// Returns the distance (nm) of a virtual site of a water from the oxygen. The site lies on the bisector of the
+/// hydrogens, or in the direction of a lone pair.
 fn reach(construction: &Construction, lengths: &HashMap<[u32; 2], f64>) -> Option<f64> {
     let [o, h1, h2] = *construction.atoms().first_chunk()?;
     let length = |i: u32, j: u32| lengths.get(&ordered([i, j])).copied();
@@ -161,8 +163,8 @@ fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
     Ok(())
 }
 
-/// Whether two constructions of a water's site are the same. The two lone pairs are equivalent, so it does not matter
-/// which is above the plane.
+/// Whether two constructions of a water's site are the same. The two lone pairs are equivalent, so that either of
+/// them may be above the plane.
 fn is_same(own: &Construction, other: &Construction) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() <= SAME * b.abs();
     let oxygen = own.atoms().first() == other.atoms().first();

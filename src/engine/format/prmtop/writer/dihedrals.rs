@@ -1,7 +1,8 @@
 //! Torsions, impropers, and the 1-4 pairs that are the ends of torsions.
 //!
-//! A negative third pointer means that a row makes no 1-4 pair. A negative fourth pointer marks an improper. Atom 0
-//! cannot have a negative pointer. A torsion with atom 0 in such a place is reversed, which does not change it.
+//! A negative third pointer means that a row makes no 1-4 pair. A negative fourth pointer marks an improper. The
+//! pointer of atom 0 is 0 and cannot be negative. A torsion with atom 0 in a place that needs a negative pointer is
+//! therefore reversed, which does not change its energy.
 
 use std::f64::consts::PI;
 
@@ -99,7 +100,7 @@ fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     waves.chain(constants).filter(|torsion| torsion.force_constant != 0.0)
 }
 
-/// 1-4 pairs, and whether a torsion has taken them.
+/// 1-4 pairs, and for each pair whether a torsion already represents it.
 struct Pairs {
     /// pairs sorted by their atoms
     sorted: Vec<([u32; 2], Pair14)>,
@@ -128,7 +129,7 @@ impl Pairs {
         Some(self.sorted[found].1)
     }
 
-    /// Returns torsions with zero force constant for the pairs that are left.
+    /// Returns torsions with zero force constant for the 1-4 pairs that no torsion represents.
     fn ends_of_paths(&self, topology: &Topology) -> Parsed<Vec<Torsion>> {
         let open: Vec<[u32; 2]> =
             self.sorted.iter().zip(&self.taken).filter(|(_, taken)| !**taken).map(|((atoms, _), _)| *atoms).collect();

@@ -3,12 +3,12 @@
 //! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by a relative 5·10⁻⁹. CHAMBER files
 //! have charges with seventeen digits. Names are cut to four characters, and residues are counted from 1. A CHAMBER
 //! file is written for CHARMM force fields, and if Urey–Bradley terms or harmonic impropers require it. 1-4 pairs
-//! have a table by types in CHAMBER files. In other files they are fractions of the charges and parameters of their
-//! atoms.
+//! have a table by types in CHAMBER files. In other files the energies of 1-4 pairs are fractions of those computed
+//! from the charges and parameters of the atoms.
 //!
-//! Some terms are expressed exactly by other terms: Ryckaert–Bellemans torsions by cosine torsions that add up to
-//! them, a 1-4 pair by the ends of a torsion (with zero force constant if there is none), a rigid water by bonds with
-//! LEaP's force constant.
+//! Some terms are expressed exactly by other terms: a Ryckaert–Bellemans torsion is written as a sum of cosine
+//! torsions; a 1-4 pair is written as the ends of a torsion, whose force constant is zero if the system has no such
+//! torsion; a rigid water is written as bonds with LEaP's force constant.
 //!
 //! These terms are refused, and the error names the term: GROMOS-96 bonds and angles, harmonic distances of atoms
 //! without a bond, other constraints, chemical bonds without energy, other 1-4 pairs or 1-4 pairs that are not three

@@ -35,7 +35,7 @@ impl Types {
             LennardJones { c6, c12 }
         };
         let chamber = topology.charmm || !bonded.urey_bradleys.is_empty() || !bonded.harmonic_impropers.is_empty();
-        // types may differ only in 1-4 pairs; such types have different names
+        // two types may differ in the parameters of 1-4 pairs only; such types have different names
         let key = |atom: &crate::system::Atom| (atom.lj_type, if chamber { atom.type_name } else { Name::default() });
         let mut numbers: BTreeMap<(u32, Name), u32> = topology.atoms.iter().map(|atom| (key(atom), 0)).collect();
         numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
@@ -55,8 +55,8 @@ impl Types {
         Ok(types)
     }
 
-    /// Returns the parameters of 1-4 pairs by types. Types without a 1-4 pair get the parameters of other pairs. It
-    /// is an error if 1-4 pairs of the same types differ.
+    /// Returns the parameters of 1-4 pairs by types. Pairs of types without a 1-4 pair get the parameters of pairs
+    /// that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different parameters.
     fn table_of_pairs14(&self, topology: &Topology) -> Parsed<Vec<LennardJones>> {
         let mut table = self.pairs.clone();
         let mut set = HashMap::new();

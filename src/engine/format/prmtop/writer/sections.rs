@@ -131,7 +131,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         Rows { rows: [vec![], vec![]], of_rows: [vec![], vec![]], types: vec![], by_text, by_bits }
     }
 
-    /// Adds a term. `negative` tells which pointers have a minus sign, which carries meaning.
+    /// Adds a term. `negative` is true for the pointers that are written with a minus sign.
     pub(super) fn push(&mut self, topology: &Topology, atoms: [u32; N], negative: [bool; N], parameters: [f64; P]) {
         let kind = match self.by_bits.get(&parameters.map(f64::to_bits)) {
             Some(&kind) => kind,
