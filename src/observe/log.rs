@@ -10,7 +10,7 @@ use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 
-/// Importance of a line. The caller decides by it what the terminal shows.
+/// Importance of a line, by which the caller decides what the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// information for later reading
@@ -39,7 +39,7 @@ impl RunLog {
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 
-    /// Writes one or more lines, without control characters and none longer than [`LONGEST`].
+    /// Writes one or more lines. Control characters are removed, and lines are cut at [`LONGEST`] bytes.
     pub fn line(&mut self, level: Level, text: &str) -> Result<()> {
         let mut whole = printable_lines(text);
         whole.push('\n');
@@ -120,7 +120,7 @@ impl RunLog {
             let [mean, fluctuation, drift] = [average.mean, average.fluctuation, average.drift].map(number);
             [average.name.clone(), mean, error, fluctuation, drift, average.unit.clone()]
         };
-        // terms that the system does not have
+        // energy terms that are zero because the system does not have them
         let is_zero = |average: &&Average| average.mean == 0.0 && average.fluctuation == 0.0;
         let rows: Vec<_> = averages.iter().filter(|average| !is_zero(average)).map(row).collect();
         self.table(["quantity", "average", "error", "fluctuation", "drift per ps", "unit"], &rows)?;
@@ -130,7 +130,7 @@ impl RunLog {
         )
     }
 
-    /// Writes the time per phase, and the share outside all phases.
+    /// Writes the time per phase, and the fraction of the time outside all phases.
     pub fn phases(&mut self, phases: &[Phase], wall_seconds: f64) -> Result<()> {
         let row = |name: &str, calls: String, seconds: f64| {
             let percent = if wall_seconds > 0.0 { 100.0 * seconds / wall_seconds } else { 0.0 };
