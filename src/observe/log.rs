@@ -39,7 +39,8 @@ impl RunLog {
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 
-    /// Writes one or more lines. Control characters are removed, and lines are cut at [`LONGEST`] bytes.
+    /// Writes one or more lines. The written lines have no control characters, and none of them is longer than
+    /// [`LONGEST`].
     pub fn line(&mut self, level: Level, text: &str) -> Result<()> {
         let mut whole = printable_lines(text);
         whole.push('\n');

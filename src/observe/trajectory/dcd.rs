@@ -7,7 +7,7 @@
 //!
 //! | word | meaning | | word | meaning |
 //! |---|---|---|---|---|
-//! | 0 | frames; wrong after a crash, so frames are counted by the length of the file | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
+//! | 0 | frames; wrong after a crash; the length of the file counts | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
 //! | 1, 2 | step of the first frame, steps between frames | | 10 | whether frames have a cell |
 //! | 3 | step of the last frame | | 11 | whether a fourth coordinate follows z |
 //! | 8 | number of fixed atoms, which are left out | | 19 | version of CHARMM; 0 in X-PLOR |

@@ -326,7 +326,7 @@ pub struct Fields {
 pub enum Precision {
     /// unpacked `f32`: 12 bytes an atom, cheapest to write
     Raw,
-    /// all bits of `f32`, packed if the format can
+    /// all bits of `f32`, packed if the format can pack
     Lossless,
     /// multiples of 1e-3 nm: about 5 bytes an atom, error at most 0.5e-3 nm
     #[default]

@@ -231,9 +231,9 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
 /// Checks a packed frame before it is decoded. Refuses a frame with which the decoder would read beyond the end of
 /// the bytes, of the atoms or of the table of sizes. `bytes` are a frame that [`head`] has found.
 ///
-/// The stream is a sequence of groups. A group has a position in full, and a bit that marks a change. After a change,
-/// five bits follow: the number of further positions in the group, and whether the next group uses fewer or more bits
-/// for them. The further positions follow as small differences.
+/// The stream is a sequence of groups. A group has a position in full, and a bit that marks a change. If the bit is
+/// set, five bits follow: the number of further positions in the group, and whether the next group uses fewer or more
+/// bits for them. The further positions follow as small differences.
 fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
     let truncated = || "the frame is cut off".to_owned();

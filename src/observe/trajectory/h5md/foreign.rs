@@ -67,8 +67,7 @@ impl ForeignReader {
     pub(super) fn open(path: &Path) -> Result<Option<Self>> {
         let mode = Superblock::read(path)?.reading_mode(path)?;
         let Ok(file) = options().open_as(path, mode) else { return Ok(None) };
-        // files of md have a group `md`; files of older versions of md have the groups `parameters` and the other one
-        // tested here
+        // files of md have a group `md`; files of older versions of md have the groups `parameters` and `topology`
         if file.link_exists("md") || (file.link_exists("parameters") && file.link_exists("topology")) {
             return Ok(None);
         }

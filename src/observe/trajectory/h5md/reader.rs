@@ -13,8 +13,7 @@ use crate::error::{Error, Problem, Result};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Trajectory open for reading. While a run writes to the file, the frames that were flushed before opening are
-/// visible.
+/// Trajectory open for reading. While a run writes to the file, the frames that have been flushed so far are visible.
 pub struct TrajectoryReader {
     path: PathBuf,
     file: hdf5::File,
