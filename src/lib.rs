@@ -76,12 +76,12 @@
 //! and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point calculations
 //! get their forces from a context; [`context::Context::add_external_force`] adds a force that a program computes.
 //!
-//! Leapfrog computes v(t+½dt) = v(t−½dt) + a(t)·dt and x(t+dt) = x(t) + v(t+½dt)·dt; then constraints
-//! are applied. The kinetic energy K at time t is the mean of its values at t−½dt and t+½dt. The pressure is P = (2K + tr
-//! W)/3V, where the virial W = Σ r⊗F includes constraint forces. Velocities that the state, files and checkpoints
-//! store with time t are v(t−½dt). The conserved quantity is the total energy minus the work of the thermostat, of
-//! the barostat, and of restraints whose centers move ([`restraint`]). A part of the work of couplings depends on the
-//! forces of the next step and is added in that step.
+//! Leapfrog computes v(t+½dt) = v(t−½dt) + a(t)·dt and x(t+dt) = x(t) + v(t+½dt)·dt; then constraints are applied.
+//! The kinetic energy K at time t is the mean of its values at t−½dt and t+½dt. The pressure is P = (2K + tr W)/3V,
+//! where the virial W = Σ r⊗F includes constraint forces. Velocities that the state, files and checkpoints store with
+//! time t are v(t−½dt). The conserved quantity is the total energy minus the work of the thermostat, of the barostat,
+//! and of restraints whose centers move ([`restraint`]). A part of the work of couplings depends on the forces of the
+//! next step and is added in that step.
 //!
 //! Barostats scale the cell, and positions and velocities of the centers of mass of constrained groups, at the time t
 //! of the forces. The pressure of a barostat is that of these centers. Scaling is isotropic, semi-isotropic or

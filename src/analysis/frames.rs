@@ -7,7 +7,7 @@ use crate::vec3::Vec3;
 /// Positions of the selected atoms of some frames.
 ///
 /// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r. Sums over atoms then
-/// need no weights, and these scaled positions can be rotated in the same way as positions.
+/// need no weights, and scaled positions are rotated in the same way as positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based

@@ -66,7 +66,7 @@ pub struct SelectedFrame<'a> {
     pub step: i64,
     /// time, ps
     pub time: f64,
-    /// unit cell; `None` if the frame has none
+    /// unit cell; `None` for a frame without a cell
     pub cell: Option<PeriodicCell>,
     /// positions in nm in the order of the selection, with molecules whole and gathered, or as stored in the file
     pub positions: &'a [Vec3],

@@ -77,7 +77,7 @@ impl Observable for Components {
 }
 
 /// Largest eigenvalue problem that is solved. Its dimension is 3 × atoms or the number of frames, whichever is
-/// smaller. The time grows with the cube of the dimension; this one takes minutes on one core.
+/// smaller. The time grows with the cube of the dimension; a problem of this size takes minutes on one core.
 pub const LARGEST_PROBLEM: usize = 6000;
 /// Smallest significant eigenvalue, as a fraction of the largest. Smaller eigenvalues are rounding errors, and their
 /// eigenvectors are meaningless.

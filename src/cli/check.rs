@@ -60,7 +60,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     Ok(text)
 }
 
-/// Describes the first of several replicas, and the differences of the others from it.
+/// Describes the first of several replicas, and how the other replicas differ from the first.
 fn described(replicas: &Replicas<'_>) -> Result<String> {
     let (plan, start) = replicas.first();
     let mut text = summary(plan, &start.system, &start.state)? + &replicas.describe()?;

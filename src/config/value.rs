@@ -84,7 +84,7 @@ impl Table {
         self.failed.contains(&name) || self.get(name).is_some_and(|entry| entry.place != Place::Default)
     }
 
-    /// Whether the key has a value in this table: a written one, valid or invalid, or a default.
+    /// Whether the key has a value in this table, either a written value (valid or invalid) or a default.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name).is_some() || self.failed.contains(&name)
     }

@@ -55,7 +55,7 @@ impl ExchangeRow {
         format!("{},{},{:.6}{}\n", self.attempt, self.step, self.time, states.chain(pairs).collect::<String>())
     }
 
-    /// Parses a line; `None` if it is not a row of `replicas` replicas.
+    /// Parses a line; `None` if the line is not a row of `replicas` replicas.
     fn parse(line: &str, replicas: usize) -> Option<Self> {
         let mut fields = line.split(',');
         let (attempt, step) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);

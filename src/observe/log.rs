@@ -80,7 +80,7 @@ impl RunLog {
         pairs.iter().try_for_each(|(name, value)| self.line(Level::Detail, &format!("  {name:<width$}  {value}")))
     }
 
-    /// Writes a table with the first column aligned left and the others right.
+    /// Writes a table, whose first column is aligned left and whose other columns are aligned right.
     pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
         // numbers are aligned at their decimal points
         let parts = |text: &str| {
@@ -150,7 +150,7 @@ impl RunLog {
     }
 }
 
-/// Formats a number: large ones with two decimals, small ones with three digits, tiny ones with an exponent.
+/// Formats a number: large numbers with two decimals, small ones with three digits, tiny ones with an exponent.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -426,7 +426,7 @@ fn run_id(title: &[u8]) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Returns the cell with these edge lengths (nm), and angles in degrees or as cosines; `None` if they make no cell.
+/// Returns the cell with these edge lengths (nm), and angles in degrees or as cosines; `None` if no cell has them.
 fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
         // the arc sine of 0 gives exactly 90°

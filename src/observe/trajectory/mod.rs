@@ -210,13 +210,13 @@ pub struct StoredFrame {
     pub step: i64,
     /// time, ps
     pub time: f64,
-    /// unit cell; `None` if the frame has none
+    /// unit cell; `None` for a frame without a cell
     pub cell: Option<PeriodicCell>,
     /// positions, nm
     pub positions: Vec<Vec3>,
-    /// velocities, nm/ps; empty if the frame has none
+    /// velocities, nm/ps; empty for a frame without velocities
     pub velocities: Vec<Vec3>,
-    /// forces, kJ/mol/nm; empty if the frame has none
+    /// forces, kJ/mol/nm; empty for a frame without forces
     pub forces: Vec<Vec3>,
 }
 
@@ -340,7 +340,7 @@ pub enum Precision {
 pub struct Observable {
     /// name, e.g. `potential_energy` (`potential_energy`, `kinetic_energy` and `temperature` also get MDTraj's names)
     pub name: String,
-    /// H5MD unit, e.g. `kJ mol-1`; empty if there is none
+    /// H5MD unit, e.g. `kJ mol-1`; empty for a quantity without a unit
     pub unit: String,
 }
 

@@ -16,7 +16,7 @@ const BUFFER: usize = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<Part>);
 
-/// Hash of one aspect of one list of the system.
+/// Hash of one aspect of a list of the system, such as the atoms or the parameters of the bonds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
     list: String,

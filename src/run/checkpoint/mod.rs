@@ -143,8 +143,7 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// Reads the state in a checkpoint file, as the start of another run. A damaged file is not replaced by the
-    /// previous one.
+    /// Reads the state in a checkpoint file, as the start of another run. If it is damaged, the function fails.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);

@@ -60,8 +60,7 @@ enum Verdict {
     Undecided,
 }
 
-/// Compares the forces and energies that `backend` has just computed. Returns a line for the log. Fails if they
-/// differ.
+/// Compares the forces and energies that `backend` has just computed. Returns a line for the log. Fails if differences are too large.
 pub(in crate::run) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,

@@ -31,7 +31,7 @@ const RANGE: f64 = 0.08;
 /// Largest predicted slowdown relative to the model's choice. Splittings that are predicted to be slower are not
 /// timed.
 const SLOWER: f64 = 0.08;
-/// Number of schedules that are timed in addition to the best so far.
+/// Number of schedules that are timed besides the best one so far.
 const SCHEDULES: usize = 3;
 /// Number of rounds. Each round times every setting once, in turn.
 const ROUNDS: usize = 7;

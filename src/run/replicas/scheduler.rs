@@ -30,7 +30,7 @@ const SHORT_POLL: Duration = Duration::from_micros(200);
 
 /// Message of a slot to the scheduler of its rank.
 pub(super) enum Message {
-    /// the slot is free; the answer is the index of its next replica, or `None` if there is none
+    /// the slot is free; the answer is the index of its next replica, or `None` if no replica is left
     Free(Sender<Option<usize>>),
     /// event of the replica of this index
     Happened(usize, Event),
@@ -68,7 +68,7 @@ enum RankMessage {
     Left,
     /// sent to rank 0, which passes it on to all ranks: no further replica begins, and running replicas stop
     Stop,
-    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if there is none
+    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if no replica is left
     Next(Option<usize>),
     /// sent by rank 0: all ranks have left
     Over,

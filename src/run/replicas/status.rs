@@ -204,7 +204,7 @@ impl<'a> StatusWriter<'a> {
         }
     }
 
-    /// Returns the total speed of all running replicas, ns/day; `None` if none is running.
+    /// Returns the total speed of all running replicas, ns/day; `None` if no replica is running.
     fn running_speed(&self) -> Option<f64> {
         let running = self.status.replicas.iter().filter(|replica| replica.state == ReplicaState::Running);
         let speeds: Vec<f64> = running.filter_map(|replica| replica.ns_per_day).collect();

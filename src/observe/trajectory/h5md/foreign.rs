@@ -57,7 +57,7 @@ pub(super) struct ForeignReader {
     /// atom numbers that are the same in all frames
     fixed_ids: Option<Vec<i64>>,
     steps: Vec<i64>,
-    /// times in ps; empty if the file has none
+    /// times in ps; empty if the file has no times
     times: Vec<f64>,
     labels: Vec<Label>,
 }

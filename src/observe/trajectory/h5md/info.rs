@@ -35,7 +35,7 @@ pub struct TrajectoryInfo {
     pub precision: Precision,
     /// numbers recorded with every frame
     pub observables: Vec<Observable>,
-    /// identity of the run that wrote the file; empty if there is none
+    /// identity of the run that wrote the file; empty if the file does not store it
     pub run_id: String,
     /// version of the program that wrote the file
     pub version: String,
@@ -81,7 +81,7 @@ fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> 
     })
 }
 
-/// Returns the identity of the run that wrote a file; empty if there is none.
+/// Returns the identity of the run that wrote a file; empty if the file does not store it.
 pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     let parameters = file.group("parameters")?;
     match parameters.link_exists("run_id") {

@@ -91,7 +91,7 @@ impl TrajectoryReader {
         Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "cell vectors"))?)))
     }
 
-    /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty if the file has none.
+    /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty if the file does not store them.
     pub fn velocities_and_forces(&self, index: usize) -> Result<(Vec<Vec3>, Vec<Vec3>)> {
         let [velocities, forces] = self.datasets.velocities_and_forces();
         let read = |series: Option<&Series>, what| series.map(|series| self.vectors(index, series, what)).transpose();
