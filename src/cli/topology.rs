@@ -40,7 +40,8 @@ pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     problem.help("give a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
-/// Returns the warning about atoms that were left out because they are at alternative locations; `None` if no atoms are left out.
+/// Returns the warning about atoms that were left out because they are at alternative locations; `None` if no atoms
+/// were left out.
 pub(super) fn left_out(count: usize) -> Option<String> {
     let words = "atoms at alternative locations are left out: the first location in each residue is used";
     (count > 0).then(|| format!("{count} {words}"))

@@ -143,7 +143,8 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// Reads the state in a checkpoint file, as the start of another run. If it is damaged, the function fails.
+    /// Reads the state in a checkpoint file, as the start of another run. Fails if the file is damaged: the previous
+    /// checkpoint is never read instead.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);

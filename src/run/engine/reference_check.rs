@@ -60,7 +60,8 @@ enum Verdict {
     Undecided,
 }
 
-/// Compares the forces and energies that `backend` has just computed. Returns a line for the log. Fails if differences are too large.
+/// Compares the forces and energies that `backend` has just computed with the reference. Returns a line for the log.
+/// Fails if a difference is too large.
 pub(in crate::run) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
