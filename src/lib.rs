@@ -6,24 +6,25 @@
 //!
 //! # Layers
 //!
-//! A lower layer never imports a higher one; `tests/tidy` reads the `use` lines and fails otherwise. The modules
-//! up to [`context`] are the package `md-engine` in `src/engine`, all others are in this package. From the bottom up:
+//! A lower layer never imports a higher one; the test `tests/tidy` reads the `use` lines and fails if one does. The
+//! modules up to [`context`] are the package `md-engine` in `src/engine`; all other modules are in this package. The
+//! table begins with the lowest layer:
 //!
 //! | modules | purpose |
 //! |---|---|
-//! | `arrays` [`units`] [`error`] [`memory`] [`team`] [`ranks`] | arrays in code that must inline, units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that compute together |
+//! | `arrays` [`units`] [`error`] [`memory`] [`team`] [`ranks`] | arrays for code that must be inlined, units and constants, errors (the variant of [`error::Error`] is the exit code), large pages, a thread team with low start latency, processes that compute together |
 //! | [`vec3`] [`cell`] [`rng`] [`superpose`] | vectors, periodic cells, random numbers as a function of (seed, purpose, step, index), optimal superposition |
-//! | [`simd`] | one source for every instruction set: 16 lanes of `f32` |
+//! | [`simd`] | vectors of 16 lanes of `f32`, with one source for every instruction set |
 //! | [`term`] | the physics of one interaction, each formula once in Rust (and once in `kernels/term.cuh`), generic over the number type |
 //! | [`system`] [`image`] | the simulated system: the frozen [`system::System`] and the changing [`system::State`], and the [`system::Description`] that readers of topologies return; periodic images of molecules and of references |
 //! | [`select`] [`format`](mod@format) | selection of atoms by words; readers and writers, one file per format, recognised by content |
 //! | [`pair`] [`compute`] [`pme`] [`constraint`] [`restraint`] [`virtual_sites`] [`ensemble`] | pair lists; FFT and products of matrices; Ewald mathematics; constraints; restraints; virtual sites; couplings |
-//! | [`prepare`](mod@prepare) | from a description, read or made in code ([`system::System::builder`]), to a system and its initial state, in one call |
+//! | [`prepare`](mod@prepare) | one call that makes a system and its initial state from a description, which is read from files or built by a program ([`system::System::builder`]) |
 //! | [`backend`] | computation of forces and steps: a reference in `f64`, the fast CPU path, and CUDA |
-//! | [`context`] | a system on a device: forces from valid pair lists |
+//! | [`context`] | a system on a device, whose forces always come from valid pair lists |
 //! | [`observe`] | everything a run writes |
-//! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints; its folders are rooms with an order of their own (`plan` `control` `minimize` `dynamics` `engine` `check` `checkpoint` `output` `session` `replicas`) |
-//! | [`config`] | the input file: text in, checked [`run::Plan`] out, all problems at once |
+//! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints; its folders have an order of their own (`plan` `control` `minimize` `dynamics` `engine` `check` `checkpoint` `output` `session` `replicas`) |
+//! | [`config`] | the input file: from text to a checked [`run::Plan`], or to a list of all problems |
 //! | [`analysis`] | quantities computed from the frames of a trajectory |
 //! | [`import`](mod@import) | translated inputs of GROMACS and AMBER |
 //! | [`convert`](mod@convert) | trajectories, structures and topologies from one format to another |
@@ -33,231 +34,251 @@
 //! # Where to start
 //!
 //! [`run::Simulation::step`] is the only place that defines the order of a step: pair lists if they are due, forces,
-//! reporters, leapfrog with constraints, barostat, thermostat. A Monte Carlo volume move, if there is one, comes
-//! before the forces. [`run::run`] takes a plan through its stages. [`run::load`] reads the files of a plan, and
-//! [`prepare::prepare`] makes a system of them.
+//! reporters, leapfrog with constraints, barostat, thermostat. If the step has a Monte Carlo volume move, the move
+//! comes before the forces. [`run::run`] takes a plan through its stages. [`run::load`] reads the files of a plan,
+//! and [`prepare::prepare`] makes a system from their contents.
 //!
 //! [`run::run_replicas`] runs several plans in parallel. Each replica of an ensemble is a run of its own, with its
-//! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. Over [`ranks::Ranks`] rank
-//! 0 assigns the replicas, receives their messages, and alone writes the ensemble's files and speaks to the user;
-//! every rank ends with the same exit code. In replica exchange ([`ensemble::exchange`]) replicas keep their rank,
-//! wait for each other in its [`run::Barrier`], and send their energies to rank 0. All energies are combined in one
-//! place, `run::replicas::record`. A replica keeps its atoms and files and receives the temperature, pressure or
-//! Hamiltonian of its neighbour. Every outcome is written before any replica continues.
+//! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. If there are several ranks
+//! ([`ranks::Ranks`]), rank 0 assigns the replicas and receives their messages. Only rank 0 writes the ensemble's
+//! files and prints messages; every rank ends with the same exit code. In replica exchange ([`ensemble::exchange`])
+//! replicas keep their rank, wait for each other in the [`run::Barrier`] of their rank, and send their energies to
+//! rank 0. All energies are combined in one place, `run::replicas::record`. A replica keeps its atoms and files and
+//! receives the temperature, pressure or Hamiltonian of its neighbour. The outcome of every attempt is written to
+//! disk before any replica continues.
 //!
 //! A program that uses the library begins with [`system::System::builder`], [`run::Engine::minimize`] and
 //! [`run::Engine::simulation`]; `examples/argon.rs` shows all three.
 //!
 //! A reader interested in the physics begins with [`term`], then the table of bonded terms in `system/bonded.rs`,
-//! then [`backend::Reference`], which is plain loops over both. A reader interested in speed begins with [`pair`],
-//! then [`backend::Cpu`]. The keys of the input file are in [`config::keys`]: one table defines the parser, the
-//! messages, `md help` and the effective configuration.
+//! then [`backend::Reference`], which consists of plain loops over pairs and bonded terms. A reader interested in
+//! speed begins with [`pair`], then [`backend::Cpu`]. The keys of the input file are in [`config::keys`], whose table
+//! defines the parser, the messages, `md help` and the effective configuration.
 //!
 //! # A step
 //!
-//! The quantities that a step computes in addition to forces are decided once, as data ([`backend::Workload`]:
-//! energies, virial), from the needs of the reporters and the barostat. [`backend::Backend`] is a trait of coarse
-//! primitives, each of which may fail: state in and out, build and prune lists, forces, integrate, scale the box, try
-//! a Monte Carlo volume move, rescale or refresh velocities. [`run::Engine::context`] is the one place that chooses a
-//! backend. A step calls some ten primitives through a trait object, at negligible cost.
+//! A step computes forces, and energies or the virial if a reporter or the barostat needs them. This is decided once
+//! per step, as data ([`backend::Workload`]). [`backend::Backend`] is a trait of coarse primitives, each of which may
+//! fail: upload and download the state, build and prune lists, compute forces, integrate, scale the box, try a Monte
+//! Carlo volume move, rescale or refresh velocities. Only [`run::Engine::context`] chooses a backend. A step calls
+//! some ten primitives through a trait object, at negligible cost.
 //!
 //! [`backend::Host`] keeps the state in host memory in topology order and integrates with any
-//! [`backend::ForceField`]. It places [`virtual_sites`] whenever positions change, and spreads their forces. A device
-//! that keeps its own state implements `Backend` itself, as `backend::cuda` does. Domain decomposition over several
-//! ranks also implements it: [`backend::Domains`] on rank 0 tells the other ranks, in [`backend::Serving`], which
-//! primitive to execute next. Each rank has a `Host` around the atoms of its domain. Code above the backend does not
-//! know of domains. Atoms change their rank when lists are built. Each force evaluation sends positions of halo atoms
-//! and returns their forces, and each primitive that returns a sum reduces it over the ranks.
+//! [`backend::ForceField`]. It places [`virtual_sites`] whenever positions change, and distributes the forces on the
+//! sites to their atoms. A device that keeps its own state implements `Backend` itself, as `backend::cuda` does.
+//! Domain decomposition over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other
+//! ranks, in [`backend::Serving`], which primitive to execute next. Each rank has a `Host` around the atoms of its
+//! domain. Code above the backend does not know of domains. Atoms move to another rank only when lists are built.
+//! Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these
+//! atoms back. Each primitive that returns a sum adds up the sums of all ranks.
 //!
-//! A [`context::Context`] is a system on a device. It knows the age of the pair lists and renews them before the
-//! force evaluation that needs them, by steps or by displacement. Dynamics, minimisation and single points get their
-//! forces from it; [`context::Context::add_external_force`] adds forces from code.
+//! A [`context::Context`] is a system on a device. It knows the age of the pair lists, in steps or as a displacement,
+//! and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point calculations
+//! get their forces from a context; [`context::Context::add_external_force`] adds a force that a program computes.
 //!
-//! Leapfrog: v(t+½) = v(t−½) + a·dt, x(t+dt) = x(t) + v(t+½)·dt, then the constraints. The kinetic energy at t is the
-//! mean of both half steps; P = (2K + tr W)/3V with the virial W = Σ r⊗F, constraint forces included. Velocities in
-//! state, files and checkpoints belong to the half step before the time they are stored with. The conserved quantity
-//! is the total energy minus the work of thermostat, barostat, and restraints whose centers move ([`restraint`]). A
-//! part of the work of couplings depends on the forces of the next step and is added there.
+//! Leapfrog computes v(t+½dt) = v(t−½dt) + a(t)·dt and x(t+dt) = x(t) + v(t+½dt)·dt; then constraints are applied.
+//! The kinetic energy K at time t is the mean of its values at t−½dt and t+½dt. The pressure is P = (2K + tr W)/3V,
+//! where the virial W = Σ r⊗F includes constraint forces. Velocities that the state, files and checkpoints store with
+//! time t are v(t−½dt). The conserved quantity is the total energy minus the work of the thermostat, of the barostat,
+//! and of restraints whose centers move ([`restraint`]). A part of the work of couplings depends on the forces of the
+//! next step and is added in that step.
 //!
-//! Barostats scale the cell and the centers of mass of constrained groups, both positions and velocities, at the time
-//! of the forces. They use the pressure of these centers, and scale isotropically or not ([`ensemble::barostat`]).
-//! Alternatively a step begins with a Monte Carlo volume move of the centers of molecules
-//! ([`ensemble::volume_trial`]). The factor of a thermostat follows from the kinetic energy of the half step whose
-//! velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a coupling, too: it refreshes velocities in
-//! the middle of the position update that leapfrog has just made ([`ensemble::refreshment`]); together they form the
-//! middle scheme. The forces of reciprocal space may act every few steps, as an impulse
-//! ([`ensemble::multiple_time_steps`]).
+//! Barostats scale the cell, and positions and velocities of the centers of mass of constrained groups, at the time t
+//! of the forces. The pressure of a barostat is that of these centers. Scaling is isotropic, semi-isotropic or
+//! anisotropic ([`ensemble::barostat`]). With a Monte Carlo barostat, some steps begin with a volume move instead,
+//! which scales the centers of molecules ([`ensemble::volume_trial`]). The factor of a thermostat follows from the
+//! kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a
+//! coupling, too. After leapfrog has updated the positions, velocities are refreshed as if this had been done in the
+//! middle of the update ([`ensemble::refreshment`]); leapfrog and refreshment together form the middle scheme. The
+//! forces of reciprocal space may act as an impulse every few steps ([`ensemble::multiple_time_steps`]).
 //!
 //! # Numerics
 //!
-//! The reference ([`backend::Reference`], `precision = "double"`) is `f64` throughout. Its forces are the definition
-//! that everything else is tested against. The reference itself is tested against OpenMM's double-precision platform.
+//! The reference ([`backend::Reference`], `precision = "double"`) uses `f64` throughout. The forces of all other
+//! backends are tested against those of the reference. The reference itself is tested against OpenMM's
+//! double-precision platform.
 //!
 //! The fast path ([`backend::Cpu`], `precision = "mixed"`) computes interactions in `f32`. Its accuracy and speed
 //! come from the following techniques:
 //!
-//! - **The state is `f64`.** Positions, velocities, constraints and the leapfrog are never rounded. Differences are
-//!   computed before rounding: bonded displacements in `f64`, pair kernels from offsets.
-//! - **Block-relative offsets.** Atoms are sorted into blocks of eight. A kernel reads the `f32` offset from the
-//!   center of the block, and centers are multiples of a quantum that `f32` holds exactly. The rounding error
+//! - **The state is `f64`.** Positions, velocities, constraints and leapfrog are never rounded to `f32`. Differences
+//!   of positions are computed before rounding: in bonded terms in `f64`, in pair kernels from the offsets described
+//!   next.
+//! - **Block-relative offsets.** Atoms are sorted into blocks of eight. A kernel reads the `f32` offset of an atom
+//!   from the center of its block. Centers are multiples of a length that `f32` holds exactly. The rounding error
 //!   therefore grows with the size of a block, not with that of the cell.
-//! - **Cluster pairs.** A list entry is an i-cluster of four atoms, shifted by a lattice vector, and the j-blocks of
-//!   eight that it interacts with: 4 × 8 pairs in two steps of sixteen lanes. A bit mask is used only where a pair is
-//!   excluded, too close for the tables or an exception of the combination rule. No minimum image is computed inside
-//!   the loop. Pruning sorts blocks by the rows they interact with: the first two i-atoms, all four, the last two,
-//!   or, where the cutoffs differ, only Lennard-Jones interactions.
-//! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of this
-//!   one, because each of the two dependency chains is longer than what the processor holds in flight. Where a vector
-//!   takes two registers (AVX2), the loop processes sixteen blocks at a time in four short loops instead: distances,
-//!   the polynomial, forces, sums.
+//! - **Cluster pairs.** A list entry has an i-cluster of four atoms, shifted by a lattice vector, and the j-blocks of
+//!   eight atoms with which it interacts. The 4 × 8 pairs of an i-cluster and a j-block are computed in two steps of
+//!   sixteen lanes. A bit mask is used only for blocks in which a pair is excluded, is too close for the tables, or
+//!   has Lennard-Jones parameters that no combination rule gives. No minimum image is computed inside the loop.
+//!   Pruning sorts j-blocks by the i-atoms with which they interact: the first two, all four, or the last two. If the
+//!   cutoffs differ, blocks that have only Lennard-Jones interactions are a group of their own.
+//! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of the
+//!   present one. Each of these two chains of dependent instructions is too long for the processor to overlap
+//!   successive blocks by itself. If a vector takes two registers (AVX2), the loop processes sixteen blocks at a time
+//!   in four short loops instead: distances, the polynomial, forces, sums.
 //! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. Its
-//!   coefficients fit into registers, and the bin follows from the exponent and two bits of the mantissa of r²
-//!   ([`pair::RadialTable`], which states its error). Instruction sets with fewer registers evaluate the force from
-//!   1/r and a polynomial of the same accuracy ([`pair::Polynomial`]). Lennard-Jones comes from 1/r², by a
-//!   combination rule if the force field has one, otherwise from a type table: rows of up to 64 types, which register
-//!   permutations read. Blocks with type pairs that a rule does not give (NBFIX) are masked, and only they read the
-//!   table. The numbers of types decide between the two. Energies use the same arithmetic with further tables, so
-//!   requesting energies does not change forces.
-//! - **Thread buffers.** Work is partitioned into as many parts as threads, or with `reproducible = true` into a
-//!   fixed number. Each part adds forces into its own blocks and marks the blocks it touched; the blocks are then
-//!   summed in the order of the parts. Energies and the virial are summed in `f64`. The virial follows from the
-//!   summed forces and the forces on lattice shifts, at no cost in the kernel.
-//! - **Excluded pairs** of PME are corrected inside the kernel at short distance, and in `f64` outside it beyond.
-//! - **Locality.** Columns of blocks are ordered in tiles. A section of consecutive atoms goes through leapfrog and
-//!   constraints while it is in a cache. Large arrays use large pages ([`memory`]).
-//! - **Threads.** A step has a dozen parallel regions of 20 to 3000 µs. Threads that spin between the regions execute
-//!   them ([`team`]); rayon executes work that occurs once per list or less often.
+//!   coefficients fit into registers, and the bin follows from the exponent and two bits of the mantissa of r² (see
+//!   [`pair::RadialTable`], also for the error of the table). Instruction sets with fewer registers evaluate the
+//!   force from 1/r and a polynomial of the same accuracy ([`pair::Polynomial`]). Lennard-Jones forces are computed
+//!   from 1/r². Their parameters come from a combination rule if the force field has one, otherwise from a type
+//!   table, whose rows of up to 64 types are read by register permutations. Blocks with type pairs to which the rule
+//!   does not apply (NBFIX) are masked, and only these blocks read the table. The number of types decides whether the
+//!   rule or the table is used. Energies use the same arithmetic with further tables, so requesting energies does not
+//!   change forces.
+//! - **Thread buffers.** Work is partitioned into as many parts as there are threads, or with `reproducible = true`
+//!   into a fixed number of parts. Each part adds forces to a buffer of its own and records which blocks of atoms it
+//!   changed. The buffers are then summed in the order of the parts. Energies and the virial are summed in `f64`. The
+//!   virial follows from the summed forces and the forces on lattice shifts, at no cost in the kernel.
+//! - **Excluded pairs** of PME are corrected inside the pair kernel at short distance, and in `f64` outside the
+//!   kernel at larger distance.
+//! - **Locality.** Columns of blocks are ordered in tiles. Leapfrog and constraints process one section of
+//!   consecutive atoms at a time, while its data are in a cache. Large arrays use large pages ([`memory`]).
+//! - **Threads.** A step has a dozen parallel regions of 20 to 3000 µs. These regions are executed by threads that
+//!   spin between them ([`team`]). Work that occurs once per list lifetime or less often is executed by rayon.
 //! - **PME.** Each part spreads charges on a padded grid of its own, and the grids are summed in a fixed order. The
-//!   FFT transforms sixteen lines at a time ([`compute::LineFft`]), two real planes as one complex plane, and
-//!   multiplies by the influence function between forward and backward transform, in three passes over memory. Order,
-//!   grid and α follow from the requested force error ([`pme::ErrorModel`]), which the tests compare with a plain
-//!   Ewald sum.
-//! - **Pair lists.** The outer list is built every fixed number of steps and pruned to the inner list in between. The
-//!   buffer follows from a drift tolerance and a bound on the pressure error ([`pair::BufferEstimate`]), at the
-//!   density of the occupied volume and the highest temperature of stages and start. Lifetimes follow from a cost
-//!   model, so that they are the same in every run. Pruning uses positions predicted for the middle of the inner
-//!   list's lifetime, so that the errors of its two halves cancel. The errors of the outer list do not cancel, and it
-//!   gets a small part of the tolerance. With `list.buffer` lists expire by displacement instead.
-//! - **Tuning.** With `tuning = "measure"` timings choose between list schedules and between Coulomb cutoffs, grids
-//!   and orders of the same force error ([`pme::Splitting`]). This happens once, before the first dynamics stage, by
-//!   force evaluations that do not change the state. The choice is part of the checkpoint, and [`observe::tuning`]
-//!   reports it.
+//!   FFT transforms sixteen lines at a time ([`compute::LineFft`]), and two real planes as one complex plane. The
+//!   forward transform, the product with the influence function and the backward transform take three passes over
+//!   memory together. Order, grid and α follow from the requested force error ([`pme::ErrorModel`]), which the tests
+//!   compare with a plain Ewald sum.
+//! - **Pair lists.** The outer list is built at a fixed interval of steps and pruned to the inner list at a shorter
+//!   interval. The buffer follows from a drift tolerance and a bound on the pressure error
+//!   ([`pair::BufferEstimate`]). The density of this estimate is that of the occupied volume, and the temperature is
+//!   the highest of all stages and of the start. List lifetimes follow from a cost model, so that they are the same
+//!   in every run. Pruning uses positions predicted for the middle of the inner list's lifetime, so that the errors
+//!   in the first and the second half of the lifetime cancel. The errors of the outer list do not cancel, so the
+//!   outer list gets only a small part of the tolerance. If the input sets `list.buffer`, lists expire by
+//!   displacement instead.
+//! - **Tuning.** With `tuning = "measure"` the fastest list schedule is chosen by timings, and the fastest
+//!   combination of Coulomb cutoff, grid and spline order among those with the same force error ([`pme::Splitting`]).
+//!   The timings are made once, before the first dynamics stage, by force evaluations that do not change the state.
+//!   The choice is part of the checkpoint, and [`observe::tuning`] reports it.
 //!
 //! # CUDA
 //!
-//! `kernels/` holds the device code, one file per CPU module it mirrors; `backend::cuda` holds the host code. The
-//! sources are appended to declarations that are generated from Rust (including structures with assertions of size
-//! and offset). They are compiled at start-up for the present GPU, and cached in the user's cache folder under a hash
-//! of everything that decides the result. Libraries are loaded on first use, so that the program does not need them
-//! to start.
+//! `kernels/` holds the device code, with one file for each CPU module that has a counterpart on the device;
+//! `backend::cuda` holds the host code. The sources are appended to declarations that are generated from Rust
+//! (including structures with assertions of size and offset). The kernels are compiled at start-up for the present
+//! GPU, and cached in the user's cache folder under a hash of everything on which the result depends. CUDA libraries
+//! are loaded on first use, so that the program starts without them.
 //!
-//! - The `f64` state stays on the device; atoms are sorted there into blocks of 32, one warp each. A list entry is a
-//!   single j-atom, in a lattice image, with a mask of the i-atoms of the block it interacts with. 32 entries and a
-//!   block are a tile of 32 × 32 pairs, in which the forces on the j-atoms rotate through the warp.
-//! - Forces, energies and the charge grid are sums of integers: they do not depend on the order of threads or blocks.
-//!   A contribution beyond the range is not added but flagged, and the state is no longer advanced. Compilers may
-//!   contract a product and a sum only where kernels say so: otherwise kernels with and without energies would round
-//!   differently.
-//! - Meshes of up to 128 points along an edge are transformed and solved by three kernels. Larger ones are
-//!   transformed by cuFFT through [`compute`], which offers cuFFT and the matrix products of cuBLAS behind the
-//!   interface of the CPU ([`compute::Core`]). Without cuFFT such a grid is transformed on the CPU, and the log says
-//!   so.
+//! - The `f64` state stays on the device, where atoms are sorted into blocks of 32, one for each warp. A list entry
+//!   is a single j-atom, in a lattice image, with a mask of those i-atoms of a block with which it interacts. A block
+//!   and 32 entries form a tile of 32 × 32 pairs, in which the forces on the j-atoms rotate through the warp.
+//! - Forces, energies and the charge grid are sums of integers, which do not depend on the order of threads or
+//!   blocks. A contribution beyond the range of the integers sets a flag and is not added, and the state is no longer
+//!   advanced. Compilers may fuse a product and a sum only where kernels say so, because otherwise kernels with and
+//!   without energies would round differently.
+//! - PME grids of up to 128 points along an edge are transformed and solved by three kernels. Larger grids are
+//!   transformed by cuFFT through [`compute`], which offers cuFFT and the matrix products of cuBLAS through the same
+//!   interface as on the CPU ([`compute::Core`]). Without cuFFT, larger grids are transformed on the CPU, and the log
+//!   says so.
 //! - Excluded pairs are left out by masks and corrected together with the bonded terms. Constraint arithmetic is
-//!   `f64`: a thread for each rigid water or SHAKE cluster, a thread block with conjugate gradients for each set of
-//!   coupled constraints.
-//! - Steps without output are captured as a CUDA graph and replayed. The host waits only where it reads, and at the
-//!   end of a list's lifetime for the length of the next list. Couplings need no host: their random numbers are drawn
-//!   in advance ([`ensemble::rescaling::Rescaling`], [`ensemble::barostat::BoxScaling`]), and the device computes the
-//!   factors, sums the work and updates the cell.
+//!   `f64`: each rigid water or SHAKE cluster has a thread, and each set of coupled constraints has a thread block
+//!   that uses conjugate gradients.
+//! - Steps without output are captured as a CUDA graph and replayed. The host waits only when it reads results, and
+//!   at the end of a list's lifetime for the length of the next list. Couplings need no host: their random numbers
+//!   are drawn in advance ([`ensemble::rescaling::Rescaling`], [`ensemble::barostat::BoxScaling`]), and the device
+//!   computes the factors, sums the work and updates the cell.
 //! - If lists expire by displacement, the device skips every step in which a pair might be missing. The host learns
 //!   later which steps were skipped, and replays them with new lists ([`backend::Backend::lists_expired`],
 //!   `backend::cuda::replay`).
 //! - One step per list lifetime is launched kernel by kernel and timed; a replayed graph cannot be timed inside.
-//! - Before a run relies on a GPU, its forces, energies and one integration step are compared with the CPU's
-//!   ([`run::Engine::verify`]).
-//! - Without a GPU, the tests run all kernels and the host code around them on an emulated thread block, against the
-//!   reference, in several orders of blocks and threads. Results observed on a GPU are in `validation/gpu`.
+//! - Before a run relies on a GPU, forces, energies and one integration step on the GPU are compared with those on
+//!   the CPU ([`run::Engine::verify`]).
+//! - Without a GPU, the tests run all kernels and their host code on an emulated thread block, in several orders of
+//!   blocks and threads, and compare the results with the reference. Results observed on a GPU are in
+//!   `validation/gpu`.
 //!
 //! # Trust
 //!
-//! The first step that a process makes in a stage is compared with the reference (`run::reference_check`): the forces
-//! of the run itself, with its pair lists as they are at that moment. Pairs that the lists may miss by their radii
-//! are ignored; all others count. Up to 8 million pairs everything is compared, energies included. Beyond that,
-//! forces on some 2,000 atoms, of every Lennard-Jones type, are compared, with all bonded terms and the whole mesh.
-//! Leapfrog and constraints, which are `f64` in either precision, are not compared. A run that differs ends.
-//! [`run::warnings()`] lists what a referee would object to in a plan.
+//! The first step that a process makes in a stage is compared with the reference (`run::reference_check`). The
+//! compared forces are those of the run itself, with its present pair lists. Pairs that the lists may miss because of
+//! their radii are ignored; all other pairs count. For systems with up to 8 million pairs, all forces and energies
+//! are compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded terms
+//! and the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use `f64` in
+//! either precision, are not compared. A run whose forces or energies differ ends. [`run::warnings()`] lists what a
+//! referee would object to in a plan.
 //!
 //! # Output and trajectories
 //!
 //! Everything that writes output during a run is a [`run::Reporter`]. Before each step the run asks every reporter
-//! which quantities it needs, and computes only these. Trajectories and the energy table are reporters, and a program
-//! may add others ([`run::Job::reporters`]). A checkpoint stores each output by its name, with the number of its
-//! records and their checksum ([`observe::extent::Mark`]). A continued run cuts every file back to the records in the
-//! checkpoint.
+//! which quantities the reporter needs, and computes only these. Trajectories and the energy table are reporters, and
+//! a program may add others ([`run::Job::reporters`]). A checkpoint stores the name of each output, the number of its
+//! records and the checksum of the records ([`observe::extent::Mark`]). A continued run cuts every file back to the
+//! records in the checkpoint.
 //!
-//! A trajectory format is a module and a row of [`observe::trajectory::FORMATS`], the only place that names it. It
-//! provides a [`observe::trajectory::FrameSink`] for writing and a [`observe::trajectory::FrameSource`] for reading.
-//! H5MD holds everything and is the default. All other formats, whose frames follow each other as bytes, share
-//! appending, damage detection and repair.
+//! A trajectory format is a module and a row of [`observe::trajectory::FORMATS`], the only place that names the
+//! module. The format provides a [`observe::trajectory::FrameSink`] for writing and a
+//! [`observe::trajectory::FrameSource`] for reading. H5MD can hold all quantities and is the default. In files of all
+//! other formats, frames are blocks of bytes that follow each other; these formats share the code for appending,
+//! damage detection and repair.
 //!
-//! Frames pass once, one at a time, through any number of [`analysis::Observable`]s. A row of
-//! [`analysis::OBSERVABLES`] makes one a subcommand of `md analyze`. All results are written in the same way
-//! ([`analysis::write()`]).
+//! An analysis reads frames once, one at a time, and passes each frame to any number of [`analysis::Observable`]s. A
+//! row of [`analysis::OBSERVABLES`] makes an observable a subcommand of `md analyze`. The results of all observables
+//! are written in the same way ([`analysis::write()`]).
 //!
 //! Topologies are written from the [`system::Description`] that every reader returns, in the formats of
-//! [`format::known::WRITABLE_TOPOLOGIES`]: exactly, or in an equivalent form of the format, or not at all.
+//! [`format::known::WRITABLE_TOPOLOGIES`]. A description that a format cannot express, exactly or in an equivalent
+//! form, is refused.
 //!
 //! # Speed
 //!
-//! Every phase of a step is timed ([`backend::Phases`]; on a GPU, of a sample of steps). Its operations and bytes
-//! follow by formula from counts ([`backend::StepCounts`]): list slots, grid, spline order, atoms, terms. `md bench`
-//! compares both with the roofline ([`bench::Roofline`]): the arithmetic rate and the bandwidths that it measures
-//! through [`simd`], or that follow from the clock rates of a GPU. `summary.json` of every run holds the counts.
-//! [`run::measure()`] is what `md bench` times: [`run::Simulation::step`] and nothing around it. `benches/` times
-//! kernels one by one.
+//! Every phase of a step is timed ([`backend::Phases`]); on a GPU only a sample of steps is timed. The operations and
+//! bytes of a phase are computed by a formula from counts of list slots, grid points, atoms and terms, and from the
+//! spline order ([`backend::StepCounts`]). `md bench` compares time and work with the roofline ([`bench::Roofline`]),
+//! that is, with the arithmetic rate and the memory bandwidths. They are measured through [`simd`], or follow from
+//! the clock rates of a GPU. `summary.json` of every run holds the counts. `md bench` times [`run::measure()`], which
+//! calls [`run::Simulation::step`] without output or checkpoints. The benchmarks in `benches/` time kernels one by
+//! one.
 //!
 //! # Determinism
 //!
 //! The same input, number of threads and instruction set give the same bits on the same machine, run after run:
 //!
-//! - work is divided into fixed parts and summed in their order, never in the order in which threads finish;
-//! - no timing influences a computed value, unless `tuning = "measure"` asks for it: then runs may choose
-//!   differently, and each keeps its choice;
-//! - output settings, reporters and checkpoints only read. A checkpoint holds everything that results depend on bit
-//!   for bit, including the positions of the last list search and pruning, so that 10 + 10 steps are 20 steps;
+//! - work is divided into fixed parts, whose results are summed in the order of the parts, never in the order in
+//!   which threads finish;
+//! - timings do not influence computed values, except with `tuning = "measure"`: then different runs may choose
+//!   different settings, and each run keeps its choice;
+//! - output settings, reporters and checkpoints do not change the state. A checkpoint holds, bit for bit, everything
+//!   on which results depend, including the positions at the last list search and at the last pruning. A run of 10
+//!   steps that is continued by 10 steps therefore gives the result of 20 steps;
 //! - random numbers are a function of (seed, purpose, step, index): there is no generator to store.
 //!
-//! The fast path divides its work by the number of threads, so another number rounds differently (the reference and
-//! [`backend::Host`] do not), and a few fast reciprocals differ in the last bits between instruction sets.
+//! The fast path divides its work into as many parts as threads, so results with another number of threads have other
+//! rounding errors. Results of the reference and of [`backend::Host`] do not depend on the number of threads. A few
+//! fast reciprocals differ in the last bits between instruction sets.
 //!
 //! # Invariants
 //!
 //! - All data that cross a module boundary above `backend` are in topology order, in internal units: nm, ps, amu,
 //!   kJ/mol, e, K, rad. Spatially sorted copies belong to the backend.
-//! - `System` is frozen and computes nothing; `State` holds nothing derived. Only `State` holds the cell.
-//! - Input never panics: sizes are checked before allocation, readers are fuzzed, and an [`error::Problem`] names
-//!   file, line, what was expected and how to correct it. Commands that read foreign files by HDF5 do so in a child
-//!   process, since a forged file can end that library.
-//! - Files that are replaced are replaced atomically; files that grow are readable up to the last flush after a kill
-//!   at any moment; a checkpoint is never the only one ([`observe`]).
-//! - Every file of a run can be identified as its own: all files have the same run identity, and the checkpoint has
-//!   the number and a checksum of their records ([`observe::extent::Extent`]). A run continues only with those files,
-//!   the same system ([`run::Fingerprint`]) and the directory it has locked ([`observe::lock`]). The run has finished
-//!   when the summary, which is written after all other files are closed, says so.
-//! - Everything in a run happens inside one thread pool, which the run owns. Parallel runs share only immutable data,
+//! - `System` never changes and computes nothing; `State` holds no derived quantities. Only `State` holds the cell.
+//! - No input causes a panic: sizes are checked before allocation, readers are fuzzed, and an [`error::Problem`]
+//!   names file, line, what was expected and how to correct it. Commands that read HDF5 files of unknown origin do so
+//!   in a child process, since a forged file can make the HDF5 library crash.
+//! - Files that are replaced are replaced atomically. After a kill at any moment, files that grow are readable up to
+//!   the last flush. The previous checkpoint is always kept ([`observe`]).
+//! - Every file can be identified as part of its run: all files of a run have the same run identity, and the
+//!   checkpoint has the number and a checksum of the records of each file ([`observe::extent::Extent`]). A run
+//!   continues only with these files, with the same system ([`run::Fingerprint`]), and in a directory that it has
+//!   locked ([`observe::lock`]). A run has finished if its summary, which is written after all other files are
+//!   closed, says so.
+//! - All work of a run is done inside one thread pool, which the run owns. Parallel runs share only immutable data,
 //!   and an error or a panic of one run does not affect the others.
 //!
 //! # Absent on purpose
 //!
-//! No trait object per pair or bond. No interaction or kernel chosen by a string at run time. No number type as a
-//! parameter of the whole engine: a fast path and a reference instead. No unit types in hot code. No global mutable
-//! state. No printing in the library. No trait of operations ("add", "multiply") over devices: phases are coarse. No
-//! file over 500 lines and no function over 70 without a reason at its head.
+//! There is no trait object per pair or bond, and no interaction or kernel is chosen by a string at run time. The
+//! number type is not a parameter of the whole engine, which has a fast path and a reference instead. There are no
+//! unit types in hot code, no global mutable state, and no printing in the library. There is no trait of small
+//! operations ("add", "multiply") over devices, because the operations of a backend are whole phases of a step. No
+//! file has more than 500 lines, and no function more than 70 without a reason at its head.
 //!
 //! # Not here yet
 //!
-//! LJ-PME on a GPU; a second integrator; a report command. The layers above name where they will go; there are no
-//! stubs for them.
+//! LJ-PME on a GPU, a second integrator and a report command are not implemented yet. The layers above show where
+//! they will go; there are no stubs for them.
 
 pub use md_engine::{
     backend, cell, compute, constraint, context, ensemble, error, format, image, memory, pair, pme, prepare, ranks,

@@ -10,7 +10,7 @@ use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
 /// Possible names of the fourth atom of χ₁ (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9).
-/// If the side chain branches, the first branch counts.
+/// In a branched side chain, the angle to the first branch is taken.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 
 /// Datasets of the result file: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with
@@ -34,7 +34,7 @@ pub struct Dihedrals {
 /// Values of one angle in every residue that has it.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// names of the array of angles and of the array of residues
+    /// names of two arrays in the result file: the angles, and the residues to which they belong
     names: [&'static str; 2],
     residues: Vec<u32>,
     /// the four atoms of each angle, as indices into the selection
@@ -46,9 +46,9 @@ struct Kind {
 /// Atoms of the residues of a chain, found by name.
 struct Chain<'a> {
     topology: &'a Topology,
-    /// index of each atom in the selection
+    /// index in the selection of each atom of the topology; `None` if the atom is not selected
     places: Vec<Option<usize>>,
-    /// preceding residue of each residue, whose C is bonded to its N
+    /// preceding residue, for each residue: its C is bonded to the N of the residue
     before: Vec<Option<usize>>,
 }
 
@@ -72,14 +72,14 @@ impl<'a> Chain<'a> {
         Chain { topology, places, before }
     }
 
-    /// Returns the selected atom of this name.
+    /// Returns the selected atom of this name in a residue.
     fn atom(&self, residue: usize, name: &str) -> Option<usize> {
         let mut atoms = self.topology.residue_atoms(residue);
         atoms.find(|&atom| self.topology.atoms[atom].name.as_str() == name).and_then(|atom| self.places[atom])
     }
 
-    /// Returns the atoms of φ, ψ, ω and χ₁. ω belongs to the residue before the peptide bond, as in MDTraj and
-    /// MDAnalysis.
+    /// Returns the atoms of φ, ψ, ω and χ₁. The angle ω is assigned to the residue before the peptide bond, as in
+    /// MDTraj and MDAnalysis.
     fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 4] {
         let own = |name| self.atom(residue, name);
         let of = |residue: Option<usize>, name| residue.and_then(|residue| self.atom(residue, name));
@@ -98,7 +98,7 @@ impl<'a> Chain<'a> {
 
 impl Observable for Dihedrals {
     fn memory(&self, frames: usize, atoms: usize) -> f64 {
-        // a residue has four angles, and four atoms or more
+        // memory for four angles per residue, if each residue has only four atoms
         size_of::<f32>() as f64 * frames as f64 * atoms as f64
     }
 

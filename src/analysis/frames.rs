@@ -7,7 +7,7 @@ use crate::vec3::Vec3;
 /// Positions of the selected atoms of some frames.
 ///
 /// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r. Sums over atoms then
-/// need no weights, and a rotation acts as on positions.
+/// need no weights, and scaled positions are rotated in the same way as positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based
@@ -18,7 +18,7 @@ pub struct Frames {
     pub times: Vec<f64>,
     /// weights w_i, equal or proportional to the masses; they add up to 1
     pub weights: Vec<f64>,
-    /// whether the weights are the masses
+    /// whether the weights are proportional to the masses
     pub by_mass: bool,
     /// sum of the weights before normalisation: the number of atoms, or their mass in amu
     pub total_weight: f64,
@@ -51,7 +51,7 @@ impl Frames {
         Self::new(selection.atoms.to_vec(), masses.as_deref())
     }
 
-    /// Describes the weights, for the file of a result.
+    /// Describes the weights, for the result file.
     pub(super) fn weights_setting(&self) -> (&'static str, String) {
         ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }
@@ -81,7 +81,7 @@ impl Frames {
         self.times.is_empty()
     }
 
-    /// Returns Σ w |r − c|² of each frame in nm²: the square of its radius of gyration.
+    /// Returns Σ w |r − c|² of each frame in nm², which is the square of the radius of gyration.
     pub fn spreads(&self) -> Vec<f64> {
         self.scaled.chunks_exact(3 * self.atoms.len()).map(|frame| frame.iter().map(|x| x * x).sum()).collect()
     }
@@ -96,11 +96,11 @@ mod tests {
     fn frames_are_centered_by_weight() {
         let mut frames = Frames::new(vec![4, 7], Some(&[1.0, 3.0])).unwrap();
         frames.push(10, 0.5, &[vec3(1.0, 0.0, 2.0), vec3(5.0, 0.0, 2.0)]);
-        // the center is at 4, so the values are √(1/4) · (−3) and √(3/4) · 1
+        // the center is at x = 4, so the scaled positions are √(1/4) · (−3) and √(3/4) · 1
         let expected = [-1.5, 0.75f64.sqrt(), 0.0, 0.0, 0.0, 0.0];
         assert!(frames.scaled.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", frames.scaled);
         assert_eq!((frames.first_center, frames.total_weight), (vec3(4.0, 0.0, 2.0), 4.0));
-        // ¼ · 9 + ¾ · 1
+        // the sum is ¼ · 9 + ¾ · 1
         assert!((frames.spreads()[0] - 3.0).abs() < 1e-14);
     }
 

@@ -1,9 +1,9 @@
 //! Analysis of trajectories: RMSD, fluctuations, principal components, radius of gyration, dihedral angles.
 //!
-//! [`pass`] reads frames once, one at a time, and passes each to any number of [`Observable`]s. Only what an
-//! observable stores grows with the number of frames. [`write()`] stores the results as HDF5 that h5py reads.
-//! [`OBSERVABLES`] lists the observables of `md analyze`. A new observable is a module, and a row of this list. The
-//! library prints nothing.
+//! [`pass`] reads frames once, one at a time, and passes each frame to any number of [`Observable`]s. Memory grows
+//! with the number of frames only by the data that an observable stores for each frame. [`write()`] stores the
+//! results as HDF5 that h5py reads. [`OBSERVABLES`] lists the observables of `md analyze`. A new observable needs a
+//! module and a row in this list. The library prints nothing.
 //!
 //! ```
 //! use md::analysis::{Observable, RadiusOfGyration, SelectedFrame, Selection};
@@ -95,6 +95,7 @@ impl ObservableEntry {
 
 /// Options of an observable.
 pub trait ObservableOptions: std::fmt::Debug + Send + Sync {
-    /// Creates the observable for the selected atoms of a trajectory. It may read frames beforehand.
+    /// Creates the observable for the selected atoms of a trajectory. The function may read frames of the trajectory
+    /// first.
     fn observable(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Box<dyn Observable>>;
 }

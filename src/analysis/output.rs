@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub struct Findings {
     /// arrays for the result file
     pub arrays: Vec<Array>,
-    /// settings of the computation, by name; attributes of the result file
+    /// settings of the computation, by name, which become attributes of the result file
     pub settings: Vec<(&'static str, String)>,
     /// lines of a summary for the user
     pub summary: Vec<String>,
@@ -25,9 +25,9 @@ pub struct Findings {
 pub struct Array {
     /// name of the dataset
     pub name: &'static str,
-    /// extent along each axis, the last varying fastest
+    /// extent along each axis; the last axis varies fastest
     pub shape: Vec<usize>,
-    /// values, as many as the shape says
+    /// values; their number is the product of the extents
     pub values: Values,
     /// H5MD unit; empty for pure numbers
     pub unit: &'static str,
@@ -62,7 +62,7 @@ pub struct Origin {
     pub atoms: Vec<u32>,
 }
 
-/// Writes results, with `/step`, `/time` (ps) and `/atoms` (0-based). An incomplete file is removed.
+/// Writes results, with `/step`, `/time` (ps) and `/atoms` (0-based). After an error, the incomplete file is removed.
 pub fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<()> {
     let all = || {
         let file = File::create(path)?;

@@ -2,7 +2,7 @@
 //!
 //! Observables see the selected atoms only. By default molecules are made whole, and the molecules of a selection are
 //! gathered along their shortest distances ([`crate::image`]), so that results do not depend on the periodic images
-//! in the file. Alternatively positions stay as they are stored.
+//! in the file. With [`Images::AsStored`] positions are used as they are in the file.
 
 use super::output::Findings;
 use crate::cell::PeriodicCell;
@@ -14,18 +14,18 @@ use crate::vec3::Vec3;
 
 /// Quantity computed from frames one at a time.
 pub trait Observable {
-    /// Memory for `frames` frames of `atoms` atoms, in bytes.
+    /// Memory in bytes that the observable needs for `frames` frames of `atoms` atoms.
     fn memory(&self, _frames: usize, _atoms: usize) -> f64 {
         0.0
     }
 
-    /// Called before the first frame. Fails if the observable cannot be computed for these atoms.
+    /// Begins the pass; called before the first frame. Fails if the observable cannot be computed for these atoms.
     fn begin(&mut self, selection: &Selection<'_>) -> Result<()>;
 
-    /// Called for each frame.
+    /// Adds a frame; called for each frame.
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()>;
 
-    /// Called after the last frame. Returns the results.
+    /// Ends the pass and returns the results; called after the last frame.
     fn finish(&mut self) -> Result<Findings>;
 }
 
@@ -44,8 +44,9 @@ impl Selection<'_> {
         self.atoms.iter().map(|&atom| self.topology.atoms[atom as usize].mass).collect()
     }
 
-    /// Returns the weights of the selected atoms, equal or by mass, which add up to 1, and the sum before
-    /// normalisation: the number of atoms, or their mass in amu.
+    /// Returns the weights of the selected atoms, which add up to 1, and the sum of the weights before normalisation.
+    /// If `by_mass` is set, the weights are proportional to the masses and the sum is the mass in amu; otherwise the
+    /// weights are equal and the sum is the number of atoms.
     pub fn weights(&self, by_mass: bool) -> Result<(Vec<f64>, f64)> {
         let raw = if by_mass { self.masses() } else { vec![1.0; self.atoms.len()] };
         let total: f64 = raw.iter().sum();
@@ -65,9 +66,9 @@ pub struct SelectedFrame<'a> {
     pub step: i64,
     /// time, ps
     pub time: f64,
-    /// unit cell; `None` if the frame has none
+    /// unit cell; `None` for a frame without a cell
     pub cell: Option<PeriodicCell>,
-    /// positions in nm in the order of the selection, with molecules whole and gathered, or as stored
+    /// positions in nm in the order of the selection, with molecules whole and gathered, or as stored in the file
     pub positions: &'a [Vec3],
 }
 
@@ -83,7 +84,7 @@ pub struct Passed {
 /// Choice of the periodic images of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Images {
-    /// molecules are made whole, and the molecules of the selection gathered
+    /// molecules are made whole, and the molecules of the selection are gathered
     Gathered,
     /// positions are used as stored in the file
     AsStored,
@@ -125,7 +126,7 @@ impl<'a> Selector<'a> {
         self.molecules.as_ref().map(|gathering| &gathering.molecules)
     }
 
-    /// Returns the positions (nm) of the selected atoms. Molecules of the frame are whole afterwards.
+    /// Returns the positions (nm) of the selected atoms. The call also makes the molecules of the frame whole.
     pub fn positions(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
@@ -134,8 +135,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Like [`Self::positions`], but also moves the molecules of the selected atoms, with all of their atoms, to the
-    /// gathered places in the frame.
+    /// Returns the same positions as [`Self::positions`], and also moves the molecules of the selected atoms, with
+    /// all of their atoms, to the gathered places in the frame.
     pub fn gather(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { molecules, parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
@@ -150,8 +151,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Returns the positions (nm) of the selected atoms of a reference, in the periodic images that fit best to
-    /// `target`.
+    /// Returns the positions (nm) of the selected atoms of a reference, in the periodic images that fit `target`
+    /// best.
     pub fn reference(&self, frame: &mut StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {

@@ -76,11 +76,11 @@ impl Observable for Components {
     }
 }
 
-/// Largest dimension of an eigenvalue problem that is solved: the smaller of 3 × atoms and frames. Time grows with
-/// its cube; this size takes minutes on one core.
+/// Largest eigenvalue problem that is solved. Its dimension is 3 × atoms or the number of frames, whichever is
+/// smaller. The time grows with the cube of the dimension; a problem of this size takes minutes on one core.
 pub const LARGEST_PROBLEM: usize = 6000;
-/// Smallest significant eigenvalue, as a fraction of the largest. Smaller ones are rounding errors with meaningless
-/// eigenvectors.
+/// Smallest significant eigenvalue, as a fraction of the largest. Smaller eigenvalues are rounding errors, and their
+/// eigenvectors are meaningless.
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// Eigenvalues and leading eigenvectors of the covariance of superposed positions.
@@ -88,22 +88,22 @@ const NEGLIGIBLE: f64 = 1e-12;
 pub struct Pca {
     /// mean positions after superposition on the first frame, nm: x, y, z of each atom
     pub mean: Vec<[f64; 3]>,
-    /// non-zero eigenvalues, largest first: variances along the eigenvectors, nm² (mass-weighted: amu nm²)
+    /// non-zero eigenvalues, largest first: variances along the eigenvectors in nm² (amu nm² if mass-weighted)
     pub eigenvalues: Vec<f64>,
     /// leading eigenvectors, normalised: x, y, z of each atom
     pub eigenvectors: Vec<Vec<[f64; 3]>>,
-    /// coordinates of each frame along the leading eigenvectors, nm (mass-weighted: amu^½ nm)
+    /// coordinates of each frame along the leading eigenvectors in nm (amu^½ nm if mass-weighted)
     pub projections: Vec<Vec<f64>>,
 }
 
 impl Pca {
     /// Superposes all frames on the first and diagonalises the covariance Σ (q − ⟨q⟩)⊗(q − ⟨q⟩)/(F − 1) of F frames.
-    /// The q are the positions, in mass-weighted frames each times the root of its mass.
+    /// The q are the positions; in mass-weighted frames, each is multiplied by the square root of the mass.
     ///
-    /// If D = 3 × atoms ≤ F, the covariance itself is computed, a product of D × F by F × D. With fewer frames the
-    /// Gram matrix of F × F has the same eigenvalues. Its eigenvectors u give those of the covariance as Xᵀu/|Xᵀu|,
-    /// with the deviations of the frames as rows of X (the snapshot method: Sirovich, Q. Appl. Math. 45, 561 (1987),
-    /// doi:10.1090/qam/910462).
+    /// If D = 3 × atoms ≤ F, the covariance itself is computed, as a product of a D × F by an F × D matrix. With
+    /// fewer frames the Gram matrix of F × F has the same eigenvalues. Its eigenvectors u give those of the
+    /// covariance as Xᵀu/|Xᵀu|, with the deviations of the frames as rows of X (the snapshot method: Sirovich, Q.
+    /// Appl. Math. 45, 561 (1987), doi:10.1090/qam/910462).
     pub fn new(frames: &Frames, components: usize) -> Result<Self> {
         let (count, width) = (frames.len(), 3 * frames.atoms.len());
         if count < 2 {
@@ -118,7 +118,7 @@ impl Pca {
             .help(format!("select at most {} atoms, or use at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3))
             .into());
         }
-        // stored frames are divided by the root of the total weight
+        // positions in stored frames are divided by the square root of the total weight
         let scale = frames.total_weight.sqrt();
         let mut deviations: Vec<f64> = superposed(frames).into_iter().map(|x| x * scale).collect();
         let mean = subtract_mean(&mut deviations, width);
@@ -147,7 +147,7 @@ impl Pca {
         })
     }
 
-    /// Memory of [`Self::new`] in addition to the frames, in bytes: deviations twice, the matrix and its
+    /// Memory in bytes that [`Self::new`] needs besides the frames: the deviations twice, the matrix and its
     /// eigenvectors.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         let smaller = frames.min(3 * atoms) as f64;
@@ -202,7 +202,7 @@ fn subtract_mean(rows: &mut [f64], width: usize) -> Vec<f64> {
     mean
 }
 
-/// Returns the eigenvalues of a symmetric matrix of `size` × `size`, largest first, and the eigenvectors one after
+/// Returns the eigenvalues of a symmetric matrix of `size` × `size`, largest first, and its eigenvectors one after
 /// the other.
 fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     let found = SymmetricEigen::new(DMatrix::from_row_slice(size, size, matrix));
@@ -212,8 +212,8 @@ fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&k| found.eigenvalues[k]).collect(), vectors.collect())
 }
 
-/// Returns unit vectors over coordinates, by rows, from eigenvectors over coordinates or over frames. Their sign is
-/// such that the largest component is positive.
+/// Returns unit vectors over coordinates, one per row. They are computed from eigenvectors that are over coordinates
+/// or over frames. The sign of each vector is such that its largest component is positive.
 fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f64> {
     let width = deviations.columns();
     let mut vectors = basis.to_vec();
@@ -229,7 +229,8 @@ fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f
     vectors
 }
 
-/// Reorders from all x, all y, all z to x, y, z of each atom. `convert` receives atom, axis and value.
+/// Changes the order of values from all x, all y, all z to x, y, z of each atom. `convert` receives atom, axis and
+/// value.
 fn by_atom(values: &[f64], convert: impl Fn(usize, usize, f64) -> f64) -> Vec<[f64; 3]> {
     let atoms = values.len() / 3;
     (0..atoms).map(|i| [0, 1, 2].map(|axis| convert(i, axis, values[axis * atoms + i]))).collect()
@@ -240,11 +241,12 @@ mod tests {
     use super::*;
     use crate::vec3::{Vec3, vec3};
 
-    /// Tolerance for some hundred roundings of numbers of order 1.
+    /// Tolerance for some hundred rounding errors of numbers of order 1.
     const ROUNDING: f64 = 1e-12;
 
-    /// Six atoms on the axes, at ±1. In each frame the atoms on x move by ±a, those on y by ±b, as given by
-    /// `amplitudes`. By symmetry no superposition rotates them, so directions and variances are known.
+    /// Returns frames of six atoms on the axes, at ±1. In each frame the atoms on the x axis move outwards by a and
+    /// the atoms on the y axis by b, as given by `amplitudes`. By symmetry no superposition rotates the atoms, so
+    /// directions and variances are known.
     fn breathing(amplitudes: &[[f64; 2]], turned: bool) -> Frames {
         let mut frames = Frames::new((0..6).collect(), None).unwrap();
         for (index, [a, b]) in amplitudes.iter().enumerate() {
@@ -271,12 +273,13 @@ mod tests {
 
     #[test]
     fn breathing_has_two_components() {
-        // a and b uncorrelated, with few frames (Gram matrix) or many (covariance), and with rotated frames
+        // a and b are uncorrelated; tested with few frames (Gram matrix), many frames (covariance), and rotated
+        // frames
         let square = [[0.3, 0.1], [0.3, -0.1], [-0.3, 0.1], [-0.3, -0.1]];
         for (repeats, turned) in [(1, false), (6, false), (1, true), (6, true)] {
             let amplitudes = square.repeat(repeats);
             let found = Pca::new(&breathing(&amplitudes, turned), 5).unwrap();
-            // two atoms move by a along the unit vector (1, −1)/√2
+            // two atoms move by a, which is a displacement along the unit vector (1, −1)/√2
             let expected = [0, 1].map(|k| 2.0 * variance(amplitudes.iter().map(|a| a[k])));
             assert_eq!(found.eigenvalues.len(), 2, "{:?}", found.eigenvalues);
             for k in 0..2 {
@@ -296,7 +299,7 @@ mod tests {
 
     #[test]
     fn masses_weigh_variances() {
-        // two atoms of mass 1 and 4 on a line at distance 1 + d: reduced mass 0.8
+        // two atoms of mass 1 and 4 on a line, at a distance of 1 + d, with a reduced mass of 0.8
         let distances = [1.0, 1.2, 1.4, 1.1];
         let mut frames = Frames::new(vec![0, 1], Some(&[1.0, 4.0])).unwrap();
         distances.iter().for_each(|&d| frames.push(0, 0.0, &[vec3(0.0, 0.0, 3.0), vec3(0.0, d, 3.0)]));
@@ -304,7 +307,7 @@ mod tests {
         let expected = 0.8 * variance(distances.iter().copied());
         assert!((found.eigenvalues[0] - expected).abs() < ROUNDING, "{:?}", found.eigenvalues);
         assert_eq!(found.eigenvalues.len(), 1);
-        // the center stays where it is in the first frame
+        // the center of mass stays where it is in the first frame
         let middle = distances.iter().sum::<f64>() / 4.0;
         assert!((found.mean[1][1] - found.mean[0][1] - middle).abs() < ROUNDING);
         assert!((found.mean[0][1] * 0.2 + found.mean[1][1] * 0.8 - 0.8).abs() < ROUNDING);

@@ -17,7 +17,7 @@ impl ObservableOptions for Options {
     }
 }
 
-/// Radius of gyration √(Σ m |r − c|² / Σ m) in nm of each frame, with the center of mass c.
+/// Observable of the radius of gyration √(Σ m |r − c|² / Σ m) in nm of each frame, with the center of mass c.
 #[derive(Clone, Debug, Default)]
 pub struct RadiusOfGyration {
     /// masses divided by their sum
@@ -26,7 +26,7 @@ pub struct RadiusOfGyration {
 }
 
 impl RadiusOfGyration {
-    /// Returns the radius of gyration in nm of each frame passed so far.
+    /// Returns the radius of gyration in nm of each frame so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -69,8 +69,8 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Two masses m and M at distance d have the radius of gyration √(m M)/(m + M) d at any place; a single atom has
-    /// zero.
+    /// Two masses m and M at distance d have the radius of gyration √(m M)/(m + M) d, independent of their place; a
+    /// single atom has zero.
     #[test]
     fn two_masses() {
         let name = Name::new("X");
@@ -82,7 +82,7 @@ mod tests {
             let positions = [vec3(5.0, -1.0, 2.0), vec3(5.0, d - 1.0, 2.0)];
             found.frame(&SelectedFrame { index, step: 0, time: 0.0, cell: None, positions: &positions }).unwrap();
         }
-        // tolerance for some roundings of numbers of order 1
+        // tolerance for some rounding errors of numbers of order 1
         assert!(found.values().iter().zip([0.0, 0.2, 0.8]).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", found.values());
         let massless = RadiusOfGyration::default().begin(&Selection { topology: &topology, atoms: &[1] });
         assert!(massless.unwrap_err().to_string().contains("no mass"));

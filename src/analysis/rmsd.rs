@@ -44,7 +44,7 @@ impl ObservableOptions for Options {
     }
 }
 
-/// Observable of the RMSD between all pairs of frames, which stores the selected atoms of each.
+/// Observable of the RMSD between all pairs of frames, which stores the selected atoms of each frame.
 struct AllToAll<C> {
     core: C,
     by_mass: bool,
@@ -90,8 +90,8 @@ impl<C: Core> Observable for AllToAll<C> {
     }
 }
 
-/// Edge, in frames, of the tiles in which correlations are computed. A tile has 9 × 192² numbers, 2.5 MiB in `f64`, and
-/// every number is used once. Larger tiles are not faster.
+/// Edge, in frames, of the tiles in which correlations are computed. A tile has 9 × 192² numbers, which take 2.5 MiB
+/// in `f64`, and uses every number once. Larger tiles are not faster.
 const TILE: usize = 192;
 
 /// RMSD of all pairs of frames.
@@ -105,10 +105,11 @@ pub struct RmsdMatrix {
 
 /// Computes the RMSD (nm) of every pair of frames after optimal superposition.
 ///
-/// The correlations of all pairs are one product: a matrix with three rows per frame (x, y, z of its atoms) times its
-/// transpose. Its element (3a + i, 3b + j) is M_ij of frames a and b. The product is computed in square tiles above
-/// the diagonal, in `f64`: an RMSD is the difference of two nearly equal numbers, and is accurate to 10⁻⁸ of the
-/// radius of gyration. `core` computes the tiles, the current rayon pool the rest.
+/// A single matrix product gives the correlations of all pairs: a matrix with three rows per frame (x, y, z of its
+/// atoms) times its transpose. Element (3a + i, 3b + j) of the product is M_ij of frames a and b. The product is
+/// computed in square tiles above the diagonal, in `f64`: an RMSD is the difference of two nearly equal numbers, and
+/// is accurate to 10⁻⁸ of the radius of gyration. `core` computes the tiles, and the current rayon pool computes all
+/// other parts.
 pub fn rmsd_matrix(core: &impl Core, frames: &Frames) -> Result<RmsdMatrix> {
     let count = frames.len();
     let mut values = zeros(count)?;
@@ -159,7 +160,7 @@ fn zeros(count: usize) -> Result<Vec<f32>> {
 }
 
 impl RmsdMatrix {
-    /// Memory for `frames` frames, in bytes.
+    /// Memory in bytes that the matrix needs for `frames` frames.
     pub fn bytes(frames: usize) -> f64 {
         size_of::<f32>() as f64 * (frames as f64).powi(2)
     }
@@ -169,7 +170,7 @@ impl RmsdMatrix {
         &self.values[index * self.frames..][..self.frames]
     }
 
-    /// Returns the mean over all pairs of different frames, nm; zero if there are none.
+    /// Returns the mean over all pairs of different frames, nm; zero if there are no pairs.
     pub fn mean(&self) -> f64 {
         let pairs = (self.frames * self.frames.saturating_sub(1)) as f64;
         self.values.iter().map(|&value| f64::from(value)).sum::<f64>() / pairs.max(1.0)
@@ -181,7 +182,7 @@ impl RmsdMatrix {
         place.map_or(([0; 2], 0.0), |at| ([at % self.frames, at / self.frames], self.values[at]))
     }
 
-    /// Returns the frame with the smallest mean square deviation from all others.
+    /// Returns the frame with the smallest mean square deviation from all other frames.
     pub fn central(&self) -> usize {
         let square = |index: usize| self.row(index).iter().map(|&v| f64::from(v).powi(2)).sum::<f64>();
         let squares: Vec<f64> = (0..self.frames).map(square).collect();
@@ -195,7 +196,7 @@ mod tests {
     use crate::compute::HostCore;
     use crate::vec3::{Vec3, vec3};
 
-    /// Frames of an isosceles triangle with base 2 and height 3 h, rotated and translated.
+    /// Returns frames of an isosceles triangle with base 2 and height 3 h, rotated and translated.
     fn triangles(heights: &[f64]) -> Frames {
         let mut frames = Frames::new(vec![0, 1, 2], None).unwrap();
         for (index, h) in heights.iter().enumerate() {
@@ -207,12 +208,13 @@ mod tests {
         frames
     }
 
-    /// Tolerance for storage in f32, and for the square root of roundings of order 1 in f64.
+    /// Tolerance for storage in f32, and for the square root of rounding errors of numbers of order 1 in f64.
     const ROUNDING: f64 = 1e-7;
 
     #[test]
     fn triangles_differ_by_their_heights() {
-        // more frames than a tile; centered heights are −h, −h, 2 h, bases agree: Σ (Δh)² (1 + 1 + 4)/3
+        // more frames than a tile has; centered heights are −h, −h, 2 h and bases agree, so the sum of squares is
+        // (Δh)² (1 + 1 + 4), divided by 3 atoms
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
         let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {

@@ -29,8 +29,8 @@ impl Reference {
         })
     }
 
-    /// Returns the positions of the selected atoms of the reference, in the periodic images that fit best to the
-    /// first frame.
+    /// Returns the positions of the selected atoms of the reference, in the periodic images that fit the first frame
+    /// best.
     pub fn positions(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Vec<Vec3>> {
         let count = trajectory.frames();
         if let Reference::Frame(index) = self
@@ -86,13 +86,13 @@ impl RmsdToReference {
         Self { name, by_mass, weights: vec![], reference, spread: 0.0, values: vec![], times: vec![] }
     }
 
-    /// Returns the RMSD in nm of each frame passed so far.
+    /// Returns the RMSD in nm of each frame so far.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 }
 
-/// Subtracts the weighted center. Returns Σ w |r|².
+/// Subtracts the weighted center from the positions. Returns Σ w |r|² of the centered positions.
 fn center(positions: &mut [Vec3], weights: &[f64]) -> f64 {
     let center = positions.iter().zip(weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
     positions.iter_mut().for_each(|r| *r -= center);
@@ -136,8 +136,8 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Isosceles triangles of base 2 and height 3 h, rotated and translated: centered heights are −h, −h, 2 h, so that
-    /// their RMSD is √(Σ (Δh)² (1 + 1 + 4)/3) = √2 Δh.
+    /// Isosceles triangles of base 2 and height 3 h, rotated and translated, differ by their heights: centered
+    /// heights are −h, −h, 2 h, so that their RMSD is √((Δh)² (1 + 1 + 4)/3) = √2 Δh.
     #[test]
     fn triangles_differ_by_their_heights() {
         let triangle = |h: f64, turn: f64| {
@@ -157,7 +157,7 @@ mod tests {
                 found.frame(&SelectedFrame { index, step: 0, time: 0.0, cell: None, positions: &positions }).unwrap();
             }
             for (value, h) in found.values().iter().zip(heights) {
-                // tolerance for the square root of roundings of order 1
+                // tolerance for the square root of rounding errors of numbers of order 1
                 assert!((value - 2f64.sqrt() * (h - 1.0f64).abs()).abs() < 1e-7, "{h}: {value}");
             }
         }

@@ -37,8 +37,8 @@ impl ObservableOptions for Options {
 /// reference.
 ///
 /// Means and squares are updated frame by frame (Welford, Technometrics 4, 419 (1962),
-/// doi:10.1080/00401706.1962.10490022), so that no frame is stored. An isotropic B-factor is 8π²/3 of the mean square
-/// fluctuation.
+/// doi:10.1080/00401706.1962.10490022), so that frames need not be stored. An isotropic B-factor is the mean square
+/// fluctuation times 8π²/3.
 #[derive(Clone, Debug)]
 pub struct Fluctuation {
     /// description of the reference
@@ -56,13 +56,14 @@ pub struct Fluctuation {
 }
 
 impl Fluctuation {
-    /// Creates the observable for superposition on the selected atoms of a structure (nm) that is called `name`.
+    /// Creates the observable. Frames are superposed on the selected atoms of a reference structure (nm) that is
+    /// called `name`.
     pub fn new(name: String, reference: Vec<Vec3>, by_mass: bool) -> Self {
         let (mean, squares) = (vec![Vec3::ZERO; reference.len()], vec![0.0; reference.len()]);
         Self { name, by_mass, weights: vec![], reference, center: Vec3::ZERO, count: 0, mean, squares }
     }
 
-    /// Returns the RMSF in nm of each atom over the frames passed so far.
+    /// Returns the RMSF in nm of each atom over the frames so far.
     pub fn values(&self) -> Vec<f64> {
         self.squares.iter().map(|square| (square / self.count.max(1) as f64).sqrt()).collect()
     }
@@ -126,8 +127,8 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Four atoms at the corners of a large square, and a fifth of negligible weight that swings by ±a about the
-    /// middle. For any rotation and translation of the frames only the fifth atom fluctuates, by a.
+    /// Four atoms are at the corners of a large square, and a fifth atom of negligible weight swings by ±a about the
+    /// middle. However the frames are rotated and translated, only the fifth atom fluctuates, by a.
     #[test]
     fn one_atom_swings() {
         let name = Name::new("X");
@@ -147,11 +148,12 @@ mod tests {
             let positions = frame(index);
             found.frame(&SelectedFrame { index, step: 0, time: 0.0, cell: None, positions: &positions }).unwrap();
         }
-        // tolerance for the square root of roundings of order 1, and for the weight of the fifth atom
+        // tolerance for the square root of rounding errors of numbers of order 1, and for the weight of the fifth
+        // atom
         for (value, expected) in found.values().iter().zip([0.0, 0.0, 0.0, 0.0, amplitude]) {
             assert!((value - expected).abs() < 1e-7, "{:?}", found.values());
         }
-        // 8π²/3 · (1.25 Å)²
+        // expected B-factor: 8π²/3 · (1.25 Å)²
         let factors = &found.finish().unwrap().arrays[1];
         let crate::analysis::Values::Double(factors) = &factors.values else { panic!("f64") };
         assert!((factors[4] - 41.123_351_671_205_7).abs() < 1e-4, "{factors:?}");

@@ -5,10 +5,10 @@ use super::{Range, Report, Row};
 /// Smallest slowdown that counts as a regression, even if the repeats scatter less.
 const NOISE: f64 = 0.02;
 
-/// Row that became slower beyond noise.
+/// Benchmark that became slower by more than the noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
-    /// name of the row: system, threads, instruction set
+    /// name of the benchmark: system, threads, instruction set
     pub what: String,
     /// speed before, ns/day
     pub before: Range,
@@ -16,9 +16,9 @@ pub struct Regression {
     pub now: Range,
 }
 
-/// Returns the rows of `now` that are slower than the same rows of `before`: their ranges do not overlap, and their
-/// medians differ by more than 2 %. Rows without a counterpart are ignored. The second number counts the rows with a
-/// counterpart.
+/// Returns the rows of `now` that are slower than the same rows of `before`. A row counts as slower if the two ranges
+/// do not overlap and the medians differ by more than 2 %. Rows without a counterpart are ignored. The second number
+/// counts the rows with a counterpart.
 pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     let partner = |row: &Row| before.rows.iter().find(|old| key(old) == key(row)).map(|old| old.ns_per_day);
     let pairs: Vec<(&Row, Range)> = now.rows.iter().filter_map(|row| Some((row, partner(row)?))).collect();
@@ -29,7 +29,7 @@ pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     (found.collect(), pairs.len())
 }
 
-/// Key by which two rows are the same measurement.
+/// Returns the properties that two rows of the same measurement have in common.
 fn key(row: &Row) -> (&str, usize, usize, &str, &str) {
     (&row.name, row.atoms, row.threads, &row.simd, &row.device)
 }

@@ -30,19 +30,19 @@ impl Place {
     }
 }
 
-/// Returns the device of rows from reports that did not store it.
+/// Returns the device for rows from old reports that did not store it.
 pub(super) fn cpu() -> String {
     "cpu".into()
 }
 
-/// Mean wall time in seconds per call, measured until all work is done. Calls are repeated, at least once, until they
-/// take as long as `patience`. A GPU queues a call while another is running.
+/// Mean wall time in seconds per call, measured until all work is done. The call is repeated, at least once, until
+/// the repetitions take as long as `patience`. A GPU queues a call while another is running.
 pub(super) fn seconds_per_call(
     core: &impl Core,
     patience: Duration,
     mut call: impl FnMut() -> Result<()>,
 ) -> Result<f64> {
-    /// Largest number of calls, because calls without work would never take that long.
+    /// Largest number of calls. Without this limit, calls that do no work would be repeated almost forever.
     const MOST: f64 = 1e5;
     let mut timed = |calls: u32| -> Result<f64> {
         core.wait()?;

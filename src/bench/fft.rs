@@ -10,12 +10,13 @@ use super::row::Range;
 use crate::compute::Core;
 use crate::error::Result;
 
-/// Edges of cubic meshes. The mesh of DHFR has an edge of 56 to 64, that of 156,000 atoms about 100.
+/// Edges of cubic meshes. The mesh of DHFR has an edge of 56 to 64 points, the mesh of 156,000 atoms about 100
+/// points.
 const SIZES: [usize; 10] = [32, 40, 48, 56, 64, 72, 80, 96, 108, 128];
-/// Measurement time of each repeat of each size.
+/// Duration of each measurement of a size.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Mean of a forward and an inverse transform of n³ points.
+/// Timing of Fourier transforms of n³ points: the mean of a forward and an inverse transform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FftRow {
     /// points along an edge
@@ -29,7 +30,7 @@ pub struct FftRow {
     pub us: Range,
     /// speed at the median, counting 5/2 N log₂ N operations for N real points
     pub gflops: f64,
-    /// fraction of the measured peak, if there is one
+    /// fraction of the measured peak; `None` if the peak is unknown
     #[serde(default)]
     pub peak_share: Option<f64>,
 }
@@ -42,8 +43,8 @@ pub fn measure_fft(core: &impl Core, place: &Place, repeats: usize) -> Result<Ve
 fn measure_size(core: &impl Core, size: usize, place: &Place, repeats: usize) -> Result<FftRow> {
     let points = (size * size * size) as f64;
     let mut fft = core.plan::<f32>([size; 3])?;
-    // zeros stay zeros; other values would overflow, because forward and inverse together multiply by the number of
-    // points
+    // zeros stay zeros; other values would overflow, because a forward and an inverse transform together multiply
+    // values by the number of points
     let mut real = core.zeros::<f32>(size * size * size)?;
     let mut complex = core.zeros::<Complex<f32>>(size * size * (size / 2 + 1))?;
     let mut both_ways = || {

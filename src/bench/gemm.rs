@@ -11,7 +11,7 @@ use crate::error::Result;
 
 /// Edges of the square matrices.
 const SQUARES: [usize; 4] = [256, 512, 1024, 2048];
-/// Measurement time of each repeat of each shape; at least one call.
+/// Duration of each measurement of a shape, in which there is at least one call.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Shape of a matrix product, m × k by k × n.
@@ -23,7 +23,7 @@ struct Shape {
     transposed: [bool; 2],
 }
 
-/// Products of `md analyze`, in `f64`: 2500 atoms are the heavy atoms of a protein of 300 residues, 300 its Cα.
+/// Products of `md analyze`, in `f64`. A protein of 300 residues has 2500 heavy atoms and 300 Cα atoms.
 const ANALYSIS: [Shape; 4] = [
     Shape { name: "rmsd, a tile", size: [576, 2500, 576], transposed: [false, true] },
     Shape { name: "superposition", size: [3000, 2500, 3], transposed: [false, true] },
@@ -49,8 +49,8 @@ pub struct GemmRow {
     pub us: Range,
     /// speed at the median, counting 2 m k n operations
     pub gflops: f64,
-    /// fraction of the measured peak, if there is one; the peak of `f64` is half that of `f32`, as registers hold
-    /// half as many
+    /// fraction of the measured peak; `None` if the peak is unknown. The peak of `f64` is half that of `f32`, because
+    /// a register holds half as many numbers
     pub peak_share: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Ran
     Ok(Range::new(&times.collect::<Result<Vec<f64>>>()?))
 }
 
-/// Returns the matrix that fills an array.
+/// Returns a view of the matrix whose elements fill an array.
 fn stored<A>(array: &A, [rows, columns]: [usize; 2], transposed: bool) -> Operand<'_, A> {
     if transposed { Operand::new(array, 0..columns, rows).transposed() } else { Operand::new(array, 0..rows, columns) }
 }

@@ -29,12 +29,12 @@ pub struct PhaseRow {
 /// Phases of a step, with a diagnosis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// phases in the order of a step; without `work` in double precision, where the backend is a reference, not a
+    /// phases in the order of a step. In double precision there is no `work`, because the reference backend is not a
     /// fast path
     pub phases: Vec<PhaseRow>,
     /// number of pairs within the cutoff divided by the number of pairs computed
     pub useful_pairs: Option<f64>,
-    /// fraction of the wall time spent in phases
+    /// fraction of the wall time that is spent in phases
     pub compute_share: f64,
     /// diagnosis: the bottleneck, and how to improve it
     pub bottleneck: String,
@@ -83,12 +83,13 @@ fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -
     }
 }
 
-/// Smallest fraction of the wall time in phases that is normal. Below it the time between phases matters most.
+/// Smallest normal fraction of the wall time that is spent in phases. If the fraction is smaller, the time between
+/// phases is the main problem.
 const LOW_COMPUTE: f64 = 0.85;
-/// Smallest fraction of its roof at which a phase counts as optimal.
+/// Smallest fraction of its roof with which a phase counts as optimal.
 const NEAR_ROOF: f64 = 0.5;
 
-/// Describes the largest phase, whether it is near its roof, and how to improve it.
+/// Describes the phase that takes most time, whether it is near its roof, and how to improve it.
 fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>) -> String {
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {

@@ -4,8 +4,8 @@ use crate::cell::PeriodicCell;
 use crate::system::{Atom, BondedTerms, Constraint, Exclusions, Residue, Settle, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// Returns a system of `copies` cells along a, b, c, and its state; `None` without a cell. Settings are copied, and
-/// the caller must renew those that depend on the cell, like a PME grid.
+/// Returns a system of `copies` cells along a, b, c, and its state; `None` without a cell. Settings are copied
+/// unchanged. The caller must renew settings that depend on the cell, like a PME grid.
 pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(System, State)> {
     let [a, b, c] = state.cell?.rows();
     let [na, nb, nc] = copies;

@@ -1,8 +1,8 @@
-//! Roofline of the machine: multiply-adds per second, and bytes per second by the amount of data.
+//! Roofline of the machine: the rate of multiply-adds, and the memory bandwidth as a function of the amount of data.
 //!
-//! S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009), doi:10.1145/1498765.1498785. Arithmetic is
-//! `f32` at the instruction set in use: phases in `f64` (constraints, update, parts of bonded) can reach half of it
-//! at best.
+//! S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009), doi:10.1145/1498765.1498785. The arithmetic
+//! rate is that of `f32` with the instruction set in use. Phases in `f64` (constraints, update, parts of bonded) can
+//! reach at most half of this rate.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -17,15 +17,16 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 
 /// Duration of each of the seven measurements.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Smallest number of calls per measurement, even if they take longer than [`PATIENCE`]. The fastest one counts.
+/// Smallest number of calls per measurement, even if the calls take longer than [`PATIENCE`]. The fastest call
+/// counts.
 const FEWEST_CALLS: u32 = 3;
-/// Sizes in bytes of the three arrays of all threads together: from one that fits any cache to one larger than most
-/// caches.
+/// Total sizes in bytes of the three arrays of all threads, from a size that fits into any cache to one that is
+/// larger than most caches.
 const SIZES: [usize; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
-/// Multiply-adds of each accumulator in a call, which takes some 100 µs.
+/// Number of multiply-adds of each accumulator in a call; a call takes some 100 µs.
 const ROUNDS: usize = 20_000;
 
-/// Entry of the instruction-set column for a GPU.
+/// Name of the instruction set that stands for a GPU.
 pub(super) const GPU: &str = "cuda";
 
 /// Bandwidth of a triad over arrays of one size.
@@ -56,14 +57,14 @@ impl Roofline {
         let level = engine.level;
         let on_all = |rate: &(dyn Fn() -> f64 + Sync)| engine.pool.broadcast(|_| rate()).iter().sum::<f64>();
         let bandwidths = SIZES.map(|bytes| {
-            // three arrays of f32, in whole vectors
+            // number of whole vectors in each of the three arrays of f32
             let vectors = bytes / (12 * LANES * engine.threads);
             Bandwidth { bytes: bytes as f64, rate: on_all(&|| triad_rate(level, vectors.max(1))) }
         });
         Roofline {
             threads: engine.threads,
             simd: level.name().into(),
-            // more accumulators hide longer latencies, but must fit into the registers
+            // more accumulators hide longer latencies, but all of them must fit into the registers
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }
@@ -88,7 +89,8 @@ impl Roofline {
     }
 }
 
-/// Returns the best rate in units per second of as many calls as time allows. One call processes `units`.
+/// Returns the best rate, in units per second, of as many calls as [`PATIENCE`] allows. One call processes `units`
+/// units.
 fn best_rate(units: f64, mut call: impl FnMut()) -> f64 {
     let (begin, mut best, mut calls) = (Instant::now(), f64::INFINITY, 0);
     while calls < FEWEST_CALLS || begin.elapsed() < PATIENCE {
@@ -129,7 +131,7 @@ impl<const N: usize> Kernel for MultiplyAdd<N> {
 }
 
 fn triad_rate(level: Level, vectors: usize) -> f64 {
-    // not zero, because pages of zeros would be allocated only during the timing
+    // the values are not zero, because the system would allocate pages of zeros only during the timing
     let array = |value: f32| vec![[value; LANES]; vectors];
     let (mut a, b, c) = (array(3.0), array(1.0), array(2.0));
     best_rate((12 * LANES * vectors) as f64, || {

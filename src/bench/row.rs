@@ -12,9 +12,10 @@ use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, Placement, measure};
 
-/// Atoms times steps of a timed segment unless steps are given: a few seconds on two cores.
+/// Number of atoms times number of steps of a timed segment, unless the number of steps is given. A segment takes a
+/// few seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
-/// Assumed steps between list searches if the schedule has no fixed interval.
+/// Assumed number of steps between list searches for a schedule without a fixed interval.
 const NO_INTERVAL: u64 = 100;
 /// Steps between energy evaluations, as in `validation/performance`.
 const ENERGIES_EVERY: u64 = 100;
@@ -66,8 +67,8 @@ pub struct Row {
     pub us_per_step: f64,
     /// wall time of a step divided by the number of atoms, ns
     pub ns_per_atom_step: f64,
-    /// fraction of the machine's processor time that other programs used meanwhile; `None` if the system does not
-    /// report it
+    /// fraction of the machine's processor time that other programs used during the measurement; `None` if the system
+    /// does not report it
     #[serde(default)]
     pub others: Option<f64>,
     /// drift of the conserved energy; `None` if the timed part is too short
@@ -78,8 +79,8 @@ pub struct Row {
     pub step: StepReport,
 }
 
-/// Number of steps of a timed segment of `atoms` atoms: a whole number of list intervals, so that every segment has
-/// the same number of searches.
+/// Number of steps of a timed segment for `atoms` atoms. The number is a whole number of list intervals, so that
+/// every segment has the same number of searches.
 pub fn default_steps(atoms: usize, list: &ListSchedule) -> u64 {
     let interval = interval(list);
     let searches = (SEGMENT_WORK / atoms.max(1) as f64 / interval as f64).round().max(1.0);
@@ -98,7 +99,7 @@ impl Row {
         Some(format!("{what}; measure again on an idle machine"))
     }
 
-    /// Times `repeats` segments of `steps` steps (`None`: [`default_steps`]) after half as many segments to warm up.
+    /// Times `repeats` segments of `steps` steps (`None`: [`default_steps`]), after half as many segments of warm-up.
     pub fn measure(
         prepared: &Prepared,
         engine: &Engine,

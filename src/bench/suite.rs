@@ -1,4 +1,4 @@
-//! Systems of the suite, by name, or from any input file.
+//! Systems for benchmarks: systems of the suite by their names, or the system of any input file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,19 @@ use crate::system::{Electrostatics, State, System};
 
 /// Names of the suite, smallest first. Other boxes of water are named by their size: `water-81k`.
 pub const NAMES: &[&str] = &["water-3k", "dhfr", "water-24k", "47k", "89k", "156k", "water-192k", "water-1.5m"];
-/// Names of the systems that are run by default: about two minutes on two cores.
+/// Names of the systems that are run by default, which take about two minutes on two cores.
 pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
-/// Number of atoms of the water box that larger boxes are made of.
+/// Number of atoms of the water box whose copies make up larger boxes.
 const WATER_ATOMS: f64 = 3000.0;
-/// Tolerated relative deviation of a named size from the size of a cube of boxes: "1.5m" has 1,536,000 atoms.
+/// Tolerated relative difference between a named size and the actual size, which is that of a cube of boxes: "1.5m"
+/// has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
-/// Largest number of atoms; larger systems have not been tried.
+/// Largest number of atoms. Larger systems have not been tested.
 const MOST_ATOMS: f64 = 5e7;
 
-/// Settings of the suite, those of `validation/performance`. Velocities are drawn, since not every system has them.
+/// Settings of the suite, which are those of `validation/performance`. Velocities are generated, since some systems
+/// have none.
 const SETTINGS: &str = r#"
 [forces]
 cutoff         = "0.9 nm"
@@ -54,7 +56,7 @@ pub enum Case {
         /// number of boxes along each edge
         copies: usize,
     },
-    /// input file, of which the forces and the last dynamics stage are used
+    /// input file, whose forces and last dynamics stage are used
     File(PathBuf),
 }
 
@@ -65,7 +67,7 @@ pub struct Prepared {
     pub name: String,
     /// plan of the computation
     pub plan: Plan,
-    /// system without the terms that constraints hold fixed
+    /// system without the bonded terms between constrained atoms
     pub system: System,
     /// initial state
     pub state: State,
@@ -74,7 +76,7 @@ pub struct Prepared {
 }
 
 impl Case {
-    /// Finds a name of the suite, a size of water, or an existing file.
+    /// Returns the case for a name of the suite, a size of water, or an existing file.
     pub fn find(text: &str) -> std::result::Result<Self, Problem> {
         let named = |files, copies| Case::Named { name: text.to_owned(), files, copies };
         match text {
@@ -107,7 +109,7 @@ impl Case {
         }
     }
 
-    /// Returns the problem if none of `folders` has the files of the suite.
+    /// Returns a problem if none of the `folders` has the files of the suite.
     pub fn missing(&self, folders: &[PathBuf]) -> Option<Problem> {
         match self {
             Case::Named { name, files, .. } => find_files(name, files, folders).err(),
@@ -115,8 +117,7 @@ impl Case {
         }
     }
 
-    /// Reads files and builds the system. Files of the suite are looked for in `folders`; `overrides` replace
-    /// settings.
+    /// Reads files and builds the system. Files of the suite are searched in `folders`; `overrides` replace settings.
     pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
         let (plan, copies) = match self {
             Case::File(path) => (Config::read(path, overrides)?.plan, 1),
@@ -181,7 +182,7 @@ fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Resu
     })
 }
 
-/// Replicates the box along each edge. A PME grid follows the new cell.
+/// Replicates the box along each edge. A PME grid is adapted to the new cell.
 fn enlarge(plan: &Plan, system: &System, state: &State, copies: usize) -> Result<(System, State)> {
     let missing = || Error::Internal("a box of water without a cell or a PME spacing".to_owned());
     let (mut system, state) = replicate(system, state, [copies; 3]).ok_or_else(missing)?;
@@ -210,7 +211,7 @@ mod tests {
             Ok(Case::Named { copies, .. }) => Some(copies),
             _ => None,
         };
-        // 3000 n³: 3000, 24,000, 81,000, 192,000, 1,536,000
+        // sizes of 3000 n³ atoms: 3000, 24,000, 81,000, 192,000, 1,536,000
         let cubes = ["water-3000", "water-24k", "water-81k", "water-192k", "water-1.5m"].map(copies);
         assert_eq!(cubes, [Some(1), Some(2), Some(3), Some(4), Some(8)]);
         let mistake = |text| Case::find(text).unwrap_err().to_string();

@@ -64,7 +64,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
         );
     }
     let rest = 1.0 - step.compute_share;
-    // phases of a GPU are timed one by one, and may overlap in a step
+    // on a GPU, phases are timed one by one, whereas in a step they may overlap
     let what = if rest < 0.0 { "overlap" } else { "rest" };
     let _ = writeln!(text, "  {what:<12}{:>10.1}{:>7.1}", rest * row.us_per_step, 100.0 * rest);
     if let Some(list) = row.list {

@@ -64,7 +64,8 @@ impl Subcommand for Choice {
     fn augment_subcommands(command: Command) -> Command {
         OBSERVABLES.iter().fold(command.subcommand_required(true).arg_required_else_help(true), |command, offer| {
             let own = Common::augment_args((offer.arguments)(Command::new(offer.name)));
-            // added after the arguments, because the types of the arguments have help texts of their own
+            // set after the arguments are added, because the types of the arguments would otherwise set help texts of
+            // their own
             command.subcommand(own.about(offer.about).long_about(offer.about))
         })
     }
@@ -115,8 +116,8 @@ impl Analyze {
 }
 
 impl Common {
-    /// Computes the observable and writes the result file. Prints the number of frames and the memory need before it
-    /// reads the frames. Returns a summary of the results.
+    /// Computes the observable and writes the result file. Before the frames are read, prints their number and the
+    /// memory that is needed. Returns a summary of the results.
     fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
         let Names { topology, has_bonds } = self.topology(trajectory.as_ref())?;

@@ -97,8 +97,8 @@ impl Bench {
         baseline.map_or(Ok(true), |baseline| compare(&baseline, &report))
     }
 
-    /// Returns whether the compute core was requested, and the requested systems. The error lists all mistakes at
-    /// once.
+    /// Returns whether the compute core was requested, and the requested systems. The error lists all invalid names
+    /// at once.
     fn cases(&self) -> Result<(bool, Vec<Case>)> {
         if self.names.is_empty() {
             return Ok((false, DEFAULT_NAMES.iter().filter_map(|name| Case::find(name).ok()).collect()));
@@ -206,13 +206,13 @@ impl From<Instructions> for SimdLevel {
     }
 }
 
-/// Returns the values requested on the command line, or else the system's own value.
+/// Returns the values requested on the command line; if there are none, the system's own value.
 fn choices<T, U>(asked: &[T], own: Option<U>, convert: impl Fn(&T) -> Option<U>) -> Vec<Option<U>> {
     if asked.is_empty() { vec![own] } else { asked.iter().map(convert).collect() }
 }
 
-/// Returns folders that may hold the files of the suite: `inputs` in the working directory, in the folder of the
-/// program (`target/release/md`), and in the folders above it.
+/// Returns folders in which the files of the suite may be: `inputs` in the working directory, in the folder of the
+/// program (`target/release/md`), and in the folders above the program.
 fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().unwrap_or_default();
     std::iter::once(Path::new("inputs").to_owned())
@@ -220,7 +220,8 @@ fn folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the roofline for the threads and instruction set of `engine`. Measured once, then taken from the report.
+/// Returns the roofline for the threads and instruction set of `engine`. The roofline is measured once, and is then
+/// taken from the report.
 fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     let same = |known: &&Roofline| known.threads == engine.threads && known.simd == engine.level.name();
     if let Some(known) = report.rooflines.iter().find(same) {
@@ -229,7 +230,7 @@ fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     known(report, Roofline::measure(engine))
 }
 
-/// Adds the roofline to the report unless the report holds it already, and returns it.
+/// Adds the roofline to the report, unless the report has it already. Returns the roofline.
 fn known(report: &mut Report, roofline: Roofline) -> Roofline {
     if !report.rooflines.contains(&roofline) {
         report.rooflines.push(roofline.clone());
@@ -245,7 +246,7 @@ fn read_report(path: &Path) -> Result<Report> {
     })
 }
 
-/// Prints which systems became slower. Returns `true` if none did.
+/// Prints the systems that became slower. Returns `true` if no system became slower.
 fn compare(baseline: &Report, report: &Report) -> Result<bool> {
     let (slower, compared) = regressions(baseline, report);
     if compared == 0 {

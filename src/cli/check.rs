@@ -33,7 +33,7 @@ pub(super) struct Check {
     replica: Option<String>,
 }
 
-/// Describes a run without replicas, on one or several ranks.
+/// Describes a run that has no replicas, on one or several ranks.
 fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     let Prepared { system, state, left_out, .. } = load(plan, ConstrainedTerms::Drop)?;
     let (threads, level) = match engine {
@@ -60,7 +60,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     Ok(text)
 }
 
-/// Describes the first of several replicas, and how the others differ.
+/// Describes the first of several replicas, and how the other replicas differ from the first.
 fn described(replicas: &Replicas<'_>) -> Result<String> {
     let (plan, start) = replicas.first();
     let mut text = summary(plan, &start.system, &start.state)? + &replicas.describe()?;
@@ -80,7 +80,7 @@ impl Check {
         on_ranks(self.replica.is_some(), |ranks| self.on(ranks).map(|()| ExitCode::SUCCESS))
     }
 
-    /// Checks and describes as one of `ranks`. Only the first rank prints.
+    /// Checks and describes the run as one of `ranks`. Only the first rank prints.
     fn on(&self, ranks: &Ranks) -> Result<()> {
         let (config, text) = ranks.agree(self.config())?;
         same_input(ranks, &text, &config)?;
@@ -91,7 +91,8 @@ impl Check {
         ranks.agree(if ranks.is_first() { print() } else { Ok(()) })
     }
 
-    /// Returns the configuration (of the replica that `--replica` names, if any) and the text of the input file.
+    /// Returns the configuration and the text of the input file. The configuration is that of one replica if
+    /// `--replica` names one.
     fn config(&self) -> Result<(Config, String)> {
         let shared = self.input.read(vec![])?;
         let config = match &self.replica {

@@ -196,7 +196,8 @@ impl Convert {
         super::print(&format!("written      {}: {atoms} atoms\n", self.output.display()))
     }
 
-    /// Returns an error that names the first given option, because such options have no effect on this output.
+    /// Returns an error that names the first of these options that was given, because they have no effect on this
+    /// output.
     fn refuse(&self, options: &[(&str, bool)], why: &str) -> Result<()> {
         match options.iter().find(|(_, given)| *given) {
             Some((name, _)) => {

@@ -1,4 +1,4 @@
-//! Printing of error messages, with file, line and column, the text at fault, and how to correct it.
+//! Printing of error messages. A message has file, line and column, the faulty text, and advice how to correct it.
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -40,13 +40,14 @@ const SHOWN: usize = 20;
 /// Column at which messages are wrapped.
 const WIDTH: usize = 120;
 
-/// Maximum length of message and help in bytes. With frame and indentation, the message has [`LONGEST`] bytes.
+/// Maximum length of message and help in bytes. With frame and indentation, the printed message has at most
+/// [`LONGEST`] bytes.
 const MESSAGE: usize = 1200;
 const HELP: usize = 600;
-/// Maximum length in bytes of the lines quoted around a place.
+/// Maximum length in bytes of the lines that are quoted around an error.
 const QUOTED: usize = 1000;
 
-/// A problem and the text it points into.
+/// A problem, and the text to which it refers.
 struct Shown<'a> {
     problem: &'a Problem,
     source: Option<NamedSource<String>>,
@@ -54,7 +55,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn new(problem: &'a Problem) -> Self {
-        // the file is read again, because its text is needed only here and only after an error
+        // the file is read again, because its text is needed only for error messages
         let source = problem.span.as_ref().and(problem.file.as_ref()).and_then(|path| {
             let text = crate::config::read_text(path).ok()?;
             quotable(&text, problem.span.as_ref()?)?;
@@ -72,7 +73,8 @@ fn quotable(text: &str, span: &std::ops::Range<usize>) -> Option<()> {
     (span.end + end - start <= QUOTED).then_some(())
 }
 
-/// Returns the text with question marks in place of control characters, so that all positions stay valid.
+/// Returns the text with question marks in place of control characters. The length does not change, so that all
+/// positions stay valid.
 fn in_place(text: &str) -> String {
     let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\r' | '\t') { '?' } else { c };
     text.chars().flat_map(|c| std::iter::repeat_n(shown(c), if shown(c) == c { 1 } else { c.len_utf8() })).collect()
@@ -86,7 +88,7 @@ impl fmt::Debug for Shown<'_> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // the quoted text names file and line itself
+        // if the text is quoted, the quotation gives file and line, so the message need not
         let mut text = String::new();
         if self.source.is_none()
             && let Some(file) = &self.problem.file

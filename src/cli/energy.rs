@@ -1,4 +1,4 @@
-//! `md energy`: computes the single-point energy term by term, for comparison with other engines.
+//! `md energy`: computes the energy of one state term by term, for comparison with other engines.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
@@ -88,7 +88,7 @@ impl Energy {
         super::print(&table(&evaluation.energies))
     }
 
-    /// Returns the restraints of the stage that `--stage` names; none without `--stage`.
+    /// Returns the restraints of the stage that `--stage` names; no restraints without `--stage`.
     fn restraints(&self, plan: &Plan, system: &System, state: &State) -> Result<Restraints> {
         let Some(name) = &self.stage else { return Ok(Restraints::default()) };
         let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
@@ -100,12 +100,13 @@ impl Energy {
     }
 }
 
-/// Relative deviation of a constrained distance above which a note says that a run would constrain the coordinates
-/// first. At this deviation a bond of 0.1 nm with 500 000 kJ/mol/nm² has an energy of 2.5e-5 kJ/mol.
+/// Relative deviation of a constrained distance above which the output has a note. The note says that a run would
+/// first move the coordinates to satisfy the constraints. At this deviation a bond of 0.1 nm with 500 000 kJ/mol/nm²
+/// has an energy of 2.5e-5 kJ/mol.
 const CONSTRAINED: f64 = 1e-4;
 
-/// Returns a note if the coordinates do not satisfy the constraints. Energies and forces are then those of the
-/// coordinates as given.
+/// Returns a note if the coordinates do not satisfy the constraints; energies and forces belong to these coordinates,
+/// which are not corrected.
 fn describe_geometry(system: &System, state: &State) -> Option<String> {
     let deviation = largest_deviation(&system.constraints, &state.positions);
     (deviation > CONSTRAINED).then(|| {

@@ -6,8 +6,8 @@ use crate::simd::Level;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// Cost of one step on one processor core, in seconds: per pair within the cutoff (pair search included), per atom
-/// (bonded terms, PME spreading, sums, constraints, integration) and per point of the PME grid.
+/// Cost of one step on one processor core, in seconds: per pair within the cutoff (including the pair search), per
+/// atom (bonded terms, PME spreading, sums, constraints, integration) and per point of the PME grid.
 struct Cost {
     pair: f64,
     atom: f64,
@@ -16,8 +16,9 @@ struct Cost {
 
 impl Cost {
     /// Returns costs measured on two cores of an AMD EPYC (Zen 4). With AVX-512 a step of DHFR (23,558 atoms, 3.5
-    /// million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for atoms, 10 % for the grid. The other rows
-    /// are scaled from this row, by runs of the same system and of 3,000 atoms of water on the same machine.
+    /// million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for atoms, 10 % for the grid. The costs of
+    /// other instruction sets and precisions are scaled from these, by runs of DHFR and of 3,000 atoms of water on
+    /// the same machine.
     fn of(level: Level, precision: Precision) -> Self {
         match (precision, level) {
             (Precision::Double, _) => Cost { pair: 120e-9, atom: 4e-6, point: 30e-9 },
@@ -28,11 +29,12 @@ impl Cost {
     }
 }
 
-/// Time to distribute the work of one step to threads, in seconds. Measured with 22 atoms in vacuum on the machine of
-/// [`Cost::of`], and assumed for any system.
+/// Time to distribute the work of one step to threads, in seconds. The time was measured with 22 atoms in vacuum on
+/// the machine of [`Cost::of`], and is assumed for any system.
 const HAND_OVER: f64 = 10e-6;
 
-/// Returns the volume that atoms fill, in nm³: the smaller of the cell and the bounding box of the atoms.
+/// Returns the volume that atoms fill, in nm³: the volume of the cell or of the bounding box of the atoms, whichever
+/// is smaller.
 fn volume(state: &State) -> f64 {
     let extent = |axis: fn(&Vec3) -> f64| {
         let (low, high) = state.positions.iter().map(axis).fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
@@ -42,15 +44,15 @@ fn volume(state: &State) -> f64 {
     state.cell.map_or(around, |cell| cell.volume().min(around))
 }
 
-/// Returns the number of interacting pairs, each counted once: all pairs, or the pairs within the cutoff at the mean
-/// density.
+/// Returns the number of interacting pairs, each counted once: all pairs without a cutoff; otherwise the pairs within
+/// the cutoff at the mean density.
 fn pairs(system: &System, state: &State, beyond: f64) -> f64 {
     let atoms = system.topology.atoms.len() as f64;
     let settings = &system.settings;
     match settings.cutoff_lj.into_iter().chain(settings.cutoff).reduce(f64::max) {
         Some(reach) => {
             let sphere = 4.0 / 3.0 * std::f64::consts::PI * (beyond * reach).powi(3);
-            // atoms on a line or in a plane fill no volume, so all pairs count as near
+            // atoms on a line or in a plane fill no volume, and all their pairs count as within the cutoff
             0.5 * atoms * (atoms / volume(state) * sphere).min(atoms)
         }
         None => 0.5 * atoms * atoms,
@@ -61,7 +63,7 @@ fn grid_points(system: &System) -> f64 {
     system.settings.meshes().map(|mesh| mesh.grid.iter().map(|&n| n as f64).product::<f64>()).sum()
 }
 
-/// Returns the seconds of a step on the given number of threads.
+/// Returns the wall time of a step in seconds, on the given number of threads.
 fn step_seconds(plan: &Plan, system: &System, state: &State, (threads, level): (usize, Level)) -> f64 {
     let cost = Cost::of(level, plan.run.precision);
     let atoms = system.topology.atoms.len() as f64;
@@ -69,7 +71,7 @@ fn step_seconds(plan: &Plan, system: &System, state: &State, (threads, level): (
     work / threads as f64 + HAND_OVER
 }
 
-/// Returns the seconds of all stages on the given number of threads.
+/// Returns the wall time of all stages in seconds, on the given number of threads.
 pub(super) fn seconds(plan: &Plan, system: &System, state: &State, processors: (usize, Level)) -> f64 {
     let steps = plan.stages.iter().map(|stage| match &stage.kind {
         StageKind::Minimize(minimize) => plan.target(minimize.steps) as f64,
@@ -99,21 +101,22 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
 pub(super) const PROGRAM: f64 = 14e6;
 
 /// Returns the peak memory of a run in bytes, correct to a factor of two: program, atoms, pair lists and PME grid.
-/// The figures were fitted to runs in mixed precision of 22 to 155,008 atoms, with grids of 42³ to 448³ points and
-/// without a cell (14 MB to 2 GB resident).
+/// The constants were fitted to runs in mixed precision of 22 to 155,008 atoms, both without a cell and with grids of
+/// 42³ to 448³ points. The runs used 14 MB to 2 GB of resident memory.
 pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
     // bytes per atom: description, positions, velocities, forces, sorted copies, a copy for checkpoints
     const ATOM: f64 = 1000.0;
-    // bytes per pair in the outer and inner list: if all pairs interact, the blocks of an entry are full; otherwise
-    // most are partly empty
+    // bytes per pair in the outer and inner list: if all pairs interact, all pairs of a list entry are used; with a
+    // cutoff, many pairs of an entry are beyond it
     const PAIR_OF_ALL: f64 = 0.26;
     const PAIR: f64 = 1.0;
-    // bytes per grid point: transform and influence function; then, per thread, charges with the padding for splines
+    // bytes per grid point for transform and influence function, and bytes per grid point and thread for the charges,
+    // including the padding for splines
     const POINT: f64 = 14.0;
     const POINT_OF_THREAD: f64 = 5.0;
     let settings = &system.settings;
     let is_all = settings.cutoff.is_none() && settings.cutoff_lj.is_none();
-    // the lists reach 10 % beyond the cutoff
+    // the outer list extends 10 % beyond the cutoff
     let lists = if is_all { PAIR_OF_ALL } else { PAIR } * pairs(system, state, 1.1);
     let mesh = (POINT + POINT_OF_THREAD * threads as f64) * grid_points(system);
     PROGRAM + ATOM * system.topology.atoms.len() as f64 + lists + mesh

@@ -62,7 +62,7 @@ impl Import {
 }
 
 impl Import {
-    /// Returns the paths of the files that go with the inputs.
+    /// Returns the paths of the files that belong to the inputs.
     fn files(&self) -> Result<Files> {
         let Import { topology, index, .. } = self;
         let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|error| Error::io(path, error));
@@ -87,7 +87,7 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
     Err(problem.help("give the output.directory of a finished run").into())
 }
 
-/// Describes in two lists the settings that differ in the result, and the settings that need no counterpart in it.
+/// Describes the settings in two lists: settings for which the result differs, and settings that need no counterpart.
 fn report(remarks: &[Remark]) -> String {
     let list = |title: &str, differs: bool| {
         let lines = remarks.iter().filter(|remark| remark.differs == differs).map(Remark::describe);

@@ -37,7 +37,7 @@ impl Info {
     }
 }
 
-/// Describes a file, recognised by its first bytes and not by its name.
+/// Describes a file. The format is recognised by the first bytes, not by the name.
 fn describe(path: &Path) -> Result<String> {
     let beginning = beginning(path);
     if let Ok(format) = trajectory::Format::of_file(path) {
@@ -66,7 +66,7 @@ fn describe(path: &Path) -> Result<String> {
     }
 }
 
-/// Adds to the problem of the last format tried a list of all formats that `md info` reads.
+/// Adds a list of all formats that `md info` reads to the problem of the format that was tried last.
 fn perhaps_unknown(problem: Problem) -> Error {
     fn names<R>(formats: &[Format<R>]) -> impl Iterator<Item = &'static str> {
         formats.iter().map(|format| format.name)
@@ -84,8 +84,8 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Returns the first 8 bytes, since a trajectory may be larger than memory. Empty if the file cannot be read; the
-/// reader that is tried next reports the reason.
+/// Returns the first 8 bytes of a file. Only these are read, since a trajectory may be larger than memory. The result
+/// is empty if the file cannot be read; the reader that is tried next then reports the reason.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
     if let Ok(file) = format::file::open(path) {
@@ -126,8 +126,8 @@ fn without_parameters(format: &str, topology: &Topology) -> String {
     )
 }
 
-/// Describes the combination rule that gives most pairs of Lennard-Jones types, and the number of pairs with other
-/// parameters.
+/// Describes the combination rule that gives the parameters of most pairs of Lennard-Jones types, and the number of
+/// pairs with other parameters.
 fn combination(nonbonded: &Nonbonded) -> String {
     let types: Vec<u32> = (0..nonbonded.types as u32).collect();
     let pairs = types.len() * types.len().saturating_sub(1) / 2;
@@ -149,7 +149,7 @@ pub(super) fn contents(topology: &Topology) -> String {
     let molecules = topology.molecules().len();
     let mass: f64 = topology.atoms.iter().map(|atom| atom.mass).sum();
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
-    // adding zero turns the rounded -0 into 0
+    // adding zero turns a rounded -0 into 0
     let charge = (charge * 1e4).round() / 1e4 + 0.0;
     format!(
         "{} atoms, {} residues, {molecules} molecules, {waters} waters; {mass:.2} amu, net charge {charge} e",

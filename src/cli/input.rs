@@ -25,12 +25,13 @@ impl Input {
         &self.input
     }
 
-    /// Reads and checks the file. Precedence: `options`, then `--set`, then the environment, then the file.
+    /// Reads and checks the file. In order of precedence, settings come from `options`, `--set`, the environment and
+    /// the file.
     pub(super) fn read(&self, options: Vec<Override>) -> Result<Config> {
         Ok(complete(Config::read(&self.input, &self.overrides(options)?)?))
     }
 
-    /// Reads one replica of the ensemble of the file. Settings of the replica override those of [`Input::read`];
+    /// Reads one replica of the ensemble in the file. Settings of the replica override those of [`Input::read`], and
     /// `others` override both.
     pub(super) fn read_replica(&self, options: &[Override], replica: &Replica, others: &[Override]) -> Result<Config> {
         let overrides = [&self.overrides(options.to_vec())?, &replica.overrides, others].concat();
@@ -67,8 +68,8 @@ pub(super) fn environment() -> Result<Vec<Override>> {
     }
 }
 
-/// Returns the include folders of GROMACS topologies: the folders of `GMXLIB`, and the folder of the installation
-/// that `gmx` in `PATH` belongs to, or else one of the usual prefixes.
+/// Returns the folders in which GROMACS topologies look for included files: the folders in `GMXLIB`, and the folder
+/// of the GROMACS installation. The installation is found by `gmx` in `PATH`, or under one of the usual prefixes.
 pub(super) fn gromacs_folders() -> Vec<PathBuf> {
     let folders = |name| std::env::var_os(name).map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
     let mut found = folders("GMXLIB").unwrap_or_default();
@@ -81,15 +82,15 @@ pub(super) fn gromacs_folders() -> Vec<PathBuf> {
     found
 }
 
-/// Returns the cache folder of the user: `$XDG_CACHE_HOME/md`, or else `~/.cache/md`.
+/// Returns the cache folder of the user: `$XDG_CACHE_HOME/md`, or `~/.cache/md` if the variable is not set.
 pub(super) fn cache_folder() -> Option<PathBuf> {
-    // the XDG base directory specification ignores relative paths
+    // relative paths are ignored, as the XDG base directory specification requires
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
     Some(base.join("md"))
 }
 
-/// Parses the device of `--device`, for commands without an input file that names one.
+/// Parses the value of `--device`, for commands without an input file that names a device.
 pub(super) fn device(option: Option<&str>) -> Result<Device> {
     let Some(text) = option else { return Ok(Device::Auto) };
     Device::from_text(text).ok_or_else(|| {

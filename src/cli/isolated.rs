@@ -1,8 +1,8 @@
 //! Reading HDF5 files in a child process.
 //!
 //! The HDF5 library trusts every block of a file whose checksum is right. A forged file can make the library divide
-//! by zero or read out of bounds, which ends the process. A command that reads foreign files therefore runs in a
-//! child process, and a crash of the child is reported as damage.
+//! by zero or read out of bounds, which ends the process. A command that reads files of unknown origin therefore runs
+//! in a child process, and a crash of the child is reported as a damaged file.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -10,11 +10,11 @@ use std::process::{Command, ExitCode};
 
 use crate::error::{Error, Result};
 
-/// Environment variable set for the child, which tells it to do the work itself.
+/// Environment variable that tells the child process to do the work itself.
 const CHILD: &str = "MD_ISOLATED";
 
-/// Runs this very command in a child process and returns its exit code. `None` if this process is the child, or if no
-/// child can be started.
+/// Runs the command of this process in a child process and returns its exit code. `None` if this process is the
+/// child, or if no child can be started.
 ///
 /// # Errors
 ///

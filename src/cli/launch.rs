@@ -1,5 +1,5 @@
-//! Start on the processes of an MPI launcher: finds their number, and checks that all of them run the same program
-//! and input.
+//! Start on the processes of an MPI launcher: finds the number of processes, and checks that all of them run the same
+//! program and input.
 
 use std::process::ExitCode;
 
@@ -9,9 +9,10 @@ use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::Start;
 
-/// Environment variables in which launchers tell each process the number of processes, and its own rank. Only the
-/// first that is set counts, because `mpirun` passes on the variables of the job it runs in. The variables of a whole
-/// Slurm job (`SLURM_NTASKS`) say nothing about this process.
+/// Environment variables in which a launcher tells each process the number of processes, and the rank of the process.
+/// Only the first variable that is set is used, because `mpirun` passes on the variables of the job inside which it
+/// runs. Variables that describe a whole Slurm job (`SLURM_NTASKS`) are ignored, because they need not hold for this
+/// process.
 const LAUNCHERS: [(Option<&str>, &str); 5] = [
     (Some("OMPI_COMM_WORLD_SIZE"), "OMPI_COMM_WORLD_RANK"), // Open MPI
     (Some("PMI_SIZE"), "PMI_RANK"),                         // MPICH, Intel MPI; srun with PMI
@@ -23,7 +24,7 @@ const LAUNCHERS: [(Option<&str>, &str); 5] = [
 /// Rank and number of processes according to the launcher.
 struct Launched {
     rank: usize,
-    /// number of processes; `None` if the launcher does not tell
+    /// number of processes; `None` if the launcher does not give it
     count: Option<usize>,
     /// environment variable that gave the rank
     variable: &'static str,
@@ -43,7 +44,7 @@ impl Launched {
         self.count.is_none_or(|count| count > 1)
     }
 
-    /// Returns an error that says that the ranks cannot communicate, and `why`.
+    /// Returns an error that says that the ranks cannot communicate, with the reason `why`.
     fn refusal(&self, why: &str, help: &str) -> Error {
         let Launched { rank, variable, .. } = self;
         let all = self.count.map_or(String::new(), |count| format!(" of {count}"));
@@ -75,8 +76,8 @@ impl Launched {
     }
 }
 
-/// Does `work` as one of the ranks that the launcher started, or without other ranks if `alone`. All ranks end with
-/// the same exit code, and the first rank prints the error. An error must therefore be the same on all ranks
+/// Does `work` as one of the ranks that the launcher started, or without other ranks if `alone` is set. All ranks end
+/// with the same exit code, and the first rank prints the error. An error must therefore be the same on all ranks
 /// (`Ranks::agree`).
 pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode>) -> ExitCode {
     let launched = Launched::here().filter(|launched| !alone && launched.has_others());
@@ -87,12 +88,13 @@ pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode
     };
     let code = same_program(&ranks).and_then(|()| work(&ranks));
     let code = code.unwrap_or_else(|error| ended(&error, ranks.is_first()));
-    // all ranks end together: a launcher may kill the other ranks when one ends with an exit code other than 0
+    // all ranks end together, because a launcher may kill the other ranks when one rank ends with an exit code other
+    // than 0
     ranks.barrier();
     code
 }
 
-/// Returns the exit code of an error, and prints the error if `is_shown`; only one process prints.
+/// Returns the exit code of an error, and prints the error if `is_shown`, which is set in only one process.
 fn ended(error: &Error, is_shown: bool) -> ExitCode {
     if is_shown { failed(error) } else { ExitCode::from(error.exit_code()) }
 }

@@ -105,7 +105,7 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
-    /// Returns the foreign file that the command reads with C libraries, if any.
+    /// Returns the file of unknown origin that the command reads with C libraries, if there is one.
     fn file(&self) -> Option<&Path> {
         match self {
             Command::Analyze(command) => Some(command.file()),
@@ -129,7 +129,7 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", printable_lines(text));
 }
 
-/// Prints a description of files on standard output. Lines are cut at the maximum length of messages.
+/// Prints a description of files on standard output. Long lines are cut at the maximum length of messages.
 fn describe(text: &str) -> Result<()> {
     print(&printable_lines(text))
 }

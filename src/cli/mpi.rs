@@ -10,13 +10,13 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Initialises MPI and returns all processes of the launcher. Can be called once per process.
+/// Initialises MPI and returns all processes of the launcher. This function can be called only once per process.
 pub(super) fn start() -> Result<Ranks> {
     let library = Library::start()?;
     Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))
 }
 
-/// The MPI communicator of all ranks. The mutex lets one thread at a time call the library.
+/// The MPI communicator of all ranks. Through the mutex, only one thread at a time calls the library.
 struct Library(Mutex<World>);
 
 struct World {
@@ -25,8 +25,8 @@ struct World {
     _universe: Universe,
 }
 
-// SAFETY: MPI handles may be used by any thread, one at a time, if the library provides `Threading::Serialized`.
-// `start` requests this level, and the mutex admits one thread at a time.
+// SAFETY: MPI handles may be used by any thread, one thread at a time, if the library provides
+// `Threading::Serialized`. `start` requests this level, and the mutex admits one thread at a time.
 unsafe impl Send for World {}
 
 impl Library {

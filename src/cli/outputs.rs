@@ -104,7 +104,7 @@ pub(super) fn summary(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Rounds a time in ps, to remove the rounding errors of a sum of time steps.
+/// Rounds a time in ps, to remove the rounding errors that come from adding time steps.
 pub(super) fn rounded(time: f64) -> f64 {
     (time * 1e6).round() / 1e6
 }

@@ -28,8 +28,8 @@ pub(super) struct Replicas<'a> {
 }
 
 impl<'a> Replicas<'a> {
-    /// Reads the replicas of `shared`, which every rank has read from `input` with these options. `None` without an
-    /// ensemble. Errors name the replica.
+    /// Reads the replicas of `shared`, the configuration that every rank has read from `input` with these options;
+    /// `None` if the file has no ensemble. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return Ok(None) };
         let spread = ReplicaPlacement::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
@@ -103,7 +103,7 @@ impl<'a> Replicas<'a> {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
             let processors = processors(plan)?;
             memory.push(estimate::memory(system, state, processors.0) - estimate::PROGRAM);
-            // each replica goes to the slot that is free first
+            // each replica goes to the slot that becomes free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
                 *slot += estimate::seconds(plan, system, state, processors);
             }
@@ -151,7 +151,8 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// Returns warnings that the first replica does not have, each once.
+    /// Returns the warnings of all replicas that the first replica does not have. A warning of several replicas is
+    /// returned once.
     pub(super) fn further_warnings(&self) -> Vec<String> {
         let of = |index: usize| {
             let Start { system, state, left_out, .. } = &*self.starts[index];
@@ -181,12 +182,12 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 
-/// Maximum number of waits for another process that writes `ensemble.json`, which takes some milliseconds.
+/// Maximum number of waits while another process writes `ensemble.json`, which takes some milliseconds.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Writes `ensemble.json` from the contents of the folders, after one replica has run without the others. If a
-/// process that runs all replicas holds the folder, that process writes the file instead.
+/// Writes `ensemble.json` from the contents of the replicas' folders, after a single replica has run. If a process
+/// that runs all replicas has locked the folder, that process writes the file instead.
 pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
     for _ in 0..ATTEMPTS {
         match OutputLock::acquire(directory) {
@@ -205,7 +206,7 @@ pub(super) fn publish(ensemble: &Ensemble, directory: &Path) -> Result<()> {
 
 /// Returns the status of a replica that has not begun.
 fn status(replica: &Replica) -> ReplicaStatus {
-    // the output directory is left out, because the name of the replica's folder is known
+    // the output directory of the replica is left out, because it follows from the name of its folder
     let settings = replica.overrides.iter().filter(|setting| setting.key != "output.directory");
     let json = |setting: &Override| {
         let table = toml::from_str::<toml::Table>(&format!("value = {}", setting.value)).ok()?;

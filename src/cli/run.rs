@@ -20,7 +20,7 @@ use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::{Checkpoint, Engine, EnsembleJob, Job, Outcome, Requests, load, release_ranks, run, run_replicas};
 
-/// Interval of progress lines when no terminal shows a progress bar.
+/// Interval of progress lines if there is no terminal that shows a progress bar.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Run all stages of an input file; the same command continues an interrupted run
@@ -62,8 +62,8 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn execute(&self, started: Instant) -> ExitCode {
-        // signals are caught before anything else, so that a signal while files are read stops the run at its first
-        // step
+        // signals are caught first of all, so that a signal that arrives while files are read stops the run at its
+        // first step
         let requests = match Requests::from_signals() {
             Ok(requests) => requests,
             Err(error) => return failed(&Error::Internal(format!("signals cannot be handled: {error}"))),
@@ -111,8 +111,8 @@ impl Run {
         Ok((options, config, text))
     }
 
-    /// Returns the seed if the input file requests a random one: the seed of the run that is continued, or else a new
-    /// one.
+    /// Returns the seed if the input file asks for a random one. A run that continues keeps its seed; a new run gets
+    /// a new seed.
     fn drawn_seed(&self, config: &Config) -> Option<u64> {
         let drawn = config.drawn_seed?;
         let of = |folder: &Path| Some(Checkpoint::read(&folder.join("checkpoint.md")).ok()??.body.plan.run.seed);
@@ -128,7 +128,8 @@ impl Run {
         known.or(Some(drawn))
     }
 
-    /// Runs on all ranks together. The first rank reads, writes and tells the other ranks what to compute.
+    /// Computes one run on all ranks together. The first rank reads, writes and tells the other ranks what to
+    /// compute.
     fn among(&self, config: &Config, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
         let engine = Engine::among(&config.plan, ranks)?;
         let end = if ranks.is_first() {
@@ -213,11 +214,12 @@ impl Run {
             started,
             cache: cache.as_deref(),
         };
-        // details are shown, because the table of replicas belongs on the terminal, too
+        // lines of level `Detail` are shown too, because the table of replicas, which has this level, belongs on the
+        // terminal
         run_replicas(&job, ranks, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress())
     }
 
-    /// Returns the receiver that prints lines of the log on the terminal, from level `from` on.
+    /// Returns the function that prints lines of the log on the terminal, from level `from` on.
     fn echo(&self, from: Level) -> Echo {
         let shown = if self.quiet { Level::Warning } else { from };
         Box::new(move |level, text| {

@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<Names> {
     Ok(Names { topology, has_bonds: true })
 }
 
-/// Whether the format of the file is one of structures as well as of trajectories (PDB).
+/// Whether the format of the file, like PDB, is used for structures as well as for trajectories.
 fn is_structure(path: &Path) -> bool {
     let mut beginning = vec![];
     let read = file::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
@@ -34,19 +34,20 @@ fn is_structure(path: &Path) -> bool {
 /// Number of bytes read to recognise a PDB file.
 const BEGINNING: u64 = 4096;
 
-/// Returns the error for an operation that needs bonds, if the structure at `path` states none.
+/// Returns the error for an operation that needs bonds if the structure at `path` has none.
 pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     let problem = Problem::new(format!("{what} needs bonds, and this file contains none")).in_file(path);
     problem.help("give a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
-/// Returns the warning about atoms at alternative locations that were left out; `None` if there are none.
+/// Returns the warning about atoms that were left out because they are at alternative locations; `None` if no atoms
+/// were left out.
 pub(super) fn left_out(count: usize) -> Option<String> {
     let words = "atoms at alternative locations are left out: the first location in each residue is used";
     (count > 0).then(|| format!("{count} {words}"))
 }
 
-/// Returns an error if the topology has other atoms, or atoms in another order, than `trajectory`, which was read
+/// Returns an error if the topology does not have the same atoms in the same order as `trajectory`, which was read
 /// from `path`.
 pub(super) fn check(topology: &Topology, trajectory: &dyn FrameSource, path: &Path) -> Result<()> {
     let (found, expected) = (topology.atoms.len(), trajectory.atoms());

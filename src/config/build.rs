@@ -1,7 +1,7 @@
 //! Assembles the plan from checked values, and checks combinations of keys.
 //!
-//! A function of this module returns `None` only after a problem has been recorded, by the function itself or when
-//! the values were read.
+//! A function of this module returns `None` only if a problem has been recorded, by the function itself or earlier,
+//! when the values were read.
 
 use std::time::Duration;
 
@@ -84,14 +84,14 @@ fn forces(table: &Table, problems: &mut Vec<Problem>) -> Option<ForceOptions> {
     })
 }
 
-/// Returns the scaled solute; `Some(None)` if there is none.
+/// Returns the solute whose interactions are scaled; `Some(None)` if the input has no such solute.
 fn scaled_solute(table: &Table) -> Option<Option<ScaledSolute>> {
     let Some(inner) = table.table("scaled_solute") else { return (!table.is_set("scaled_solute")).then_some(None) };
     Some(Some(ScaledSolute { select: inner.text("select")?.to_owned(), factor: inner.number("factor")? }))
 }
 
-/// Returns a distance, `Setting::Given(None)` for the word that stands for no distance, or `Setting::ForceField` for
-/// the convention of the force field.
+/// Returns a distance. `Setting::Given(None)` stands for the word that means no distance, and `Setting::ForceField`
+/// for the convention of the force field.
 fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
     match table.word(name) {
         Some(words::FORCE_FIELD) => Some(Setting::ForceField),
@@ -161,7 +161,7 @@ fn lj_pme(table: &Table, problems: &mut Vec<Problem>) -> Option<LjPmeSpec> {
     }
 }
 
-/// Returns the PME settings of the key `name`: `pme`, or `lj_pme`, which has no force error.
+/// Returns the PME settings of the key `name`, which is `pme` or `lj_pme`; `lj_pme` has no force error.
 fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec> {
     let before = problems.len();
     let given = |name| table.is_given(name);

@@ -6,7 +6,7 @@ use super::key::{Key, Kind, nearest};
 use super::value::{Table, Value};
 use crate::error::Problem;
 
-/// Reports every named file that does not exist, with the most similar name in its folder.
+/// Reports every named file that does not exist, and suggests the file with the most similar name in its folder.
 pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     for (key, entry) in &table.entries {
         match (&key.kind, &entry.value) {
@@ -23,7 +23,7 @@ pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the problem of a path that is not a file; `None` if it is one.
+/// Returns the problem of a path that is not a file; `None` if the path is a file.
 fn missing_file(key: &Key, text: &str) -> Option<Problem> {
     let path = Path::new(text);
     if path.is_file() {

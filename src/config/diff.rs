@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::run::Plan;
 
-/// Sections and keys without influence on the physics. The output of stages has none either. Whether other files
-/// change the topology is seen from the fingerprint of the system.
+/// Sections and keys that do not change the physics. The same is true of the output of stages. Changes of the
+/// topology by other included files are found by the fingerprint of the system.
 const FREE: [&str; 9] = [
     "output",
     "system.include",
@@ -18,17 +18,19 @@ const FREE: [&str; 9] = [
     "run.max_steps",
 ];
 
-/// Relative tolerance between two decimal spellings of a quantity ("12 A", "1.2 nm"), which differ by a few roundings
-/// of 1.1e-16.
+/// Relative tolerance between two decimal spellings of a quantity ("12 A", "1.2 nm"), whose values differ by a few
+/// rounding errors of 1.1e-16.
 const SPELLING: f64 = 1e-14;
 
-/// Name of the enum variant of settings that are not left to the force field, which is not a key of the input file.
+/// Name of the enum variant for settings that the input gives itself and does not leave to the force field. The name
+/// is not a key of the input file.
 const GIVEN: &str = "given";
 
-/// Lists the differences in physics between `old` and `new`, one line each; empty if `new` may continue `old`.
+/// Lists the differences in physics between `old` and `new`, one line each; the list is empty if `new` may continue
+/// `old`.
 ///
-/// Not counted as differences are other output, device, threads and limits, longer stages, stages added at the end,
-/// and files in another folder under the same name. Values are shown in internal units (nm, ps, kJ/mol).
+/// The following differences are ignored: output, device, threads and limits, longer stages, stages added at the end,
+/// and files of the same name in another folder. Values are shown in internal units (nm, ps, kJ/mol).
 pub fn physics_diff(old: &Plan, new: &Plan) -> Vec<String> {
     let (Ok(old), Ok(new)) = (serde_json::to_value(old), serde_json::to_value(new)) else {
         return vec!["the plans cannot be compared".to_owned()];

@@ -12,8 +12,8 @@ use crate::ensemble::thermostat::{Thermostat, ThermostatGroup};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
-/// Returns every stage. `output` is the output of the whole run, which stages may override. `None` if a problem has
-/// been recorded.
+/// Returns every stage; `None` if a problem has been recorded. `output` is the output of the whole run, whose
+/// settings a stage may override.
 pub(super) fn stages(
     tables: &[Table],
     output: Option<&OutputOptions>,
@@ -37,7 +37,7 @@ pub(super) fn stages(
             );
         }
     }
-    // every stage is checked before the first failure ends the collection
+    // every stage is checked before the first error ends the loop, so that all problems are reported
     let stages: Vec<Option<Stage>> = tables.iter().map(|table| stage(table, output, problems)).collect();
     stages.into_iter().collect()
 }
@@ -53,7 +53,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
     };
     let frozen = frozen(table, problems);
     let output = stage_output(table, output, problems);
-    // every restraint is checked before the first failure ends the collection
+    // every restraint is checked before the first error ends the loop, so that all problems are reported
     let position_restraints: Vec<Option<PositionRestraint>> =
         table.tables("position_restraints").iter().map(|inner| position_restraint(inner, problems)).collect();
     let restraints: Vec<Option<Restraint>> =
@@ -68,7 +68,7 @@ fn stage(table: &Table, output: Option<&OutputOptions>, problems: &mut Vec<Probl
     })
 }
 
-/// Returns the selection of frozen atoms; `Some(None)` if there is none.
+/// Returns the selection of frozen atoms; `Some(None)` if no atoms are frozen.
 fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> {
     let Some(text) = table.text("frozen") else { return (!table.is_set("frozen")).then_some(None) };
     if table.table("barostat").is_some() {
@@ -156,13 +156,13 @@ fn impulses(table: &Table) -> Option<MultipleTimeSteps> {
     Some(MultipleTimeSteps { every: u32::try_from(table.integer("every")?).ok()? })
 }
 
-/// Returns a coupling table; `Some(None)` if it is the word "none".
+/// Returns a coupling table; `Some(None)` if the value is the word "none".
 fn coupling<'a>(table: &'a Table, name: &str) -> Option<Option<&'a Table>> {
     table.word(name).map(|_| None).or_else(|| table.table(name).map(Some))
 }
 
 /// Tolerated deviation of a number of steps from a whole number. Durations and time steps are decimal numbers, so
-/// their ratio is whole up to f64 rounding, which is far smaller.
+/// their ratio is a whole number up to rounding errors in f64, which are far smaller than this tolerance.
 pub(super) const WHOLE_STEPS: f64 = 1e-3;
 
 /// Returns the number of steps of a dynamics stage, from `steps` or from `duration` and `timestep`.
@@ -182,12 +182,12 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
         (true, false) => {
             let (duration, timestep) = (table.number("duration")?, table.number("timestep")?);
             let steps = duration / timestep;
-            // beyond 2^53 f64 no longer distinguishes consecutive integers
+            // above 2^53, consecutive integers are no longer distinct in f64
             if steps.round() < 1.0 || steps > 9e15 || (steps - steps.round()).abs() > WHOLE_STEPS {
                 let text = |key| table.get(key).map(|entry| entry.text.as_str()).unwrap_or_default();
                 let message =
                     format!("duration {} is not a whole number of steps of {}", text("duration"), text("timestep"));
-                // rounded to 1e-9 ps, to hide the last digits of binary fractions
+                // rounded to 1e-9 ps, to hide rounding errors in the last digits
                 let [below, above] = [steps.floor(), steps.ceil()].map(|n| (n * timestep * 1e9).round() / 1e9);
                 report(
                     problems,
@@ -274,8 +274,8 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
     })
 }
 
-/// Returns a value for each of x, y and z. The table has one value for all, or one for each group of directions that
-/// couple together.
+/// Returns a value for each of x, y and z. The table has either one value for all directions, or one value for each
+/// group of directions that couple together.
 fn along_directions<T: Clone>(
     table: &Table,
     name: &str,
@@ -307,8 +307,8 @@ fn along_directions<T: Clone>(
 /// Relative rounding error of a product of decimal numbers.
 const ROUNDING: f64 = 1e-12;
 
-/// Records a problem if a relaxation time is too short. A time shorter than the interval between couplings would
-/// overshoot, and stochastic cell rescaling requires several couplings per relaxation time.
+/// Records a problem if a relaxation time is too short. With a time shorter than the interval between couplings, a
+/// coupling would overshoot; stochastic cell rescaling requires several couplings per relaxation time.
 fn long_enough(
     table: &Table,
     name: &str,
@@ -321,7 +321,7 @@ fn long_enough(
     if coupling_time >= least * (1.0 - ROUNDING) {
         return;
     }
-    // rounded to 1e-9 ps, to hide the last digits of binary fractions
+    // rounded to 1e-9 ps, to hide rounding errors in the last digits
     let [least, interval] = [least, interval].map(|time| (time * 1e9).round() / 1e9);
     let between =
         if couplings > 1.0 { format!("{couplings} times the {interval} ps") } else { format!("the {interval} ps") };

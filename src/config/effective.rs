@@ -1,4 +1,4 @@
-//! Effective configuration: the given values and every default, as TOML that reads back to the same plan.
+//! Effective configuration: the given values and all defaults, as TOML from which the same plan can be read.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Settings of `ensemble.exchange`: checks its requirements, and collects the states that replicas swap.
+//! Settings of `ensemble.exchange`: checks what an exchange requires, and collects the states that replicas swap.
 
 use super::dynamics::WHOLE_STEPS;
 use super::replicas::constant;
@@ -10,7 +10,7 @@ use crate::error::Problem;
 use crate::restraint::Potential;
 use crate::run::{Dynamics, Interval, Plan, Stage, StageKind, TuningMethod};
 
-/// Returns the number of steps between exchange attempts of an ensemble of `replicas` replicas with the stages of
+/// Returns the number of steps between exchange attempts, for an ensemble of `replicas` replicas with the stages of
 /// `plan`; `None` if there is no exchange.
 pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &mut Vec<Problem>) -> Option<u64> {
     let inner = table.table("exchange")?;
@@ -59,7 +59,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     Some(steps)
 }
 
-/// Refuses couplings that sample no ensemble, or an unknown one.
+/// Refuses couplings that sample no ensemble, or an ensemble that is not known.
 fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     match &dynamics.thermostat {
         None => refuse("has no thermostat".to_owned(), "add a thermostat: a state has a temperature"),
@@ -100,13 +100,13 @@ fn is_constant(thermostat: &Thermostat) -> bool {
     groups.chain([&thermostat.temperature]).all(|temperature| constant(temperature).is_some())
 }
 
-/// Returns the temperature, if all groups and times have the same one, K.
+/// Returns the temperature in K if it is the same for all groups and at all times.
 fn temperature(thermostat: &Thermostat) -> Option<f64> {
     let all = constant(&thermostat.temperature)?;
     thermostat.groups.iter().all(|group| constant(&group.temperature) == Some(all)).then_some(all)
 }
 
-/// Returns the pressure, if all directions and times have the same one, kJ/mol/nm³.
+/// Returns the pressure in kJ/mol/nm³ if it is the same in all directions and at all times.
 fn pressure(barostat: &Barostat) -> Option<f64> {
     match barostat.pressure.each_ref().map(constant) {
         [Some(x), Some(y), Some(z)] if x == y && y == z => Some(x),
@@ -114,7 +114,8 @@ fn pressure(barostat: &Barostat) -> Option<f64> {
     }
 }
 
-/// Returns the exchange of replicas with these plans, each in its own state, with `every` steps between attempts.
+/// Returns the exchange of replicas with these plans, with `every` steps between attempts. Each replica starts in its
+/// own state.
 pub(super) fn between(plans: &[&Plan], every: u64, seed: u64) -> Exchange {
     let state = |plan: &&Plan| {
         let (_, dynamics) = plan.dynamics().next_back()?;

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use super::key::{Key, quoted};
 use super::keys;
 
-/// Returns the help on the key with a dotted path, or the most similar paths as an error.
+/// Returns the help text of the key with a dotted path. If there is no such key, the error has the most similar
+/// paths.
 pub fn describe(path: &str) -> Result<String, Vec<String>> {
-    // the last names of a path match every key that ends with them
+    // a path may be shortened to its last names; it then matches every key that ends with these names
     let wanted = path.trim_matches(['[', ']']);
     let matches: Vec<(String, &Key)> =
         keys::all().into_iter().filter(|(full, _)| full == wanted || full.ends_with(&format!(".{wanted}"))).collect();

@@ -13,13 +13,13 @@ pub struct Key {
     pub name: &'static str,
     /// kind of value
     pub kind: Kind,
-    /// words accepted in addition to the kind
+    /// words that are accepted besides values of the kind
     pub words: &'static [&'static str],
-    /// value if the file does not set the key; rules look at earlier keys of the same table only
+    /// value if the file does not set the key; a rule may depend only on keys that precede this one in the same table
     pub default: Default,
-    /// condition: the key applies only if this earlier key of the same table has one of these words
+    /// condition: the key is allowed only if this earlier key of the same table has one of these words
     pub only: Option<(&'static str, &'static [&'static str])>,
-    /// a value as it would be written
+    /// example of a value, as written in the file
     pub example: &'static str,
     /// description for the user
     pub doc: &'static str,
@@ -32,15 +32,15 @@ pub enum Kind {
     Word,
     /// any text
     Text,
-    /// text naming a file that must exist, relative to the folder of the input file
+    /// text that names a file, which must exist; paths are relative to the folder of the input file
     File,
-    /// text naming a folder, relative to the folder of the input file
+    /// text that names a folder; paths are relative to the folder of the input file
     Folder,
     /// a list of texts
     Texts,
-    /// a list of texts naming folders, relative to the folder of the input file
+    /// a list of texts that name folders; paths are relative to the folder of the input file
     Folders,
-    /// a list of texts naming files that must exist, relative to the folder of the input file
+    /// a list of texts that name files, which must exist; paths are relative to the folder of the input file
     Files,
     /// three edges of a periodic cell, and optionally its three angles
     Cell,
@@ -52,14 +52,15 @@ pub enum Kind {
     Number(Range),
     /// text with number and unit
     Quantity(Dimension, Range),
-    /// a quantity, or a list of pairs of a time, from the start of the stage, and a quantity
+    /// a quantity, or a list of pairs of a time (counted from the start of the stage) and a quantity
     Schedule(Dimension, Range),
-    /// a quantity, or a list of quantities, one for each separately coupled direction
+    /// a quantity for all directions, or a list with one quantity for each separately coupled direction
     Quantities(Dimension, Range),
-    /// a schedule as in [`Kind::Schedule`], or a list of schedules or quantities, one for each separately coupled
+    /// a schedule as in [`Kind::Schedule`], or a list with one schedule or quantity for each separately coupled
     /// direction
     Schedules(Dimension, Range),
-    /// a quantity of the first dimension, or of the second if an earlier key of the same table has one of these words
+    /// a quantity of the first dimension; of the second dimension if an earlier key of the same table has one of
+    /// these words
     QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),
     /// a time interval, or a number of steps
     Interval,
@@ -107,7 +108,7 @@ pub enum Default {
     Unset,
     /// fixed value, as written in TOML
     Is(&'static str),
-    /// description, and function that returns the value (or unset) from the earlier keys
+    /// description of a rule, and the function that computes the value from the earlier keys, or leaves the key unset
     Rule(&'static str, fn(&Table) -> Option<String>),
 }
 
@@ -193,7 +194,7 @@ impl Key {
         }
     }
 
-    /// Returns the keys inside the value of this one.
+    /// Returns the keys inside the value of this key.
     pub fn children(&self) -> &'static [Key] {
         match self.kind {
             Kind::Table(keys) | Kind::Tables(keys) | Kind::OneOrMore(keys) => keys,
@@ -207,16 +208,17 @@ pub(super) fn quoted(words: &[&str], separator: &str) -> String {
     words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(separator)
 }
 
-/// Returns the known name closest to `name`, if it is close enough for a typing error.
+/// Returns the known name closest to `name`, if the names are so similar that `name` may be a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // one error per three letters, at least two: this allows transposed, doubled and forgotten letters, but not other
-    // words
+    // one error per three letters, but at least two errors, are allowed: this covers transposed, doubled and
+    // forgotten letters, but no other words
     let letters = name.chars().count();
     let allowed = (letters / 3).max(2);
     let name = name.to_lowercase();
     known
         .into_iter()
-        // the distance is at least the difference of the lengths
+        // names that differ too much in length are skipped, because their distance is at least the difference of the
+        // lengths
         .filter(|candidate| letters < 2 * candidate.chars().count())
         .map(|candidate| (strsim::damerau_levenshtein(&name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())

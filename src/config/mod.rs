@@ -1,6 +1,6 @@
 //! Reader of the input file: from TOML text to a checked [`Plan`]. Reports all problems at once.
 //!
-//! Text becomes raw values with their positions (`raw`). Presets become stages (`stages`). Options of the command
+//! The text becomes raw values with their positions (`raw`). Presets become stages (`stages`). Options of the command
 //! line, or the settings of a replica (`replicas`), override raw values. Values are checked against the table of keys
 //! ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files that a plan names. A
 //! reader of the code begins with [`Config::parse`].
@@ -43,45 +43,46 @@ use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::run::Plan;
 
-/// Input file after all checks that need no other file.
+/// Input file after all checks for which no other file is needed.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// the plan
     pub plan: Plan,
-    /// the whole configuration with every default spelled out, as TOML that reads back to the same plan
+    /// the whole configuration with every default, as TOML from which the same plan can be read
     pub effective: String,
-    /// replicas of `[ensemble]`, for which `plan` is the common part
+    /// replicas of `[ensemble]`; `plan` has the settings that all replicas share
     pub ensemble: Option<Ensemble>,
-    /// seed of `plan`, if the file asks for a random one, which differs at each reading
+    /// random seed of `plan`, which differs at each reading; `None` if the file does not ask for a random seed
     pub drawn_seed: Option<u64>,
 }
 
 /// Options for reading an input file.
 #[derive(Clone, Copy)]
 struct Reading {
-    /// whether the files that it names must exist
+    /// whether the files that the input file names must exist
     files: bool,
-    /// whether it is read as one replica of its ensemble, which then has no replicas itself
+    /// whether the file is read for one replica of its ensemble; the result then has no replicas
     replica: bool,
 }
 
-/// Largest input file in bytes. Input files are a page of text, so a larger one is a mistake.
+/// Largest input file in bytes. Usual input files are a page of text, so a larger file is probably a mistake.
 const LARGEST_FILE: u64 = 1 << 20;
 
 impl Config {
-    /// Reads an input file and applies `overrides`. The files it names must exist.
+    /// Reads an input file and applies `overrides`. The files that the input file names must exist.
     pub fn read(path: &Path, overrides: &[Override]) -> Result<Self> {
         let text = read_text(path)?;
         Self::parse_with(&text, path, overrides, Reading { files: true, replica: false }).map_err(Error::Input)
     }
 
-    /// Reads the file of an ensemble as one of its replicas, whose settings are among the `overrides`.
+    /// Reads the input file of an ensemble for one of its replicas, whose settings are among the `overrides`.
     pub fn read_replica(path: &Path, overrides: &[Override]) -> Result<Self> {
         let text = read_text(path)?;
         Self::parse_with(&text, path, overrides, Reading { files: true, replica: true }).map_err(Error::Input)
     }
 
-    /// Parses an input file from text, as if it were in the file `path`. The files it names need not exist.
+    /// Parses an input file from text, as if the text were in the file `path`. The files that the text names need not
+    /// exist.
     pub fn parse(text: &str, path: &Path, overrides: &[Override]) -> std::result::Result<Self, Vec<Problem>> {
         Self::parse_with(text, path, overrides, Reading { files: false, replica: false })
     }
@@ -97,7 +98,7 @@ impl Config {
         match config {
             Some(config) if problems.is_empty() => Ok(config),
             _ => {
-                // sorted in the order of the file, options of the command line last
+                // problems are sorted by their position in the file; problems of command-line options come last
                 problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
                 let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
                 Err(problems.into_iter().map(|problem| located(problem, path, &newlines)).collect())

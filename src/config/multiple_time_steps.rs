@@ -4,7 +4,7 @@ use super::value::Table;
 use crate::error::Problem;
 use crate::run::{Plan, StageKind, misplaced};
 
-/// Records settings that do not fit multiple time steps. `tables` are the tables of the stages.
+/// Records a problem for each setting that does not fit multiple time steps. `tables` are the tables of the stages.
 pub(super) fn check(plan: &Plan, tables: &[Table], problems: &mut Vec<Problem>) {
     for (stage, table) in plan.stages.iter().zip(tables) {
         if let (StageKind::Dynamics(dynamics), Some(inner)) = (&stage.kind, table.table("multiple_time_steps")) {

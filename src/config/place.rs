@@ -12,7 +12,7 @@ pub enum Place {
     File(Range<usize>),
     /// an option of the command line, as typed
     Option(Rc<str>),
-    /// not written: a default
+    /// nowhere, because the value is a default
     Default,
 }
 

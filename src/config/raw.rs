@@ -1,4 +1,5 @@
-//! Input file as written: TOML values with their positions, overridden by options of the command line.
+//! Input file as written: TOML values with their positions, after options of the command line have replaced some of
+//! them.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -20,7 +21,7 @@ pub(super) struct Raw {
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Text(String),
-    /// digits as written, value as integer if it is one, value as f64
+    /// digits as written, the value as an integer if it is one, and the value as f64
     Number {
         text: String,
         integer: Option<i64>,
@@ -78,7 +79,7 @@ impl Raw {
 pub(super) fn parse(text: &str) -> Result<Raw, Problem> {
     match DeTable::parse(text) {
         Ok(table) => {
-            // a key missing from the whole file is reported at its first byte
+            // a key that is missing from the whole file is reported at the first byte of the file
             Ok(Raw { node: Node::Table(members(table.get_ref(), &Place::File)), place: Place::File(0..0) })
         }
         Err(error) => {
@@ -119,7 +120,7 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) 
         DeValue::String(text) => Node::Text(text.to_string()),
         DeValue::Integer(digits) => {
             let integer = i64::from_str_radix(digits.as_str(), digits.radix()).ok();
-            // beyond 64 bits only the magnitude matters, for the message
+            // of an integer beyond 64 bits, only the magnitude is kept, for the error message
             let value = integer.map_or_else(|| digits.as_str().parse().unwrap_or(f64::INFINITY), |i| i as f64);
             Node::Number { text: digits.to_string(), integer, value }
         }
@@ -149,7 +150,7 @@ pub struct Override {
     pub value: String,
     /// the option as typed, for messages
     pub typed: String,
-    /// byte range in the input file, if the setting is in the file
+    /// byte range of the setting in the input file; `None` for an option of the command line
     pub span: Option<Range<usize>>,
 }
 
@@ -221,7 +222,7 @@ impl Override {
     }
 }
 
-/// Returns the value of `name` in `table`, which is created if missing. A value that is not a table becomes a table.
+/// Returns the value of `name` in `table`. A missing value is created; a value that is not a table becomes a table.
 fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     let empty = || Raw { node: Node::Table(vec![]), place: place.clone() };
     if !matches!(table.node, Node::Table(_)) {
@@ -235,7 +236,7 @@ fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     &mut members[index].value
 }
 
-/// Returns the stage with this name, or else with this number counted from 1.
+/// Returns the stage with this name. If there is no such stage, returns the stage with this number, counted from 1.
 fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
     let Node::Array(items) = &mut stages.node else { return Err(Problem::new("the input file has no stages")) };
     let names: Vec<String> = items.iter().map(stage_name).collect();
@@ -250,7 +251,8 @@ fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
     }
 }
 
-/// Returns the name of a stage as written, or else its kind, which is the default name.
+/// Returns the name of a stage as written; for a stage without a name, the kind of the stage, which is its default
+/// name.
 pub(super) fn stage_name(stage: &Raw) -> String {
     let Node::Table(members) = &stage.node else { return String::new() };
     let text = |wanted: &str| {

@@ -1,4 +1,4 @@
-//! Replicas of `[ensemble]`: the settings of each replica in addition to the common file.
+//! Replicas of `[ensemble]`: the settings of each replica that the common file does not have.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub struct Ensemble {
     pub at_once: Option<usize>,
     /// replicas in their order, at least one
     pub replicas: Vec<Replica>,
-    /// notes on stages in which a list of the ensemble changes nothing
+    /// notes on stages in which a list of `[ensemble]` changes no setting
     pub notes: Vec<String>,
     /// steps between exchange attempts, and their seed
     exchange: Option<(u64, u64)>,
@@ -28,7 +28,7 @@ pub struct Ensemble {
 /// Replica of an ensemble.
 #[derive(Clone, Debug)]
 pub struct Replica {
-    /// name in messages; the name of the folder unless the file gives another
+    /// name in messages, which is the name of the folder unless the file gives another
     pub name: String,
     /// folder inside the output folder of the ensemble: `replica-3`
     pub folder: String,
@@ -36,7 +36,7 @@ pub struct Replica {
     pub description: String,
     /// settings of the replica
     pub overrides: Vec<Override>,
-    /// difference between its seed and that of the input file; `None` if the replica sets its own seed
+    /// difference between the replica's seed and that of the input file; `None` if the replica sets its own seed
     pub seed_after_first: Option<u64>,
 }
 
@@ -48,7 +48,8 @@ impl Replica {
 }
 
 impl Ensemble {
-    /// Returns the replica with this name, or else with this number counted from 1.
+    /// Returns the replica with this name. If there is no such replica, returns the one with this number, counted
+    /// from 1.
     pub fn find(&self, which: &str) -> Result<&Replica, Problem> {
         let by_number = || which.parse::<usize>().ok().and_then(|number| self.replicas.get(number.checked_sub(1)?));
         self.replicas.iter().find(|replica| replica.name == which).or_else(by_number).ok_or_else(|| {
@@ -62,8 +63,8 @@ impl Ensemble {
         self.exchange.is_some()
     }
 
-    /// Adds the swapped states to the plans of all replicas, which are in their order. Without exchange nothing
-    /// changes.
+    /// Adds the states that replicas swap to the plans of all replicas. `configs` must be in the order of the
+    /// replicas. Without exchange the plans stay unchanged.
     pub fn join(&self, configs: &mut [Config]) {
         let Some((every, seed)) = self.exchange else { return };
         let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
@@ -92,7 +93,8 @@ struct Variant {
     overrides: Vec<Override>,
 }
 
-/// Returns the replicas of a file with a section `[ensemble]`; `None` also if a problem has been recorded.
+/// Returns the replicas of a file with a section `[ensemble]`. The result is also `None` if a problem has been
+/// recorded.
 pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ensemble> {
     let table = root.table("ensemble")?;
     let mut notes = vec![];
@@ -132,7 +134,7 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
     Some(Ensemble { at_once, replicas, notes, exchange })
 }
 
-/// Returns the replica with this index from 0, with its seed and its folder among its settings.
+/// Returns the replica with this index, from 0. Its settings include its seed and its folder.
 fn replica(index: usize, variant: Variant, plan: &Plan) -> Replica {
     let folder = format!("replica-{}", index + 1);
     let Variant { name, mut description, mut overrides } = variant;
@@ -164,8 +166,8 @@ fn by_seed(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ve
     Some((0..table.integer("replicas")?).map(|_| Variant::default()).collect())
 }
 
-/// Whether the stage draws random numbers: for its velocities, in a stochastic thermostat, or in a barostat with the
-/// fluctuations of an ensemble.
+/// Whether the stage draws random numbers: for its velocities, in a stochastic thermostat, or in a barostat that
+/// samples the fluctuations of an ensemble.
 fn draws(stage: &Dynamics) -> bool {
     matches!(stage.velocities, Velocities::Generate { .. })
         || stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.facts().is_random)
@@ -200,7 +202,7 @@ fn check_names(table: &Table, problems: &mut Vec<Problem>) {
     }
 }
 
-/// List of the section: its name, its texts, the keys that each text sets, and their values.
+/// List in the section `[ensemble]`: its name, its texts, the keys that each text sets, and the values of these keys.
 struct List {
     name: &'static str,
     texts: Vec<String>,
@@ -234,7 +236,7 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
         let help = "give each replica its temperature and its pressure: repeat values as needed";
         report(problems, table, second.name, format!("ensemble: {a} values, {b}"), help);
     }
-    // an invalid list has been reported already
+    // an invalid list has already been reported as a problem
     if problems.len() > before || lists.iter().any(|list| table.failed.contains(&list.name)) {
         return None;
     }
@@ -253,8 +255,8 @@ fn by_lists(table: &Table, plan: &Plan, notes: &mut Vec<String>, problems: &mut 
 
 const SOLUTE_TEMPERATURE: &str = "solute_temperature";
 
-/// Returns the list that scales a solute: the factor is the temperature of the last stage divided by the temperature
-/// of the solute.
+/// Returns the list of scale factors of a solute. Each factor is the temperature of the last stage divided by the
+/// temperature of the solute.
 fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<List> {
     let (entry, kelvin) = (table.get(SOLUTE_TEMPERATURE)?, table.numbers(SOLUTE_TEMPERATURE)?);
     let mut wrong = |what: &str, help: &str| {
@@ -288,7 +290,7 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
     Some(List { name: SOLUTE_TEMPERATURE, texts: texts(&entry.text), keys, values })
 }
 
-/// Returns the texts of a list, or the single text.
+/// Returns the texts of a list. A single text counts as a list of one.
 fn texts(list: &str) -> Vec<String> {
     let text = |raw: &Raw| if let Node::Text(text) = &raw.node { text.clone() } else { String::new() };
     match parse_default(list) {
@@ -297,7 +299,7 @@ fn texts(list: &str) -> Vec<String> {
     }
 }
 
-/// Function that returns the keys that a list sets. It adds notes on stages that the list does not change.
+/// Function that returns the keys that a list sets. The function adds notes on stages that the list does not change.
 type Keys = fn((&Table, &Plan), &mut Vec<String>) -> Result<Vec<String>, Problem>;
 
 fn temperature_keys((table, plan): (&Table, &Plan), notes: &mut Vec<String>) -> Result<Vec<String>, Problem> {
@@ -400,7 +402,7 @@ mod tests {
         for (index, config) in configs.iter().enumerate() {
             assert_eq!(config.plan.run.seed, 40 + index as u64);
             assert_eq!(config.plan.output.directory, Path::new("/data/x").join(format!("replica-{}", index + 1)));
-            // the effective configuration gives the same run, without replicas
+            // the effective configuration gives the same run as one replica, without an ensemble
             let alone = Config::parse(&config.effective, Path::new("/else/effective.toml"), &[]).unwrap();
             assert!(alone.plan == config.plan && alone.ensemble.is_none() && config.ensemble.is_none());
         }
@@ -423,7 +425,7 @@ mod tests {
         let (name, heat) = configs[1].plan.dynamics().next().unwrap();
         let thermostat = heat.thermostat.as_ref().unwrap();
         assert_eq!((name, thermostat.temperature.at(1.0), thermostat.coupling_time), ("heat", 300.0, 0.5));
-        // velocities generated at a different temperature do not follow the thermostat
+        // velocities that are generated at a temperature of their own keep this temperature
         let cold = NPT.replace("\"generate\"\n", "\"generate\"\ntemperature = \"10 K\"\n");
         let (_, configs) = read(&cold, "temperature = \"310 K\"", &[]);
         let (temperature, _, velocities) = couplings(&configs[0]);

@@ -28,7 +28,8 @@ impl Resolver<'_> {
         self.table("", keys::ROOT, members, &raw.place)
     }
 
-    /// Checks the members of a table against its keys. `path` is its dotted name with a final dot, or empty.
+    /// Checks the entries of a table against its keys. `path` is the dotted name of the table with a final dot, or
+    /// empty.
     fn table(&mut self, path: &str, keys: &'static [Key], members: &[Member], place: &Place) -> Table {
         for member in members.iter().filter(|member| !keys.iter().any(|key| key.name == member.name)) {
             self.problems.push(member.name_place.problem(unknown(path, keys, &member.name)));
@@ -47,7 +48,7 @@ impl Resolver<'_> {
 
     fn entry(&mut self, path: &str, key: &'static Key, member: Option<&Member>, table: &Table) -> Option<Entry> {
         if let Some((name, words)) = key.only {
-            // a missing or wrong condition has been reported, so this key cannot be checked
+            // if the condition is missing or wrong, that has been reported, and this key cannot be checked
             if !table.word(name).is_some_and(|actual| words.contains(&actual)) {
                 if let (Some(member), Some(actual)) = (member, table.get(name)) {
                     let message = format!("\"{}\" has no effect with {name} = {}", key.name, actual.text);
@@ -124,7 +125,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns a value that is not a table, and its canonical text.
+/// Returns the checked form of a value that is not a table, and its canonical text.
 fn scalar(
     path: &str,
     key: &Key,
@@ -185,7 +186,7 @@ fn scalar(
     }
 }
 
-/// Returns one or several values with a unit, or one that changes with time, and the canonical text.
+/// Returns one or several values with a unit, or a value that changes with time, and the canonical text.
 fn dimensional(name: &str, key: &Key, dimension: Dimension, node: &Node) -> Result<(Value, String), Problem> {
     let named = |problem: Problem| Problem { message: format!("{name}: {}", problem.message), ..problem };
     let (Kind::Quantity(_, admissible)
@@ -248,7 +249,7 @@ fn quantities(node: &Node, dimension: Dimension) -> Result<(Vec<f64>, String), P
     Ok((values, format!("[{}]", written.join(", "))))
 }
 
-/// Returns a schedule of points in their order, and its canonical text.
+/// Returns a schedule of points in the given order, and its canonical text.
 fn schedule(items: &[Raw], dimension: Dimension) -> Result<(Schedule, String), Problem> {
     let (points, text) = points(items, dimension)?;
     let help = "for example [[\"0 ps\", ...], [\"50 ps\", ...]]";
@@ -256,8 +257,8 @@ fn schedule(items: &[Raw], dimension: Dimension) -> Result<(Schedule, String), P
     Ok((schedule, text))
 }
 
-/// Returns one value or schedule, or a list of them, and the canonical text. A list of pairs of texts is one
-/// schedule.
+/// Returns one value or schedule, or a list of values or schedules, and the canonical text. A list of pairs of texts
+/// is a single schedule.
 fn schedules(node: &Node, dimension: Dimension) -> Result<(Vec<Schedule>, String), Problem> {
     let is_pair = |item: &Raw| match &item.node {
         Node::Array(pair) => pair.first().is_some_and(|first| matches!(first.node, Node::Text(_))),
@@ -282,10 +283,10 @@ fn values_of(schedules: &[&Schedule]) -> Vec<f64> {
     schedules.iter().flat_map(|schedule| schedule.points().iter().map(|point| point.1)).collect()
 }
 
-/// Returns the absolute path for one relative to the folder of the input file.
+/// Returns the absolute form of a path that is relative to the folder of the input file.
 fn absolute(base: &Path, text: &str) -> Result<String, Problem> {
     let path = std::path::absolute(base.join(text)).map_err(|error| Problem::new(error.to_string()))?;
-    // TOML is UTF-8, so the path is, too, unless the working directory is not
+    // TOML is UTF-8, so the path is also UTF-8, unless the working directory is not
     path.into_os_string().into_string().map_err(|_| Problem::new("the path is not valid UTF-8"))
 }
 
@@ -324,7 +325,7 @@ fn points(items: &[Raw], dimension: Dimension) -> Result<(Vec<(f64, f64)>, Strin
 /// Keys that the ensemble sets for each replica.
 const OF_THE_ENSEMBLE: [&str; 5] = ["ensemble", "run.threads", "run.pin", "run.max_time", "output.directory"];
 
-/// Returns settings of other keys of the file, and their text.
+/// Returns the settings of other keys that a table has, and their text.
 fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
     let (mut settings, mut written) = (vec![], vec![]);
     for Member { name, value, .. } in members {
@@ -349,7 +350,8 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
 
 const CELL_WORDS: &str = "three lengths, or three lengths and three angles, of a cell with a volume";
 
-/// Returns a cell of edges a, b, c, with angles α, β, γ if they are not 90°; `None` if the values make no cell.
+/// Returns a cell with edges a, b, c, and with angles α, β, γ if the angles are not 90°; `None` if no cell has these
+/// values.
 fn cell(items: &[Raw]) -> Result<Option<(Value, String)>, Problem> {
     let mut values = [0.0, 0.0, 0.0, 90.0, 90.0, 90.0];
     let mut written = vec![];
@@ -373,7 +375,7 @@ fn cell(items: &[Raw]) -> Result<Option<(Value, String)>, Problem> {
     Ok(cell.map(|cell| (Value::Cell(cell), format!("[{}]", written.join(", ")))))
 }
 
-/// Parses an interval: a time above zero or a whole number of steps.
+/// Parses an interval: a time above zero, or a whole number of steps.
 fn interval(text: &str) -> Result<Interval, Problem> {
     let steps = text.trim().strip_suffix("steps").or_else(|| text.trim().strip_suffix("step"));
     if let Some(number) = steps {
@@ -389,8 +391,8 @@ fn interval(text: &str) -> Result<Interval, Problem> {
     }
 }
 
-/// Range of grid points: the minimum is needed by the highest spline order; a cube of the maximum takes 128 GiB of
-/// complex f64.
+/// Range of grid points. The highest spline order needs the minimum; a cube with the maximum along each edge takes
+/// 128 GiB of complex f64.
 const GRID_POINTS: std::ops::RangeInclusive<i64> = 8..=2048;
 const GRID_WORDS: &str = "three whole numbers from 8 to 2048";
 
@@ -425,8 +427,8 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// Returns the problem of an unknown key. It suggests the most similar name of this table, else the table that has a
-/// key of that name, else lists all names.
+/// Returns the problem of an unknown key. The message suggests the most similar name in this table; if there is none,
+/// a table that has a key of this name; otherwise it lists all names.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));

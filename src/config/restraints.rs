@@ -74,7 +74,7 @@ fn force(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Opti
     table.number("force").map(Potential::Force)
 }
 
-/// Returns a harmonic potential, possibly with a flat bottom, or walls.
+/// Returns a harmonic potential, which may have a flat bottom, or the potential of walls.
 fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Option<Potential> {
     let before = problems.len();
     if !table.is_set("force_constant") {

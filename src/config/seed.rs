@@ -5,11 +5,12 @@ use crate::error::Problem;
 
 /// Word in the input file that asks for a random seed.
 pub(super) const RANDOM: &str = "random";
-/// Number of random bits of a seed, so that every seed is exact as a JSON number and the replicas of an ensemble can
-/// use consecutive seeds.
+/// Number of random bits of a seed, chosen so that every seed is exact as a JSON number and the replicas of an
+/// ensemble can use consecutive seeds.
 const BITS: u32 = 53;
 
-/// Draws a seed if the input file asks for a random one, and replaces the word. Returns `None` otherwise.
+/// Draws a seed if the input file asks for a random one, and puts the seed in place of the word. Returns `None` if
+/// the file does not ask for a random seed.
 pub(super) fn draw(root: &mut Raw) -> Result<Option<u64>, Problem> {
     let Some(seed) = member(root, "run").and_then(|run| member(run, "seed")) else { return Ok(None) };
     if !matches!(&seed.node, Node::Text(text) if text == RANDOM) {
@@ -46,7 +47,7 @@ mod tests {
         let [one, other] = [read(FILE, &[]), read(FILE, &[])];
         let seed = one.plan.run.seed;
         assert!(one.drawn_seed == Some(seed) && other.drawn_seed == Some(other.plan.run.seed));
-        // equal with probability 2⁻⁵³
+        // both seeds are equal with a probability of 2⁻⁵³
         assert_ne!(seed, other.plan.run.seed);
         assert!(one.effective.contains(&format!("\nseed = {seed}\n")), "{}", one.effective);
         let again = read(&one.effective, &[]);

@@ -1,6 +1,6 @@
 //! Expands presets and repeated stages.
 //!
-//! Both are expanded before options of the command line are applied and anything is checked. `md check --effective`
+//! Stages are expanded before options of the command line are applied and before any checks. `md check --effective`
 //! shows the resulting stages, and options can name each of them.
 
 use super::key::nearest;
@@ -8,7 +8,7 @@ use super::raw::{Member, Node, Raw, parse_at, stage_name};
 use crate::error::Problem;
 
 /// Presets: name, purpose, and stages as TOML. `$temperature`, `$pressure` and `$select` are replaced by the settings
-/// of the user, or by the defaults of [`SETTINGS`].
+/// of the user; the defaults are in [`SETTINGS`].
 pub(super) const PRESETS: [(&str, &str, &str); 1] = [(
     "equilibrate-protein",
     "minimisation, heating and relaxation at constant pressure of a protein in water, whose restraints are then released",
@@ -64,7 +64,7 @@ fn is_preset(stage: &Raw) -> bool {
     matches!(&stage.node, Node::Table(members) if members.iter().any(|member| member.name == "preset"))
 }
 
-/// Numbers stages of presets whose name is taken by another stage: minimize, minimize-2.
+/// Numbers the stages of a preset whose names other stages have already: minimize, minimize-2.
 fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
     let of_user = stages.iter().zip(of_presets).filter(|(_, of_preset)| !**of_preset);
     let mut taken: Vec<String> = of_user.map(|(stage, _)| stage_name(stage)).collect();
@@ -80,7 +80,7 @@ fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
     }
 }
 
-/// Returns the stages of a preset, or the stage itself.
+/// Returns the stages of a preset; a stage without a preset is returned unchanged.
 fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     let Node::Table(members) = &stage.node else { return Ok(vec![stage]) };
     let Some(preset) = members.iter().find(|member| member.name == "preset") else { return Ok(vec![stage]) };
@@ -189,7 +189,7 @@ mod tests {
             let StageKind::Dynamics(heat) = &plan.stages[1].kind else { panic!("heat is dynamics") };
             let temperature = &heat.thermostat.as_ref().unwrap().temperature;
             assert_eq!([temperature.at(0.0), temperature.at(40.0)], [10.0, 310.0]);
-            // the effective configuration gives the same plan
+            // the effective configuration gives the same plan as the input file
             let again = Config::parse(&effective, Path::new("/base/input.toml"), &[]).unwrap();
             assert_eq!(again.plan, plan);
         }

@@ -1,4 +1,4 @@
-//! Checked values of keys: typed, in internal units, each with its origin.
+//! Checked values of keys. Values have a type, are in internal units, and know their origin.
 
 use super::key::Key;
 use super::place::Place;
@@ -48,20 +48,20 @@ pub enum Value {
 pub struct Entry {
     /// checked value
     pub value: Value,
-    /// place where it was written
+    /// place where the value was written
     pub place: Place,
     /// value as TOML; empty for tables, which print their entries
     pub text: String,
 }
 
-/// Checked keys of one table. A key with a wrong value is absent, like one that is not set.
+/// Checked keys of one table. A key with a wrong value is absent, in the same way as a key that is not set.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// place of the table itself
     pub place: Place,
     /// entries in the order of the table of keys
     pub entries: Vec<(&'static Key, Entry)>,
-    /// keys with a wrong value: reported, and absent from `entries`
+    /// keys with a wrong value, which has been reported; such keys are not in `entries`
     pub failed: Vec<&'static str>,
 }
 
@@ -79,12 +79,12 @@ impl Table {
         self.entries.iter().find(|(key, _)| key.name == name).map(|(_, entry)| entry)
     }
 
-    /// Whether the user, not a default, set the key, with a valid or an invalid value.
+    /// Whether the file or an option sets the key, with a valid or an invalid value; false if the value is a default.
     pub fn is_given(&self, name: &str) -> bool {
         self.failed.contains(&name) || self.get(name).is_some_and(|entry| entry.place != Place::Default)
     }
 
-    /// Whether the key is written, with a valid or an invalid value, or has a default in this table.
+    /// Whether the key has a value in this table, either a written value (valid or invalid) or a default.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name).is_some() || self.failed.contains(&name)
     }
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    /// Returns the meaning of a word, by the table from which its key takes its words.
+    /// Returns the meaning of a word. `table` is the table of words and meanings that belongs to the key.
     pub fn meaning<T: Copy>(&self, name: &str, table: &[(&'static str, T)]) -> Option<T> {
         let word = self.word(name)?;
         table.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)

@@ -1,5 +1,6 @@
-//! Words of the input file and their meanings: one table for each key whose value is one of several words. The table
-//! of keys takes the words from here, and the plan takes the meanings, so that every word has a meaning.
+//! Words of the input file and their meanings: one table for each key whose value is one of several words. The keys
+//! of the input file get their words from these tables, and the plan gets the meanings, so that every word has a
+//! meaning.
 
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
@@ -17,7 +18,7 @@ pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) 
     words
 }
 
-/// Words of `forces.electrostatics`, without the settings that belong to each.
+/// Words of `forces.electrostatics`. The settings that belong to each word are elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElectrostaticsWord {
     /// particle-mesh Ewald
@@ -38,7 +39,7 @@ pub(super) const ELECTROSTATICS: [(&str, ElectrostaticsWord); 4] = [
     ("off", ElectrostaticsWord::Off),
 ];
 
-/// Words of `forces.lj_modifier`, without the distance that belongs to switches.
+/// Words of `forces.lj_modifier`. The distance at which a switch begins is a separate key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LjModifierWord {
     /// modifier by the convention of the force field
@@ -148,7 +149,7 @@ pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
 /// Restraint variables that are angles.
 pub(super) const ANGLES: &[&str] = &["angle", "torsion"];
 
-/// Word of `restraints.gather_around` with which the molecules of a group are gathered along their shortest
+/// Word of `restraints.gather_around` that names no atom: the molecules of a group are gathered along their shortest
 /// distances.
 pub(super) const NO_ATOM: &str = "none";
 

@@ -1,5 +1,5 @@
-//! Writes the input file of a plan, as TOML that reads back to the plan. Words are taken from the tables of
-//! [`super::words`], quantities are spelled by their dimensions.
+//! Writes the input file of a plan, as TOML from which the same plan can be read. Words come from the tables of
+//! [`super::words`], and quantities are written with the unit of their dimension.
 
 use std::path::Path;
 
@@ -25,9 +25,9 @@ use crate::units::Dimension::{
 /// Line of an input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// dotted key that it sets, `stage.timestep`; empty if it sets none
+    /// dotted key that the line sets, as `stage.timestep`; empty if the line sets none
     pub key: String,
-    /// index of the stage that it belongs to; `None` = the run
+    /// index of the stage to which the line belongs; `None` = the run
     pub stage: Option<usize>,
     /// text of the line
     pub text: String,
@@ -36,10 +36,11 @@ pub struct Line {
 /// A key and its value as TOML.
 type Member = (&'static str, String);
 
-/// Returns the input file of a plan, for a file in the folder `base`. Paths below `base` are written relative to it.
+/// Returns the text of an input file in the folder `base` that gives this plan. Paths below `base` are written
+/// relative to `base`.
 ///
-/// Default values are left out, unless `remark` has a comment on the key of the run or of a stage. Comments follow
-/// the values.
+/// Default values are left out, unless `remark` has a comment on the key of the run or of a stage. A comment follows
+/// its value on the same line.
 pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> Option<String>) -> Vec<Line> {
     let mut lines = vec![];
     let mut section = |name: &'static str, stage: Option<usize>, members: Vec<Member>, defaults: &[Member]| {
@@ -82,7 +83,7 @@ fn line(key: &str, value: &str, remark: Option<String>) -> String {
     }
 }
 
-/// Returns the word for a meaning.
+/// Returns the word that has this meaning.
 fn word<T: PartialEq>(table: &[(&'static str, T)], meaning: &T) -> String {
     let word = table.iter().find(|(_, known)| known == meaning).map(|(word, _)| *word);
     quote(word.expect("every meaning has its word: a test writes them all"))
@@ -170,7 +171,7 @@ fn forces(options: &ForceOptions) -> Vec<Member> {
     members
 }
 
-/// Spells a number without a dimension. TOML floats need a point or an exponent.
+/// Writes a number without a dimension. TOML floats need a point or an exponent.
 fn float(value: f64) -> String {
     format!("{value:?}")
 }
@@ -286,7 +287,7 @@ fn stage(stage: &Stage, base: &Path) -> Vec<Member> {
     names.into_iter().chain(members).chain(restraints::of_stage(stage, base)).chain(output).collect()
 }
 
-/// Spells the output settings of a stage that differ from those of the run, if any.
+/// Writes the output settings of a stage that differ from those of the run, if there are any.
 fn stage_output(options: &StageOutput) -> Option<String> {
     let every = |every: &Option<Interval>| ("every", quote(&every.map_or("none".to_owned(), interval)));
     let trajectories = options.every.iter().filter(|(file, _)| ![ENERGIES, RESTRAINTS].contains(&file.as_str()));
@@ -356,7 +357,7 @@ fn thermostat(options: &Thermostat) -> String {
     braces(members)
 }
 
-/// Spells a quantity, or a list of times and quantities.
+/// Writes a quantity, or a list of times and quantities.
 fn schedule(dimension: Dimension, schedule: &Schedule) -> String {
     let points = schedule.points();
     if let [(_, value)] = points {
@@ -392,7 +393,7 @@ fn barostat(options: &Barostat) -> String {
     braces(members)
 }
 
-/// Spells a restraint as a table of `restraints` of a stage.
+/// Writes a restraint as a table in `restraints` of a stage.
 pub fn spell_restraint(one: &Restraint) -> String {
     restraints::restraint(one, Path::new(""))
 }

@@ -1,8 +1,8 @@
 //! Demultiplexing of replica exchange: from the files of each replica to the files of each state.
 //!
-//! A replica writes its own trajectory and energies while it walks through the states. At step n it has the state of
-//! the last attempt at or before n, as recorded in `exchange.csv`. Each frame or row of that step goes to the file of
-//! this state. Replicas are read in parallel, one frame of each at a time.
+//! Each replica writes its own trajectory and energies while it moves between the states. At step n its state is that
+//! of the last attempt at or before step n, as recorded in `exchange.csv`. Each frame or row of step n goes to the
+//! file of this state. Replicas are read in parallel, one frame of each replica at a time.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
@@ -17,7 +17,7 @@ use crate::observe::trajectory::{FrameSource, StoredFrame, open};
 use crate::run::{Checkpoint, ENERGIES, OutputOptions, TrajectoryOptions};
 use crate::system::Topology;
 
-/// Result of sorting one kind of file.
+/// Result of sorting one kind of file by state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sorted {
     /// name of the file in the folder of each state
@@ -29,7 +29,7 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Returns a warning if some replicas have more records than others, and the surplus was left out.
+    /// Returns a warning if some replicas have more records than others, so that the surplus records were left out.
     pub fn warning(&self) -> Option<String> {
         let (shortest, longest) = (self.counts.iter().min()?, self.counts.iter().max()?);
         let replica = 1 + self.counts.iter().position(|count| count == shortest)?;
@@ -78,8 +78,8 @@ impl Demux {
         target.join(format!("state-{}", state + 1))
     }
 
-    /// Sorts trajectories and energies of all replicas into the folders of the states in `target`, which are created.
-    /// All files of the replicas are opened first.
+    /// Sorts trajectories and energies of all replicas into one folder for each state. The folders are created in
+    /// `target`. All files of the replicas are opened before any file is written.
     pub fn sort_into(&self, target: &Path) -> Result<Vec<Sorted>> {
         let trajectories = self.output.trajectories.iter();
         let trajectories = trajectories.map(|options| Ok((options, self.sources(&options.file)?)));
@@ -118,7 +118,7 @@ impl Demux {
         self.folder.join(format!("replica-{}", replica + 1)).join(name)
     }
 
-    /// Returns the state of a replica at a step.
+    /// Returns the state that a replica has at a step.
     fn state(&self, replica: usize, step: i64) -> usize {
         let later = self.attempts.partition_point(|row| i64::try_from(row.step).is_ok_and(|at| at <= step));
         later.checked_sub(1).map_or(replica, |last| self.attempts[last].states[replica])
@@ -192,7 +192,7 @@ impl Demux {
         Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts })
     }
 
-    /// Refuses a record whose step differs from that of the other replicas.
+    /// Refuses a record whose step differs from the step of the other replicas' records.
     fn same_step(&self, name: &str, replica: usize, index: usize, first: &mut Option<i64>, step: i64) -> Result<()> {
         let expected = *first.get_or_insert(step);
         if step == expected && step >= 0 {

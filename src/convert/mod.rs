@@ -1,9 +1,9 @@
 //! Conversion of trajectories, structures and topologies between formats.
 //!
-//! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each through a list of [`Operation`]s and
-//! writes it to a [`Target`]. Memory does not grow with the number of frames. [`open`] also takes structures, whose
-//! models are frames. [`Demux`] sorts the files of a replica exchange by state. [`write_topology`] writes a topology
-//! that a reader returned.
+//! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each frame through a list of
+//! [`Operation`]s and writes it to a [`Target`]. Memory does not grow with the number of frames. [`open`] also
+//! accepts structures, whose models are the frames. [`Demux`] sorts the files of a replica exchange by state.
+//! [`write_topology`] writes a topology that a reader has returned.
 
 mod demux;
 mod operations;
@@ -24,13 +24,14 @@ use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
 /// Selection of the frames to write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frames {
-    /// index from 0 of the only frame to write; `None` for all
+    /// index (from 0) of the only frame to write; `None` for all frames
     pub only: Option<usize>,
     /// earliest time, ps
     pub begin: Option<f64>,
     /// latest time, ps
     pub end: Option<f64>,
-    /// interval between written frames among those within the times, beginning with the first; at least 1
+    /// interval between written frames, at least 1; counts only frames between the two times, and begins with the
+    /// first of them
     pub stride: usize,
 }
 
@@ -44,7 +45,7 @@ impl Frames {
     }
 }
 
-/// Opens a trajectory, or a coordinate file of `atoms` atoms, each model of which is a frame.
+/// Opens a trajectory, or a coordinate file of `atoms` atoms. Each model of a coordinate file is a frame.
 pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     if Format::of_file(path).is_ok() {
         return trajectory::open(path);
@@ -52,7 +53,7 @@ pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     Ok(Box::new(Structures(read_models(path, atoms)?)))
 }
 
-/// Trajectory of the models of a structure, of which there is at least one.
+/// Trajectory that consists of the models of a structure; there is at least one model.
 struct Structures(Vec<Coordinates>);
 
 impl FrameSource for Structures {
@@ -74,7 +75,7 @@ impl FrameSource for Structures {
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         let Coordinates { time, positions, velocities, cell, .. } = self.0[index].clone();
-        // frames without a time are numbered, as in PDB trajectories
+        // in place of a missing time, a frame gets its index, as in PDB trajectories
         let (time, velocities) = (time.unwrap_or(index as f64), velocities.unwrap_or_default());
         *frame = StoredFrame { step: index as i64, time, cell, positions, velocities, forces: vec![] };
         Ok(())
@@ -90,7 +91,7 @@ pub struct Converted {
     pub warning: Option<&'static str>,
 }
 
-/// Reads frames, applies operations and writes the frames. The target file is complete afterwards.
+/// Reads frames, applies operations and writes the frames. When the function returns, the target file is complete.
 pub fn convert(
     source: &mut dyn FrameSource,
     operations: &mut [Box<dyn Operation + '_>],
@@ -111,7 +112,7 @@ pub fn convert(
             Some(_) => is_last,
             None => passed.is_multiple_of(frames.stride),
         };
-        // frames that are not needed are not read
+        // frames that neither the output nor an operation needs are not read
         if !is_timed && !every && !is_due(passed) {
             passed += 1;
             continue;

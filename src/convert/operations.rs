@@ -1,4 +1,4 @@
-//! Operations on frames during conversion. Each operation changes one frame after the other.
+//! Operations on frames during conversion. Each operation changes the frames one by one.
 
 use crate::analysis::Selector;
 use crate::error::Result;
@@ -13,13 +13,13 @@ pub trait Operation {
     /// Changes one frame. Frames come in the order of the trajectory.
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()>;
 
-    /// Whether the operation also needs the frames between those that are written.
+    /// Whether the operation also needs the frames that are not written.
     fn needs_every_frame(&self) -> bool {
         false
     }
 }
 
-/// Operation that makes molecules whole and places each with its mean position in the cell.
+/// Operation that makes molecules whole and places each molecule with its mean position in the cell.
 pub struct Whole(WholeMolecules);
 
 impl Whole {
@@ -38,7 +38,7 @@ impl Operation for Whole {
     }
 }
 
-/// Returns the mean of some positions.
+/// Returns the mean position of these atoms.
 fn mean(atoms: &[u32], positions: &[Vec3]) -> Vec3 {
     atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64
 }
@@ -47,17 +47,18 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
     atoms.iter().for_each(|&atom| positions[atom as usize] += by);
 }
 
-/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell, beginning with
-/// the first frame.
+/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. The first frame
+/// is the start.
 ///
-/// The unwrapped center u of a molecule advances by the minimum image of the displacement of its center c, u' = u +
-/// (c' − c). This keeps diffusion coefficients right if a barostat scales the cell (von Bülow, Bullerjahn, Hummer, J.
-/// Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). Frames must be close enough that no molecule moves by half
-/// the cell between them.
+/// From frame to frame, the center c of a molecule is displaced by the minimum image of c' − c. The unwrapped center
+/// u advances by this displacement: u' = u + (c' − c). With this scheme diffusion coefficients are right even if a
+/// barostat scales the cell (von Bülow, Bullerjahn, Hummer, J. Chem. Phys. 153, 021101 (2020),
+/// doi:10.1063/5.0008316). Frames must be so close that no molecule moves by half the cell from one frame to the
+/// next.
 pub struct Unwrap {
     whole: WholeMolecules,
     molecules: Molecules,
-    /// center of each molecule in the frame before, as stored and unwrapped
+    /// center of each molecule in the previous frame, as stored and as unwrapped
     before: Vec<[Vec3; 2]>,
 }
 
@@ -90,11 +91,11 @@ impl Operation for Unwrap {
     }
 }
 
-/// Operation that moves the center of a selection to the center of the cell, and all other molecules into the cell
-/// around it. Without a cell the center moves to the origin.
+/// Operation that moves the center of a selection to the center of the cell, and all other molecules to the periodic
+/// images around the selection. Without a cell, the center of the selection moves to the origin.
 pub struct Center<'a> {
     selector: Selector<'a>,
-    /// molecules without selected atoms, which are moved into the cell around the selection
+    /// molecules without selected atoms, which are moved to the periodic images around the selection
     others: Vec<usize>,
 }
 
@@ -127,16 +128,16 @@ impl Operation for Center<'_> {
     }
 }
 
-/// Operation that superposes a selection on its positions in a reference (nm, equal weights). It rotates and
-/// translates all atoms, and rotates their velocities and forces. The cell is removed, because it would not be
-/// rotated.
+/// Operation that superposes a selection on its positions in a reference (nm, equal weights). The rotation and
+/// translation are applied to all atoms, and the rotation also to velocities and forces. The cell is removed, because
+/// it is not rotated.
 pub struct Align<'a> {
     selector: Selector<'a>,
     reference: Vec<Vec3>,
 }
 
 impl<'a> Align<'a> {
-    /// Creates the superposition of the atoms of `selector` on the positions `reference`.
+    /// Creates the operation that superposes the atoms of `selector` on the positions `reference`.
     pub fn new(selector: Selector<'a>, reference: Vec<Vec3>) -> Self {
         Self { selector, reference }
     }

@@ -17,18 +17,18 @@ use crate::vec3::Vec3;
 pub struct Target<'a> {
     path: PathBuf,
     kind: Kind,
-    /// topology of the frames; nameless atoms if it is unknown
+    /// topology of the frames; atoms without names if the topology is unknown
     system: Topology,
     /// topology of the written atoms
     written: Topology,
-    /// written atoms; `None` for all
+    /// written atoms; `None` for all atoms
     atoms: Option<&'a [u32]>,
-    /// the first frame, kept until the second one or the end
+    /// the first frame, kept until the second frame or the end shows whether there is only one
     first: Option<StoredFrame>,
     sink: Option<Box<dyn FrameSink>>,
-    /// fields of the first frame that the format holds
+    /// fields of the first frame that the format can hold
     fields: Fields,
-    /// fields that are written if frames have them
+    /// fields that are written if the frames have them
     wanted: Fields,
     periodic: bool,
     last_step: Option<u64>,
@@ -59,9 +59,9 @@ const STRUCTURES: [(&str, Structure); 5] = [
 ];
 
 impl<'a> Target<'a> {
-    /// Creates a file for frames with the atoms of `system`, of which `atoms` (0-based, ascending; `None` for all)
-    /// are written. `one` says whether there is a single frame. The file name extension decides the format.
-    /// `rounding` (nm) is the largest allowed rounding of positions.
+    /// Creates a file for frames with the atoms of `system`. `atoms` are the 0-based indices of the written atoms in
+    /// ascending order; `None` for all atoms. `one` says whether there is a single frame. The extension of the file
+    /// name decides the format. `rounding` (nm) is the largest allowed rounding of positions.
     pub fn new(
         path: &Path,
         (topology, count): (Option<&Topology>, usize),
@@ -100,7 +100,7 @@ impl<'a> Target<'a> {
         self
     }
 
-    /// Writes one frame. The first frame decides about cell, velocities and forces.
+    /// Writes one frame. The first frame decides whether the file has cell, velocities and forces.
     pub(super) fn write(&mut self, frame: &StoredFrame) -> Result<()> {
         match (self.kind, self.first.take()) {
             (Kind::Trajectory(..), None) if self.sink.is_some() => self.put(frame),
@@ -145,13 +145,13 @@ impl<'a> Target<'a> {
             let name = temporary.file_name().unwrap_or_default().to_string_lossy();
             let companions = format.files.companions(&name);
             for file in companions.iter().map(|name| temporary.with_file_name(name)).chain([temporary.clone()]) {
-                // most of these files do not exist
+                // errors are ignored, because most of these files do not exist
                 let _ = std::fs::remove_file(file);
             }
         }
     }
 
-    /// Returns the fields of a frame that are written.
+    /// Returns the fields of a frame that the file will have.
     fn taken(&self, format: &Format, frame: &StoredFrame) -> Fields {
         Fields {
             velocities: format.holds.velocities && self.wanted.velocities && !frame.velocities.is_empty(),
@@ -209,7 +209,7 @@ impl<'a> Target<'a> {
                 return Err(Problem::new(message).help(help).into());
             }
         }
-        // steps ascend in every trajectory, even if those of the input do not
+        // steps must ascend in a trajectory, even if the steps of the input do not
         let step = u64::try_from(frame.step).unwrap_or(0).max(self.last_step.map_or(0, |last| last + 1));
         self.last_step = Some(step);
         let Some(sink) = &mut self.sink else { return Ok(()) };
@@ -264,7 +264,7 @@ impl Drop for Target<'_> {
     }
 }
 
-/// Returns the format for a file name, and whether the format holds names.
+/// Returns the format for a file name, and whether this format holds names.
 fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let structure = STRUCTURES.into_iter().find(|(name, _)| *name == extension);
@@ -288,7 +288,7 @@ fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
     }
 }
 
-/// Returns a topology of `count` unknown atoms.
+/// Returns a topology of `count` unknown atoms without names.
 fn nameless(count: usize) -> Topology {
     let (name, type_name) = (Name::default(), Name::default());
     let atom = Atom { name, type_name, element: 0, mass: 0.0, charge: 0.0, lj_type: 0, residue: 0 };

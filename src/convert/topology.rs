@@ -10,9 +10,9 @@ use crate::observe::replace::replace_synced;
 use crate::prepare::problems_of;
 use crate::system::{BoxKind, Description};
 
-/// Writes a topology in the format given by the file name extension, under a temporary name until it is complete.
-/// Refuses a description that could not be run, and contents that the format cannot express. Also refuses a periodic
-/// system without the cell of its coordinates if the format stores the cell.
+/// Writes a topology in the format given by the extension of the file name. Until the file is complete, it has a
+/// temporary name. Refuses a description that could not be run, and contents that the format cannot express. If the
+/// format stores the cell, a periodic system needs the cell of its coordinates.
 pub fn write_topology(description: &Description, cell: Option<&PeriodicCell>, path: &Path) -> Result<()> {
     let problems = problems_of(description);
     if !problems.is_empty() {

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-/// Largest number of ranges of consecutive atoms in one selection. The limit exists because each range is searched
-/// among all atoms.
+/// Largest number of ranges of consecutive atoms in one selection. There is a limit because every atom is compared
+/// with every range.
 const MOST_RANGES: usize = 1000;
 
-/// Returns the selection `index 0-9 15` for atoms that count from 1. `None` if there are no atoms, or too many
-/// ranges.
+/// Returns a selection like `index 0-9 15` for atoms that are numbered from 1; `None` if there are no atoms, or too
+/// many ranges.
 pub(super) fn indices(atoms: &[u32]) -> Option<String> {
     let mut atoms = atoms.to_vec();
     atoms.sort_unstable();

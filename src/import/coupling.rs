@@ -1,4 +1,4 @@
-//! Temperature and pressure coupling: the common part of both programs.
+//! Temperature and pressure coupling: the part of the translation that GROMACS and AMBER have in common.
 
 use super::draft::Draft;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
@@ -6,14 +6,14 @@ use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::run::Dynamics;
 
-/// Largest number of steps between couplings, the default of `md`.
+/// Largest number of steps between couplings in a translated input, which is the default of `md`.
 const EVERY: u32 = 10;
 /// Relative tolerance for the rounding of a ratio of decimal numbers.
 const ROUNDING: f64 = 1e-9;
 
 /// Returns the thermostat of a dynamics stage. For Langevin dynamics `coupling_time` is the inverse of the friction.
-/// Weak coupling requires a relaxation time of at least one interval between couplings, a Nosé-Hoover chain a period
-/// of several.
+/// Weak coupling requires a relaxation time of at least one interval between couplings; a Nosé-Hoover chain requires
+/// a period of several intervals.
 pub(super) fn thermostat(
     stage: &Dynamics,
     kind: ThermostatKind,
@@ -31,13 +31,13 @@ pub(super) fn thermostat(
 
 /// Requested pressure coupling of a dynamics stage, in internal units.
 pub(super) struct Pressure<'a> {
-    /// requested method, or the nearest that `md` has
+    /// requested method, or the most similar method that `md` has
     pub(super) kind: BarostatKind,
     pub(super) coupling: PressureCoupling,
     /// pressure along x, y, z
     pub(super) pressure: [f64; 3],
     pub(super) surface_tension: f64,
-    /// coupling time, without meaning for Monte Carlo volume moves
+    /// coupling time; ignored for Monte Carlo volume moves
     pub(super) coupling_time: f64,
     pub(super) compressibility: [f64; 3],
     /// steps between couplings or Monte Carlo volume moves; `None` if the file does not set them
@@ -46,8 +46,8 @@ pub(super) struct Pressure<'a> {
     pub(super) keys: [&'a str; 2],
 }
 
-/// Returns the barostat of a stage. A barostat with the correct ensemble takes its temperature from a thermostat.
-/// Stochastic cell rescaling requires several couplings per relaxation time.
+/// Returns the barostat of a stage. A barostat that samples the correct ensemble takes its temperature from a
+/// thermostat. Stochastic cell rescaling requires several couplings per relaxation time.
 pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure<'_>) -> Barostat {
     let [method, time] = asked.keys;
     let pressure = asked.pressure.map(Schedule::from);
@@ -70,8 +70,8 @@ pub(super) fn barostat(draft: &mut Draft<'_>, stage: &Dynamics, asked: &Pressure
     Barostat { kind, coupling, pressure, surface_tension, coupling_time, compressibility, every }
 }
 
-/// Returns the largest number of steps between couplings, up to `most`, for which `couplings` intervals fit into the
-/// coupling time.
+/// Returns the largest number of steps between couplings, at most `most`, for which `couplings` intervals fit into
+/// the coupling time.
 fn intervals(coupling_time: f64, timestep: f64, couplings: f64, most: u32) -> u32 {
     let fitting = (coupling_time / (couplings * timestep) * (1.0 + ROUNDING)).floor();
     if fitting >= f64::from(most) { most } else { (fitting as u32).max(1) }

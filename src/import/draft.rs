@@ -1,8 +1,8 @@
 //! State of a translation: the settings of the foreign file, the plan made from them, and the remarks for the user.
 //!
-//! Every setting of the file is treated in one of four ways. It is carried over and quoted as a comment beside the
-//! resulting key ([`Draft::carried`]); or `md` does something different ([`Draft::differs`]); or it has no meaning
-//! for `md` ([`Draft::no_use`]); or it is an error of the file ([`Draft::problem`]).
+//! Every setting of the file is treated in one of four ways. A setting is carried over, and quoted as a comment
+//! beside the resulting key ([`Draft::carried`]); or `md` does something different ([`Draft::differs`]); or the
+//! setting has no meaning for `md` ([`Draft::no_use`]); or it is an error of the file ([`Draft::problem`]).
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,9 +19,9 @@ use crate::run::{Plan, PositionRestraint, Restraint};
 pub struct Remark {
     /// key of the setting
     pub key: String,
-    /// value of the setting, as in the file, or the default of the program
+    /// value of the setting as written in the file; for a setting that the file lacks, the default of the program
     pub value: String,
-    /// line of the setting; `None` if the default of the program is meant
+    /// line of the setting; `None` for a setting that the file lacks, whose default is meant
     pub line: Option<usize>,
     /// files and lines with this setting, if several files are translated
     pub places: Vec<Place>,
@@ -36,7 +36,7 @@ pub struct Remark {
 pub struct Place {
     /// path of the file
     pub file: PathBuf,
-    /// line in the file; `None` if the default of the program is meant
+    /// line in the file; `None` for a setting that the file lacks, whose default is meant
     pub line: Option<usize>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Draft<'a> {
 /// Comment on a key.
 struct Note {
     text: String,
-    /// first quoted line of the file
+    /// first line of the file that the comment quotes
     line: Option<usize>,
 }
 
@@ -79,17 +79,17 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// Returns the comment on a key.
+    /// Returns the comment on a key of the input file.
     pub(super) fn note(&self, key: &str) -> Option<String> {
         self.notes.get(key).map(|note| note.text.clone())
     }
 
-    /// Returns the first line that became a key.
+    /// Returns the first line of the foreign file that this key of the input file follows from.
     pub(super) fn line(&self, key: &str) -> Option<usize> {
         self.notes.get(key).and_then(|note| note.line)
     }
 
-    /// Attributes a problem with a key to the setting that the key follows from.
+    /// Changes a problem with a key so that it names the setting of the foreign file from which the key follows.
     pub(super) fn problem(&self, key: &str, problem: Problem) -> Problem {
         let from = self.notes.get(key).map_or(String::new(), |note| format!(" (from {})", note.text));
         let Problem { message, help, .. } = problem;
@@ -127,17 +127,17 @@ impl<'a> Draft<'a> {
         &self.settings.path
     }
 
-    /// Whether the file sets the key to a value.
+    /// Whether the file gives the key a value.
     pub(super) fn is_given(&self, name: &str) -> bool {
         self.settings.entry(name).is_some()
     }
 
-    /// Returns the value as written, or the default.
+    /// Returns the value as written in the file, or the default.
     pub(super) fn text(&self, name: &str) -> &'a str {
         self.settings.value(name)
     }
 
-    /// Returns the value without the parts that the program ignores in words: case, dashes and underscores.
+    /// Returns the value as a word, without the differences that the program ignores: case, dashes and underscores.
     pub(super) fn word(&self, name: &str) -> String {
         folded(self.text(name))
     }
@@ -191,7 +191,7 @@ impl<'a> Draft<'a> {
 
     /// Returns an integer.
     pub(super) fn whole(&mut self, name: &str) -> i64 {
-        // beyond 2^53 f64 no longer distinguishes consecutive integers
+        // above 2^53, consecutive integers are no longer distinct in f64
         const MOST: f64 = 9e15;
         let value = self.real(name);
         if value.fract() != 0.0 || value.abs() > MOST {
@@ -228,7 +228,7 @@ impl<'a> Draft<'a> {
         self.carried_as(key, names, "");
     }
 
-    /// Like [`Self::carried`], with a few words on the conversion.
+    /// Records what [`Self::carried`] records, with a few words on the conversion.
     pub(super) fn carried_as(&mut self, key: &'static str, names: &[&str], words: &str) {
         debug_assert!(keys::find(key).is_some(), "{key} is a key of the input file");
         let lines = names.iter().filter_map(|name| Some(self.settings.entry(name)?.line));
@@ -245,7 +245,7 @@ impl<'a> Draft<'a> {
         self.remark(name, true, text.into());
     }
 
-    /// Records that the setting has no meaning for `md`. Nothing is recorded if the file does not have it.
+    /// Records that the setting has no meaning for `md`. Does nothing if the file does not have the setting.
     pub(super) fn no_use(&mut self, name: &str, text: impl Into<String>) {
         if self.is_given(name) {
             self.remark(name, false, text.into());
@@ -273,7 +273,7 @@ impl<'a> Draft<'a> {
         self.spoken.insert(folded(name));
     }
 
-    /// Records an error of the file in a setting. Errors that follow from it are not reported again.
+    /// Records an error of the file in a setting. Later errors in the same setting are not reported.
     pub(super) fn problem(&mut self, name: &str, message: impl Into<String>, help: &str) {
         if !self.wrong.insert(folded(name)) {
             return;
@@ -290,7 +290,7 @@ impl<'a> Draft<'a> {
         self.problems.push(problem);
     }
 
-    /// Adds remarks on the settings that the translation has not treated.
+    /// Finishes the translation, with remarks on the settings that have not been treated.
     pub(super) fn finish(mut self) -> Result<Finished, Vec<Problem>> {
         for (entry, key) in self.settings.rest(&self.spoken) {
             let (differs, text) = self.fate(key, &entry.value);

@@ -2,10 +2,10 @@
 //! `md`, with one stage per file.
 //!
 //! A file is recognised by its content, read into settings, and translated to a [`Plan`]. Plans of several files are
-//! merged (`whole`). [`crate::config::write`] turns the plan into text. No setting is dropped silently: it is quoted
-//! in a comment beside the resulting key, or in a [`Remark`]. A key that its program does not know is an error.
-//! Absent keys have the defaults of the program. A new program needs a table of its keys, a reader of its syntax, and
-//! its translation ([`PROGRAMS`]).
+//! merged (`whole`). [`crate::config::write`] turns the plan into text. No setting is dropped silently: each setting
+//! is quoted in a comment beside the resulting key, or mentioned in a [`Remark`]. A key that the foreign program does
+//! not know is an error. Absent keys have the defaults of that program. Support for a new program needs a table of
+//! its keys, a reader of its syntax, and the translation ([`PROGRAMS`]).
 
 mod atoms;
 mod coupling;
@@ -36,12 +36,13 @@ pub struct Imported {
     pub text: String,
     /// plan of the input file
     pub plan: Plan,
-    /// remarks on settings that are not simply carried over: first those where `md` differs, then those without
-    /// meaning for it
+    /// remarks on settings that are not simply carried over: first the settings for which `md` differs, then the
+    /// settings that have no meaning for `md`
     pub remarks: Vec<Remark>,
 }
 
-/// Files that belong to the input. Files that are not given have the names that the program would look for.
+/// Files that belong to the input. A path that is not given is replaced by the name that the foreign program would
+/// use.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     /// topology file
@@ -50,9 +51,9 @@ pub struct Files {
     pub coordinates: Option<PathBuf>,
     /// index file with groups of atoms (GROMACS)
     pub index: Option<PathBuf>,
-    /// file with the reference positions of position restraints; `None` = the coordinates
+    /// file with the reference positions of position restraints; `None` = the coordinate file
     pub reference: Option<PathBuf>,
-    /// folders with include files of the topology, in addition to that of the input
+    /// folders with include files of the topology, besides the folder of the input
     pub include: Vec<PathBuf>,
 }
 
@@ -84,29 +85,29 @@ const PROGRAMS: [Program; 2] = [
     },
 ];
 
-/// Largest input file in bytes. Usual ones are a page of text, or hundreds of pull groups.
+/// Largest input file in bytes. A usual file is a page of text, or has hundreds of pull groups.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// Translates the inputs of another program to an input file of `md` in the folder `base`. Each file becomes a stage,
-/// in their order. Fails with all problems of the files, each with its line.
+/// in the order of `paths`. Fails with all problems of the files, each with its line.
 pub fn import(paths: &[PathBuf], files: &Files, base: &Path) -> Result<Imported> {
     let texts = paths.iter().map(|path| {
         let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
             let help = "expected a GROMACS mdp or an AMBER mdin: a text of at most 1 MiB";
             Problem::new(format!("cannot read the file: {error}")).in_file(path).help(help)
         })?;
-        // titles and comments may be in any encoding
+        // titles and comments may be in any character encoding
         Ok((path.as_path(), String::from_utf8_lossy(&bytes).into_owned()))
     });
     import_texts(&texts.collect::<Result<Vec<_>>>()?, files, base)
 }
 
-/// Like [`import`] for a text, as if it were in the file `path`.
+/// Translates a text as [`import`] translates a file, as if the text were in the file `path`.
 pub fn import_text(text: &str, path: &Path, files: &Files, base: &Path) -> Result<Imported> {
     import_texts(&[(path, text.to_owned())], files, base)
 }
 
-/// Like [`import`] for several texts.
+/// Translates several texts as [`import`] translates files.
 pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> Result<Imported> {
     let program = program(inputs)?;
     let (mut parts, mut problems) = (vec![], vec![]);
@@ -134,7 +135,7 @@ pub fn import_texts(inputs: &[(&Path, String)], files: &Files, base: &Path) -> R
     }
 }
 
-/// Returns the program of all inputs.
+/// Returns the program to which all inputs belong.
 fn program(inputs: &[(&Path, String)]) -> Result<&'static Program> {
     let mut found: Option<(&Path, &'static Program)> = None;
     for (path, text) in inputs {
@@ -182,7 +183,7 @@ fn stage(
     Ok(draft.finish())
 }
 
-/// Returns a plan with the defaults of `md` and the files of the system.
+/// Returns a plan with the defaults of `md` and with the files of the system.
 fn start(program: &Program, files: &Files, base: &Path) -> Result<Plan> {
     let absolute = |path: &Option<PathBuf>, usual: &str| {
         let path = path.clone().unwrap_or_else(|| usual.into());
@@ -195,7 +196,7 @@ fn start(program: &Program, files: &Files, base: &Path) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the file name if it is valid as the name of a stage, or else the kind.
+/// Returns the file name without extension if it is valid as the name of a stage; otherwise the kind of the stage.
 fn stage_name(path: &Path, kind: &StageKind) -> String {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
@@ -223,7 +224,7 @@ fn whole_text(program: &Program, paths: &[&Path], whole: &Whole, lines: &[Line])
     text
 }
 
-/// Rounds a value, to hide the last digits of a binary fraction.
+/// Rounds a value, to hide rounding errors in its last digits.
 fn readable(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
@@ -238,7 +239,8 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Attributes a problem of the translated text to the setting that it follows from.
+/// Changes a problem with the translated text so that it names the setting of the foreign file from which the text
+/// follows.
 fn traced(problem: Problem, text: &str, lines: &[Line], whole: &Whole) -> Problem {
     let line = problem.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
     let known = lines.iter().find(|known| !known.key.is_empty() && known.text.lines().any(|one| one == line));

@@ -1,4 +1,4 @@
-//! Settings of a foreign file, and the table of the keys that its program knows.
+//! Settings of a foreign file, and the table of the keys that the foreign program knows.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use crate::config::key::nearest;
 use crate::error::Problem;
 
-/// Key of the program.
+/// Key of the foreign program.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// name as in the manual; a final `*` stands for any ending
+    /// name as in the manual; a final `*` matches any ending
     pub(super) name: &'static str,
     /// default value of the program
     pub(super) default: &'static str,
@@ -20,16 +20,16 @@ pub(super) struct Key {
 /// Treatment of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
-    /// the translation reads it
+    /// the translation reads the key
     Carried,
-    /// no meaning for `md`, whatever its value; with the reason
+    /// the key has no meaning for `md`, whatever its value; the text is the reason
     NoUse(&'static str),
-    /// `md` lacks the feature, which is not reported if the value is the default or switches it off
+    /// `md` lacks the feature. No remark is made if the value is the default or switches the feature off
     Absent {
         /// reason, and what `md` does instead
         why: &'static str,
     },
-    /// detail of another key, named here, whose feature `md` lacks
+    /// the key is a detail of the key named here, whose feature `md` lacks
     Part(&'static str),
 }
 
@@ -48,12 +48,12 @@ pub(super) const fn absent(name: &'static str, default: &'static str, why: &'sta
     Key { name, default, fate: Fate::Absent { why } }
 }
 
-/// Creates a key that is a detail of an absent one.
+/// Creates a key that is a detail of an absent feature; `of` is the key of this feature.
 pub(super) const fn part(name: &'static str, of: &'static str) -> Key {
     Key { name, default: "", fate: Fate::Part(of) }
 }
 
-/// Words that switch a feature off, or leave it empty.
+/// Words that switch a feature off, or leave its value empty.
 const OFF: [&str; 6] = ["no", "none", "false", "off", "inactive", ""];
 
 impl Key {
@@ -64,7 +64,7 @@ impl Key {
         }
     }
 
-    /// Whether the value is the default, or switches the feature off.
+    /// Whether the value is the default of the key, or switches the feature off.
     pub(super) fn is_off(&self, value: &str) -> bool {
         let same = |word: &str, other: &str| {
             folded(word) == folded(other) || (real(word).is_some() && real(word) == real(other))
@@ -75,7 +75,7 @@ impl Key {
     }
 }
 
-/// Setting of the file.
+/// Entry of the file: a key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// name of the key as written
@@ -94,12 +94,12 @@ pub(super) struct Settings {
     pub(super) path: PathBuf,
     keys: Keys,
     entries: Vec<Entry>,
-    /// entries that are not settings, and have no equivalent key
+    /// entries that are not settings and have no key in the table
     pub(super) others: Vec<Entry>,
 }
 
 impl Settings {
-    /// Creates the settings. A key may occur only once. A setting without a value gets the default.
+    /// Creates the settings. A key may occur only once. A setting without a value gets the default of the program.
     pub(super) fn new(path: PathBuf, keys: Keys, entries: Vec<Entry>) -> Result<Self, Problem> {
         let mut names = HashMap::new();
         for Entry { name, line, .. } in &entries {
@@ -122,13 +122,13 @@ impl Settings {
         self.entries.iter().find(|entry| alike(&entry.name, name) && !entry.value.is_empty())
     }
 
-    /// Returns the value, or the default of the program.
+    /// Returns the value of a setting, or the default of the program.
     pub(super) fn value(&self, name: &str) -> &str {
         let default = || self.key(name).expect("translations name keys of the table").default;
         self.entry(name).map_or_else(default, |entry| &entry.value)
     }
 
-    /// Quotes a setting: `rvdw = 1.2`, or `rvdw = 1 (default)`.
+    /// Quotes a setting as `rvdw = 1.2`, or as `rvdw = 1 (default)`.
     pub(super) fn quoted(&self, name: &str) -> String {
         let value = shortened(self.value(name));
         match self.entry(name) {
@@ -143,7 +143,7 @@ impl Settings {
         self.key(name).is_none_or(|key| key.is_off(self.value(name)))
     }
 
-    /// Returns the settings whose normalised names are not in `spoken`, with their rows of the table.
+    /// Returns the settings whose normalised names are not in `spoken`, with their rows of the table of keys.
     pub(super) fn rest(&self, spoken: &HashSet<String>) -> Vec<(&Entry, &'static Key)> {
         let rest = self.entries.iter().filter(|entry| !spoken.contains(&folded(&entry.name)));
         rest.filter_map(|entry| Some((entry, self.key(&entry.name)?))).collect()
@@ -164,7 +164,7 @@ impl Settings {
     }
 }
 
-/// Normalises a word: removes what GROMACS and AMBER ignore, which are case, dashes and underscores.
+/// Normalises a word: removes the differences that GROMACS and AMBER ignore, which are case, dashes and underscores.
 pub(super) fn folded(word: &str) -> String {
     letters(word).collect()
 }
@@ -182,7 +182,7 @@ pub(super) fn words(value: &str) -> impl Iterator<Item = &str> {
     value.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty())
 }
 
-/// Parses a finite number, also with Fortran's `d` for the exponent.
+/// Parses a finite number. The exponent may begin with Fortran's `d`.
 pub(super) fn real(word: &str) -> Option<f64> {
     let plain = word.replace(['d', 'D'], "e");
     // "inf" and "nan" are not accepted as numbers

@@ -1,6 +1,6 @@
-//! Merge of the files of a run, each of which becomes a stage, in their order. Settings that `md` has once for all
-//! stages are those of the last file. A file with a different value is named in a [`Remark`]. Output intervals belong
-//! to stages.
+//! Merge of the files of a run. Each file becomes a stage, in the order of the files. Settings that `md` has only
+//! once for all stages are those of the last file. If another file has a different value, a [`Remark`] names the
+//! file. Output intervals belong to stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,11 +19,11 @@ pub(super) struct Whole {
     parts: Vec<Finished>,
 }
 
-/// Key that one file may set for all. Other files need not repeat it.
+/// Key that one file may set for all files. The other files need not repeat the key.
 const SEED: &str = "run.seed";
 
 impl Whole {
-    /// Merges at least one file.
+    /// Merges the translations of at least one file.
     pub(super) fn new(mut parts: Vec<Finished>, base: &Path) -> Self {
         let last = parts.len() - 1;
         let mut plan = parts[last].plan.clone();
@@ -50,7 +50,7 @@ impl Whole {
         whole
     }
 
-    /// Returns the index of the file whose value of a key of the run counts.
+    /// Returns the index of the file that decides the value of a key of the run.
     fn decisive(&self, key: &str) -> usize {
         let last = self.parts.len() - 1;
         let states = |part: &Finished| part.note(key).is_some();
@@ -62,7 +62,7 @@ impl Whole {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].note(key)
     }
 
-    /// Attributes a problem with a key to the setting that the key follows from.
+    /// Changes a problem with a key so that it names the setting of the foreign file from which the key follows.
     pub(super) fn problem(&self, stage: Option<usize>, key: &str, problem: Problem) -> Problem {
         self.parts[stage.unwrap_or_else(|| self.decisive(key))].problem(key, problem)
     }
@@ -107,7 +107,7 @@ impl Whole {
         }
     }
 
-    /// Adds remarks where files disagree on settings that all stages share.
+    /// Adds remarks on settings that all stages share and for which the files have different values.
     fn contradictions(&mut self, base: &Path) {
         let values: Vec<BTreeMap<String, String>> = self.parts.iter().map(|part| values(&part.plan, base)).collect();
         let keys: BTreeSet<&String> = values.iter().flat_map(BTreeMap::keys).collect();
@@ -133,14 +133,14 @@ impl Whole {
     }
 }
 
-/// Returns a remark that `md` uses another value than a file sets for a key of the input file.
+/// Returns a remark that says that `md` uses another value for a key of the input file than this file sets.
 fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
     let line = part.line(key);
     let places = vec![Place { file: part.path.clone(), line }];
     Remark { key: key.to_owned(), value: shortened(value).to_owned(), line, places, differs: true, text }
 }
 
-/// Returns the values of all keys of the run except those of its output, as written.
+/// Returns the values of all keys of the run as written, except the keys of its output.
 fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
     let lines = write(plan, base, &|_, _| Some(String::new())).into_iter();
     let of_run = lines.filter(|line| line.stage.is_none() && !line.key.is_empty() && !line.key.starts_with("output."));

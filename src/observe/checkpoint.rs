@@ -1,9 +1,9 @@
-//! Checkpoint files: written atomically, with a checksum, and with the previous one as a fallback.
+//! Checkpoint files. A checkpoint is written atomically and has a checksum; the previous one is kept as a fallback.
 //!
 //! Layout, little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of the
 //! version, the length and the body; then the body in postcard's form (numbers bit for bit). A checkpoint is written
-//! under a temporary name, forced to disk and renamed; the one before is kept beside it and read when the newest is
-//! damaged or cannot be read. The caller defines the body.
+//! under a temporary name, forced to disk and renamed. The previous checkpoint is kept beside it, and is read if the
+//! newest one is damaged or cannot be read. The caller defines the body.
 
 use std::fs;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -27,12 +27,12 @@ const BUFFER: usize = 1 << 16;
 pub struct Restored<T> {
     /// contents of the checkpoint
     pub body: T,
-    /// reason for the fallback to the previous checkpoint, if it was used
+    /// reason why the previous checkpoint was read; `None` if the newest one was read
     pub warning: Option<String>,
 }
 
 /// Writes `body` to `path`, with `version` as the version number of its contents. An intact checkpoint that was at
-/// `path` is kept as [`previous`]. The new checkpoint is on disk when this returns.
+/// `path` is kept as [`previous`]. The new checkpoint is on disk when this function returns.
 pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     let io = |e| Error::io(path, e);
     let mut file = temporary_beside(path)?;
@@ -59,15 +59,15 @@ pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     match load(path) {
         Ok(_) => keep(path).map_err(io)?,
         Err(Fault::Missing) => {}
-        // a damaged checkpoint must not replace the good previous one; it is kept for inspection
+        // a damaged checkpoint must not replace the intact previous one; the damaged file is kept for inspection
         Err(_) => fs::rename(path, damaged(path)).map_err(io)?,
     }
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_directory(path)
 }
 
-/// Gives the checkpoint at `path` the second name [`previous`], as a hard link, so that `path` always exists. Renames
-/// it where the file system has no hard links.
+/// Gives the checkpoint at `path` the second name [`previous`], as a hard link, so that `path` always exists. On a
+/// file system without hard links, the checkpoint is renamed instead.
 fn keep(path: &Path) -> std::io::Result<()> {
     let (older, link) = (previous(path), path.with_extension("link.tmp"));
     let _ = fs::remove_file(&link);
@@ -75,14 +75,14 @@ fn keep(path: &Path) -> std::io::Result<()> {
         return fs::rename(path, older);
     }
     fs::rename(&link, older)?;
-    // renaming a file to another of its own names does nothing, so the link is removed
+    // renaming a file to another of its names does nothing, so the link is removed
     let _ = fs::remove_file(&link);
     Ok(())
 }
 
-/// Reads the checkpoint at `path`, or the previous one if it is missing, damaged or unreadable. `None` if there never
-/// was a checkpoint. A different version of the contents is a [`Problem`], because falling back would silently lose
-/// steps.
+/// Reads the checkpoint at `path`, or the previous one if the file is missing, damaged or unreadable; `None` if there
+/// never was a checkpoint. A different version of the contents is a [`Problem`], because a fallback to the previous
+/// checkpoint would silently lose steps.
 pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Restored<T>>> {
     let fault = match load(path).and_then(|stored| decode(stored, path, version)) {
         Ok(body) => return Ok(Some(Restored { body, warning: None })),
@@ -132,7 +132,7 @@ fn with_word(path: &Path, word: &str) -> PathBuf {
 /// Reason why a file is not a valid checkpoint.
 enum Fault {
     Missing,
-    /// fault, as the predicate of a sentence about the file
+    /// description of the damage, as the predicate of a sentence about the file
     Damaged(String),
     Version(Problem),
 }
@@ -190,7 +190,7 @@ fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std
         let help = "continue with the version of md that wrote it, or use --force to start anew";
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
-    // the checksum is right, so the file is intact but was written by a program with different contents
+    // the checksum is right, so the file is intact, but the program that wrote it has other contents of a checkpoint
     postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("has unexpected contents: {e}")))
 }
 
@@ -202,8 +202,8 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Writer that counts the bytes and computes their checksum while it passes them on. The serialised body of a large
-/// system is therefore never in memory as a whole.
+/// Writer that counts the bytes and computes their checksum before it passes them on. Therefore the complete
+/// serialised body of a large system is never in memory.
 struct Summed<W> {
     to: W,
     length: u64,
@@ -284,7 +284,7 @@ mod tests {
             let warning = found.warning.unwrap();
             assert!(warning.contains(words) && warning.contains("went back to"), "{warning}");
         }
-        // writing over the damaged checkpoint keeps the good previous one
+        // writing over the damaged checkpoint keeps the intact previous one
         write(&path, 1, &state(3)).unwrap();
         assert_eq!(restored(&path).body, state(3));
         assert_eq!(restored(&previous(&path)).body, state(1));
@@ -314,7 +314,7 @@ mod tests {
         let found = restored(&path);
         assert_eq!(found.body, state(1));
         assert!(found.warning.unwrap().contains("missing"));
-        // no good checkpoint is left
+        // no intact checkpoint is left
         for bad in [&path, &previous(&path)] {
             fs::write(bad, b"MDCHECKP but no more").unwrap();
         }

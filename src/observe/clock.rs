@@ -1,11 +1,11 @@
-//! Wall-clock time. The clock may be wrong: a year outside -9999 to 9999 gives no time instead of an error.
+//! Wall-clock time. The clock may be wrong: for a year outside -9999 to 9999 there is no time, and no error.
 
 use std::time::SystemTime;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// Text written where the clock gives no valid time.
+/// Text that replaces a time if the clock gives no valid one.
 pub const UNKNOWN: &str = "at an unknown time";
 
 /// Returns the present time; `None` if the clock shows a year that no date can have.

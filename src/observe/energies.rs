@@ -11,7 +11,7 @@ use crate::format::file;
 use crate::units;
 use crate::vec3::Vec3;
 
-/// Columns after the energy terms, present with or without a cell.
+/// Columns after the energy terms, for systems with or without a cell.
 const STATE: [(&str, &str); 5] = [
     ("kinetic", "kJ/mol"),
     ("total", "kJ/mol"),
@@ -19,7 +19,7 @@ const STATE: [(&str, &str); 5] = [
     ("conserved", "kJ/mol"),
     ("temperature", "K"),
 ];
-/// Columns of a periodic system.
+/// Further columns of a periodic system.
 const PERIODIC: [(&str, &str); 9] = [
     ("pressure", "bar"),
     ("volume", "nm^3"),
@@ -31,7 +31,7 @@ const PERIODIC: [(&str, &str); 9] = [
     ("c_y", "nm"),
     ("c_z", "nm"),
 ];
-/// Columns of a cell whose directions couple to the pressure separately.
+/// Further columns of a cell whose directions couple to the pressure separately.
 const DIRECTIONAL: [(&str, &str); 4] =
     [("pressure_xx", "bar"), ("pressure_yy", "bar"), ("pressure_zz", "bar"), ("surface_tension", "mN/m")];
 const TERMS: usize = Energies::NAMES.len();
@@ -72,9 +72,9 @@ pub struct Columns {
 pub enum CellColumns {
     /// columns of a system without a cell
     Open,
-    /// pressure, density and cell in addition
+    /// the columns of `Open`, and pressure, density and cell
     Periodic,
-    /// pressure along x, y and z, and surface tension in the xy plane, in addition
+    /// the columns of `Periodic`, and pressure along x, y and z, and surface tension in the xy plane
     Directional,
 }
 
@@ -107,7 +107,7 @@ pub struct EnergyRow<'a> {
     pub stage: u32,
     /// potential energy by term
     pub energies: Energies,
-    /// kinetic energy, mean of the two half steps, kJ/mol
+    /// mean of the kinetic energies at the half steps before and after the step, kJ/mol
     pub kinetic: f64,
     /// work of the moving centers of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
@@ -123,8 +123,8 @@ pub struct EnergyRow<'a> {
     pub mass: f64,
     /// unit cell; `None` for a system without a cell
     pub cell: Option<PeriodicCell>,
-    /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN where a stage has no
-    /// such group
+    /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN for a group that the
+    /// stage does not have
     pub temperatures: &'a [f64],
 }
 
@@ -148,7 +148,7 @@ impl EnergyRow<'_> {
             let periodic = [self.pressure / units::BAR, volume, density, a.x, b.x, b.y, c.x, c.y, c.z];
             values[COMMON..OF_CELL].copy_from_slice(&periodic);
             let [xx, yy, zz] = self.pressure_along.map(|pressure| pressure / units::BAR).to_array();
-            // 1 bar nm = 0.1 mN/m
+            // conversion of units: 1 bar nm = 0.1 mN/m
             let tension = 0.1 * surface_tension(self.pressure_along, c.z) / units::BAR;
             values[OF_CELL..].copy_from_slice(&[xx, yy, zz, tension]);
         }
@@ -166,7 +166,8 @@ impl EnergyRow<'_> {
         // writing to a string does not fail
         let _ = write!(line, "{},{:.6},{}", self.step, self.time, self.stage);
         for value in self.values(columns) {
-            // six decimals resolve the drift of the largest system; only a clash under minimisation exceeds 1e9
+            // six decimals resolve the drift of the largest system; a value exceeds 1e9 only in a clash during a
+            // minimisation
             let _ = if value.abs() < 1e9 { write!(line, ",{value:.6}") } else { write!(line, ",{value:e}") };
         }
         line.push('\n');
@@ -261,7 +262,7 @@ mod tests {
             ("b_y (nm)", "2.500000"),
             ("c_z (nm)", "4.000000"),
             ("pressure_yy (bar)", "2.000000"),
-            // 4 nm (3 − 1.5) bar
+            // 4 nm · (3 − 1.5) bar = 6 bar nm
             ("surface_tension (mN/m)", "0.600000"),
             ("temperature_rest (K)", "250.000000"),
             ("temperature_protein (K)", "NaN"),

@@ -1,9 +1,9 @@
 //! `exchange.csv`: the outcome of every attempt of a replica exchange, and the statistics of all attempts.
 //!
 //! A row has the number of the attempt, the step before which the attempt took place, the time (ps), the state of
-//! every replica from this step on, and the exchange probability of each pair of neighbouring states that tried.
-//! States count from 1. The file is the memory of the exchange: a replica that continues from an earlier checkpoint
-//! takes the outcomes from the rows.
+//! every replica from this step on, and the exchange probability of each pair of neighbouring states that attempted
+//! an exchange. States count from 1. The file is the record of the exchange: a replica that continues from an earlier
+//! checkpoint takes the outcomes of attempts from the rows.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -32,10 +32,10 @@ pub struct ExchangeRow {
     pub step: u64,
     /// time, ps
     pub time: f64,
-    /// state of each replica from this step on, from 0
+    /// state of each replica from this attempt on, from 0
     pub states: Vec<usize>,
     /// exchange probability of each pair of neighbouring states, indexed by the lower state; `None` for a pair that
-    /// did not try
+    /// did not attempt an exchange
     pub probabilities: Vec<Option<f64>>,
 }
 
@@ -55,7 +55,7 @@ impl ExchangeRow {
         format!("{},{},{:.6}{}\n", self.attempt, self.step, self.time, states.chain(pairs).collect::<String>())
     }
 
-    /// Parses a line; `None` if it is not a row of `replicas` replicas.
+    /// Parses a line; `None` if the line is not a row of `replicas` replicas.
     fn parse(line: &str, replicas: usize) -> Option<Self> {
         let mut fields = line.split(',');
         let (attempt, step) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
@@ -246,7 +246,8 @@ pub struct Walk {
     pub state: usize,
     /// number of round trips: from the first state to the last and back to the first
     pub round_trips: u64,
-    /// end state (the first or the last, from 1) visited last, once the first has been visited
+    /// end state (the first or the last state, from 1) that the replica visited last; `None` before its first visit
+    /// to the first state
     pub last_end: Option<usize>,
 }
 
@@ -408,7 +409,7 @@ mod tests {
     fn swaps_and_round_trips_are_counted() {
         let mut statistics = ExchangeStatistics::new(3);
         let (some, none) = (Some(0.25), None);
-        // the first replica walks up, returns, and walks half the way again
+        // the first replica walks to the last state, returns, and walks half the way again
         let walk = [[1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2]];
         for (index, states) in walk.into_iter().enumerate() {
             let tried = if index % 2 == 0 { [some, none] } else { [none, some] };

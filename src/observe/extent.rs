@@ -1,9 +1,9 @@
-//! Extent of an output file at a checkpoint.
+//! Number of records and checksum of an output file at a checkpoint.
 
 use serde::{Deserialize, Serialize};
 
-/// Number and checksum of the records of an output (frames of a trajectory, rows of a table). A resumed run uses it
-/// to check that the file still begins with what was written before the checkpoint.
+/// Number and checksum of the records of an output (frames of a trajectory, rows of a table). A resumed run checks
+/// with this extent that the file still begins with the records that were written before the checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// number of records

@@ -1,8 +1,10 @@
-//! Locks that allow one run per output directory. The advisory locks end with the process, however it ends.
+//! Locks that allow one run per output directory. The operating system releases the advisory locks when the process
+//! ends, for any reason.
 //!
 //! Two locks are taken. The lock on the directory itself reveals that the directory was removed. The lock on a file
-//! in the directory names the holder, and is the only one where directories cannot be locked (NFS). During a run the
-//! path may come to lead to another directory, so [`OutputLock::check`] compares it with the locked directory.
+//! in the directory names the process that holds it. On file systems that cannot lock directories (NFS), the lock on
+//! the file is the only one. During a run, the path may be changed to lead to another directory, so
+//! [`OutputLock::check`] compares the directory at the path with the locked directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -13,9 +15,9 @@ use super::replace::{open_unfollowed, refusal};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Name of the lock file. The file stays behind, but is then unlocked.
+/// Name of the lock file. The file remains after the run, without a lock.
 const FILE_NAME: &str = ".md.lock";
-/// Number of attempts, for a directory that is replaced between opening and locking.
+/// Number of attempts to lock a directory, which may be replaced between opening and locking.
 const ATTEMPTS: usize = 10;
 
 /// Lock on an output directory, held until dropped.
@@ -34,7 +36,7 @@ impl OutputLock {
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             match std::fs::create_dir_all(directory) {
-                // the path holds something that is no directory, or held it when the directory was to be created
+                // the path holds a file instead of a directory, or held one when the directory was to be created
                 Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
                     return Err(Error::io(directory, e));
                 }
@@ -96,7 +98,7 @@ impl OutputLock {
         let directory_is_locked = match directory.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => return Err(in_use(path)),
-            // not every file system can lock directories
+            // some file systems cannot lock directories
             Err(TryLockError::Error(_)) => false,
         };
         Ok(Self { path: path.to_owned(), directory, directory_is_locked, file: None })
@@ -124,7 +126,7 @@ impl OutputLock {
 
 impl Drop for OutputLock {
     fn drop(&mut self) {
-        // closing the files would release the locks too, but not if a child process inherited the handles
+        // closing the files would release the locks only if no child process has inherited the handles
         let _ = self.file.as_ref().map(File::unlock);
         let _ = self.directory.unlock();
     }
@@ -140,7 +142,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
 
 fn in_use(directory: &Path) -> Error {
     let mut holder = String::new();
-    // without the name of the holder the message is still true
+    // the message is true even if the name of the holder cannot be read
     let _ = file::open(&directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))
@@ -200,7 +202,7 @@ mod tests {
         let error = OutputLock::acquire(directory.path()).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains("in use by"), "{error}");
         lock.check().unwrap();
-        // where directories cannot be locked, only the lock file is checked
+        // on a file system that cannot lock directories, only the lock file is checked
         lock.directory_is_locked = false;
         let error = lock.check().unwrap_err();
         assert!(error.exit_code() == 5 && error.to_string().contains("lock was removed"), "{error}");
@@ -222,7 +224,7 @@ mod tests {
             let error = lock.check().unwrap_err();
             assert!(error.exit_code() == 5 && error.to_string().contains("was moved"), "{error}");
         }
-        // the lock moves with the directory
+        // the lock stays with the directory when the directory is renamed
         assert!(OutputLock::acquire(&there).is_err());
         assert!(OutputLock::acquire(&here).is_ok());
     }

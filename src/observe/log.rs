@@ -10,7 +10,7 @@ use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 
-/// Importance of a line. The caller decides by it what the terminal shows.
+/// Importance of a line, by which the caller decides what the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// information for later reading
@@ -39,7 +39,8 @@ impl RunLog {
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 
-    /// Writes one or more lines, without control characters and none longer than [`LONGEST`].
+    /// Writes one or more lines. The written lines have no control characters, and none of them is longer than
+    /// [`LONGEST`].
     pub fn line(&mut self, level: Level, text: &str) -> Result<()> {
         let mut whole = printable_lines(text);
         whole.push('\n');
@@ -79,7 +80,7 @@ impl RunLog {
         pairs.iter().try_for_each(|(name, value)| self.line(Level::Detail, &format!("  {name:<width$}  {value}")))
     }
 
-    /// Writes a table with the first column aligned left and the others right.
+    /// Writes a table, whose first column is aligned left and whose other columns are aligned right.
     pub fn table<const N: usize>(&mut self, header: [&str; N], rows: &[[String; N]]) -> Result<()> {
         // numbers are aligned at their decimal points
         let parts = |text: &str| {
@@ -120,7 +121,7 @@ impl RunLog {
             let [mean, fluctuation, drift] = [average.mean, average.fluctuation, average.drift].map(number);
             [average.name.clone(), mean, error, fluctuation, drift, average.unit.clone()]
         };
-        // terms that the system does not have
+        // energy terms that are zero because the system does not have them
         let is_zero = |average: &&Average| average.mean == 0.0 && average.fluctuation == 0.0;
         let rows: Vec<_> = averages.iter().filter(|average| !is_zero(average)).map(row).collect();
         self.table(["quantity", "average", "error", "fluctuation", "drift per ps", "unit"], &rows)?;
@@ -130,7 +131,7 @@ impl RunLog {
         )
     }
 
-    /// Writes the time per phase, and the share outside all phases.
+    /// Writes the time per phase, and the fraction of the time outside all phases.
     pub fn phases(&mut self, phases: &[Phase], wall_seconds: f64) -> Result<()> {
         let row = |name: &str, calls: String, seconds: f64| {
             let percent = if wall_seconds > 0.0 { 100.0 * seconds / wall_seconds } else { 0.0 };
@@ -149,7 +150,7 @@ impl RunLog {
     }
 }
 
-/// Formats a number: large ones with two decimals, small ones with three digits, tiny ones with an exponent.
+/// Formats a number: large numbers with two decimals, small ones with three digits, tiny ones with an exponent.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! Progress of a run, with its speed: a bar on a terminal, or a plain line every few minutes elsewhere.
+//! Progress of a run, with its speed: a bar on a terminal; without a terminal, a plain line every few minutes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::error::printable;
 /// Longest stage name shown beside the bar, in bytes.
 const LONGEST_NAME: usize = 60;
 
-/// Recent speed: an exponential average with a half-life of 20 s, so that warm-up fades.
+/// Recent speed: an exponential average with a half-life of 20 s, so that the slow first steps lose their weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
@@ -38,7 +38,7 @@ impl SpeedMeter {
         self.last = Some((elapsed, step, time));
     }
 
-    /// Starts again, for a stage whose steps may have a different cost.
+    /// Forgets the recent speed before a stage whose steps may have a different cost.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -63,12 +63,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Creates the display. A terminal shows a bar on standard error. Elsewhere [`Self::update`] returns a line every
-    /// `interval`.
+    /// Creates the display. On a terminal, a bar is shown on standard error. Without a terminal, [`Self::update`]
+    /// returns a line every `interval`.
     pub fn new(terminal: bool, interval: Duration) -> Self {
         let bar = terminal.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            // if the template fails, the default style is used, which only looks different
+            // if the template is invalid, the bar has the default style
             if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {percent:>3} %  {msg}") {
                 bar.set_style(style);
             }
@@ -93,7 +93,7 @@ impl Progress {
         Some(format!("{}: {}", status.stage, details(status)))
     }
 
-    /// Runs `print` with the bar hidden, so that a log line does not run into the bar.
+    /// Runs `print` with the bar hidden, so that a log line and the bar do not overlap.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         match &self.bar {
             Some(bar) => bar.suspend(print),

@@ -1,8 +1,8 @@
-//! Files of an output folder, opened without following symbolic links, or replaced atomically. An atomic replacement
-//! is written under a temporary name in the same directory and then renamed.
+//! Files of an output folder, opened without following symbolic links, or replaced atomically. The new version of a
+//! file is written under a temporary name in the same directory and then renamed.
 //!
-//! An output folder may come from someone else and contain links that lead to files of the user. Output written to
-//! such a folder stays in the folder.
+//! An output folder may come from someone else and contain links that lead to files of the user. Files are written
+//! only inside the folder, never through such a link.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -19,12 +19,12 @@ pub(super) fn open_file(path: &Path, options: &mut OpenOptions) -> Result<File> 
     open_unfollowed(path, options).map_err(|error| refusal(path, error))
 }
 
-/// Like [`open_file`], but returns the error of the operating system, for [`refusal`].
+/// Opens a file as [`open_file`] does, but returns the error of the operating system, for [`refusal`].
 pub(super) fn open_unfollowed(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
     file::open_unfollowed(path, options)
 }
 
-/// Converts an error of [`open_unfollowed`] to an error for the user.
+/// Converts an error of [`open_unfollowed`] into an error for the user.
 pub(super) fn refusal(path: &Path, error: std::io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ELOOP) => is_link(path).into(),
@@ -42,9 +42,9 @@ fn is_link(path: &Path) -> Problem {
     problem.help("remove the link, or replace it by the file itself; only the output folder as a whole can be a link")
 }
 
-/// Creates an empty temporary file in the directory of `path`, removed on drop unless it is renamed. The name is
-/// fixed, so that the next run replaces the file that a killed run leaves behind. Only one process may write to the
-/// directory, which is locked.
+/// Creates an empty temporary file in the directory of `path`. The file is removed when dropped, unless it has been
+/// renamed. Its name is fixed, so that the next run replaces the file that a killed run leaves behind. Only the
+/// process that has locked the directory may write to it.
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -54,18 +54,19 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
         _ => {}
     }
-    // o_EXCL follows no link
+    // the flag O_EXCL refuses links
     let file = File::options().write(true).create_new(true).open(&temporary).map_err(|e| Error::io(path, e))?;
     let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
     Ok(NamedTempFile::from_parts(file, temporary))
 }
 
-/// Waits until renames and new names in the directory of `path` are on disk.
+/// Waits until the entries of the directory of `path` (renamed and new files) are on disk.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory(path)).and_then(|d| d.sync_all()).map_err(|e| Error::io(path, e))
 }
 
-/// Replaces `path` by `bytes` atomically: a reader sees the old file or the new one. Does not wait for the disk.
+/// Replaces the contents of `path` by `bytes` atomically: a reader sees the old file or the new one. Does not wait
+/// until the file is on disk.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = temporary_beside(path)?;
     file.write_all(bytes).map_err(|e| Error::io(path, e))?;
@@ -73,7 +74,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Atomically replaces `path` with the output of `write`. The new file is on disk when this returns.
+/// Atomically replaces `path` with the output of `write`. The new file is on disk when this function returns.
 pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
     let io = |e| Error::io(path, e);
     let file = temporary_beside(path)?;
@@ -85,7 +86,7 @@ pub fn replace_synced(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> 
     sync_directory(path)
 }
 
-/// Text file that replaces another once it is complete.
+/// Text file that replaces an existing file once the new text is complete.
 pub struct Replacement {
     path: PathBuf,
     file: BufWriter<NamedTempFile>,

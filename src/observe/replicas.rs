@@ -1,5 +1,5 @@
-//! `ensemble.json`: the replicas of an ensemble, their settings, and their progress as read from the files in their
-//! folders.
+//! `ensemble.json`: the replicas of an ensemble with their settings and their progress. The progress is read from the
+//! files in the folder of each replica.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,7 +26,7 @@ pub enum ReplicaState {
     /// not started, or killed and not yet continued
     #[default]
     Waiting,
-    /// running. A replica of another process may have been killed: see `updated`.
+    /// running. A replica of another process may have been killed; the time in `updated` shows it.
     Running,
     /// every stage is done
     Finished,
@@ -83,7 +83,7 @@ pub struct ReplicaStatus {
     pub steps: u64,
     /// simulated time since the start of the replica, ps
     pub time_ps: f64,
-    /// recent speed while it runs, afterwards the speed of its last process
+    /// recent speed of a running replica; for a replica that has ended, the speed of its last process
     pub ns_per_day: Option<f64>,
     /// time of this status (RFC 3339)
     pub updated: String,
@@ -95,7 +95,8 @@ pub fn title(folder: &str, name: &str) -> String {
 }
 
 impl ReplicaStatus {
-    /// Updates the status from the files in the folder of the replica. Leaves it unchanged if there are none.
+    /// Updates the status from the files in the folder of the replica. Leaves the status unchanged if the folder has
+    /// none of these files.
     pub fn refresh(&mut self, directory: &Path) {
         let folder = directory.join(&self.folder);
         let Ok(status) = Status::read(&folder.join("status.json")) else { return };
@@ -113,17 +114,17 @@ impl ReplicaStatus {
 /// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnsembleStatus {
-    /// state of the ensemble: running if any replica is, else failed, stopped or waiting if any replica is, else
-    /// finished
+    /// state of the ensemble. The first of these states that any replica has is taken: running, failed, stopped,
+    /// waiting; if no replica has them, the ensemble is finished
     pub state: ReplicaState,
     /// version of this program
     pub version: String,
     /// name of the computer
     pub host: String,
-    /// number of the process that runs all replicas; like the following fields, absent if each replica has its own
-    /// process
+    /// number of the process that runs all replicas. This field and the numeric fields below are absent if each
+    /// replica has its own process
     pub process: Option<u32>,
-    /// number of processes that share the replicas, if several; the first of them is `process` on `host`
+    /// number of processes that share the replicas, if there are several; the first process is `process` on `host`
     pub ranks: Option<usize>,
     /// replicas that run at the same time on each rank
     pub at_once: Option<usize>,
@@ -131,8 +132,8 @@ pub struct EnsembleStatus {
     pub threads: Option<usize>,
     /// wall time of the process, s
     pub wall_seconds: Option<f64>,
-    /// speed of all replicas together: the sum of their speeds while they run, afterwards the time simulated by this
-    /// process divided by its wall time
+    /// speed of all replicas together. While replicas run, this is the sum of their speeds; afterwards it is the time
+    /// simulated by this process divided by its wall time
     pub ns_per_day: Option<f64>,
     /// time of this status (RFC 3339)
     pub updated: String,

@@ -95,7 +95,7 @@ impl Level {
         }
     }
 
-    /// Square of the standard error of the mean if the blocks of this level were independent.
+    /// Square of the standard error of the mean, if the blocks of this level are independent.
     fn error_squared(&self) -> f64 {
         let count = self.count as f64;
         self.squares / (count * (count - 1.0))
@@ -133,9 +133,9 @@ impl Quantity {
         }
     }
 
-    /// Returns the standard error of the mean by blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)) with
-    /// the smallest block of B samples that has B³ > 2 n (ε_B/ε_1)⁴, where bias and noise of the error balance (Lee
-    /// et al., Phys. Rev. E 83, 066706 (2011)).
+    /// Returns the standard error of the mean by blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)). The
+    /// block size is the smallest B (in samples) with B³ > 2 n (ε_B/ε_1)⁴, at which bias and noise of the error
+    /// balance (Lee et al., Phys. Rev. E 83, 066706 (2011)).
     fn error(&self) -> Option<f64> {
         let samples = self.levels.first().filter(|level| level.count > 1)?;
         let uncorrelated = samples.error_squared();
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::rng::{Purpose, Stream};
 
-    /// Random numbers of one test.
+    /// Returns the random numbers of one test.
     fn random(seed: u64) -> Stream {
         Stream::new(seed, Purpose::Test, 0, 0)
     }
@@ -184,8 +184,8 @@ mod tests {
         let samples = 1 << 16;
         let average = average_of((0..samples).map(|i| (f64::from(i), 5.0 + 2.0 * random.gaussian())));
         let exact = 2.0 / f64::from(samples).sqrt();
-        // 1024 blocks of 64 (64³ > 2n): the relative error of the error is 1/√2046 = 2.2 %; the bound is five times
-        // that
+        // 1024 blocks of 64 samples (64³ > 2n): the relative error of the standard error is 1/√2046 = 2.2 %; the
+        // bound is five times as large
         assert!((average.error.unwrap() / exact - 1.0).abs() < 0.11, "{average:?} {exact}");
         assert!((average.mean - 5.0).abs() < 5.0 * exact);
         assert!((average.fluctuation / 2.0 - 1.0).abs() < 0.015);
@@ -202,8 +202,8 @@ mod tests {
             (f64::from(i), x)
         }));
         let exact = ((1.0 + rho) / (1.0 - rho) / f64::from(samples)).sqrt();
-        // 256 blocks of 1024 (B³ > 2 n 19²): 4.4 % noise, bias −(correlation length)/B = −1 %; the bound is five
-        // times the noise
+        // 256 blocks of 1024 samples (B³ > 2 n 19²): the noise is 4.4 %, the bias −(correlation length)/B = −1 %; the
+        // bound is five times the noise
         assert!((average.error.unwrap() / exact - 1.0).abs() < 0.23, "{average:?} {exact}");
     }
 

@@ -13,7 +13,7 @@ use crate::format::file;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// running, or killed: see `updated`
+    /// running, or killed; the time in `updated` shows which
     #[default]
     Running,
     /// every stage is done
@@ -56,7 +56,7 @@ pub struct Status {
     pub process: u32,
     /// name of the computer
     pub host: String,
-    /// error, or reason of the stop
+    /// error message, or reason why the run was stopped
     pub message: Option<String>,
 }
 

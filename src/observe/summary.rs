@@ -16,7 +16,7 @@ use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::system::PmeParameters;
 
-/// Summary of a run: everything worth comparing between two runs.
+/// Summary of a run: all numbers that help to compare two runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// final state of the run
@@ -57,7 +57,7 @@ pub struct Summary {
     pub pme: Option<PmeParameters>,
     /// pair list in use
     pub list: Option<ListSummary>,
-    /// candidates, choice and gain of tuning; `None` if there was no choice
+    /// candidates, choice and gain of tuning; `None` if there was nothing to choose
     #[serde(default)]
     pub tuning: Option<Tuning>,
     /// time per phase
@@ -83,7 +83,7 @@ pub struct ListSummary {
     pub cutoff: f64,
     /// list cutoff minus interaction cutoff, nm
     pub buffer: f64,
-    /// steps between rebuilds; their mean if rebuilds are irregular
+    /// steps between rebuilds; the mean number if rebuilds are irregular
     pub interval: f64,
     /// steps between prunings; `None` without pruning
     pub prune_interval: Option<f64>,
@@ -98,7 +98,8 @@ pub struct Phase {
     pub calls: u64,
     /// wall time, s
     pub seconds: f64,
-    /// operations and bytes of one call, computed from counts by formula; `None` if there is no formula
+    /// operations and bytes of one call, computed by a formula from counts of pairs, atoms and grid points; `None` if
+    /// there is no formula
     #[serde(default)]
     pub work: Option<Work>,
 }
@@ -117,7 +118,7 @@ pub struct StageSummary {
 }
 
 impl Summary {
-    /// Atomically replaces `path`. The file is on disk when this returns.
+    /// Atomically replaces the file at `path`. The new file is on disk when this function returns.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_vec_pretty(self).map_err(|e| Error::Internal(e.to_string()))?;
         text.push(b'\n');

@@ -1,7 +1,8 @@
 //! Tables of numbers that a run writes: one row per line, every column with its unit in the header.
 //!
 //! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
-//! store the number of rows and a checksum of their text ([`Extent`]), which ties the table to its run.
+//! store the number of rows and a checksum of their text ([`Extent`]), so that the table can be recognised as part of
+//! its run.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
@@ -15,7 +16,7 @@ use super::replace::open_file;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Writer of a table. The rows of a step are written in one system call, so that readers see them at once.
+/// Writer of a table. The rows of a step are written in one system call, so that a reader never sees a part of them.
 #[derive(Debug)]
 pub struct Table {
     path: PathBuf,
@@ -64,8 +65,8 @@ impl Table {
         Ok(table)
     }
 
-    /// Continues an existing table after the rows of `checkpointed`, and cuts off later rows. Refuses a table that
-    /// does not begin with the checkpointed rows.
+    /// Continues an existing table after the rows in `checkpointed`, and cuts off later rows. Refuses a table that
+    /// does not begin with the rows in `checkpointed`.
     pub fn append(path: &Path, header: &str, checkpointed: Extent) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let (length, rows) = checkpointed_rows(path, header, checkpointed)?;
@@ -89,8 +90,8 @@ impl Table {
         Self { path: path.to_owned(), file, written, lines: String::with_capacity(1024) }
     }
 
-    /// Writes the rows of a step of a stage, unless the last rows are of this step and stage already, because a
-    /// continued run repeats them. `fill` appends lines that begin with step, time and stage.
+    /// Writes the rows of a step of a stage. A continued run repeats its last step; rows are not written again if the
+    /// table already ends with this step and stage. `fill` appends lines that begin with step, time and stage.
     pub fn write(&mut self, step: u64, stage: u32, fill: impl FnOnce(&mut String)) -> Result<()> {
         let place = Some((step, stage));
         if self.written.last == place {
@@ -114,7 +115,7 @@ impl Table {
     }
 }
 
-/// Returns the rows of `checkpointed`, with the offset of their end.
+/// Returns the rows in `checkpointed`, with the offset of their end.
 fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<(u64, Rows)> {
     let (length, rows) = read_rows(path, header, checkpointed.count)?;
     let message = match rows.count.cmp(&checkpointed.count) {
@@ -187,14 +188,14 @@ mod tests {
         write(&mut table, &rows[..4]);
         let kept = table.sync().unwrap();
         write(&mut table, &rows[4..5]);
-        // state after a kill in the middle of a row; the checkpoint is of step 20 of stage 2
+        // state of the file after a kill in the middle of a row; the checkpoint is that of step 20 of stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
         let mut table = Table::append(&parts, HEADER, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);
         write(&mut table, &rows[3..]);
         assert_eq!((table.sync().unwrap(), all.count), (all, 6));
         assert_eq!(lines(&whole), lines(&parts));
-        // a checkpoint at the end keeps all rows
+        // a checkpoint after the last row keeps all rows
         drop(Table::append(&parts, HEADER, all).unwrap());
         assert_eq!(lines(&whole), lines(&parts));
         assert_eq!(Table::extent(&parts, HEADER).unwrap(), all);

@@ -31,8 +31,8 @@ pub struct Trial {
 pub struct Timed {
     /// median time of the forces of a step, including the step's share of list searches and prunings, ms
     pub milliseconds: f64,
-    /// fraction of that time saved relative to the setting it was compared with in the same rounds, median over the
-    /// rounds
+    /// fraction of the time that this setting saves, relative to the setting with which it was compared in the same
+    /// rounds; median over the rounds
     pub gain: f64,
     /// scatter of the gain between rounds
     pub spread: f64,
@@ -43,15 +43,15 @@ pub struct Timed {
 pub struct Tuning {
     /// method of tuning: `off`, `model` or `measure`
     pub method: String,
-    /// all candidates; the first is the setting used with `off`
+    /// all candidates; the first is the setting of the method `off`
     pub tried: Vec<Trial>,
     /// the setting of the run
     pub chosen: Setting,
-    /// fraction of the clock cycles of pairs, lists and mesh that the model's choice saves relative to `off`, by the
-    /// cost model
+    /// fraction of the clock cycles of pairs, lists and mesh that the model's choice saves relative to the setting of
+    /// the method `off`, according to the cost model
     pub predicted_gain: f64,
     /// fraction of the time of pairs, lists and mesh that the chosen setting saves relative to the model's choice;
-    /// `None` if it was not measured
+    /// `None` if the settings were not timed
     pub measured_gain: Option<f64>,
     /// wall time spent on measuring, s
     pub seconds: f64,

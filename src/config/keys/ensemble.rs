@@ -6,7 +6,8 @@ use crate::config::key::Kind::{self, Integer, Interval, Quantities, Settings, Te
 use crate::config::key::{Key, Range};
 use crate::units::Dimension::{Pressure, Temperature};
 
-/// Largest number of replicas. Each has a folder, threads and log lines of its own, so a larger number is a mistake.
+/// Largest number of replicas. Each replica has a folder, threads and log lines of its own, so a larger number is
+/// probably a mistake.
 const MOST: i64 = 10_000;
 
 pub(super) static ENSEMBLE: &[Key] = &[

@@ -10,17 +10,18 @@ use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
-/// Relative force errors. PME in f64 cannot reach smaller ones; at larger ones the force is no longer that of
-/// Coulomb.
+/// Relative force errors. PME in f64 cannot reach smaller errors; with larger errors the force is no longer a Coulomb
+/// force.
 const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
-/// Relative tolerance of constraints. Solvers work in f64; with more than 1e-3 a bond is not constrained.
+/// Relative tolerance of constraints. Solvers work in f64, which sets the lower limit; with a tolerance above 1e-3 a
+/// bond is not really constrained.
 const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater than 1e-14 and at most 1e-3" };
-/// Mass of hydrogens, limited by the mass that the bonded carbon or oxygen can give.
+/// Mass of hydrogens. The limit is the mass that the bonded carbon or oxygen can give away.
 const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
 
-/// Cutoffs. With a shorter one, powers of distances overflow single precision.
+/// Cutoffs. With a shorter cutoff, powers of distances overflow in single precision.
 const CUTOFF: Range = Range { above: 0.01, at_most: f64::INFINITY, words: "greater than zero, more than 0.01 nm" };
-/// Splitting parameters α. With smaller ones, the reciprocal-space sum vanishes.
+/// Splitting parameters α. With a smaller α, the reciprocal-space sum vanishes.
 const SPLITTING: Range = Range { above: 1e-3, at_most: f64::INFINITY, words: "greater than 0.001 1/nm" };
 
 /// Mesh spacings.
@@ -62,7 +63,7 @@ pub(super) static FORCES: &[Key] = &[
         name: "permittivity",
         kind: Number(Range { above: 0.0, at_most: f64::INFINITY, words: "greater than zero" }),
         words: &["infinity"],
-        // water at 298 K (CRC Handbook); the usual value for reaction fields
+        // dielectric constant of water at 298 K (CRC Handbook), the usual value for reaction fields
         default: Is("78.3"),
         only: Some(("electrostatics", &["reaction-field"])),
         example: "78.3",

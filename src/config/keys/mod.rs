@@ -19,10 +19,10 @@ use ensemble::ENSEMBLE;
 use forces::FORCES;
 use stage::STAGE;
 
-/// Common fields of most keys. Each entry states what differs.
+/// Common fields of most keys. Each entry of the tables gives the fields that differ.
 const KEY: Key = Key { name: "", kind: Word, words: &[], default: Unset, only: None, example: "", doc: "" };
 
-/// Rounding of positions, from the resolution of f32 in a large cell to a bond length.
+/// Rounding of positions. The lower limit is the resolution of f32 in a large cell, the upper limit a bond length.
 const ROUNDING: Range = Range { above: 1e-7, at_most: 0.1, words: "greater than 1e-7 nm and at most 0.1 nm" };
 
 /// Sections of the input file.
@@ -348,12 +348,12 @@ static CHECKPOINT: &[Key] = &[Key {
     ..KEY
 }];
 
-/// Returns the default file name for the format of the table, or for the first format if none is set.
+/// Returns the default file name for the format in the table, or for the first format if the table has none.
 fn file_name(table: &Table) -> Option<String> {
     quoted(&format!("trajectory.{}", table.word("format").unwrap_or(EXTENSIONS[0])))
 }
 
-/// Returns the default rounding of the format.
+/// Returns the default rounding of positions in the format.
 fn rounding(table: &Table) -> Option<String> {
     let rounds = Format::of_name(table.text("file")?).is_ok_and(|format| !format.holds.lossless);
     quoted(if rounds { "0.001 nm" } else { "lossless" })
@@ -381,7 +381,7 @@ pub fn with_name(name: &str) -> Option<String> {
     visit(ROOT, name)
 }
 
-/// Returns every key with its dotted path, parents before children.
+/// Returns every key with its dotted path. Parents come before their children.
 pub fn all() -> Vec<(String, &'static Key)> {
     fn visit(prefix: &str, keys: &'static [Key], found: &mut Vec<(String, &'static Key)>) {
         for key in keys {
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn the_page_for_users_of_other_programs_names_keys() {
         const PAGE: &str = include_str!("../../../inputs/coming-from.md");
-        // files of a run or of this repository, commands and their options are not keys
+        // not keys of `md`: files of a run or of this repository, commands, and options of commands
         let is_other = |code: &str| {
             ["md ", "--", "\"", "examples/"].iter().any(|start| code.starts_with(start)) || code.ends_with(".csv")
         };
@@ -412,7 +412,7 @@ mod tests {
         let paths: Vec<String> = all().into_iter().map(|(path, _)| format!(".{path}")).collect();
         let mut named = 0;
         for code in rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|code| !is_other(code)) {
-            // names before every "=", or a list of names
+            // the cell has names before every "=", or a list of names
             let texts = code.split('"').step_by(2).collect::<String>();
             let words: Vec<&str> = texts
                 .split(|c: char| !(c.is_alphanumeric() || "._=[]".contains(c)))

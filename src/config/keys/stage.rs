@@ -14,8 +14,8 @@ use crate::units::Dimension::{
 pub(super) const NOT_NEGATIVE: Range =
     Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
 
-/// Timesteps. The fastest motion (a bond to hydrogen) has a period of 10 fs; 100 fs serves coarse models and catches
-/// "2 ps".
+/// Timesteps. The fastest motion (a bond to hydrogen) has a period of 10 fs. The limit of 100 fs allows
+/// coarse-grained models and rejects "2 ps".
 const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
 
 pub(super) static STAGE: &[Key] = &[
@@ -385,7 +385,7 @@ static BAROSTAT: &[Key] = &[
     Key {
         name: "compressibility",
         kind: Quantities(Compressibility, NOT_NEGATIVE),
-        // water at 300 K
+        // compressibility of water at 300 K
         default: Is("\"4.5e-5 1/bar\""),
         example: "\"4.5e-5 1/bar\"",
         doc: "Isothermal compressibility; an estimate is enough, because it only scales the coupling time, or the initial size of Monte Carlo volume moves. It may be a list like pressure; zero keeps the length of the cell fixed.",

@@ -1,15 +1,15 @@
 //! Conversion of one `&rst` of a DISANG file to restraints of collective variables.
 //!
-//! The energy is zero from r2 to r3, rk2 (r − r2)² below and rk3 (r − r3)² above, and continues as a line below r1
-//! and above r4 (manual, "NMR refinement"). Units are Å and degrees, kcal/mol/Å² and kcal/mol/rad². There is no
-//! factor ½ as in `md`.
+//! The energy of a variable r is zero from r2 to r3, rk2 (r − r2)² below r2 and rk3 (r − r3)² above r3. Below r1 and
+//! above r4 it continues as a straight line (manual, "NMR refinement"). Units are Å and degrees, kcal/mol/Å² and
+//! kcal/mol/rad². Unlike in `md`, the energy has no factor ½.
 
 use crate::import::atoms::indices;
 use crate::restraint::{Potential, VariableKind, Well};
 use crate::run::Restraint;
 use crate::units::{ANGSTROM, KCAL};
 
-/// Number of Å per nm. Division by it rounds once.
+/// Number of Å per nm. A length in Å is divided by this number, which rounds only once.
 const PER_NM: f64 = 10.0;
 
 /// Settings of one variable in a `&rst`.
@@ -23,22 +23,22 @@ pub(super) struct Distances {
     pub(super) k: [f64; 2],
 }
 
-/// Side of the flat-bottomed potential, in internal units.
+/// Side of a potential with a flat bottom, in internal units.
 #[derive(Clone, Copy, PartialEq)]
 struct Side {
     /// end of the flat bottom
     at: f64,
-    /// distance from `at` at which the linear part begins; `None` if the variable does not reach it
+    /// distance from `at` at which the linear part begins; `None` if the variable cannot reach the linear part
     width: Option<f64>,
-    /// ½ k
+    /// half of the force constant k
     half_k: f64,
     /// largest distance from `at` that the variable can reach
     reach: f64,
 }
 
 impl Distances {
-    /// Returns one restraint, or one for each side if the sides differ; none if no force acts. The error says why
-    /// there is no equivalent restraint.
+    /// Returns one restraint, or a separate restraint for each side if the sides differ; no restraint if no force
+    /// acts. The error says why there is no equivalent restraint.
     pub(super) fn restraints(&self) -> Result<Vec<Restraint>, String> {
         let kind = match self.groups.len() {
             2 => VariableKind::Distance,
@@ -59,13 +59,14 @@ impl Distances {
         Ok(wells.into_iter().map(restraint).collect())
     }
 
-    /// Returns ½ k of both sides, in internal units.
+    /// Returns half of the force constant of each side, in internal units.
     fn half_constants(&self, kind: VariableKind) -> [f64; 2] {
         let unit = if kind.is_angular() { KCAL } else { KCAL / (ANGSTROM * ANGSTROM) };
         self.k.map(|k| k * unit)
     }
 
-    /// Returns the potential of a torsion. Its sides meet opposite to the flat bottom, so they must be equal.
+    /// Returns the potential of a torsion. The two sides meet at the angle opposite to the flat bottom, so they must
+    /// be equal.
     fn torsion(&self) -> Result<Vec<Well>, String> {
         let [r1, r2, r3, r4] = self.r;
         if self.k == [0.0; 2] {
@@ -83,7 +84,7 @@ impl Distances {
         }
         let [half_k, _] = self.half_constants(VariableKind::Torsion);
         let middle = 0.5 * (r2 + r3);
-        // image between -180 and 180
+        // the angle is shifted to the range from -180° to 180°
         let middle = middle - 360.0 * (middle / 360.0).round();
         let linear_beyond = (!harmonic).then(|| widths[0].to_radians());
         Ok(if linear_beyond == Some(0.0) {
@@ -93,8 +94,8 @@ impl Distances {
         })
     }
 
-    /// Returns the potentials of a distance or an angle: one for both sides if they are equal, otherwise one for
-    /// each.
+    /// Returns the potentials of a distance or an angle: one potential if both sides are equal, otherwise one for
+    /// each side.
     fn walls(&self, kind: VariableKind) -> Vec<Well> {
         let angular = kind.is_angular();
         let [r1, r2, r3, r4] = self.r;
@@ -126,7 +127,7 @@ impl Distances {
 }
 
 impl Side {
-    /// Returns the common width of both sides, if they are equal.
+    /// Returns the width of the harmonic part that both sides have, if the sides are equal.
     fn width_with(&self, other: &Side) -> Option<Option<f64>> {
         let free = |side: &Side, width: f64| side.width.is_none() && width >= side.reach;
         let width = match (self.width, other.width) {

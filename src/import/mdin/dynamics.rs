@@ -7,11 +7,11 @@ use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
-/// Temperature in K at which velocities of zero are drawn.
+/// Temperature in K at which velocities are generated if the file asks for zero velocities.
 const COLD: f64 = 1e-3;
 /// Unit of compressibilities: 1e-6/bar.
 const PER_MEGABAR: f64 = 1e6;
-/// Conversion from mN/m to kJ/mol/nm²; a tension of 10 bar nm is 1 mN/m.
+/// Conversion of a surface tension from mN/m to kJ/mol/nm²: 1 mN/m is 10 bar nm.
 const MILLINEWTON_PER_METRE: f64 = 10.0 * BAR;
 
 pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
@@ -21,7 +21,7 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
     draft.carried("stage.timestep", &["dt"]);
     let mut stage = Dynamics { steps: draft.count("nstlim"), timestep, ..Dynamics::default() };
     draft.carried("stage.steps", &["nstlim"]);
-    // without a valid time step a problem has been recorded, and no interval fits
+    // if the time step is invalid, a problem has been recorded, and intervals cannot be computed
     if timestep > 0.0 {
         temperature(draft, &mut stage);
         pressure(draft, &mut stage);
@@ -37,7 +37,8 @@ pub(super) fn translate(draft: &mut Draft<'_>) -> Dynamics {
 fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     let key = "stage.com_removal";
     if stage.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind == ThermostatKind::Langevin) {
-        // AMBER recenters positions only, because friction and noise act on the center of mass, too
+        // AMBER recenters only positions, because in Langevin dynamics friction and noise act on the center of mass,
+        // too
         draft.carried_as(key, &["nscm", "ntt"], "Langevin dynamics keeps the velocity of the center of mass");
         return None;
     }
@@ -46,7 +47,8 @@ fn com_removal(draft: &mut Draft<'_>, stage: &Dynamics) -> Option<u32> {
     (every > 0).then(|| u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Values of `ntx` for coordinates without velocities. With other values velocities are read, and used in a restart.
+/// Values of `ntx` for coordinates without velocities. With other values, AMBER reads velocities, and uses them in a
+/// restart.
 const WITHOUT_VELOCITIES: [i64; 2] = [1, 2];
 
 fn velocities(draft: &mut Draft<'_>) -> Velocities {
@@ -175,7 +177,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// Returns the directions that are scaled together, and the surface tension γ₀ of all interfaces.
+/// Returns the directions that are scaled together, and the total surface tension γ₀ of all interfaces.
 fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (PressureCoupling, f64) {
     match draft.whole("csurften") {
         0 => {
@@ -198,6 +200,6 @@ fn surface_tension(draft: &mut Draft<'_>, coupling: PressureCoupling) -> (Pressu
         &["csurften", "gamma_ten", "ninterface"],
         "summed over all interfaces",
     );
-    // gamma_ten is in dyn/cm = mN/m, per interface
+    // gamma_ten is the tension of one interface, in dyn/cm = mN/m
     (PressureCoupling::SemiIsotropic, tension * interfaces * MILLINEWTON_PER_METRE)
 }

@@ -7,17 +7,17 @@ use crate::pme::{ORDERS, alpha_for_tolerance};
 use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier};
 
-/// Number of Å per nm. Division by it rounds once.
+/// Number of Å per nm. A length in Å is divided by this number, which rounds only once.
 const PER_NM: f64 = 10.0;
-/// Smallest cutoff (Å) that means no cutoff in a system without a cell.
+/// Smallest cutoff (Å) that, in a system without a cell, means no cutoff.
 const BEYOND: f64 = 999.0;
-/// Default cutoffs in Å, with a cell and without.
+/// Default cutoffs in Å: with a cell, and without a cell.
 const USUAL: [f64; 2] = [8.0, 9999.0];
 /// Value of `vdwmeth` for PME of Lennard-Jones interactions.
 const LJ_PME: i64 = 3;
 /// Grid spacing of AMBER's PME for Lennard-Jones interactions: 1 Å, in nm.
 const LJ_SPACING: f64 = 0.1;
-/// Value of `igb` for vacuum; 0 is explicit solvent.
+/// Value of `igb` for vacuum; the value 0 means explicit solvent.
 const VACUUM: i64 = 6;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -74,7 +74,7 @@ fn cutoffs(draft: &mut Draft<'_>, usual: f64) -> [f64; 2] {
     [coulomb, lj]
 }
 
-/// Returns PME as AMBER would do it if the file sets its parameters; otherwise with the default accuracy of `md`.
+/// Returns PME with AMBER's parameters if the file sets them; otherwise PME with the default accuracy of `md`.
 fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
     let names = ["nfft1", "nfft2", "nfft3"];
     let grid = names.map(|name| draft.count(name) as usize);
@@ -84,7 +84,7 @@ fn pme(draft: &mut Draft<'_>, cutoff: f64) -> ElectrostaticsSpec {
         unexpected(draft, "dsum_tol", "expected a number between 0 and 0.1");
         return draft.plan.forces.electrostatics;
     }
-    // AMBER's criterion is the direct-space potential at the cutoff, erfc(α·cut)/cut with cut in Å
+    // AMBER's criterion is the direct-space potential at the cutoff: erfc(α·cut)/cut, with cut in Å
     let is_given = coefficient > 0.0;
     let alpha = if is_given { coefficient * PER_NM } else { alpha_for_tolerance(cutoff / PER_NM, tolerance * cutoff) };
     let alpha = readable(alpha);
@@ -117,7 +117,7 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     }
     draft.carried_as("forces.coulomb_modifier", &[], "AMBER truncates the potential");
     let method = draft.whole("vdwmeth");
-    // the correction needs a density, hence a cell
+    // the correction needs the density and therefore a cell
     let correction = match method {
         LJ_PME if periodic => lj_pme(draft),
         0 | 1 | LJ_PME => {
@@ -132,8 +132,8 @@ fn lennard_jones(draft: &mut Draft<'_>, cutoff: f64, periodic: bool) {
     draft.plan.forces.dispersion_correction = Setting::Given(correction);
 }
 
-/// Returns the dispersion correction by PME of Lennard-Jones interactions. AMBER's grid is that of electrostatics,
-/// with a spacing of about 1 Å.
+/// Returns the dispersion correction by LJ-PME. In AMBER, LJ-PME uses the grid of electrostatics, whose spacing is
+/// about 1 Å.
 fn lj_pme(draft: &mut Draft<'_>) -> DispersionCorrection<LjPmeSpec> {
     draft.carried_as("forces.dispersion_correction", &["vdwmeth"], "LJ-PME");
     let asked = draft.count("order") as usize;

@@ -19,7 +19,7 @@ use crate::units::{ANGSTROM, KCAL};
 /// Namelists whose keys are translated.
 const TRANSLATED: [&str; 2] = ["cntrl", "ewald"];
 
-/// Whether the text has a namelist that is translated.
+/// Whether the text has a namelist that this module translates.
 pub(super) fn is_mdin(text: &str) -> bool {
     let names = text.lines().filter_map(namelist::beginning).map(|(name, _)| name);
     { names }.any(|name| TRANSLATED.iter().any(|known| name.eq_ignore_ascii_case(known)))

@@ -1,8 +1,8 @@
 //! Reader of Fortran namelists: `&name key = value, key = 3*value … /`, in any number of lines.
 //!
-//! Blanks and commas separate values. Texts are in quotes; a doubled quote stands for a quote. An exclamation mark
-//! begins a comment. A slash, `&end` or `$end` ends a namelist. Lines before, between and after namelists are text of
-//! their own: a title, cards of groups, redirections of files.
+//! Blanks and commas separate values. Texts are in quotes; inside a text, a doubled quote stands for one quote. An
+//! exclamation mark begins a comment. A slash, `&end` or `$end` ends a namelist. Lines before, between and after
+//! namelists are not part of them: a title, cards of groups, redirections of files.
 
 use super::super::settings::{Entry, shortened};
 use crate::error::Problem;
@@ -24,7 +24,7 @@ pub(super) struct Namelist {
     pub(super) entries: Vec<Entry>,
 }
 
-/// Largest repeat count of a value: no array of these programs is longer.
+/// Largest repeat count of a value. No array of AMBER's programs is longer.
 const MOST_COPIES: usize = 1000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads the rest of a line. Returns whether the namelist ends in it.
+    /// Reads the rest of a line. Returns whether the namelist ends in this line.
     fn line(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
         let tokens = tokens(text).map_err(|problem| problem.at_line(number))?;
         for (index, token) in tokens.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Returns the values of the last key, to append one.
+    /// Returns the values of the last key, to which `value` is to be appended.
     fn values(&mut self, number: usize, value: &str) -> Result<&mut Vec<String>, Problem> {
         let problem = || {
             let message = format!("\"{}\" is before the first key", shortened(value));
@@ -120,7 +120,7 @@ impl Reader {
 
 const SYNTAX: &str = "expected KEY = VALUE, KEY = VALUE … and a slash at the end";
 
-/// Returns the value, or its copies for `3*value`.
+/// Returns the value of a word, or several copies of the value for `3*value`.
 fn copies(word: &str) -> Result<Vec<String>, Problem> {
     let Some((count, value)) = word.split_once('*') else { return Ok(vec![word.to_owned()]) };
     let problem = || Problem::new(format!("\"{}\" is not a repeated value", shortened(word)));
@@ -166,7 +166,8 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Problem> {
     Ok(tokens)
 }
 
-/// Returns a text in quotes, in which a doubled quote stands for one, and the rest of the line.
+/// Returns the text in quotes at the beginning of `text`, and the rest of the line. A doubled quote stands for one
+/// quote.
 fn quoted(text: &str, quote: char) -> Result<(String, &str), Problem> {
     let mut value = String::new();
     let mut characters = text.char_indices().skip(1).peekable();

@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::run::{EnergyOptions, Interval, TrajectoryOptions};
 
-/// Value of `ntwv` and `ntwf` that writes to the file of positions.
+/// Value of `ntwv` and `ntwf` with which AMBER writes velocities and forces to the file of the positions.
 const SAME_FILE: i64 = -1;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {

@@ -1,6 +1,7 @@
-//! Translation of the restraints of `nmropt = 1`: the file that `DISANG` names, with a namelist `&rst` for each.
+//! Translation of the restraints of `nmropt = 1`. The file that `DISANG` names has a namelist `&rst` for each
+//! restraint.
 //!
-//! A `&rst` inherits its settings from the one before, except atoms, r0 and k0. The list ends with a `&rst` without
+//! A `&rst` inherits the settings of the previous one, except atoms, r0 and k0. The list ends with a `&rst` without
 //! atoms.
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ const MOST_RESTRAINTS: usize = 1000;
 /// Largest number of groups of a restraint.
 const MOST_GROUPS: usize = 8;
 
-/// Settings without an equivalent in `md`, and the values with which they have no effect.
+/// Settings that have no equivalent in `md`, and the values with which these settings have no effect.
 const ABSENT: [(&str, &[f64]); 10] = [
     ("nstep1", &[0.0]),
     ("nstep2", &[0.0]),
@@ -32,7 +33,7 @@ const ABSENT: [(&str, &[f64]); 10] = [
     ("rstwt", &[0.0, 0.0, 0.0, 0.0]),
     ("fxyz", &[1.0, 1.0, 1.0]),
 ];
-/// Settings that have no effect, because they modify absent ones or do not act on a restraint.
+/// Settings without effect, because they modify settings that are absent, or do not act on a restraint.
 const NO_EFFECT: [&str; 12] =
     ["ifntyp", "ixpk", "nxpk", "outxyz", "ninc", "imult", "r1a", "r2a", "r3a", "r4a", "rk2a", "rk3a"];
 /// Types of `&wt` that scale restraints, by their first letters.
@@ -94,10 +95,10 @@ pub(super) fn translate(draft: &mut Draft<'_>) {
 enum Other<'a> {
     /// name of the restraint file
     Restraints(&'a str),
-    /// steps between rows of restraint values
+    /// number of steps between rows of restraint values
     Rows(Option<u64>),
     Weight,
-    /// ramp of the temperature
+    /// ramp of the temperature during the run
     Ramp,
     Names,
     End,
@@ -123,7 +124,7 @@ fn kind_of(entry: &Entry) -> Other<'_> {
     }
 }
 
-/// Adds the restraints of a file to the stage. Returns which are left out and why.
+/// Adds the restraints of a file to the stage. Returns the restraints that are left out, with the reasons.
 fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<Vec<String>, Problem> {
     let bytes = file::read(path, LARGEST_FILE).map_err(|error| {
         Problem::new(format!("cannot read the file: {error}"))
@@ -147,10 +148,10 @@ fn read(draft: &mut Draft<'_>, path: &std::path::Path, weighed: bool) -> Result<
     Ok(left)
 }
 
-/// Numbers by their names in lower case, inherited by the next `&rst`.
+/// Numbers by the names (in lower case) of their settings, which the next `&rst` inherits.
 type Kept = BTreeMap<String, Vec<f64>>;
 
-/// Reads a `&rst`; `None` if it has no atoms.
+/// Reads a `&rst`; `None` if the `&rst` has no atoms.
 fn one(kept: &mut Kept, entries: &[Entry]) -> Result<Option<Distances>, String> {
     kept.retain(|name, _| !["iat", "igr", "r0", "k0"].iter().any(|start| name.starts_with(start)));
     let mut unknown = None;
@@ -210,8 +211,8 @@ fn is_known(name: &str) -> bool {
         || is_group
 }
 
-/// Returns the values of an array that is set as a whole, or element by element: `iat = 1, 2` or `iat(1) = 1`.
-/// Missing elements are zero, their initial value.
+/// Returns the values of an array that is set as a whole, `iat = 1, 2`, or element by element, `iat(1) = 1`. Missing
+/// elements have their initial value, zero.
 fn list(kept: &Kept, name: &str) -> Vec<f64> {
     /// Largest group in AMBER.
     const LONGEST: usize = 200;

@@ -7,7 +7,7 @@ use crate::import::coupling::{self, Pressure};
 use crate::run::{Dynamics, Velocities};
 use crate::units::BAR;
 
-/// Temperature in K at which velocities of zero are drawn.
+/// Temperature in K at which velocities are generated if the file asks for zero velocities.
 const COLD: f64 = 1e-3;
 
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
@@ -21,7 +21,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups) -> Dynamics {
     let mut stage = Dynamics { steps: steps(draft), timestep, ..Dynamics::default() };
     stage.velocities = velocities(draft);
     stage.com_removal = com_removal(draft);
-    // without a valid time step a problem has been recorded, and no interval fits
+    // if the time step is invalid, a problem has been recorded, and intervals cannot be computed
     if timestep > 0.0 {
         temperature::translate(draft, &mut stage, groups);
         pressure(draft, &mut stage);
@@ -98,7 +98,7 @@ fn com_removal(draft: &mut Draft<'_>) -> Option<u32> {
     Some(u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Returns the steps between couplings if the file sets them.
+/// Returns the number of steps between couplings if the file sets it.
 pub(super) fn interval(draft: &mut Draft<'_>, name: &str) -> Option<u32> {
     let steps = draft.whole(name);
     if steps <= 0 {
@@ -132,7 +132,7 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
         draft.carried_as("stage.barostat", &["pcoupl", "compressibility"], "the cell is rigid");
         return;
     }
-    // with surface-tension coupling the first value of ref-p is the tension
+    // with surface-tension coupling, the first value of ref-p is the surface tension
     let is_tension = draft.word("pcoupltype") == "surfacetension";
     let (surface_tension, pressures) =
         if is_tension { (pressures[0] * BAR, vec![pressures[1]]) } else { (0.0, pressures) };
@@ -154,8 +154,8 @@ fn pressure(draft: &mut Draft<'_>, stage: &mut Dynamics) {
     stage.barostat = Some(coupling::barostat(draft, stage, &asked));
 }
 
-/// Returns the directions that are scaled together, with the values of `ref-p` and `compressibility` for each group
-/// of directions; `None` after a problem.
+/// Returns the directions that are scaled together. For each group of directions, the values of `ref-p` and
+/// `compressibility` are returned, too. `None` after a problem.
 fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])> {
     let word = draft.word("pcoupltype");
     let coupling = match word.as_str() {
@@ -194,7 +194,8 @@ fn directions(draft: &mut Draft<'_>) -> Option<(PressureCoupling, [Vec<f64>; 2])
     Some((coupling, [of(draft, "ref-p")?, of(draft, "compressibility")?]))
 }
 
-/// Returns the values for x, y, z from one value for all or one for each group of directions.
+/// Returns the values for x, y and z. The input has one value for all directions, or one value for each group of
+/// directions.
 fn along(coupling: PressureCoupling, values: &[f64]) -> [f64; 3] {
     let mut along = [values[0]; 3];
     for (value, directions) in values.iter().zip(coupling.extents()).skip(1) {

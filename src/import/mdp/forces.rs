@@ -8,13 +8,13 @@ use crate::run::{ElectrostaticsSpec, LjPmeSpec, PmeSpec, Setting};
 use crate::system::{DispersionCorrection, ListPolicy, LjModifier, Modifier, PmeParameters};
 use crate::units::BAR;
 
-/// Cutoff (nm) beyond which a system without a cell is meant to have none.
+/// Cutoff (nm) beyond which, in a system without a cell, the file means no cutoff.
 const BEYOND: f64 = 99.0;
-/// Value of `ewald-rtol` from which α follows with `forces.pme.spacing`.
+/// Value of `ewald-rtol` that `forces.pme.spacing` implies for α.
 const TOLERANCE: f64 = 1e-5;
 /// Mass of a hydrogen (amu), the lightest atom of biomolecules.
 const HYDROGEN: f64 = 1.008;
-/// Smallest distance in nm at which a switch begins, which must be above zero.
+/// Smallest distance in nm at which a switch begins. The distance must be above zero.
 const SHORTEST_SWITCH: f64 = 0.001;
 
 pub(super) fn translate(draft: &mut Draft<'_>) {
@@ -122,7 +122,7 @@ fn reaction_field(draft: &mut Draft<'_>, fixed: Option<f64>) -> ElectrostaticsSp
     ElectrostaticsSpec::ReactionField { permittivity }
 }
 
-/// Returns the next spline order that `md` has.
+/// Returns the smallest spline order of `md` that is not below the order in the file, or else the largest one.
 fn spline_order(draft: &mut Draft<'_>) -> usize {
     let asked = draft.count("pme-order") as usize;
     let order = ORDERS.into_iter().find(|&order| order >= asked).unwrap_or(ORDERS[ORDERS.len() - 1]);
@@ -132,7 +132,7 @@ fn spline_order(draft: &mut Draft<'_>) -> usize {
     order
 }
 
-/// Returns the tolerance of a sum over a mesh.
+/// Returns the Ewald tolerance of a sum over a mesh.
 fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
     let tolerance = draft.real(name);
     if tolerance > 0.0 && tolerance < 0.1 {
@@ -144,13 +144,13 @@ fn tolerance(draft: &mut Draft<'_>, name: &'static str) -> Option<f64> {
 
 const FOURIER: [&str; 3] = ["fourier-nx", "fourier-ny", "fourier-nz"];
 
-/// Returns the grid points, if all three are given.
+/// Returns the numbers of grid points if the file gives all three.
 fn grid(draft: &mut Draft<'_>) -> Option<[usize; 3]> {
     let grid = FOURIER.map(|name| draft.count(name) as usize);
     grid.iter().all(|&points| points > 0).then_some(grid)
 }
 
-/// Translates LJ-PME, whose grid is that of electrostatics.
+/// Translates LJ-PME, which uses the grid of electrostatics.
 fn lj_pme(draft: &mut Draft<'_>, cutoff: f64) {
     let order = spline_order(draft);
     let Some(tolerance) = tolerance(draft, "ewald-rtol-lj") else { return };
@@ -321,7 +321,7 @@ fn constraints(draft: &mut Draft<'_>) {
         }
     };
     draft.plan.forces.constraints = kind;
-    // waters with [ settles ] in the topology are rigid in any case
+    // waters with [ settles ] in the topology are rigid whatever the constraints are
     let flexible = draft.plan.system.define.iter().any(|name| name == "FLEXIBLE");
     let rigid = kind != ConstraintKind::None && !flexible;
     draft.plan.forces.rigid_water = rigid;

@@ -4,7 +4,7 @@ use super::groups::Groups;
 use super::{Draft, shortened};
 use crate::import::settings::folded;
 
-/// Translates frozen groups whose atoms are known and whose directions are all frozen.
+/// Translates each frozen group whose atoms are known and which is frozen in all three directions.
 pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     let (groups, directions) = (draft.words("freezegrps"), draft.words("freezedim"));
     if groups.is_empty() {

@@ -1,7 +1,8 @@
-//! Groups of atoms as selections, from an index file, or else the default groups of GROMACS.
+//! Groups of atoms as selections. The groups are those of an index file; without an index file, the default groups of
+//! GROMACS.
 //!
-//! An index file has headings `[ name ]`, each followed by the numbers of its atoms, which count from 1. Group names
-//! ignore case.
+//! An index file has headings `[ name ]`, each followed by the numbers of its atoms, which count from 1. Case is
+//! ignored in the names of groups.
 
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use crate::error::Problem;
 use crate::format::file;
 use crate::import::atoms::indices;
 
-/// GROMACS' default groups and equivalent selections (`src/gromacs/topology/index.cpp`: the backbone is N, CA and C;
-/// the main chain includes the oxygens of the carboxyl groups).
+/// GROMACS' default groups and equivalent selections (`src/gromacs/topology/index.cpp`: the backbone consists of N,
+/// CA and C; the main chain includes the oxygens of the carboxyl groups).
 const DEFAULTS: [(&str, &str); 12] = [
     ("system", "all"),
     ("protein", "protein"),
@@ -30,7 +31,7 @@ const DEFAULTS: [(&str, &str); 12] = [
 /// Largest index file in bytes, enough for all atoms of the largest systems in several groups.
 const LARGEST_FILE: u64 = 1 << 30;
 
-/// Groups that names in a file refer to.
+/// Groups to which names in a file refer.
 pub(super) enum Groups {
     Default,
     OfFile(Vec<Group>),
@@ -56,8 +57,8 @@ impl Groups {
         }
     }
 
-    /// Returns the selection of a group's atoms. `None` if the group does not exist, is empty, or has too many
-    /// ranges.
+    /// Returns the selection of a group's atoms; `None` if the group does not exist, is empty, or consists of too
+    /// many ranges.
     pub(super) fn selection(&self, name: &str) -> Option<String> {
         match self {
             Groups::Default => {
@@ -66,13 +67,13 @@ impl Groups {
             }
             Groups::OfFile(groups) => {
                 let mut named = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(name));
-                // GROMACS refuses a name that two groups have
+                // GROMACS refuses a name that belongs to two groups
                 named.next().filter(|_| named.next().is_none()).and_then(|group| indices(&group.atoms))
             }
         }
     }
 
-    /// Returns the selections of all of these groups; `None` if one is missing.
+    /// Returns the selections of the groups with these names; `None` if one of the groups is missing.
     pub(super) fn selections(&self, names: &[&str]) -> Option<Vec<String>> {
         names.iter().map(|name| self.selection(name)).collect()
     }

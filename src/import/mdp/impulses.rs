@@ -4,13 +4,13 @@ use super::Draft;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::run::{Dynamics, StageOutput, misplaced};
 
-/// Forces of GROMACS' second level that are translated: the long-range ones, which are those of reciprocal space.
+/// Forces of GROMACS' second level that are translated: the long-range forces, which are those of reciprocal space.
 const LONG_RANGE: &str = "longrange-nonbonded";
 
-/// Range of the key in the input file, without 1, which GROMACS refuses.
+/// Range of the interval in the input file. The value 1 is not included, because GROMACS refuses it.
 const EVERY: std::ops::RangeInclusive<u32> = 2..=100;
 
-/// Returns the stage with its multiple time steps. Must be called after everything else is translated.
+/// Returns the stage with its multiple time steps. This function must be called after everything else is translated.
 pub(super) fn translate(draft: &mut Draft<'_>, stage: Dynamics) -> Dynamics {
     if !draft.flag("mts") {
         return stage;

@@ -2,7 +2,7 @@
 
 use crate::import::settings::{Key, absent, carried, no_use, part};
 
-/// All keys of the manual, including the removed ones.
+/// All keys of the manual, including keys that were removed.
 pub(super) const KEYS: &[&[Key]] = &[RUN, OUTPUT, FORCES, COUPLING, MODULES, REMOVED];
 
 const RUN: &[Key] = &[

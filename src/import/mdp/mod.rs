@@ -1,5 +1,5 @@
-//! Translation of GROMACS' mdp files: lines `key = value`, comments after a semicolon. Case, dashes and underscores
-//! of keys and words are ignored.
+//! Translation of GROMACS' mdp files: lines `key = value`, with comments after a semicolon. Case, dashes and
+//! underscores are ignored in keys and words.
 
 mod dynamics;
 mod forces;
@@ -102,7 +102,7 @@ fn preprocessor(draft: &mut Draft<'_>) {
     }
     for word in draft.words("include") {
         match word.strip_prefix("-I").filter(|folder| !folder.is_empty()) {
-            // relative to the working directory, as for grompp
+            // the path is relative to the working directory, as for grompp
             Some(folder) => {
                 draft.plan.system.include.push(std::path::absolute(folder).unwrap_or_else(|_| folder.into()))
             }
@@ -133,7 +133,7 @@ fn minimisation(draft: &mut Draft<'_>) -> StageKind {
     StageKind::Minimize(Minimize { steps, force_tolerance, initial_step })
 }
 
-/// Returns the number of steps of a stage; -1 means a run without end.
+/// Returns the number of steps of a stage; -1 means a run that has no end.
 fn steps(draft: &mut Draft<'_>) -> u64 {
     let steps = draft.whole("nsteps");
     draft.carried("stage.steps", &["nsteps"]);

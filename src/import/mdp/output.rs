@@ -43,7 +43,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
             velocities: false,
             forces: false,
             images: false,
-            // rounded, to hide the last digits of a quotient
+            // rounded, to hide rounding errors in the last digits of a quotient
             precision: Some(format!("{step:.6e}").parse().unwrap_or(step)),
             select: selection(draft, known, &mut names),
         });
@@ -59,7 +59,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, known: &Groups) {
     draft.plan.output.energies = (energies > 0).then_some(EnergyOptions { every: Interval::Steps(energies) });
 }
 
-/// Returns the selection of atoms in compressed frames; `None` = all.
+/// Returns the selection of the atoms in compressed frames; `None` = all atoms.
 fn selection(draft: &mut Draft<'_>, known: &Groups, names: &mut Vec<&str>) -> Option<String> {
     let groups = draft.words("compressed-x-grps");
     if groups.is_empty() {

@@ -1,7 +1,7 @@
-//! Translation of position restraints that the topology has under the macros of `define`.
+//! Translation of position restraints in the topology that the macros of `define` switch on.
 //!
-//! Atoms with the same shape and force constant become one entry of the stage. A selection in words names them if it
-//! matches exactly these atoms; otherwise they are named by their numbers.
+//! Atoms with the same shape and force constant of the potential become one entry of the stage. The entry selects its
+//! atoms by words if some words match exactly these atoms; otherwise by their numbers.
 
 use super::{Draft, shortened};
 use crate::format::{AtomRestraint, RestraintShape, TopologyOptions, read_position_restraints, read_topology_with};
@@ -11,7 +11,7 @@ use crate::run::PositionRestraint;
 use crate::select::select;
 use crate::system::Topology;
 
-/// Selections that are compared with the restrained atoms.
+/// Selections that are compared with the set of restrained atoms.
 const SELECTIONS: [&str; 8] = [
     "protein and heavy",
     "protein and name CA",
@@ -23,7 +23,7 @@ const SELECTIONS: [&str; 8] = [
     "heavy",
 ];
 
-/// Atoms with the same energy as a function of their displacement.
+/// Atoms whose energies depend on their displacements in the same way.
 struct Group {
     force_constant: f64,
     /// radius of the flat bottom, nm
@@ -102,7 +102,8 @@ fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
     }
 }
 
-/// Groups atoms by their energies, in the order of the topology. Also returns the features that `md` does not have.
+/// Groups atoms by their restraint potentials, in the order of the topology. Also returns the features of restraints
+/// that `md` does not have.
 fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     let (mut groups, mut left): (Vec<Group>, Vec<String>) = (vec![], vec![]);
     let (mut uneven, mut other) = (vec![], 0usize);
@@ -123,7 +124,7 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
             continue;
         }
         let atom = restraint.atom + 1;
-        // a second restraint of the same atom acts in addition, so it belongs to another group
+        // a second restraint acts on the same atom besides the first one, so it belongs to another group
         let fits = |group: &&mut Group| {
             (group.force_constant, group.flat_radius) == (force_constant, flat_radius)
                 && group.atoms.last() != Some(&atom)
@@ -155,8 +156,8 @@ fn groups(restraints: &[AtomRestraint]) -> (Vec<Group>, Vec<String>) {
     (groups, left)
 }
 
-/// Returns selections that together match the atoms, counted from 1. A single one if words suffice, or if few ranges
-/// of numbers do.
+/// Returns selections that together match the atoms, which are counted from 1. The result is a single selection if
+/// words suffice, or if the atoms form only a few ranges.
 fn selections(topology: Option<&Topology>, atoms: &[u32]) -> Vec<String> {
     let mut sorted: Vec<u32> = atoms.iter().map(|atom| atom - 1).collect();
     sorted.sort_unstable();

@@ -1,8 +1,8 @@
 //! Translation of the pull code: coordinates between groups become restraints of collective variables.
 //!
-//! The following potentials of a distance, an angle or a dihedral between centers of mass have the same meaning in
-//! `md` (manual, "The pull code"): the harmonic k/2 (ξ − ξ₀ − v t)², a wall, and the linear k ξ of a constant force.
-//! Other geometries and potentials are not carried over, which a remark says.
+//! Three potentials of a distance, an angle or a dihedral between centers of mass have the same meaning in `md`
+//! (manual, "The pull code"): the harmonic potential k/2 (ξ − ξ₀ − v t)², a wall, and the linear potential k ξ of a
+//! constant force. For other geometries and potentials there is a remark instead of a restraint.
 
 use super::groups::Groups;
 use super::{Draft, shortened};
@@ -13,7 +13,7 @@ use crate::run::{Interval, Restraint, RestraintOptions};
 
 /// Largest number of coordinates that are translated.
 const MOST_COORDINATES: u64 = 100;
-/// Settings of a coordinate from which a restraint follows.
+/// Settings of a pull coordinate from which a restraint follows.
 const DETAILS: [&str; 10] = ["groups", "geometry", "type", "dim", "init", "start", "rate", "k", "vec", "origin"];
 
 pub(super) fn translate(draft: &mut Draft<'_>, groups: &Groups, is_dynamics: bool) {
@@ -66,7 +66,7 @@ fn table(draft: &mut Draft<'_>) {
     draft.plan.output.restraints = every.map(|every| RestraintOptions { every: Interval::Steps(every) });
 }
 
-/// Coordinate of the keys `pull-coordN-…`.
+/// Pull coordinate N, which the keys `pull-coordN-…` describe.
 struct Coordinate<'d, 'a> {
     draft: &'d Draft<'a>,
     number: u64,
@@ -84,7 +84,7 @@ impl<'a> Coordinate<'_, 'a> {
         }
     }
 
-    /// Returns the restraint, or the reason why there is none.
+    /// Returns the restraint, or the reason why the coordinate cannot be translated.
     fn restraint(&self, is_dynamics: bool) -> Result<Restraint, String> {
         let (kind, numbers) = self.variable()?;
         let (mut groups, mut gather_around) = (vec![], vec![]);
@@ -112,7 +112,7 @@ impl<'a> Coordinate<'_, 'a> {
         Ok(Restraint { kind, groups, gather_around, along, reference: None, potential })
     }
 
-    /// Returns the atom that defines the periodic images of the atoms in a group, if one is given.
+    /// Returns the atom relative to which the periodic images of a group's atoms are chosen, if the file gives one.
     fn gather_around(&self, group: &str) -> Result<Option<String>, String> {
         let text = self.draft.text(&format!("pull-group{group}-pbcatom")).trim();
         match text.parse::<u32>() {
@@ -126,8 +126,8 @@ impl<'a> Coordinate<'_, 'a> {
         format!("pull-coord{}-{detail}", self.number)
     }
 
-    /// Returns the variable that is pulled, and the numbers of the groups. Angles are those between vectors from one
-    /// group to the next.
+    /// Returns the variable that is pulled, and the numbers of its groups. An angle is the angle between vectors from
+    /// one group to the next.
     fn variable(&self) -> Result<(VariableKind, Vec<&'a str>), String> {
         let numbers: Vec<&str> = self.value("groups").split_whitespace().collect();
         match (folded(self.value("geometry")).as_str(), &numbers[..]) {
@@ -153,7 +153,7 @@ impl<'a> Coordinate<'_, 'a> {
         let is_torsion = kind == VariableKind::Torsion;
         let (below, above) = match folded(self.value("type")).as_str() {
             "" | "umbrella" => (Some(0.0), Some(0.0)),
-            // a positive k pulls groups together, so the force is −k
+            // a positive k pulls the groups together, so the force on the variable is −k
             "constantforce" if k != 0.0 && !is_torsion => return Ok(Potential::Force(-k)),
             "flatbottom" | "flatbottomhigh" | "constantforce" if is_torsion => {
                 return Err("md has no single wall and no constant force for torsions".to_owned());

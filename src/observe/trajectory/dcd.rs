@@ -1,24 +1,25 @@
 //! DCD, the binary format of CHARMM, NAMD and X-PLOR: positions in `f32`, in Å.
 //!
-//! The file is a sequence of Fortran records, each between two copies of its length: a header of 84 bytes (`CORD` and
-//! twenty words), title lines, and the number of atoms; then for each frame the cell, if there is one, and all x, all
-//! y, all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The words of the header, from 0:
+//! The file is a sequence of Fortran records, each between two copies of its length. It begins with a header of 84
+//! bytes (`CORD` and twenty words), title lines, and the number of atoms. Each frame has the cell, if there is one,
+//! then all x, all y, and all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The words of
+//! the header, from 0:
 //!
 //! | word | meaning | | word | meaning |
 //! |---|---|---|---|---|
-//! | 0 | frames; stale after a crash, so the length of the file counts | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
+//! | 0 | frames; wrong after a crash; the length of the file counts | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
 //! | 1, 2 | step of the first frame, steps between frames | | 10 | whether frames have a cell |
 //! | 3 | step of the last frame | | 11 | whether a fourth coordinate follows z |
 //! | 8 | number of fixed atoms, which are left out | | 19 | version of CHARMM; 0 in X-PLOR |
 //!
 //! A cell is six `f64`: A, γ, B, β, α, C, with the angles in degrees or as their cosines. CHARMM writes instead the
-//! lower triangle of the shape matrix, which is symmetric and whose rows are the lattice vectors. Other programs give
-//! a version of at most 24, so a later version means a shape matrix; in other files a shape matrix is recognised by
-//! angles that no cell has. A frame with a shape matrix is rotated as a whole into the lower-triangular form of
-//! [`PeriodicCell`].
+//! lower triangle of the shape matrix. This matrix is symmetric, and its rows are the lattice vectors. Programs other
+//! than CHARMM give a version of at most 24, so a later version means a shape matrix; in other files a shape matrix
+//! is recognised by angles that no cell has. A frame with a shape matrix is rotated as a whole into the
+//! lower-triangular form of [`PeriodicCell`].
 //!
-//! md writes cosines, as NAMD does, and 32-bit lengths in little endian. Times follow from the header alone: frames
-//! at other times cause a warning. Files with fixed atoms are refused.
+//! md writes cosines, as NAMD does, and 32-bit lengths in little endian. The time of a frame follows from the header
+//! alone. A frame at another time than the header implies causes a warning. Files with fixed atoms are refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -60,15 +61,15 @@ const TIME: f64 = 0.048_888_212_9;
 const TIME_ROUNDING: f64 = 1e-6;
 /// Tolerated deviation of a time, as a fraction of the interval between frames.
 const SPACING_ROUNDING: f64 = 1e-3;
-/// Warning about times that the header does not give.
+/// Warning about frames whose times do not follow from the header.
 const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: some frames will be read with other \
                       times or steps; .h5md, .xtc, .trr and .nc store them";
 /// Text before the identity of the run in the title.
 const RUN: &str = "md run ";
 /// Largest number of atoms, so that record lengths stay below 2³¹.
 const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
-/// Range of cell angles in degrees; the angles of a reduced cell are between 60 and 120. Values outside belong to a
-/// shape matrix.
+/// Range of cell angles in degrees; the angles of a reduced cell are between 60° and 120°. Values outside this range
+/// belong to a shape matrix.
 const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
 /// Version that marks files of programs other than CHARMM.
 const OTHERS: i32 = 24;
@@ -125,8 +126,8 @@ impl Encoding {
     }
 
     /// Returns the size in bytes of the title in the record at `begin`, whose length field is `given`. The record
-    /// ends with a second copy of this length, or of the length that follows from the number of title lines, because
-    /// some writers always give the length of two lines.
+    /// ends with a second copy of this length. Some writers always give the length of two title lines; their records
+    /// end with the length that follows from the number of title lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
@@ -181,7 +182,7 @@ struct Dcd {
     timestep: f64,
     /// step of the last frame written
     last_step: Option<i64>,
-    /// whether a frame was written whose step or time the header does not give
+    /// whether a frame was written whose step or time does not follow from the header
     is_uneven: bool,
     run_id: Option<String>,
 }
@@ -198,7 +199,8 @@ impl Dcd {
         cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
     }
 
-    /// Sets the cell of a frame, whose positions have been read, from six numbers. No cell if all lengths are zero.
+    /// Sets the cell of a frame from six numbers. The positions of the frame must have been read. If all lengths are
+    /// zero, the frame has no cell.
     fn take_cell(&self, numbers: [f64; 6], frame: &mut StoredFrame) -> Checked<()> {
         let [a, gamma, b, beta, alpha, c] = numbers;
         let lengths = [a, b, c].map(|length| length * ANGSTROM);
@@ -257,7 +259,7 @@ impl Layout for Dcd {
         header[4..20].copy_from_slice(&layout.counts_words(0, 0));
         header[40..44].copy_from_slice(&((layout.timestep / TIME) as f32).to_le_bytes());
         header[44..48].copy_from_slice(&i32::from(layout.periodic).to_le_bytes());
-        // version of programs other than CHARMM, whose header this is
+        // this version number marks programs other than CHARMM, and md writes the header of such programs
         header[80..84].copy_from_slice(&OTHERS.to_le_bytes());
         let mut title = 2i32.to_le_bytes().to_vec();
         for line in
@@ -284,7 +286,7 @@ impl Layout for Dcd {
         let (marker, begin) = (encoding.marker as u64, at as u64);
         let title = encoding.title(file, begin, title, length)?;
         let after = begin + 2 * marker + title + 2 * marker + 4;
-        // never reads beyond the end of the file
+        // never read beyond the end of the file
         if after > length {
             return Err("the file ends in its header".to_owned());
         }
@@ -424,7 +426,7 @@ fn run_id(title: &[u8]) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Returns the cell with these edge lengths (nm), and angles in degrees or as cosines; `None` if they make no cell.
+/// Returns the cell with these edge lengths (nm), and angles in degrees or as cosines; `None` if no cell has them.
 fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
         // the arc sine of 0 gives exactly 90°
@@ -434,8 +436,8 @@ fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     is_cell.then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether these elements can be those of a shape matrix: the matrix is positive definite, its lattice has angles
-/// that cells have, and no element is the 90 of a right angle.
+/// Whether these elements can be those of a shape matrix: the matrix is positive definite, the angles of its lattice
+/// are possible for a cell, and no off-diagonal element is 90, which would be a right angle in degrees.
 fn is_shape([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> bool {
     let rows @ [a, b, c] = [vec3(xx, xy, xz), vec3(xy, yy, yz), vec3(xz, yz, zz)];
     let angle = |u: Vec3, v: Vec3| (u.dot(v) / (u.norm() * v.norm())).acos().to_degrees();

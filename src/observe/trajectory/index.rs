@@ -9,15 +9,16 @@ pub(super) struct Index {
     pub(super) header: u64,
     /// end offset of each complete frame, if frames differ in size
     pub(super) ends: Vec<u64>,
-    /// number and size in bytes of frames of equal size, because a file may have too many frames for a list
+    /// number and size in bytes of frames that all have the same size, because a file may have too many frames for a
+    /// list of offsets
     pub(super) equal: (usize, u64),
-    /// reason why the bytes after the last complete frame cannot be a frame, not even an incomplete one
+    /// reason why the bytes after the last complete frame are damaged and not just the beginning of a frame
     pub(super) damage: Option<String>,
 }
 
 impl Index {
-    /// Creates the index of frames of `size` bytes, which is not zero, from the end of the header to the end of the
-    /// file.
+    /// Creates the index of frames that all have `size` bytes (not zero). The frames extend from the end of the
+    /// header to the end of the file.
     pub(super) fn equal(header: u64, length: u64, size: u64) -> Self {
         let count = usize::try_from((length - header) / size).unwrap_or(usize::MAX);
         Self { header, equal: (count, size), ..Self::default() }

@@ -3,7 +3,8 @@
 //! A [`Format`] is a row of [`FORMATS`]: its name, what it can hold, and how its files are made and read. Files are
 //! written in the format given by the extension of their name ([`Format::of_name`]), and read in the format
 //! recognised by their first bytes ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file, a
-//! [`FrameSource`] reads them; both are independent of the format. A new format is a module, and a row here.
+//! [`FrameSource`] reads them; both are independent of the format. A new format needs a module and a row in
+//! [`FORMATS`].
 //!
 //! | format | positions | other contents | identity of the run | checksums |
 //! |---|---|---|---|---|
@@ -14,8 +15,8 @@
 //! | AMBER NetCDF (`netcdf.rs`) | 32 bits | velocities, forces | in its header | no |
 //! | PDB (`pdb.rs`) | rounded | names | no | no |
 //!
-//! A run writes positions with every molecule whole and its mean position in the cell ([`crate::image`]), for all
-//! atoms or a selection ([`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
+//! A run writes all atoms, or a selection, with every molecule whole and its mean position in the cell
+//! ([`crate::image`], [`Placement`]). Velocities are leapfrog velocities, half a step before the frame's time.
 //!
 //! ```no_run
 //! use md::observe::trajectory::{StoredFrame, open};
@@ -79,15 +80,15 @@ pub struct Format {
     pub name: &'static str,
     /// file name extension
     pub extension: &'static str,
-    /// largest size of the position of an atom, in bytes
+    /// largest number of bytes that the position of an atom needs
     pub atom_bytes: u64,
-    /// contents that the format can hold in addition to positions and the cell
+    /// contents that the format can hold besides positions and the cell
     pub holds: Holds,
-    /// operations on its files
+    /// operations on files of the format
     pub files: &'static dyn Files,
 }
 
-/// Contents that a format can hold in addition to positions, cells and times.
+/// Contents that a format can hold besides positions, cells and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holds {
     /// velocities
@@ -116,21 +117,22 @@ pub trait Files: Sync {
     /// Creates `path`; refuses an existing file, unless it has no frames.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Refuses a file that does not begin with the frames of `checkpointed`, as far as this can be checked without
-    /// changing the file.
+    /// Refuses a file that does not begin with the frames of `checkpointed`. The check is made only as far as
+    /// possible without changing the file.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
-    /// Refuses a file that was begun with other settings than those of `contents`.
+    /// Refuses a file that was created with other settings than those of `contents`.
     fn continues(&self, path: &Path, contents: &Contents<'_>) -> Result<()>;
 
     /// Continues after the frames of `checkpointed` and cuts off later frames. Refuses a file that does not begin
-    /// with the checkpointed frames. Fields and precision are those of the file; `contents` provides the topology.
+    /// with the frames of `checkpointed`. Fields and precision are those of the file; `contents` provides the
+    /// topology.
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
-    /// Opens a file for reading. If the file is being written, the frames so far are visible.
+    /// Opens a file for reading. If a run is writing to the file, the frames so far are visible.
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>>;
 
-    /// Returns the identity of the run that wrote a file; `None` if the file does not store one.
+    /// Returns the identity of the run that wrote a file; `None` if the file does not store the identity.
     fn run_id(&self, path: &Path) -> Option<String>;
 
     /// Whether a file is closed and holds exactly `extent`.
@@ -142,8 +144,9 @@ pub trait Files: Sync {
     /// Reads every frame, and compares it with its checksum if the file has checksums.
     fn verify(&self, path: &Path) -> Result<Verification>;
 
-    /// Makes a file whose writer was killed readable by all programs, and copies the readable frames of a damaged one
-    /// to a new file that replaces it. Refused while a run locks the directory. A good file stays unchanged.
+    /// Makes a file whose writer was killed readable by all programs. For a damaged file, copies the readable frames
+    /// to a new file, which replaces the damaged one. Refused while a run locks the directory. An intact file stays
+    /// unchanged.
     fn repair(&self, path: &Path) -> Result<Repair>;
 
     /// Returns the names of other files that belong to the file `name`.
@@ -152,10 +155,10 @@ pub trait Files: Sync {
     }
 }
 
-/// Writer of the frames of one file. Dropping it loses no synced frame.
+/// Writer of the frames of one file. Frames that were synced are kept if the writer is dropped.
 pub trait FrameSink: Send {
-    /// Writes one frame. A frame at the same step as the last one (the end of one stage is the start of the next) is
-    /// the same state and not written again.
+    /// Writes one frame. A frame at the step of the last frame (the end of one stage is the start of the next) is the
+    /// same state and is not written again.
     fn write(&mut self, frame: &Frame<'_>) -> Result<()>;
 
     /// Waits until every frame is on disk. Returns the extent for a checkpoint.
@@ -179,18 +182,19 @@ pub trait FrameSource {
     fn frames(&self) -> usize;
 
     /// Returns the atoms with names, elements, masses and charges, residues and bonds, but no force field; `None` for
-    /// formats that hold positions only. If there is a topology, molecules are whole in all frames.
+    /// formats that hold only positions. If there is a topology, molecules are whole in all frames.
     fn topology(&self) -> Option<&Topology> {
         None
     }
 
-    /// Returns names and elements of all atoms if the format has them but no topology; otherwise empty.
+    /// Returns names and elements of all atoms if the format has them but has no topology; otherwise the list is
+    /// empty.
     fn labels(&self) -> &[Label] {
         &[]
     }
 
-    /// Returns the number of atoms at alternative locations that are left out of the first frame. Only the first
-    /// location of each residue is read.
+    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations. Of
+    /// each residue, only the first location is read.
     fn left_out(&self) -> usize {
         0
     }
@@ -199,20 +203,20 @@ pub trait FrameSource {
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 }
 
-/// Frame as read, in topology order.
+/// Frame as read from a file, in topology order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredFrame {
     /// steps since the start of the run
     pub step: i64,
     /// time, ps
     pub time: f64,
-    /// unit cell; `None` if the frame has none
+    /// unit cell; `None` for a frame without a cell
     pub cell: Option<PeriodicCell>,
     /// positions, nm
     pub positions: Vec<Vec3>,
-    /// velocities, nm/ps; empty if the frame has none
+    /// velocities, nm/ps; empty for a frame without velocities
     pub velocities: Vec<Vec3>,
-    /// forces, kJ/mol/nm; empty if the frame has none
+    /// forces, kJ/mol/nm; empty for a frame without forces
     pub forces: Vec<Vec3>,
 }
 
@@ -223,8 +227,8 @@ impl StoredFrame {
         [&mut self.positions, &mut self.velocities, &mut self.forces].into_iter().for_each(Vec::clear);
     }
 
-    /// Sets the cell from lattice vectors (nm) in any orientation, and rotates the frame, which has been read before,
-    /// with it. `None` if the vectors make no cell.
+    /// Sets the cell from lattice vectors (nm) in any orientation, and rotates the frame together with them. The
+    /// positions, velocities and forces must have been read. `None` if the vectors are not those of a cell.
     fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
         if let Some(cell) = PeriodicCell::from_rows(rows) {
             self.cell = Some(cell);
@@ -251,11 +255,11 @@ impl Format {
         })
     }
 
-    /// Returns the storage of positions that may be rounded to `rounding` (nm) and no coarser; `rounding` is `None`
-    /// for all bits of `f32`. Returns `None` if the format has no such storage.
+    /// Returns a storage of positions that rounds by at most `rounding` (nm); with `None`, a storage with all bits of
+    /// `f32`. Returns `None` if the format has no such storage.
     pub fn precision(&self, rounding: Option<f64>) -> Option<Precision> {
         let rounded = match rounding {
-            // the margin of 0.1 % covers rounding in unit conversion
+            // the margin of 0.1 % covers rounding errors of the conversion of units
             Some(step) if step > 0.999e-3 => Some(Precision::Decimals3),
             Some(step) if step > 0.999e-4 => Some(Precision::Decimals4),
             _ => None,
@@ -287,7 +291,7 @@ impl Format {
     }
 }
 
-/// Opens a regular file for reading. Pipes and devices are a [`Problem`] of the user.
+/// Opens a regular file for reading. A pipe or a device is a [`Problem`] of the user.
 fn regular_file(path: &Path) -> Result<File> {
     file::open(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidInput => Problem::new(error.to_string()).in_file(path).into(),
@@ -311,7 +315,8 @@ pub struct Fields {
     pub velocities: bool,
     /// forces, kJ/mol/nm
     pub forces: bool,
-    /// number of lattice vectors subtracted from each atom to place it; only if there is a cell
+    /// numbers of lattice vectors that were subtracted from each atom to make molecules whole; only if there is a
+    /// cell
     pub image: bool,
 }
 
@@ -321,7 +326,7 @@ pub struct Fields {
 pub enum Precision {
     /// unpacked `f32`: 12 bytes an atom, cheapest to write
     Raw,
-    /// all bits of `f32`, packed if the format can
+    /// all bits of `f32`, packed if the format can pack
     Lossless,
     /// multiples of 1e-3 nm: about 5 bytes an atom, error at most 0.5e-3 nm
     #[default]
@@ -335,7 +340,7 @@ pub enum Precision {
 pub struct Observable {
     /// name, e.g. `potential_energy` (`potential_energy`, `kinetic_energy` and `temperature` also get MDTraj's names)
     pub name: String,
-    /// H5MD unit, e.g. `kJ mol-1`; empty if there is none
+    /// H5MD unit, e.g. `kJ mol-1`; empty for a quantity without a unit
     pub unit: String,
 }
 
@@ -358,7 +363,7 @@ pub struct Provenance {
     pub seed: u64,
 }
 
-/// Fixed properties of a trajectory when it is created. A format takes those that it can hold.
+/// Fixed properties of a trajectory when it is created. A format uses those that it can store.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// written atoms, their residues and bonds
@@ -371,7 +376,7 @@ pub struct Contents<'a> {
     pub fields: Fields,
     /// storage of positions
     pub precision: Precision,
-    /// numbers recorded with every frame, at most about ten: each costs a flush
+    /// numbers recorded with every frame; there should be at most about ten, because each needs a flush
     pub observables: &'a [Observable],
     /// origin of the trajectory
     pub provenance: &'a Provenance,
@@ -388,7 +393,7 @@ pub struct Spacing {
     pub timestep: f64,
 }
 
-/// Frame of all atoms in topology order. Slices for which the file has no field may be empty.
+/// Frame of all atoms in topology order. Slices of fields that the file does not have may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// steps since the start of the run
@@ -421,9 +426,9 @@ pub struct Description {
 pub struct Verification {
     /// number of frames
     pub frames: u64,
-    /// frames that cannot be read or differ from what was written, each with the reason
+    /// frames that cannot be read, or that differ from the frames that were written, each with the reason
     pub bad: Vec<(u64, String)>,
-    /// whether the file has checksums; without them a frame is good if it can be read
+    /// whether the file has checksums; without checksums a frame counts as good if it can be read
     pub checksums: bool,
 }
 
@@ -434,11 +439,11 @@ pub struct Repair {
     pub frames: u64,
     /// frames that could not be saved, by their number in the damaged file
     pub lost: Vec<u64>,
-    /// path of the damaged file; `None` if the file was good, or only not closed
+    /// path of the damaged file; `None` if the file was intact, or was intact but not closed
     pub backup: Option<PathBuf>,
 }
 
-/// Returns an unused path for a damaged file: `trajectory.h5md.bak`, with a number if that exists.
+/// Returns an unused path for a damaged file: `trajectory.h5md.bak`, or a name with a number if that file exists.
 fn unused_backup(path: &Path) -> PathBuf {
     let named = |number: usize| {
         let mut name = path.file_name().unwrap_or_default().to_owned();

@@ -1,9 +1,10 @@
 //! AMBER NetCDF: positions, velocities and forces in `f32`, one record of a classic NetCDF file per frame.
 //!
-//! The header is that of [`crate::format::netcdf`]. It gives the variables of a record, with their offset, width and
-//! unit factor. md writes CDF-2 after the conventions `AMBER` 1.0: lengths in Å, velocities in Å/ps with the factor
-//! 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`. md adds the step, and the identity of the run as
-//! an attribute. The number of frames in the header is stale after a crash, so the length of the file counts.
+//! The module [`crate::format::netcdf`] reads the header, which gives the variables of a record with their offset,
+//! width and unit factor. md writes CDF-2 by the conventions `AMBER` 1.0: lengths in Å, velocities in Å/ps with the
+//! factor 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`. md adds the step, and the identity of the
+//! run as an attribute. After a crash the number of frames in the header is wrong, so frames are counted by the
+//! length of the file.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -46,7 +47,7 @@ const RUN_ID: &str = "run_id";
 
 type Checked<T> = Result<T, String>;
 
-/// Variable of a record.
+/// Position of a variable in a record, with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     /// offset from the start of the record, in bytes
@@ -61,7 +62,7 @@ struct NetCdf {
     atoms: usize,
     /// size of a frame in bytes
     record: usize,
-    /// size in bytes of the number of records
+    /// size in bytes of the field that stores the number of records
     count_bytes: usize,
     run_id: Option<String>,
     positions: Place,
@@ -104,7 +105,7 @@ impl Place {
         Ok(())
     }
 
-    /// Whether a record lacks all of the vectors.
+    /// Whether all numbers of these vectors are NaN, with which a record marks them as missing.
     fn is_missing(&self, record: &[u8], vectors: usize) -> bool {
         self.numbers(record, 3 * vectors).all(f64::is_nan)
     }
@@ -250,7 +251,7 @@ impl Layout for NetCdf {
                 frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° do not form a cell"))?);
             }
         }
-        // without times or steps, frames are numbered
+        // in a file without times or steps, the number of the frame takes their place
         let number = |place: Option<Place>| {
             let value = place.and_then(|place| place.numbers(bytes, 1).next());
             value.filter(|value| value.is_finite()).unwrap_or(index as f64)
@@ -262,7 +263,7 @@ impl Layout for NetCdf {
     fn counts(&self, count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         let bytes = match self.count_bytes {
             8 => count.to_be_bytes().to_vec(),
-            // larger numbers are cut to the range of this width; md counts frames by the length of the file
+            // larger numbers are limited to the range of this width; md counts frames by the length of the file
             _ => (count.min(u64::from(u32::MAX) - 1) as u32).to_be_bytes().to_vec(),
         };
         Some((4, bytes))
@@ -282,7 +283,7 @@ struct Written<'a> {
     dimensions: &'a [u32],
     kind: u32,
     attributes: &'a [(&'a str, Value<'a>)],
-    /// size of its values in bytes, per record for a record variable, a multiple of four
+    /// size of the variable's values in bytes, a multiple of four; for a record variable, the size in one record
     size: u64,
     /// values of a variable that is not a record variable
     values: &'a [u8],
@@ -331,14 +332,14 @@ fn header(contents: &Contents<'_>) -> Vec<u8> {
         variables.push(numbers("cell_lengths", &[FRAME, CELL_SPATIAL], DOUBLE, length, 24));
         variables.push(numbers("cell_angles", &[FRAME, CELL_ANGULAR], DOUBLE, angle, 24));
     }
-    // offsets depend on the length of the header, which does not depend on them
+    // offsets depend on the length of the header, but the length does not depend on the offsets
     let length = lists(contents, &variables, 0).len() as u64;
     let mut bytes = lists(contents, &variables, length);
     variables.iter().for_each(|variable| bytes.extend(variable.values));
     bytes
 }
 
-/// Returns the lists of the header. The first variable begins at `place`, each other one after its predecessor.
+/// Returns the lists of the header. The first variable begins at `place`, and each further one after its predecessor.
 fn lists(contents: &Contents<'_>, variables: &[Written<'_>], mut place: u64) -> Vec<u8> {
     let provenance = contents.provenance;
     let title = contents.topology.title.trim();

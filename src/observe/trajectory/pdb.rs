@@ -1,9 +1,9 @@
 //! PDB with several models: positions to 0.001 Å, with names.
 //!
-//! A frame of md is the lines from `MODEL` to `ENDMDL`. It includes `TITLE`, with time and step in GROMACS's
-//! spelling, and `CRYST1`, so that a truncated file loses one frame at most. In files of other programs, the lines
-//! before a model belong to it too. The records that end a model may be absent ([`ModelEnds`]), and a file without
-//! models is one frame.
+//! A frame of md consists of the lines from `MODEL` to `ENDMDL`. It includes `TITLE`, with time and step in GROMACS's
+//! spelling, and `CRYST1`, so that at most one frame of a truncated file is lost. In files of other programs, the
+//! lines before a model belong to this model too. The records that end a model may be absent ([`ModelEnds`]), and a
+//! file without models is one frame.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -80,7 +80,7 @@ fn find_models(file: &mut BufReader<File>, length: u64) -> Checked<Index> {
         models.line(&line, start);
         start += line.len() as u64;
     }
-    // lines after damage belong to no model
+    // lines after a damaged line belong to no model
     let ends = if damage.is_some() { models.complete() } else { models.finish(length) };
     Ok(Index { ends, damage, ..Index::default() })
 }
@@ -137,7 +137,7 @@ impl Layout for Pdb {
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         let records = self.records.as_ref().ok_or("the file is open for reading")?;
-        // in eight columns with three decimals, in Å
+        // coordinates in Å have eight columns with three decimals
         if !placed.as_flattened().iter().all(|value| (-99.9..999.9).contains(value)) {
             return Err("positions exceed the columns of PDB, -99.9 to 999.9 nm".to_owned());
         }

@@ -1,4 +1,4 @@
-//! Conversion of the positions of a frame to those of a file: selects atoms and their periodic images.
+//! Conversion of the positions of a frame to those of a file: selects atoms and chooses their periodic images.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use crate::vec3::Vec3;
 pub struct Placement<'a> {
     /// whether every molecule is made whole with its mean position in the cell; otherwise positions are unchanged
     pub whole: bool,
-    /// selection of atoms: the system of the frames, and the written atoms, 0-based and ascending; `None` for all
-    /// atoms
+    /// selection of atoms: the system of the frames, and the 0-based numbers of the written atoms in ascending order;
+    /// `None` for all atoms
     pub selected: Option<(&'a Topology, &'a [u32])>,
 }
 
@@ -58,7 +58,8 @@ impl Placer {
         self.given
     }
 
-    /// Returns the `values` of the written atoms from one value for each atom of a frame; empty if `values` is.
+    /// Returns the `values` of the written atoms, out of one value for each atom of a frame; empty if `values` is
+    /// empty.
     pub(super) fn written<'v>(&self, values: &'v [Vec3]) -> Cow<'v, [Vec3]> {
         match &self.atoms {
             Some(atoms) if !values.is_empty() => atoms.iter().map(|&atom| values[atom as usize]).collect(),
@@ -66,8 +67,8 @@ impl Placer {
         }
     }
 
-    /// Computes the positions (nm) of a file. Unless `images` is empty, writes to it the whole lattice vectors n
-    /// subtracted from each atom: given = placed + shift(n).
+    /// Computes the positions (nm) that a file stores. If `images` is not empty, the function also writes to it the
+    /// whole numbers n of lattice vectors that were subtracted from each atom: given = placed + shift(n).
     pub(super) fn place(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -103,10 +104,11 @@ mod tests {
     use crate::system::{Atom, Name};
     use crate::vec3::vec3;
 
-    /// f32 has 24 bits: positions below 4 nm are rounded by at most 1.2e-7 nm, a distance by twice √3 times that
+    /// f32 has 24 bits: positions below 4 nm are rounded by at most 1.2e-7 nm, and distances by at most 2√3 times as
+    /// much
     const SINGLE: f64 = 5e-7;
 
-    /// Creates a placer of all atoms of molecules with these bonds.
+    /// Creates a placer for all atoms, whose molecules follow from these bonds.
     fn placer(atoms: usize, bonds: &[[u32; 2]]) -> Placer {
         let name = Name::new("C");
         let atom = Atom { name, type_name: name, element: 6, mass: 12.0, charge: 0.0, lj_type: 0, residue: 0 };
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn scattered_molecules_come_back_whole_and_inside() {
         let cell = PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]).unwrap();
-        // a chain longer than half the cell, with bonds not in the order of the atoms, and a single ion
+        // a chain longer than half the cell, whose bonds are not in the order of the atoms, and a single ion
         let chain: Vec<Vec3> = (0..8).map(|i| vec3(0.2 * i as f64, 0.1 * (i % 2) as f64, 0.05 * i as f64)).collect();
         let order = [3usize, 0, 6, 1, 5, 2, 7, 4];
         let bonds: Vec<[u32; 2]> = order.windows(2).map(|w| [w[0] as u32, w[1] as u32]).collect();

@@ -1,11 +1,12 @@
 //! Formats whose files are a header followed by frames, each a block of bytes that is written once and never changed.
 //!
 //! [`RecordSink`] appends and counts frames, [`RecordSource`] finds and reads them, and [`Records`] implements
-//! [`Files`] for all such formats. A format adds its [`Layout`]: header, positions of the frames in the file, and
-//! their encoding. An [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
+//! [`Files`] for all such formats. A format adds its [`Layout`]: header, byte ranges of the frames in the file, and
+//! the encoding of frames. An [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
 //!
-//! A killed writer leaves at most one incomplete frame at the end. Readers skip it, and appending cuts it off. Any
-//! other bytes that are not a frame are damage, which is refused with its byte offset.
+//! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and
+//! a writer that continues the file cuts it off. Any other bytes that are not a frame are damage; such a file is
+//! refused, with the byte offset.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -29,22 +30,23 @@ pub(super) trait Layout: Sized + Send + 'static {
     /// Whether a file with these first bytes is of this format.
     fn recognises(beginning: &[u8]) -> bool;
 
-    /// Creates the layout of a new file, and its header. Fails with the reason if the format cannot hold the
-    /// contents.
+    /// Creates the layout of a new file, and the header of the file. Fails with the reason if the format cannot hold
+    /// the contents.
     fn create(contents: &Contents<'_>) -> std::result::Result<(Self, Vec<u8>), String>;
 
     /// Reads the header of an existing file of `length` bytes and finds its frames. Fails with the reason if the file
     /// has another format.
     fn open(file: &mut BufReader<File>, length: u64) -> std::result::Result<(Self, Index), String>;
 
-    /// Returns the number of atoms in a frame; 0 if the file has no frames and does not store the number.
+    /// Returns the number of atoms in a frame; 0 if the file has no frames and its header does not store the number.
     fn atoms(&self) -> usize;
 
-    /// Returns the storage of positions; `None` if the file has no frames to show it, or a storage that md does not
-    /// write.
+    /// Returns the storage of positions; `None` if the file has no frames from which it could be known, or if md does
+    /// not write this storage.
     fn precision(&self) -> Option<Precision>;
 
-    /// Returns the fields of frames in addition to positions; `None` if the file has no frames to show them.
+    /// Returns the fields of frames besides positions; `None` if the file has no frames from which they could be
+    /// known.
     fn fields(&self) -> Option<Fields> {
         Some(Fields::default())
     }
@@ -54,7 +56,7 @@ pub(super) trait Layout: Sized + Send + 'static {
         &[]
     }
 
-    /// Returns the number of atoms at alternative locations that are left out of the first frame.
+    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations.
     fn left_out(&self) -> usize {
         0
     }
@@ -74,7 +76,8 @@ pub(super) trait Layout: Sized + Send + 'static {
         Ok(self)
     }
 
-    /// Encodes a frame of the written atoms at `placed` (nm). Fails with the reason if the format cannot hold it.
+    /// Encodes a frame whose written atoms are at `placed` (nm). Fails with the reason if the format cannot hold the
+    /// frame.
     fn encode(
         &mut self,
         frame: &Frame<'_>,
@@ -82,7 +85,7 @@ pub(super) trait Layout: Sized + Send + 'static {
         bytes: &mut Vec<u8>,
     ) -> std::result::Result<(), String>;
 
-    /// Decodes frame `index`. Fails with a description of the fault in its bytes.
+    /// Decodes frame `index`. Fails with a description of the fault in the bytes of the frame.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 
     /// Returns a warning for the user about the frames encoded so far.
@@ -90,8 +93,8 @@ pub(super) trait Layout: Sized + Send + 'static {
         None
     }
 
-    /// Returns the bytes of the header that depend on the number of frames and the step of the last, with their
-    /// offset.
+    /// Returns the bytes of the header that depend on the number of frames and on the step of the last frame, with
+    /// the offset of these bytes.
     fn counts(&self, _count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         None
     }
@@ -118,7 +121,7 @@ impl<L: Layout> Opened<L> {
     /// Reads the bytes of frame `index`.
     fn bytes(&mut self, index: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let Range { start, end } = self.index.frame(index);
-        // the size is bounded because the frame lies inside the file
+        // the size is limited, because the frame lies inside the file
         bytes.resize((end - start) as usize, 0);
         let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(bytes));
         read.map_err(|e| Error::io(&self.path, e))
@@ -213,7 +216,7 @@ struct RecordSink<L> {
 }
 
 impl<L: Layout> RecordSink<L> {
-    /// Continues at the end of `file`, which has the frames of `mark` with this checksum.
+    /// Creates a sink that continues at the end of `file`, which has the frames of `mark` with this checksum.
     fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
         let atoms = contents.topology.atoms.len();
         Self {
@@ -230,7 +233,7 @@ impl<L: Layout> RecordSink<L> {
         }
     }
 
-    /// Writes the counts to the header, if the format has them.
+    /// Writes the number of frames and the last step to the header, if the format stores them.
     fn write_counts(&mut self, count: u64, last_step: Option<u64>) -> Result<()> {
         let Some((place, bytes)) = self.layout.counts(count, last_step) else { return Ok(()) };
         let written = self.file.seek(SeekFrom::Start(place)).and_then(|_| self.file.write_all(&bytes));
@@ -262,7 +265,7 @@ impl<L: Layout> FrameSink for RecordSink<L> {
         let encoded = self.layout.encode(&written, &self.placed, &mut self.bytes);
         encoded.map_err(|reason| Error::io(&self.path, format!("frame at step {}: {reason}", frame.step)))?;
         self.file.write_all(&self.bytes).map_err(|e| Error::io(&self.path, e))?;
-        // the count follows the frame, because other programs read as many frames as the header counts
+        // the count is written after the frame, because other programs read as many frames as the header counts
         self.write_counts(self.count + 1, Some(frame.step))?;
         self.checksum.update(&self.bytes);
         self.count += 1;
@@ -307,7 +310,7 @@ impl<L: Layout> Files for Records<L> {
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
         let (layout, header) = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
         let io = |e| Error::io(path, e);
-        // file of a format without a header, killed before its first frame
+        // a file of a format without a header, whose writer was killed before its first frame
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
             std::fs::remove_file(path).map_err(io)?;
         }
@@ -357,7 +360,7 @@ impl<L: Layout> Files for Records<L> {
         }
         let io = |e| Error::io(path, e);
         let layout = match checkpointed.extent.count {
-            // a file without frames is laid out as a new file
+            // a file without frames gets the layout of a new file
             0 => L::create(contents).map(|(layout, _)| layout),
             count => opened.layout.resume(contents, count),
         };
@@ -453,7 +456,7 @@ impl<L: Layout> Files for Records<L> {
     }
 }
 
-/// Decodes every frame and passes the bytes of the readable ones to `good`. Bytes after the last frame count as an
+/// Decodes every frame, and passes the bytes of the readable frames to `good`. Bytes after the last frame count as an
 /// unreadable frame.
 fn examine<L: Layout>(opened: &mut Opened<L>, mut good: impl FnMut(&[u8]) -> Result<()>) -> Result<Verification> {
     let (mut bytes, mut frame) = (vec![], StoredFrame::default());

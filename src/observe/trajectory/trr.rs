@@ -1,12 +1,13 @@
 //! TRR, the full-precision format of GROMACS: positions, velocities and forces in `f32` or `f64`.
 //!
 //! A frame begins with a magic number and a text, followed by thirteen words in network byte order: the bytes of each
-//! block (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then atoms, step
-//! and the number of energies. Time (ps) and coupling parameter λ follow, then the non-empty blocks in this order.
-//! All numbers of a frame have the same width, which follows from the sizes of its blocks. The file has no header.
+//! block (input, energies, box, virial, pressure, topology, symbols, positions, velocities, forces), then the number
+//! of atoms, the step and the number of energies. Time (ps) and coupling parameter λ follow, then the non-empty
+//! blocks in this order. All numbers of a frame have the same width, which follows from the sizes of its blocks. The
+//! file has no header.
 //!
-//! md writes `f32`. Steps have 32 bits; longer runs keep the low ones. GROMACS may write positions less often than
-//! velocities or forces; records without positions are left out here.
+//! md writes `f32`. Steps have 32 bits; of larger step numbers, only the low 32 bits are stored. GROMACS may write
+//! positions less often than velocities or forces; md skips records without positions.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -38,7 +39,8 @@ pub(super) const FORMAT: Format = Format {
 
 const MAGIC: i32 = 1993;
 const TEXT: &[u8; 12] = b"GMX_trn_file";
-/// Number of bytes before the sizes: magic number, length of the text with its final zero and without, text.
+/// Number of bytes before the sizes: magic number, length of the text with its final zero, length without it, and the
+/// text.
 const BEGINNING: usize = 12 + TEXT.len();
 /// Number of words of sizes and counts.
 const WORDS: usize = 13;
@@ -61,7 +63,7 @@ struct Head {
     step: i32,
     /// size of a number in bytes
     width: usize,
-    /// sizes in bytes of box, virial, pressure, positions, velocities and forces
+    /// sizes in bytes of the blocks of box, virial, pressure, positions, velocities and forces
     blocks: [usize; 6],
 }
 
@@ -114,10 +116,10 @@ impl Head {
         Fields { velocities: self.blocks[VELOCITIES] > 0, forces: self.blocks[FORCES] > 0, image: false }
     }
 
-    /// Returns number `index` after the offset `start`.
+    /// Returns the number with this index among the numbers that begin at offset `start`.
     fn number(&self, bytes: &[u8], start: usize, index: usize) -> f64 {
         let at = start + index * self.width;
-        // the frame is as long as its header says
+        // every number is inside the frame, because the frame is as long as its header says
         match bytes.get(at..at + self.width) {
             Some(&[a, b, c, d]) => f64::from(f32::from_be_bytes([a, b, c, d])),
             Some(&[a, b, c, d, e, f, g, h]) => f64::from_be_bytes([a, b, c, d, e, f, g, h]),
@@ -125,7 +127,7 @@ impl Head {
         }
     }
 
-    /// Reads the vectors of block `index`; none if the block is empty.
+    /// Reads the vectors of block `index`; an empty block has no vectors.
     fn vectors(&self, bytes: &[u8], index: usize, found: &mut Vec<Vec3>) -> Checked<()> {
         let (start, count) = (self.start(index), self.blocks[index] / (3 * self.width));
         let vector = |i: usize| Vec3::from([0, 1, 2].map(|axis| self.number(bytes, start, 3 * i + axis)));
@@ -180,7 +182,8 @@ impl Layout for Trr {
                     layout.fields.get_or_insert(head.fields());
                     index.ends.push(end);
                 }
-                // a record without positions is skipped together with the frame before it, if there is one
+                // a record without positions is added to the byte range of the previous frame, if there is one, and
+                // so skipped
                 (false, Some(last)) => *last = end,
                 (false, None) => index.header = end,
             }

@@ -2,11 +2,11 @@
 //!
 //! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
 //! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples. Up to nine atoms are stored
-//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks. Its decoder trusts its input,
-//! so [`check_packed`] checks each stream first.
+//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks the multiples. Its decoder
+//! does not check its input, so [`check_packed`] checks each stream first.
 //!
-//! Steps have 32 bits; longer runs keep the low ones. Times are `f32`. Cells of other programs that are not
-//! lower-triangular are refused.
+//! Steps have 32 bits; of larger step numbers, only the low 32 bits are stored. Times are `f32`. Cells of other
+//! programs that are not lower-triangular are refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -41,14 +41,14 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<Xtc>::new("XTC"),
 };
 
-/// Largest number of atoms that is not packed.
+/// Largest number of atoms whose positions are stored without packing.
 const PLAIN: usize = 9;
 /// Size in bytes of precision, bounds and first index into the table of sizes, before the number of packed bytes.
 const PRELUDE: usize = 32;
-/// Bound of the multiples, so that neither their differences nor their sums exceed 32 bits: 268 km at 0.001 nm.
+/// Largest allowed multiple, with which neither differences nor sums exceed 32 bits: 268 km at 0.001 nm.
 const LARGEST: i32 = 1 << 28;
-/// Largest span for which the three multiples of a position are packed together. With larger spans they are packed
-/// one by one.
+/// Largest range of the multiples for which the three multiples of a position are packed together. With larger ranges
+/// each multiple is packed separately.
 const LARGEST_JOINT: u32 = 0xff_ffff;
 /// Largest number of bits of three multiples that the crate packs together.
 const JOINT_BITS: u32 = 64;
@@ -78,8 +78,8 @@ fn scale(precision: Precision) -> f32 {
     }
 }
 
-/// Reads the header of the frame at `start` of a file of `length` bytes; `None` if the file ends before the frame
-/// does.
+/// Reads the header of the frame at `start` of a file of `length` bytes; `None` if the file ends before the end of
+/// the frame.
 fn head(file: &mut BufReader<File>, start: u64, length: u64) -> Checked<Option<FrameHead>> {
     let mut head = vec![];
     let most = (Header::SIZE + PRELUDE + 8) as u64;
@@ -213,7 +213,7 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for r in placed {
         for axis in 0..3 {
-            // NaN fails both comparisons: make it infinite, which is refused below
+            // NaN fails both comparisons, so it is replaced by infinity, which is refused below
             let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
             (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
         }
@@ -228,12 +228,12 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
     Ok(())
 }
 
-/// Checks a packed frame before it is decoded. Refuses one that would lead the decoder beyond the bytes, the atoms or
-/// the table of sizes. `bytes` are a frame that [`head`] has found.
+/// Checks a packed frame before it is decoded. Refuses a frame with which the decoder would read beyond the end of
+/// the bytes, of the atoms or of the table of sizes. `bytes` are a frame that [`head`] has found.
 ///
-/// The stream is a sequence of groups: a position in full; a bit that marks a change, followed by five bits with the
-/// number of further positions in the group and whether the next group takes fewer or more bits for these; then these
-/// positions as small differences.
+/// The stream is a sequence of groups. A group has a position in full, and a bit that marks a change. If the bit is
+/// set, five bits follow: the number of further positions in the group, and whether the next group uses fewer or more
+/// bits for them. The further positions follow as small differences.
 fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
     let truncated = || "the frame is cut off".to_owned();

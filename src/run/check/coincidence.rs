@@ -1,12 +1,12 @@
-//! Check for interacting atoms at the same position. No direction pushes such atoms apart, and their energy is not
-//! defined.
+//! Check for interacting atoms at the same position. The force between such atoms has no direction that could push
+//! them apart, and their energy is not defined.
 
 use crate::error::{Error, Result};
 use crate::system::{State, System};
 use rayon::prelude::*;
 
-/// Resolution of coordinates, 1/nm. Coordinates that round to the same multiple of 10⁻⁹ nm, far below the digits of
-/// files, count as equal.
+/// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm, which
+/// is far finer than the last digit in coordinate files.
 const PER_NM: f64 = 1e9;
 /// Largest number of atoms at one position that are compared with each other.
 const MOST: usize = 100;
@@ -66,7 +66,7 @@ mod tests {
         sample.state.positions[61] = sample.state.positions[31];
         assert!(check(&sample.system, &sample.state).is_err());
         sample.system.topology.atoms[61].charge = 0.0;
-        // TIP3P's hydrogens interact by their charges only, so the pair 30, 61 has no interaction now either
+        // TIP3P's hydrogens interact by their charges only, so without charges atoms 30 and 61 do not interact
         assert!(check(&sample.system, &sample.state).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Checks of a plan and its system before anything runs: what is refused, what is warned of, and how it is described.
+//! Checks of a plan and its system before a run starts: errors, warnings and descriptions.
 
 pub(super) mod coincidence;
 pub(super) mod lj_modifier;

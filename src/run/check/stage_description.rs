@@ -61,7 +61,7 @@ fn of_barostat(barostat: &Barostat) -> String {
     format!("{} {pressure} ({time}{coupling})", facts.name)
 }
 
-/// Returns the values of a schedule, with a preposition.
+/// Returns the text of a schedule's values with a preposition, as in "at 300 K".
 fn values(schedule: &Schedule, dimension: Dimension) -> String {
     let values: Vec<String> = schedule.points().iter().map(|(_, value)| dimension.spell(*value)).collect();
     match values.as_slice() {

@@ -1,11 +1,11 @@
-//! Non-bonded methods that the topology file asks for, in the spelling of the input file. They are reported only: the
-//! input file decides.
+//! Non-bonded methods that the topology file asks for, in the spelling of the input file. The methods are only
+//! reported, because the input file decides which methods a run uses.
 
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters, System};
 use crate::units::Dimension::{InverseLength, Length};
 
-/// Describes the methods of the topology file and how to choose them in the input file; `None` if the file has none.
-/// Only OpenMM's files have them.
+/// Describes the methods of the topology file and how to choose the same methods in the input file; `None` if the
+/// file names no methods. Only OpenMM's files name methods.
 pub fn describe_methods(system: &System) -> Option<String> {
     let settings = system.topology.methods.as_ref().map(spelled)?;
     Some(format!(

@@ -57,7 +57,7 @@ pub(in crate::run) fn fastest(system: &System) -> Option<Vibration> {
         let inverse = 1.0 / (mass(i) * a * a) + 1.0 / (mass(k) * b * b) + vertex / mass(j);
         Some((stiffness * inverse, &atoms[..]))
     });
-    // the largest ω², 1/ps²; terms of massless sites, which follow other atoms, have an infinite one
+    // the largest ω², 1/ps²; terms with massless sites, whose positions follow from other atoms, have an infinite ω²
     let fastest = stretch.chain(bend).filter(|(square, _)| square.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (fastest.0 > 0.0).then(|| Vibration { period: TAU / fastest.0.sqrt(), atoms: fastest.1.to_vec() })
 }
@@ -97,7 +97,7 @@ mod tests {
         G96Bond, ListPolicy, LjModifier, Modifier, Name, Nonbonded, Residue,
     };
 
-    /// Returns C, O, O in a line, without terms.
+    /// Returns the atoms C, O, O on a straight line, without bonded terms.
     fn carbon_dioxide() -> System {
         let name = Name::new("CO2");
         let atom = |mass: f64| Atom { name, type_name: name, element: 6, mass, charge: 0.0, lj_type: 0, residue: 0 };

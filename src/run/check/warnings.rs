@@ -1,4 +1,4 @@
-//! Warnings about a plan, for `md check` and the log. Each gives its reason and advice.
+//! Warnings about a plan, for `md check` and the log. Each warning gives its reason and advice.
 
 use crate::backend::check_system;
 use crate::error::{Error, Problem, Result};
@@ -18,16 +18,17 @@ mod tests;
 
 pub use exchange::estimated_acceptances;
 
-/// Steps per period of the fastest vibration: fewer than the first number are refused, fewer than the second give a
-/// warning. These are the limits of GROMACS' `grompp`. Leapfrog is stable down to π steps, but with five the
-/// vibration is already 7 % too fast: the relative error of its frequency is (ω dt)²/24.
+/// Steps per period of the fastest vibration: a plan with fewer steps than the first number is refused, and a plan
+/// with fewer than the second gets a warning. GROMACS' `grompp` has the same limits. Leapfrog is stable down to π
+/// steps per period, but with five steps the vibration is already 7 % too fast: the relative error of its frequency
+/// is (ω dt)²/24.
 const FEWEST_STEPS: f64 = 5.0;
 const FEW_STEPS: f64 = 10.0;
-/// Rounding error (e) of one charge: force fields have four decimals. The net charge of N atoms has this error times
-/// √N.
+/// Rounding error (e) of one charge, since force fields give charges with four decimals. The net charge of N atoms
+/// has this error times √N.
 const CHARGE_ROUNDING: f64 = 5e-5;
-/// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were made and with which they are used: 8 Å
-/// (Maier et al. 2015, doi:10.1021/acs.jctc.5b00255).
+/// Shortest Lennard-Jones cutoff (nm) with which AMBER's force fields were made and are used: 8 Å (Maier et al. 2015,
+/// doi:10.1021/acs.jctc.5b00255).
 const AMBER_CUTOFF: f64 = 0.8;
 /// Range of the force switch of CHARMM36's Lennard-Jones forces (nm; Huang et al. 2017, doi:10.1038/nmeth.4067).
 const CHARMM_SWITCH: f64 = 1.0;
@@ -37,14 +38,15 @@ const SAME_LENGTH: f64 = 1e-6;
 /// Fraction of its width by which a cell at constant pressure may shrink: a solvated system shrinks this much during
 /// equilibration.
 const SHRINKING: f64 = 0.05;
-/// Multiple of 1 nm that makes positions with three decimals whole numbers, and the tolerance for a whole number, in
-/// units of the last decimal. Rounding, and shifts of atoms that make molecules whole, leave less than a millionth.
+/// Factor that turns positions in nm with three decimals into whole numbers, and the tolerance for a whole number, in
+/// units of the third decimal. Rounding errors, and shifts of atoms that make molecules whole, are less than a
+/// millionth of that unit.
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Refuses a system that cannot be computed, frozen atoms that do not fit it, and a time step or an interval of
-/// impulses that is too long for the fastest vibration. Bonded terms between constrained atoms must have been dropped
-/// from the system.
+/// Refuses a system that cannot be computed, frozen atoms that do not fit the system, and a time step or an interval
+/// of impulses that is too long for the fastest vibration. Bonded terms between constrained atoms must have been
+/// dropped from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
@@ -60,8 +62,8 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Input(problems)) }
 }
 
-/// Returns all warnings. Bonded terms between constrained atoms must have been dropped from the system. `left_out` is
-/// what the coordinate file holds beyond the state.
+/// Returns all warnings. Bonded terms between constrained atoms must have been dropped from the system. `left_out`
+/// counts the models and atoms of the coordinate file that the run ignores.
 pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) -> Vec<String> {
     let mut found = vec![];
     found.extend(timestep(plan, system));
@@ -187,7 +189,7 @@ fn truncated_charges(system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Warns of couplings of the last stage that sample no known ensemble.
+/// Warns of couplings of the last stage that do not sample a known ensemble.
 fn weak_coupling(plan: &Plan) -> Option<String> {
     let (name, stage) = plan.dynamics().next_back()?;
     let thermostat = stage.thermostat.as_ref().filter(|t| !t.kind.facts().is_canonical);
@@ -204,7 +206,7 @@ fn weak_coupling(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// Warns of a cell at constant pressure that is hardly large enough for the cutoff.
+/// Warns of a cell at constant pressure that is only slightly larger than the cutoff needs.
 fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let (name, _) = plan.dynamics().find(|(_, stage)| stage.barostat.is_some())?;
     let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());
@@ -218,8 +220,9 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
 }
 
 /// Warns of dynamics that start from positions with three decimals, as in `.gro` files of GROMACS: bond lengths are
-/// wrong by up to 0.001 nm. Half of all atoms suffice as evidence, because molecules cut by the edges of the cell
-/// have been made whole with edges that have more decimals.
+/// then wrong by up to 0.001 nm. The warning is given if half of all atoms have such positions. The other atoms may
+/// have more decimals, because molecules that were cut by the cell's edges have been made whole with lattice vectors
+/// of more decimals.
 fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;

@@ -1,4 +1,5 @@
-//! Identity of a system: a hash of each of its parts, so that messages can name what has changed.
+//! Identity of a system: a hash of each list of atoms, terms or parameters, so that messages can name what has
+//! changed.
 
 use crate::system::{
     Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, VirtualSite,
@@ -15,7 +16,7 @@ const BUFFER: usize = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<Part>);
 
-/// Hash of one aspect of one list of the system.
+/// Hash of one aspect of a list of the system, such as the atoms or the parameters of the bonds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
     list: String,
@@ -24,11 +25,12 @@ struct Part {
     hash: [u8; 32],
 }
 
-/// Function that hashes one part; all parts are hashed in parallel.
+/// Function that hashes one part of the system; all parts are hashed in parallel.
 type Reading<'a> = Box<dyn Fn() -> Part + Send + Sync + 'a>;
 
 impl Fingerprint {
-    /// Hashes everything that forces and integration depend on, and the names that files carry.
+    /// Hashes everything that forces and integration depend on, and the names of atoms and residues that output files
+    /// carry.
     pub fn new(system: &System) -> Self {
         let System { topology, nonbonded, constraints, settings } = system;
         let (atoms, bonded) = (&topology.atoms, &topology.bonded);
@@ -77,7 +79,7 @@ impl Fingerprint {
         Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
     }
 
-    /// Returns the differences of `now` from this fingerprint, one line for each part.
+    /// Returns the differences between `now` and this fingerprint, one line for each part.
     pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
         let mut found: Vec<String> = vec![];
         for (old, new) in self.0.iter().zip(&now.0) {
@@ -115,7 +117,7 @@ fn bytes(name: Name) -> [u8; 8] {
     std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
-/// Creates the hash function of the values that `read` takes from each element.
+/// Creates the function that hashes the value that `read` takes from each element of a list.
 fn part<'a, T: Sync, V: Serialize>(
     list: &'static str,
     aspect: &'static str,
@@ -125,7 +127,7 @@ fn part<'a, T: Sync, V: Serialize>(
     Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
 }
 
-/// Creates the hash functions of the atoms and the parameters of bonded terms, which `split` separates.
+/// Creates the functions that hash the atoms and the parameters of bonded terms; `split` separates both.
 fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     list: &'static str,
     items: &'a [T],

@@ -1,5 +1,5 @@
-//! Contents of a checkpoint: everything that the rest of the run depends on, to the last bit, and the extents of the
-//! output.
+//! Contents of a checkpoint: everything on which the rest of the run depends, to the last bit, and the lengths of the
+//! output files.
 
 pub(super) mod fingerprint;
 
@@ -21,7 +21,7 @@ use crate::vec3::Vec3;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Version of the contents below.
+/// Version of the format of [`Checkpoint`].
 const VERSION: u32 = 14;
 
 /// The state of a run, complete for a restart.
@@ -35,11 +35,11 @@ pub struct Checkpoint {
     pub system: Fingerprint,
     /// index of the stage
     pub stage: usize,
-    /// position within that stage
+    /// position within the stage
     pub place: RunPosition,
     /// positions, velocities, cell, time, coupling; empty before the first step, see [`Checkpoint::start`]
     pub state: State,
-    /// extents of the outputs
+    /// lengths of the output files
     pub written: Written,
     /// averages of the present stage
     pub statistics: Statistics,
@@ -47,11 +47,11 @@ pub struct Checkpoint {
     pub stages: Vec<StageSummary>,
     /// settings that the first stage of dynamics chose for the whole run
     pub tuning: Option<Tuning>,
-    /// whether pair lists were chosen for a GPU; `None` before any were chosen
+    /// whether the pair lists were chosen for a GPU; `None` before any lists were chosen
     pub lists_on_gpu: Option<bool>,
 }
 
-/// Extents of the outputs when the checkpoint was written, by name.
+/// Lengths of the output files when the checkpoint was written, by file name.
 pub type Written = BTreeMap<String, Mark>;
 
 /// A position within a stage.
@@ -59,23 +59,24 @@ pub type Written = BTreeMap<String, Mark>;
 pub struct RunPosition {
     /// number of steps of the stage done
     pub done: u64,
-    /// time at the start of the stage, ps. Times follow from it with a single rounding, however often a run is
-    /// interrupted.
+    /// time at the start of the stage, ps. The time of a step is computed from it with a single rounding, however
+    /// often a run is interrupted.
     pub first_time: f64,
     /// positions from which the present pair lists were built
     pub lists: Option<ListOrigins>,
     /// radii and lifetimes of the pair lists; `None` before a stage of dynamics has prepared its start
     pub schedule: Option<ListSchedule>,
-    /// a minimisation in progress, and the positions from which its lists were built
+    /// a minimisation in progress, and the positions from which its pair lists were built
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
-    /// progress of the restraints: centers that were fixed at the start of the stage, and work
+    /// progress of the restraints: the centers that were fixed at the start of the stage, and the work of the
+    /// restraints
     pub restraints: Vec<RestraintProgress>,
     /// index of the thermodynamic state that the replica has in an exchange, from 0; `None` without exchange
     pub exchanged: Option<usize>,
 }
 
 impl RunPosition {
-    /// Creates a position in a minimisation whose lists were built from `origin`.
+    /// Creates a position in a minimisation whose pair lists were built from `origin`.
     pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
         let done = minimizer.steps();
         RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
@@ -83,7 +84,7 @@ impl RunPosition {
 }
 
 impl Checkpoint {
-    /// Creates the checkpoint of a run without results yet, which starts anew from its files.
+    /// Creates the checkpoint of a run that has no results yet and starts from its input files.
     pub fn start(run_id: String, plan: &Plan, system: Fingerprint) -> Self {
         Checkpoint {
             run_id,
@@ -126,8 +127,8 @@ impl Checkpoint {
         checkpoint::write(path, VERSION, self)
     }
 
-    /// Reads a checkpoint, or the previous one if it is damaged; `None` if there is neither. Fails if the checkpoint
-    /// names output files outside its folder.
+    /// Reads a checkpoint, or the previous checkpoint if the file is damaged; `None` if neither file exists. Fails if
+    /// the checkpoint names output files outside its folder.
     pub fn read(path: &Path) -> Result<Option<Restored<Self>>> {
         let found: Option<Restored<Self>> = checkpoint::read(path, VERSION)?;
         let names = found.iter().flat_map(|Restored { body: Self { plan, written, .. }, .. }| {
@@ -142,7 +143,8 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// Reads the state in a checkpoint file, as the start of another run. It never falls back to the previous file.
+    /// Reads the state in a checkpoint file, as the start of another run. Fails if the file is damaged: the previous
+    /// checkpoint is never read instead.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
             let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);
@@ -160,7 +162,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns the CRC-32 of a state, which is equal for runs that agree bit for bit.
+/// Returns the CRC-32 of a state. Runs that agree bit for bit have equal values.
 pub fn state_hash(state: &State) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&state.step.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Control of a run from outside: requests to stop or to write a checkpoint, and the wall time that it has used.
+//! Control of a run from outside by requests to stop or to write a checkpoint, and the wall time of a run.
 
 pub(super) mod signals;
 pub(super) mod timing;

@@ -1,4 +1,4 @@
-//! Requests to a run by signals.
+//! Requests to a run that arrive as signals.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals that stop a run. They come from a terminal that closes, from a user, or from a scheduler near its time
-/// limit (`SIGUSR2` before the end of the job, `SIGXCPU` at the soft limit of CPU time).
+/// Signals that stop a run. Senders are a terminal that closes, a user, or a scheduler near its time limit (`SIGUSR2`
+/// before the end of the job, `SIGXCPU` at the soft limit of CPU time).
 const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
-/// Shortest time between two requests. Signals closer together are one request, because schedulers and process groups
-/// may deliver a signal twice.
+/// Shortest time between two requests. Signals that follow each other sooner count as one request, because schedulers
+/// and process groups may deliver a signal twice.
 const REPEAT: Duration = Duration::from_secs(1);
 
 /// Requests by signals, polled once per step. Each run of the process has a clone, and every clone sees every
@@ -33,9 +33,9 @@ impl Clone for Requests {
 }
 
 impl Requests {
-    /// Installs the signal handlers. A signal that asks to stop finishes the step and writes a checkpoint; another
-    /// one, more than a second later, ends the process at once. SIGUSR1 asks for a checkpoint. If SIGHUP is ignored
-    /// (`nohup`), it stays ignored.
+    /// Installs the signal handlers. After the first signal that asks to stop, the run finishes its step and writes a
+    /// checkpoint; another such signal, more than a second later, ends the process at once. SIGUSR1 asks for a
+    /// checkpoint. If SIGHUP is ignored (`nohup`), it stays ignored.
     pub fn from_signals() -> std::io::Result<Self> {
         let requests = Self::default();
         let stops = STOP.into_iter().filter(|&signal| signal != SIGHUP || !hangup_is_ignored());
@@ -47,7 +47,7 @@ impl Requests {
                 if signal == SIGUSR1 {
                     set.checkpoints.fetch_add(1, Ordering::Relaxed);
                 } else if is_insistence(*first.get_or_insert_with(Instant::now), Instant::now()) {
-                    // exit code of a shell for a process that a signal has ended
+                    // exit code that a shell reports for a process that was ended by this signal
                     signal_hook::low_level::exit(128 + signal);
                 } else {
                     set.stop.store(true, Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl Requests {
         Ok(requests)
     }
 
-    /// Asks all runs to stop, as a signal does.
+    /// Asks all runs of the process to stop, as a signal does.
     pub(in crate::run) fn ask_to_stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -74,7 +74,7 @@ impl Requests {
     }
 }
 
-/// Whether a signal at `now`, after one at `first`, is a second request, which ends the process at once.
+/// Whether a signal at `now`, after one at `first`, is a second request to stop, which ends the process at once.
 fn is_insistence(first: Instant, now: Instant) -> bool {
     now.duration_since(first) > REPEAT
 }

@@ -1,8 +1,8 @@
 //! Atoms that a stage freezes.
 //!
-//! A frozen atom has mass zero, as a virtual site has. Integration does not accelerate such an atom. Its velocity is
-//! zero, so it has no kinetic energy and no degrees of freedom, and thermostats do not change that. Constraints among
-//! frozen atoms are dropped.
+//! A frozen atom has mass zero, like a virtual site, and the integrator does not accelerate it. The velocity of a
+//! frozen atom is zero, so the atom has no kinetic energy and no degrees of freedom, and thermostats leave it at
+//! rest. Constraints among frozen atoms are dropped.
 
 use crate::error::{Problem, Result};
 use crate::run::plan::Stage;
@@ -22,7 +22,7 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     select(&system.topology, text).map_err(refuse)?.iter().for_each(|&atom| frozen[atom as usize] = true);
     let mut held = system.clone();
     for (atom, frozen) in held.topology.atoms.iter_mut().zip(&mut frozen) {
-        // virtual sites have no mass already and are not frozen
+        // virtual sites already have mass zero and do not count as frozen
         *frozen &= atom.mass > 0.0;
         if *frozen {
             atom.mass = 0.0;

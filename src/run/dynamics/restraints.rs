@@ -36,7 +36,7 @@ pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Res
     plan.stages.iter().map(of).collect()
 }
 
-/// Adds the restraint and its stage to an error in the input.
+/// Adds the name of the restraint and its stage to an error in the input.
 fn named(error: Error, what: &str, stage: &Stage) -> Error {
     let named = |problem: Problem| {
         let message = format!("{what} of stage \"{}\": {}", stage.name, problem.message);
@@ -54,7 +54,7 @@ struct Reference {
     cell: Option<PeriodicCell>,
 }
 
-/// Source of the references of a run: its start, and the files read so far.
+/// Source of the reference positions of a run: its start, and the files read so far.
 struct References<'a> {
     system: &'a System,
     molecules: Molecules,
@@ -63,8 +63,8 @@ struct References<'a> {
 }
 
 impl References<'_> {
-    /// Returns positions and cell of a file, or of the start if `path` is `None`. A file without a cell gets the cell
-    /// of the start.
+    /// Returns the positions and the cell in a file, or those of the start of the run if `path` is `None`. A file
+    /// without a cell gets the cell of the start.
     fn of(&mut self, path: Option<&Path>) -> Result<(&[Vec3], Option<PeriodicCell>)> {
         let Some(path) = path else { return Ok((&self.start.positions, self.start.cell)) };
         if !self.files.contains_key(path) {
@@ -94,7 +94,7 @@ impl References<'_> {
 fn position_restraints(restraint: &PositionRestraint, references: &mut References<'_>) -> Result<PositionRestraints> {
     let system = references.system;
     let selected = select(&system.topology, &restraint.select)?;
-    // virtual sites, which follow other atoms, are not restrained
+    // virtual sites are not restrained, because their positions follow from other atoms
     let mass = |atom: u32| system.topology.atoms[atom as usize].mass;
     let (positions, cell) = references.of(restraint.reference.as_deref())?;
     let massive = selected.into_iter().filter(|&atom| mass(atom) > 0.0);
@@ -116,7 +116,7 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     Ok(restraints)
 }
 
-/// Fewest atoms for an RMSD: with two atoms it would depend on a single distance.
+/// Fewest atoms for an RMSD: the RMSD of two atoms would depend on a single distance.
 const FEWEST_SUPERPOSED: usize = 3;
 
 fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Variable> {
@@ -158,8 +158,8 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
     })
 }
 
-/// Creates the RMSD of these atoms from a reference. The molecules of the reference are shifted to the images that
-/// fit the start best.
+/// Creates an RMSD restraint of `atoms` relative to a reference structure. The molecules of the reference are shifted
+/// to the periodic images that fit the start best.
 fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>) -> Result<Variable> {
     let around = gather_around(restraint, 0, &references.system.topology)?;
     let members = Members::new(atoms.clone(), &references.molecules, around);
@@ -189,8 +189,8 @@ fn gather_around(
     }
 }
 
-/// Returns stage and selection of groups whose periodic images are ambiguous: groups of several molecules that extend
-/// over more than half of the cell at the start.
+/// Returns the stage and the selection of each group whose periodic images are ambiguous: a group of several
+/// molecules that extends over more than half of the cell at the start.
 pub(in crate::run) fn wide_groups(plan: &Plan, system: &System, start: &State) -> Vec<(String, String)> {
     let Some(cell) = &start.cell else { return vec![] };
     let molecules = system.topology.molecules();

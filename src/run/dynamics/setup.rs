@@ -1,4 +1,4 @@
-//! Settings of a stage of dynamics in addition to its forces.
+//! Settings of a stage of dynamics, apart from its forces.
 
 use crate::constraint::degrees_of_freedom;
 use crate::ensemble::groups::TemperatureGroups;
@@ -9,7 +9,7 @@ use crate::select::select;
 use crate::system::System;
 use std::sync::Arc;
 
-/// Settings of a stage of dynamics.
+/// Settings of a stage of dynamics, apart from its forces.
 #[derive(Clone)]
 pub struct Setup<'a> {
     /// integrator and couplings

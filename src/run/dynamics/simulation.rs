@@ -34,10 +34,10 @@ mod refreshment;
 #[cfg(test)]
 mod tests;
 
-/// Quantities to compute in a step in addition to the integration.
+/// Quantities that a step computes besides the integration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// energies, temperature, pressure; without them a GPU runs steps asynchronously
+    /// whether the step computes energies, temperature and pressure; without them a GPU runs steps asynchronously
     pub energies: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Wanted {
 pub struct Observed {
     /// potential energies, kJ/mol
     pub energies: Energies,
-    /// kinetic energy, mean of both half steps, kJ/mol
+    /// mean of the kinetic energies at the half steps before and after the step, kJ/mol
     pub kinetic: f64,
     /// work of the moving centers of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
@@ -56,8 +56,8 @@ pub struct Observed {
     pub temperature: f64,
     /// pressure, kJ/mol/nm³; zero without a cell
     pub pressure: f64,
-    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if [`Kinetic::along`] is
-    /// computed
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if the kinetic energies along
+    /// x, y and z ([`Kinetic::along`]) are computed
     pub pressure_along: Vec3,
     /// lattice vectors
     pub cell: Option<PeriodicCell>,
@@ -128,8 +128,8 @@ pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     first_step: u64,
     /// time at the start of this stage, ps
     first_time: f64,
-    /// step before which the state was set from outside (the first step, or that of an exchange), and the work
-    /// pending then
+    /// step before which the state was last set from outside (the first step, or the step of an exchange), and the
+    /// work of couplings that was pending then
     set_pending: (u64, PendingWork),
     context: Context<B>,
 }
@@ -150,7 +150,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             local_step: steps,
             first_step: state.step - steps,
             first_time,
-            // pending work at step 0 comes from the previous stage
+            // the work that is pending at step 0 is that of the previous stage's couplings
             set_pending: (0, PendingWork::of(state)),
             context,
         })
@@ -181,7 +181,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.backend()
     }
 
-    /// Copies the state at the start of the next step into `state`. All steps before must be done
+    /// Copies the state at the start of the next step into `state`. All previous steps must be complete
     /// ([`Simulation::flush`]).
     pub fn download(&self, state: &mut State) -> Result<()> {
         self.backend().download(state)?;
@@ -198,8 +198,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok((energies.potential(), self.backend().cell()?.map_or(0.0, |cell| cell.volume())))
     }
 
-    /// Continues from `state` after an exchange. Only velocities and works may have changed in `state`, and only
-    /// temperatures and pressures in `dynamics`.
+    /// Continues from `state` after a replica exchange. Compared with the present state, only velocities and works of
+    /// couplings may have changed in `state`; only temperatures and pressures may have changed in `dynamics`.
     pub fn exchange(&mut self, state: &State, dynamics: &'a Dynamics) -> Result<()> {
         self.context.set_state(state)?;
         self.set_pending = (self.local_step, PendingWork::of(state));
@@ -207,7 +207,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok(())
     }
 
-    /// Returns the positions before the last step, which failed: the last good positions.
+    /// Returns the state before the last step, which failed. Its positions are the last good ones.
     pub fn before_failure(&self) -> State {
         let (cell, positions) = self.backend().previous_positions();
         State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
@@ -223,7 +223,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.list_origins()
     }
 
-    /// Returns the progress of the restraints, for a checkpoint. All steps before must be done
+    /// Returns the progress of the restraints, for a checkpoint. All previous steps must be complete
     /// ([`Simulation::flush`]).
     pub fn restraints(&self) -> Result<Vec<RestraintProgress>> {
         self.backend().restraint_progress()
@@ -234,9 +234,9 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.flush()
     }
 
-    /// Does one step: pair lists, forces, `observe`, leapfrog, couplings. `observe` sees positions, and velocities
-    /// half a step before them. Only this function defines the order. A device may run steps asynchronously: a step
-    /// is done after one of its quantities is wanted, or after [`Simulation::flush`].
+    /// Does one step: pair lists, forces, `observe`, leapfrog, couplings. `observe` sees positions, and velocities at
+    /// the half step before them. Only this function defines the order. A device may run steps asynchronously: a step
+    /// is complete once one of its quantities has been requested, or after [`Simulation::flush`].
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
         let random = (self.setup.seed, self.step_number());
@@ -265,7 +265,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             && !energies
             && barostat.is_none()
         {
-            // no result between integration and refreshment is wanted, so both can be done in one pass
+            // no quantity between integration and refreshment is requested, so one pass over the atoms does both
             self.context.integrate_and_refresh(leapfrog, refreshment)?;
             return self.end_step(Observed::default());
         }
@@ -298,7 +298,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         dynamics.thermostat.as_ref().map_or(0.0, of)
     }
 
-    /// Returns the Monte Carlo volume move with which the next step begins, if one is due.
+    /// Returns the Monte Carlo volume move at the beginning of the next step, if one is due.
     fn trial(&self) -> Option<VolumeTrial> {
         let (dynamics, random) = (self.setup.dynamics, (self.setup.seed, self.step_number()));
         let barostat = dynamics.barostat.as_ref().filter(|barostat| barostat.tries_at(self.local_step))?;
@@ -306,36 +306,36 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
     }
 
-    /// Whether the next step begins with a Monte Carlo volume move. Its positions are then known only after its
-    /// forces.
+    /// Whether the next step begins with a Monte Carlo volume move. The positions of such a step are known only after
+    /// its forces.
     pub fn begins_with_trial(&self) -> bool {
         self.trial().is_some()
     }
 
-    /// Whether most volume moves that shrink the cell were refused in this stage because the cell would be too small
-    /// for the cutoff.
+    /// Whether most volume moves of this stage that would shrink the cell were refused because the cell would become
+    /// too small for the cutoff.
     pub(in crate::run) fn is_hindered(&self) -> Result<bool> {
         Ok(self.backend().coupling()?.trials.iter().any(VolumeTrial::is_hindered))
     }
 
-    /// Returns how reciprocal space is treated at a step; `measured` says whether energies or virial of the step are
-    /// needed.
+    /// Returns how reciprocal space is treated at a step; `measured` says whether the energies or the virial of the
+    /// step are needed.
     fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
         self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))
     }
 
-    /// Returns the barostat if it acts at a step.
+    /// Returns the barostat if the barostat acts at a step.
     fn barostat_at(&self, step: u64) -> Option<&'a Barostat> {
         self.setup.dynamics.barostat.as_ref().filter(|barostat| barostat.acts_at(step))
     }
 
-    /// Returns the thermostat if it acts at a step.
+    /// Returns the thermostat if the thermostat acts at a step.
     fn thermostat_at(&self, step: u64) -> Option<&'a Thermostat> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Returns the couplings that acted at the previous step: half of their work is still to be counted, with the new
-    /// forces.
+    /// Returns the couplings that acted at the previous step. Half of their work is still to be counted, after the
+    /// new forces are known.
     fn pending_at(&self, step: u64) -> PendingWork {
         let (set, pending) = self.set_pending;
         match step.checked_sub(1) {

@@ -1,12 +1,12 @@
 //! The state at the start of a stage of dynamics.
 //!
-//! Leapfrog velocities belong to the half step before the positions: v(−½) = (x(0) − x(−dt))/dt, where x(−dt)
-//! satisfies the constraints too. Velocities that are generated or read from a file are therefore taken as v(−½),
-//! from which x(−dt) is predicted. Constraints are applied to x(−dt) along the bonds at x(0), and v(−½) follows from
-//! the result. Velocities that are consistent already stay.
+//! Leapfrog velocities belong to the half step before the positions: v(−½dt) = (x(0) − x(−dt))/dt, where x(−dt)
+//! satisfies the constraints too. Velocities that are generated or read from a file are therefore taken as v(−½dt),
+//! from which x(−dt) is predicted. Constraints are applied to x(−dt) along the bonds at x(0), and v(−½dt) follows
+//! from the result. Velocities that are already consistent with the constraints do not change.
 //!
-//! A projection on the constraints of x(0) would give v(0) instead. It would lack the half of the centripetal forces
-//! that turn v(−½) to v(0), and so half of their virial.
+//! A projection of the velocities on the constraints at x(0) would give v(0) instead. The result would lack half of
+//! the centripetal force that turns v(−½dt) to v(0), and so half of its virial.
 
 use crate::constraint::{ConstraintPlan, RemovedMotion, degrees_of_freedom};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
@@ -20,12 +20,12 @@ use crate::vec3::Vec3;
 /// Allowed relative error of the kinetic energy of generated velocities: the rounding error of a sum in `f64` over a
 /// million atoms.
 const KINETIC: f64 = 1e-12;
-/// Largest number of rescalings. Each reduces the error by the square of the angle by which bonds turn in a step,
-/// 10⁻³ at ordinary temperatures.
+/// Largest number of rescalings. Each rescaling multiplies the error by the square of the angle (in radians) by which
+/// bonds turn in a step, 10⁻³ at ordinary temperatures.
 const SCALINGS: usize = 20;
 
-/// Applies constraints if this is the first stage, and generates velocities if asked for. If that fails, positions
-/// are unchanged.
+/// Applies constraints if this is the first stage, and generates velocities if the stage asks for them. After an
+/// error, positions are unchanged.
 pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, state: &mut State) -> Result<()> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let constraints = ConstraintPlan::new(&system.constraints, &masses)?;
@@ -60,7 +60,7 @@ pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, st
         let wanted = 0.5 * free as f64 * BOLTZMANN * temperature;
         heat(&constraints, &masses, (options.timestep, wanted), state)?;
     } else if first {
-        // without velocities atoms are at rest
+        // a state without velocities starts with atoms at rest
         state.velocities.resize(masses.len(), Vec3::ZERO);
         state.velocities = constrained(&constraints, options.timestep, &state.positions, &state.velocities)?;
     }
@@ -87,8 +87,8 @@ fn heat(
     Ok(())
 }
 
-/// Returns velocities v(−½) that satisfy the constraints at both ends of the step of `timestep` (ps), by the method
-/// in the module documentation.
+/// Returns velocities v(−½dt) with which the constraints hold at both ends of the step of `timestep` (ps), by the
+/// method in the module documentation.
 fn constrained(
     constraints: &ConstraintPlan,
     timestep: f64,
@@ -98,8 +98,8 @@ fn constrained(
     let mut before: Vec<Vec3> = positions.iter().zip(velocities).map(|(r, v)| *r - *v * timestep).collect();
     let free = before.clone();
     constraints.satisfy(positions, &mut before)?;
-    // only the change of positions is divided, so that unconstrained velocities stay exact: a difference of positions
-    // would round
+    // unconstrained velocities stay exact, because only the change of positions by the constraints is divided by the
+    // time step; the difference x(0) − x(−dt) would add rounding errors
     let change = free.iter().zip(&before).map(|(free, before)| (*free - *before) / timestep);
     Ok(velocities.iter().zip(change).map(|(v, change)| *v + change).collect())
 }
@@ -111,8 +111,8 @@ mod tests {
 
     const TIMESTEP: f64 = 0.002;
     const TEMPERATURE: f64 = 300.0;
-    /// Tolerance of velocities, nm/ps: that of constraints of 0.1 nm by default, over a time step, times two for both
-    /// atoms.
+    /// Tolerance of velocities, nm/ps: the default tolerance of constraints of 0.1 nm, divided by the time step,
+    /// times two for both atoms.
     const SAME: f64 = 2.0 * 1e-6 * 0.1 / TIMESTEP;
 
     fn start(sample: &Sample, velocities: Velocities, state: &State) -> State {
@@ -158,7 +158,7 @@ mod tests {
         let wanted = 0.5 * (2.0 * masses.len() as f64 - 3.0) * BOLTZMANN * TEMPERATURE;
         assert!((kinetic_energy(&masses, &state.velocities) / wanted - 1.0).abs() < KINETIC);
         let momentum: Vec3 = masses.iter().zip(&state.velocities).map(|(m, v)| *v * *m).sum();
-        // corrections of waters keep momentum to the rounding of 1e-16 nm over a time step, of 774 atoms
+        // corrections of 774 atoms of water conserve momentum up to rounding errors of 1e-16 nm per time step
         assert!(momentum.norm() < 1e-9, "{momentum:?}");
     }
 }

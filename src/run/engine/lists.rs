@@ -9,10 +9,10 @@ use crate::run::plan::{Plan, StageKind, TuningMethod, Velocities};
 use crate::system::{ForceSettings, ListPolicy, State, System};
 use crate::units::BAR;
 
-/// Temperature (K) and time step (ps) of list estimates without a stage of dynamics.
+/// Temperature (K) and time step (ps) with which list errors are estimated if the plan has no stage of dynamics.
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Steps between rebuilds (which sort the atoms) without a cutoff, where every pair is listed.
+/// Steps between rebuilds of the pair list without a cutoff. Such a list has every pair; a rebuild sorts the atoms.
 const UNLIMITED_REBUILD: u32 = 100;
 
 /// The list schedules that a plan may use.
@@ -55,7 +55,7 @@ impl<'a> ListChoices<'a> {
         self.settings.longest_cutoff()
     }
 
-    /// Returns the largest list radius, nm. Beyond it two images of one atom could enter a list.
+    /// Returns the largest list radius, nm. With a larger radius, two images of one atom could enter a list.
     fn largest(&self) -> f64 {
         2.0 * self.half - self.cutoff()
     }
@@ -81,12 +81,13 @@ impl<'a> ListChoices<'a> {
         self.fixed(|tolerance, interval| self.estimate.conventional(tolerance, interval))
     }
 
-    /// Returns the schedule with the lifetimes of `other`; the radii are computed for the present settings.
+    /// Returns the schedule with the lifetimes of `other` and with radii computed for the present settings.
     pub(in crate::run) fn with_lifetimes_of(&self, other: &ListSchedule) -> ListSchedule {
         self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
     }
 
-    /// Returns `wanted` if lists have fixed lifetimes and it fits into the cell, otherwise the cheapest schedule.
+    /// Returns the schedule `wanted` if lists have fixed lifetimes and the schedule fits into the cell; otherwise the
+    /// cheapest schedule.
     fn fixed(&self, wanted: impl FnOnce(ListErrors, Option<u32>) -> ListSchedule) -> ListSchedule {
         let wanted = match self.settings.list {
             ListPolicy::Drift { tolerance, pressure_tolerance, interval } if self.cutoff().is_finite() => {
@@ -137,8 +138,8 @@ pub fn describe_lists(plan: &Plan, system: &System, state: &State) -> String {
     choices.describe(&choices.by(plan.run.tuning))
 }
 
-/// Returns the highest temperature (K) and longest time step (ps) of any stage. The temperature of the present
-/// velocities counts if a stage starts with them.
+/// Returns the highest temperature (K) and the longest time step (ps) of all stages. If a stage starts with the
+/// present velocities, their temperature is included.
 fn hottest(plan: &Plan, system: &System, state: &State) -> (f64, f64) {
     let present = |removed| {
         let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();

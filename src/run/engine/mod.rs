@@ -1,4 +1,4 @@
-//! Choosing how a run computes: threads, instruction set, backend.
+//! Choice of the resources that compute a run: threads, instruction set, backend.
 
 pub(super) mod lists;
 pub(super) mod rank_processors;
@@ -34,8 +34,8 @@ use crate::team::Team;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Number of chunks of work in a reproducible run, where results must not depend on the number of threads. More
-/// threads than this do not help. More chunks would cost more, because their buffers overlap.
+/// Number of chunks of work in a reproducible run, whose results must not depend on the number of threads. Threads
+/// beyond this number do not help. With more chunks a run would be slower, because the buffers of chunks overlap.
 pub(in crate::run) const REPRODUCIBLE_PARTS: usize = 16;
 
 /// Resources that compute a run: threads, instruction set, GPU, ranks.
@@ -46,7 +46,7 @@ pub struct Engine {
     team: Arc<Team>,
     /// number of threads
     pub threads: usize,
-    /// number of chunks of work; rounding errors depend on it
+    /// number of chunks of work, on which rounding errors depend
     pub(in crate::run) parts: usize,
     /// instruction set
     pub level: Level,
@@ -57,13 +57,13 @@ pub struct Engine {
     accelerator: Accelerator,
     /// ranks that share the atoms of a system
     pub(in crate::run) ranks: Ranks,
-    /// warnings about what slows the ranks down
+    /// warnings about anything that slows the ranks down
     pub(in crate::run) warnings: Vec<String>,
 }
 
 /// The accelerator, if there is one.
 enum Accelerator {
-    /// no accelerator is used, for this reason
+    /// no accelerator; the text is the reason
     None(String),
     /// a GPU
     Gpu {
@@ -77,7 +77,7 @@ enum Accelerator {
 /// Device that computes a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement<'a> {
-    /// the CPU, with the reason
+    /// the CPU; the text is the reason
     Cpu(String),
     /// a GPU
     Gpu {
@@ -96,14 +96,14 @@ impl Placement<'_> {
 }
 
 impl Engine {
-    /// Creates an engine with the threads, instruction set and device of the plan; the machine decides what the plan
-    /// leaves open.
+    /// Creates an engine with the threads, instruction set and device of the plan. Settings that the plan leaves open
+    /// are chosen to suit the machine.
     pub fn new(plan: &Plan) -> Result<Self> {
         Self::beside(plan, 0)
     }
 
-    /// Creates an engine like [`Engine::new`] for a run beside `others` runs with as many threads each. Pinned
-    /// threads leave the first processors to those runs.
+    /// Creates an engine like [`Engine::new`] for a run that shares the machine with `others` other runs. Each run
+    /// has the same number of threads. Pinned threads leave the first processors to the other runs.
     pub fn beside(plan: &Plan, others: usize) -> Result<Self> {
         let (threads, level) = processors(plan)?;
         let processors = if plan.run.pin { pinned(threads, others)? } else { vec![] };
@@ -138,14 +138,14 @@ impl Engine {
         })
     }
 
-    /// Compares the GPU with the CPU at a state, unless this was done before. If they differ, fails if the GPU was
-    /// asked for; otherwise falls back to the CPU and returns the reason. A state with overlapping atoms decides
-    /// nothing: the caller tries again with a later state.
+    /// Compares the GPU with the CPU at a state, unless this was done before. If the results differ, the function
+    /// fails if the plan asks for the GPU; otherwise it switches to the CPU and returns the reason. A state with
+    /// overlapping atoms decides nothing: the caller tries again with a later state.
     pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
         if let Err(problem) = cuda::check(system) {
             return match self.automatic {
-                // the GPU is sound but cannot compute this system, so there is no warning
+                // the GPU works but cannot compute this system, so there is no warning
                 true => self.give_up_gpu(&problem.message).map(|_| None),
                 false => Err(problem.into()),
             };
@@ -159,7 +159,7 @@ impl Engine {
         self.conclude(verdict)
     }
 
-    /// Applies the verdict of a comparison. Returns the reason if it rules out the GPU.
+    /// Applies the verdict of a comparison. Returns the reason if the verdict rules out the GPU.
     fn conclude(&mut self, verdict: Result<Verdict>) -> Result<Option<String>> {
         let error = match (verdict, &mut self.accelerator) {
             (Ok(Verdict::Agrees(how)), Accelerator::Gpu { agreement, .. }) => {
@@ -186,12 +186,12 @@ impl Engine {
         Ok(reason)
     }
 
-    /// Whether there is a GPU that was not compared with the CPU yet.
+    /// Whether there is a GPU that has not been compared with the CPU yet.
     pub fn is_undecided(&self) -> bool {
         matches!(self.accelerator, Accelerator::Gpu { agreement: None, .. })
     }
 
-    /// Describes how closely the results of the GPU agree with those of the CPU; `None` before they are compared.
+    /// Describes how closely the results of the GPU agree with those of the CPU; `None` before the comparison.
     pub fn agreement(&self) -> Option<&str> {
         match &self.accelerator {
             Accelerator::None(_) => None,
@@ -199,8 +199,8 @@ impl Engine {
         }
     }
 
-    /// Returns the device that computes this system. Fails if the GPU was asked for and cannot compute it. With
-    /// `device = "auto"`, the GPU is not used before [`Engine::verify`] has accepted it.
+    /// Returns the device that computes this system. Fails if the plan asks for the GPU and the GPU cannot compute
+    /// the system. With `device = "auto"`, the GPU is not used before [`Engine::verify`] has accepted it.
     pub fn placement(&self, system: &System) -> Result<Placement<'_>> {
         match &self.accelerator {
             Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
@@ -214,12 +214,13 @@ impl Engine {
         }
     }
 
-    /// Returns the number of chunks of work for this system, each with its own sums; 1 on a GPU.
+    /// Returns the number of chunks into which the work for this system is divided; 1 on a GPU. Each chunk has its
+    /// own sums.
     pub fn parts(&self, system: &System) -> Result<usize> {
         Ok(if self.placement(system)?.is_gpu() { 1 } else { self.parts })
     }
 
-    /// Creates the context of a system on the device of the plan, with pair lists of this schedule.
+    /// Creates the context of a system on the device of the plan, with pair lists of the schedule `lists`.
     pub fn context(&self, plan: &Plan, system: &System, lists: ListSchedule) -> Result<Context> {
         let backend: Box<dyn Backend> = match (plan.run.precision, self.placement(system)?) {
             (Precision::Double, _) => double_precision(system, self.level, self.team())?,
@@ -256,20 +257,20 @@ impl Engine {
         Arc::clone(&self.team)
     }
 
-    /// Creates the fast backend on the CPU, with pair lists of this schedule.
+    /// Creates the fast backend on the CPU, with pair lists of `schedule`.
     pub fn cpu(&self, system: &System, schedule: ListSchedule) -> Result<Box<dyn Backend>> {
         let Engine { parts, level, .. } = *self;
         cpu(system, CpuOptions { parts, level, schedule }, self.team())
     }
 
-    /// Computes forces, energies and virial of one state. A GPU is used only if it was asked for. It is not compared
-    /// with the CPU first, because this function serves to compare them.
+    /// Computes forces, energies and virial of one state. A GPU is used only if the plan asks for it. The GPU is not
+    /// compared with the CPU first, because this function serves for that comparison.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
         self.restrained_point(plan, system, state, &Restraints::default())
     }
 
     /// Computes forces, energies and virial of one state with the restraints of a stage ([`super::restraints`]), at
-    /// the start of the stage.
+    /// the time at which the stage starts.
     pub fn restrained_point(
         &self,
         plan: &Plan,
@@ -286,7 +287,7 @@ impl Engine {
     }
 }
 
-/// Runs `work` on the first thread of a pool, which shares its processor with no worker of the team.
+/// Runs `work` on the first thread of a pool. No worker of the team shares the processor of this thread.
 pub(in crate::run) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     let work = Mutex::new(Some(work));
     let take = || work.lock().ok()?.take();
@@ -294,8 +295,8 @@ pub(in crate::run) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, wor
     results.into_iter().flatten().next().expect("every pool has a first thread")
 }
 
-/// Returns the threads and instruction set of a plan; the machine decides what the plan leaves open. Fails if the
-/// machine lacks them. Starts no threads.
+/// Returns the threads and instruction set of a plan. Settings that the plan leaves open are chosen to suit the
+/// machine. Fails if the machine lacks what the plan asks for. Starts no threads.
 pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     check_device(plan)?;
     let available = std::thread::available_parallelism().map_or(1, usize::from);
@@ -329,8 +330,8 @@ pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
-/// Finds the GPU of a plan, or the reason why there is none. Fails if the plan asks for a GPU that does not exist or
-/// cannot do what the plan asks for.
+/// Finds the GPU of a plan, or the reason why the run uses no GPU. Fails if the plan asks for a GPU that does not
+/// exist or cannot do what the plan needs.
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
         (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
@@ -356,7 +357,8 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
 
 #[cfg(test)]
 impl Engine {
-    /// Creates an engine with the emulated GPU of this number. `automatic`: the GPU was found, not asked for.
+    /// Creates an engine with the emulated GPU of this number. `automatic` means that the engine chose the GPU and
+    /// the plan did not ask for it.
     pub(in crate::run) fn with_gpu(number: u32, automatic: bool) -> Self {
         let accelerator = Accelerator::Gpu { number, name: "A GPU".into(), agreement: None };
         Engine { automatic, accelerator, ..Engine::on(1).expect("a thread") }

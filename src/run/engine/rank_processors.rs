@@ -1,4 +1,5 @@
-//! Processors of ranks: those that the launcher bound to each rank, or equal parts of those that several ranks share.
+//! Processors of ranks: the processors that the launcher bound to each rank, or equal parts of the processors that
+//! several ranks share.
 
 use crate::observe::lock::host_name;
 use core_affinity::CoreId;
@@ -12,7 +13,7 @@ pub(in crate::run) struct ProcessorSet {
     host: String,
     /// numbers of the processors that the rank may use
     processors: Vec<usize>,
-    /// number of threads that can run at once: a quota may allow fewer than there are processors
+    /// number of threads that can run at once; a CPU quota may allow fewer threads than there are processors
     available: usize,
 }
 
@@ -23,12 +24,12 @@ pub(in crate::run) struct ProcessorShare {
     pub(in crate::run) threads: usize,
     /// number of ranks before each rank that may use the same processors
     pub(in crate::run) places: Vec<usize>,
-    /// warnings about what slows ranks down
+    /// warnings about anything that slows the ranks down
     pub(in crate::run) warnings: Vec<String>,
 }
 
 impl ProcessorSet {
-    /// Returns the seat of this process.
+    /// Returns the computer and processors of this process.
     pub(in crate::run) fn here() -> Self {
         let processors =
             core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|CoreId { id }| id).collect();
@@ -38,9 +39,9 @@ impl ProcessorSet {
 }
 
 impl ProcessorShare {
-    /// Divides the processors of these seats. Each rank gets `threads` threads, by default as many as the rank with
-    /// the fewest processors has. Ranks on the same processors of a computer (a launcher that binds no process) get
-    /// equal parts of them.
+    /// Divides the processors of these ranks. Each rank gets `threads` threads; the default is the number of
+    /// processors of the rank with the fewest. If the launcher binds no process to processors, ranks on the same
+    /// computer share its processors in equal parts.
     pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();
         for (rank, seat) in seats.iter().enumerate() {

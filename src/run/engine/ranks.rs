@@ -1,4 +1,4 @@
-//! A run on several ranks with domain decomposition: [`crate::backend::Domains`].
+//! A run on several ranks with domain decomposition; see [`crate::backend::Domains`].
 
 use crate::backend::{RANKS, Serving, describe_division};
 use crate::error::{Error, Problem, Result};
@@ -9,8 +9,8 @@ use crate::run::plan::{Device, Plan};
 use crate::system::{State, System};
 
 impl Engine {
-    /// Creates the engine of one of several ranks. Processors are shared as the launcher assigned them. Fails if only
-    /// a single rank can compute the plan. Every rank must call it.
+    /// Creates the engine of one of several ranks. Processors are shared as the launcher assigned them. Fails if the
+    /// plan needs features that only a single rank supports. Every rank must call this function.
     pub fn among(plan: &Plan, ranks: &Ranks) -> Result<Self> {
         if ranks.count() == 1 {
             return Self::new(plan);
@@ -49,7 +49,7 @@ impl Engine {
         Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
     }
 
-    /// Computes the share of this rank as the first rank directs, until the first rank calls [`release_ranks`].
+    /// Computes the domain of this rank as the first rank directs, until the first rank calls [`release_ranks`].
     pub fn serve(&self) {
         run_on_first_thread(&self.pool, || self.serving().serve());
     }

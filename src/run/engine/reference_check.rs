@@ -1,9 +1,9 @@
 //! Comparison of the first step of a run with the double-precision reference.
 //!
 //! The comparison covers the forces and energies that the step uses, from the present pair lists of the run. After a
-//! restart these lists may be within their lifetime. Small systems are compared as a whole, with energies. In large
-//! systems the forces on a fixed sample of atoms are compared, with some atoms of every Lennard-Jones type; with a
-//! very large PME grid, reciprocal space is left out. Leapfrog, constraints, restraints and couplings are not
+//! restart these lists may be some steps old. Small systems are compared as a whole, with energies. In large systems
+//! the forces on a fixed sample of atoms are compared; the sample has some atoms of every Lennard-Jones type. If the
+//! PME grid is very large, reciprocal space is left out. Leapfrog, constraints, restraints and couplings are not
 //! compared. The state is not changed.
 
 use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sampled, sample};
@@ -17,26 +17,28 @@ use crate::vec3::Vec3;
 use std::f64::consts::PI;
 use std::time::Instant;
 
-/// Allowed RMS error of the forces, relative to their RMS: the project's bar for interactions in `f32`
+/// Allowed RMS error of the forces, relative to the RMS force: the project's bar for interactions in `f32`
 /// (`tests/forces.rs`).
 const FORCE: f64 = 2e-5;
-/// Allowed RMS error of the forces in kJ/mol/nm on a perfect lattice, where forces cancel and rounding errors stay;
+/// Allowed RMS error of the forces in kJ/mol/nm on a perfect lattice, where forces cancel but rounding errors do not;
 /// the same as in `tests/forces.rs`.
 const LATTICE_FORCE: f64 = 1e-3;
 /// Allowed error of any energy, relative to the sum of the absolute terms: the project's bar.
 const ENERGY: f64 = 1e-6;
-/// Factor over the bar up to which errors give only a warning. In unusual systems, whose forces nearly cancel,
-/// rounding errors are larger. No fault that was tried in tests on whole systems stays so small.
+/// Errors up to this multiple of the bar give only a warning. In unusual systems, whose forces nearly cancel,
+/// rounding errors are larger. Every fault that was tried in tests on whole systems caused larger errors.
 const LEEWAY: f64 = 5.0;
-/// Error of the Coulomb energy, relative to its direct and reciprocal parts, that gives only a warning, too. The
-/// parts nearly cancel in a lattice of molecules with one orientation. Errors of the tables, up to 5·10⁻⁷ of each
-/// pair, then add up at few distances.
+/// Error of the Coulomb energy, relative to its direct and reciprocal parts, up to which there is only a warning. The
+/// parts nearly cancel in a lattice of molecules with one orientation. Such a lattice has only a few distances, so
+/// errors of the tables, up to 5·10⁻⁷ of each pair, add up.
 const PARTS: f64 = 2e-6;
-/// Distance (nm) of interacting atoms below which nothing is compared; hydrogen bonds are longer than 0.15. Fast
-/// paths raise distances below some 0.06 nm, and sums in `f32` lose small terms next to the force of a clash.
+/// Distance (nm) between interacting atoms below which the state is not compared; hydrogen bonds are longer than 0.15
+/// nm. The fast paths raise distances below some 0.06 nm to that value, and sums in `f32` lose small terms next to
+/// the force of a clash.
 const OVERLAP: f64 = 0.1;
 
-/// Number of pairs, counted from both atoms, up to which a system is compared as a whole: about a second on one core.
+/// Number of pairs, each counted twice, up to which a system is compared as a whole; this takes about a second on one
+/// core.
 const WHOLE: f64 = 8e6;
 /// Number of points of all PME grids beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s
 /// per million points.
@@ -50,16 +52,16 @@ const SAMPLE: usize = 2048;
 enum Verdict {
     /// errors are within the bars; the text gives them
     Agrees(String),
-    /// errors are beyond a bar, but small enough for a warning; the text gives them
+    /// errors exceed a bar, but are small enough for a warning; the text gives them
     Strays(String),
     /// errors are too large; the text gives them
     Differs(String),
-    /// atoms overlap, so nothing can be compared
+    /// atoms overlap, so the state cannot be compared
     Undecided,
 }
 
-/// Compares the forces and energies that `backend` has just computed. Returns a line for the log. Fails if they
-/// differ.
+/// Compares the forces and energies that `backend` has just computed with the reference. Returns a line for the log.
+/// Fails if a difference is too large.
 pub(in crate::run) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
@@ -139,8 +141,8 @@ impl BackendForces {
     }
 }
 
-/// Chooses the atoms to compare, ascending. All atoms if they have at most `whole` pairs, otherwise about `number`
-/// atoms with mass, evenly spaced within each Lennard-Jones type.
+/// Chooses the atoms to compare, in ascending order: all atoms if they have at most `whole` pairs; otherwise about
+/// `number` atoms with mass, evenly spaced within each Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -167,7 +169,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
         return Verdict::Undecided;
     }
-    // part of the error that pairs outside the lists cannot explain
+    // the part of the error that is larger than the force of the pairs that the lists miss
     let unexplained = |((found, force), &lacking): ((&Vec3, &Vec3), &f64)| {
         let error = (*found - *force).norm();
         if error <= lacking { 0.0 } else { error - lacking }
@@ -178,7 +180,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     let scale = rms(reference.forces.iter().copied());
     let [relative, whole] =
         [error, rms_difference(&found.forces, &reference.forces)].map(|e| e / scale.max(f64::MIN_POSITIVE));
-    // false for NaN
+    // the comparison is false if the error is NaN
     let within = |times: f64| error <= times * FORCE * scale || error <= times * LATTICE_FORCE;
     let energies_within = |bar: f64, of_parts: f64| {
         reference.energies.as_ref().map_or(Ok(0.0), |expected| {
@@ -235,7 +237,7 @@ mod tests {
     /// Time in ps for which positions are predicted for the inner list.
     const LOOKAHEAD: f64 = 0.008;
 
-    /// Returns a list schedule like that of a run: with predicted positions, and a buffer so small that some pairs
+    /// Returns a list schedule like that of a run, with predicted positions. Its buffer is so small that some pairs
     /// are missed.
     fn schedule(sample: &Sample) -> ListSchedule {
         let inner = sample.system.settings.longest_cutoff() + 0.005;
@@ -248,7 +250,7 @@ mod tests {
         Host::new(system, cpu, level, Team::single()).expect("a supported system")
     }
 
-    /// Creates a backend with lists built from `then`, and forces at the state of the sample.
+    /// Creates a backend whose lists were built from `then` and whose forces are those at the state of the sample.
     fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
         let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
@@ -259,7 +261,8 @@ mod tests {
         host
     }
 
-    /// Returns the verdict if the fast path computes a system that `spoil` has changed.
+    /// Returns the verdict if the fast path computes a system that `spoil` has changed, and the reference the
+    /// original.
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);
@@ -285,7 +288,7 @@ mod tests {
                 host.prune_lists(lists.lookahead).expect("lists");
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-                // `tests/forces.rs` holds these systems to the bars themselves, with its own settings
+                // `tests/forces.rs` requires these systems to be within the bars, with settings of its own
                 let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
                 assert!(how.contains("energies"), "{level:?} {how}");
             }
@@ -346,13 +349,13 @@ mod tests {
     fn lists_may_lack_what_they_promise_and_no_more() {
         let sample = Sample::load("peptide-charged");
         let lists = schedule(&sample);
-        // lists are made from positions 40 fs earlier
+        // lists are built from positions 40 fs earlier
         let mut then = sample.state.clone();
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
         let host = computed(&sample, &sample.system, lists, &then);
         let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
         assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists of this age may miss")), "{verdict:?}");
-        // even older lists, presented as if they were built now
+        // lists built from even older positions, presented as if they were built now
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
         let host = computed(&sample, &sample.system, lists, &then);
         let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);

@@ -1,5 +1,5 @@
-//! Comparison of a GPU with the CPU before a run uses the GPU: forces and energies of one state, and one step from
-//! it.
+//! Comparison of a GPU with the CPU before a run uses the GPU. The forces and energies of one state are compared, and
+//! one step that starts at this state.
 
 use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
 use crate::context::Context;
@@ -7,24 +7,26 @@ use crate::error::{Error, Result};
 use crate::system::State;
 use crate::vec3::Vec3;
 
-/// Largest RMS difference of the forces, relative to their RMS. Each side is within 2·10⁻⁵ of the exact forces, the
-/// project's bar for interactions in `f32` (`tests/forces.rs`), so both differ by at most twice that.
+/// Largest RMS difference of the forces, relative to the RMS force. GPU and CPU are each within 2·10⁻⁵ of the exact
+/// forces, the project's bar for interactions in `f32` (`tests/forces.rs`), so their results differ by at most twice
+/// that.
 const FORCE: f64 = 4e-5;
-/// Largest RMS difference of the forces in kJ/mol/nm on a perfect lattice, where forces cancel and rounding errors
-/// stay. In the tests, whose forces are right to 2·10⁻⁵ of the terms that cancel, one side's error is at most 10⁻³.
+/// Largest RMS difference of the forces in kJ/mol/nm on a perfect lattice, where forces cancel but rounding errors do
+/// not. In the tests, forces are right to 2·10⁻⁵ of the terms that cancel, and the error on one device is at most
+/// 10⁻³ kJ/mol/nm.
 const LATTICE_FORCE: f64 = 2e-3;
-/// Largest difference of any energy, relative to the sum of the absolute terms: twice the bar of 10⁻⁶, as for the
-/// forces.
+/// Largest difference of any energy, relative to the sum of the absolute terms: twice the bar of 10⁻⁶, since GPU and
+/// CPU may each deviate by the bar.
 const ENERGY: f64 = 2e-6;
 
 /// Time step of the compared step, ps.
 const TIMESTEP: f64 = 0.002;
 /// Largest RMS difference of the positions after a step from rest, relative to the RMS displacement. Usual forces
-/// move an atom by 10⁻⁴ nm; the constraint tolerance of 10⁻⁶ on either side is a thousandth of that. The step uses
-/// kernels without energies, and a wrong kernel causes a larger difference.
+/// move an atom by 10⁻⁴ nm in a step; the constraint tolerances of 10⁻⁶ on GPU and CPU are a thousandth of that. The
+/// step uses kernels without energies. An error in one of these kernels causes a larger difference.
 const MOVE: f64 = 1e-2;
-/// Largest RMS difference of the positions in nm if atoms hardly move: the tolerance of 10⁻⁶ on either side for
-/// constraints of 0.1 nm.
+/// Largest RMS difference of the positions in nm if atoms hardly move: constraints of 0.1 nm have a tolerance of 10⁻⁶
+/// on GPU and CPU each.
 const LEAST_MOVE: f64 = 2e-7;
 
 /// Result of a comparison.
@@ -53,7 +55,7 @@ pub(in crate::run) fn compare(
     let verdict = judge(found, evaluate(cpu, &still)?);
     let Verdict::Agrees(how) = verdict else { return Ok(verdict) };
     let expected = match step(cpu) {
-        // the run will fail in the same way, with a better message
+        // the run will fail in the same way as this check, with a better message
         Err(Error::Unstable { .. }) => return Ok(Verdict::Agrees(how)),
         outcome => outcome?,
     };
@@ -66,7 +68,7 @@ fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) 
     context.forces(Workload { energy: true, virial: false, ..Workload::FORCES })
 }
 
-/// Does an ordinary step, without energies or virial, and returns the positions after it.
+/// Does an ordinary step, without energies or virial, and returns the new positions.
 fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
     context.forces(Workload::default())?;
     context.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() })?;
@@ -79,7 +81,7 @@ fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
 fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> Verdict {
     let (off, moved) = (rms_difference(found, expected), rms_difference(expected, start));
     let relative = off / moved.max(f64::MIN_POSITIVE);
-    // false for NaN
+    // the comparison is false for NaN
     let agrees = off <= MOVE * moved || off <= LEAST_MOVE;
     if !agrees {
         return Verdict::Differs(format!(
@@ -94,7 +96,7 @@ fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> V
 fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     let (error, scale) = (rms_difference(&found.forces, &expected.forces), rms(expected.forces.iter().copied()));
     let relative = error / scale.max(f64::MIN_POSITIVE);
-    // false for NaN
+    // the comparison is false for NaN
     let forces_agree = error <= FORCE * scale || error <= LATTICE_FORCE;
     if !forces_agree {
         return Verdict::Differs(format!(
@@ -110,7 +112,7 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
 }
 
 /// Returns the largest difference of any energy, relative to the sum of the absolute terms. Fails with the first
-/// energy whose difference exceeds the `bar` by more than `slack` (kJ/mol) explains. `whose` names the expected
+/// energy whose difference exceeds the `bar` by more than `slack` (kJ/mol). `whose` names the source of the expected
 /// energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,

@@ -6,8 +6,8 @@ use crate::team::Team;
 use core_affinity::CoreId;
 use std::sync::Arc;
 
-/// Largest sensible number of threads per processor. More are taken for a mistake: threads spin while they wait, and
-/// each has its own buffers.
+/// Largest sensible number of threads per processor. A larger number counts as a mistake: threads spin while they
+/// wait, and each thread has its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
 /// Fails if there are many more threads than this machine has processors. As many threads as `run.reproducible` has
@@ -24,13 +24,14 @@ pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns a processor for each thread of one of several runs, out of those that this process may use. The first
-/// processors are left to `others` other runs with as many threads each. Fails if there are not enough.
+/// Returns a processor for each thread of one of several runs, out of the processors that this process may use. The
+/// first processors are left to `others` other runs with as many threads each. Fails if there are not enough
+/// processors.
 pub(in crate::run) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId>> {
     share(&core_affinity::get_core_ids().unwrap_or_default(), threads, others)
 }
 
-/// Selects the processors of a run out of `processors`, as [`pinned`] does.
+/// Selects the processors of a run out of `processors`, by the rule of [`pinned`].
 fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
@@ -45,7 +46,7 @@ pub(in crate::run) fn start(threads: usize, processors: Vec<CoreId>) -> Result<(
     let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
     let place = move |number: usize| {
         if let Some(&processor) = processors.get(number) {
-            // if the system refuses, the thread stays unbound, which is at worst slower
+            // if the system refuses, the thread stays unbound, which can only make the run slower
             let _ = core_affinity::set_for_current(processor);
         }
     };
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn runs_side_by_side_are_pinned_to_different_processors() {
-        // processors that an affinity mask may leave
+        // an example of the processors that an affinity mask allows
         let processors = [2, 3, 5, 8, 9].map(|id| CoreId { id });
         let ids = |threads, others| {
             share(&processors, threads, others).map(|share| share.iter().map(|core| core.id).collect::<Vec<_>>())

@@ -1,11 +1,12 @@
 //! Tuning of a run: lifetimes of the pair lists, and the split of the Coulomb sum between pairs and mesh.
 //!
-//! Candidates are plain data ([`Setting`]). A cost model ranks them in the same way on every run. With `tuning =
-//! "measure"` the best candidates are timed at the start of the first stage of dynamics, in turn, each by a few
-//! searches, prunings and force evaluations; the state is unchanged. A candidate never has a larger estimated error
-//! than the input allows: lists have the radii that their drift tolerance needs, and cutoff and mesh come from
-//! [`crate::pme::ErrorModel::splittings`]. The choice holds for the rest of the run, and a checkpoint keeps it. On a
-//! GPU nothing is measured. The GPU's model covers lists only; the mesh is the one that the CPU's model chooses.
+//! Candidates are plain data ([`Setting`]). A cost model ranks the candidates in the same way on every run. With
+//! `tuning = "measure"` the best candidates are timed in turn at the start of the first stage of dynamics, each by a
+//! few searches, prunings and force evaluations; the state is unchanged. A candidate never has a larger estimated
+//! error than the input allows: list radii follow from the drift tolerance, and cutoff and mesh come from
+//! [`crate::pme::ErrorModel::splittings`]. The choice holds for the rest of the run, and a checkpoint stores it. On a
+//! GPU the candidates are not timed: the cost model of the GPU covers lists only, and the mesh is the one that the
+//! CPU's cost model chooses.
 
 use crate::backend::{Backend, Workload};
 use crate::ensemble::multiple_time_steps::LongRange;
@@ -23,17 +24,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of schedules of the cost model that are reported.
+/// Number of schedules of the cost model that the log shows.
 const SHOWN: usize = 4;
 /// Width of the ranges of Coulomb cutoffs, as a fraction of the longer cutoff. One cutoff is timed in each range.
 const RANGE: f64 = 0.08;
-/// Largest predicted slowdown relative to the model's choice. Slower splittings are not timed.
+/// Largest predicted slowdown relative to the model's choice. Splittings that are predicted to be slower are not
+/// timed.
 const SLOWER: f64 = 0.08;
-/// Number of schedules that are timed in addition to the best so far.
+/// Number of schedules that are timed besides the best one so far.
 const SCHEDULES: usize = 3;
 /// Number of rounds. Each round times every setting once, in turn.
 const ROUNDS: usize = 7;
-/// Force evaluations of a round, after one that brings the data back into the caches. The shortest counts.
+/// Timed force evaluations of a round. An untimed evaluation before them brings the data back into the caches. The
+/// shortest time counts.
 const EVALUATIONS: usize = 5;
 /// Ratio of the standard deviation of a normal distribution to its median absolute deviation.
 const DEVIATION: f64 = 1.4826;
@@ -47,7 +50,7 @@ fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {
     })
 }
 
-/// Applies the chosen cutoff and mesh to the system.
+/// Applies the chosen cutoff and mesh of `tuning` to the system.
 pub(in crate::run) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
     if let Some(tuning) = tuning {
         let settings = split(system.settings, tuning.chosen.pme);
@@ -81,8 +84,8 @@ impl<'a> Tuner<'a> {
         Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu, every: interval_of_meshes(plan) })
     }
 
-    /// Chooses a setting; `None` without a cutoff, where there is nothing to choose. A request to stop ends measuring
-    /// early.
+    /// Chooses a setting; `None` for a system without a cutoff, which has nothing to tune. A request to stop ends the
+    /// measurement early.
     pub(in crate::run) fn tune(&self, requests: &Requests) -> Result<Option<Tuning>> {
         if self.system.settings.cutoff.is_none() {
             return Ok(None);
@@ -139,7 +142,7 @@ impl<'a> Tuner<'a> {
         Trial { setting: Setting { pme, lists }, megacycles, measured: None }
     }
 
-    /// Returns the candidates of the cost model: schedules, and meshes of the same cutoff.
+    /// Returns the candidates of the cost model: list schedules, and meshes with the same cutoff.
     fn considered(&self) -> Vec<Trial> {
         let (own, schedules) = (self.own_splitting(), self.choices.all());
         let trials = schedules.iter().take(SHOWN).map(|&lists| self.trial(own, lists));
@@ -148,7 +151,7 @@ impl<'a> Tuner<'a> {
         trials.chain(meshes.map(|&mesh| self.trial(Some(mesh), schedules[0]))).collect()
     }
 
-    /// Times splittings, then schedules of the fastest splitting.
+    /// Times splittings of the Coulomb sum, then list schedules of the fastest splitting.
     fn measure(&self, model: Trial, requests: &Requests, tuning: &mut Tuning) -> Result<()> {
         let (mut best, mut time) = (model, 1.0);
         for propose in [Self::splittings, Self::schedules] {
@@ -169,13 +172,14 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// Returns other cutoffs and meshes that may be faster than `best`, each with its best lists: the cheapest in
-    /// every range of cutoffs, because the model's errors grow with the distance from its reference.
+    /// Returns other cutoffs and meshes that may be faster than `best`, each with its best lists. The cheapest
+    /// splitting in every range of cutoffs is taken, because the errors of the cost model grow with the distance from
+    /// the setting at which it was calibrated.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
         let ListSchedule { outer, inner, .. } = best.setting.lists;
         let usual = self.reach(best.setting.pme);
-        // the buffer of `best` is used for all: similar errors need similar buffers, which is accurate enough for a
-        // ranking
+        // all splittings use the buffer of `best`: similar list errors need similar buffers, which is accurate enough
+        // for a ranking
         let roughly = |&other: &Splitting| {
             let longer = self.reach(Some(other)) - usual;
             let lists = ListSchedule { outer: outer + longer, inner: inner + longer, ..best.setting.lists };
@@ -192,13 +196,13 @@ impl<'a> Tuner<'a> {
         cheapest.into_values().map(|other| self.trial(Some(other), self.lists(Some(other)).all()[0])).collect()
     }
 
-    /// Returns the longer of both cutoffs, nm.
+    /// Returns the longer of the Coulomb and the Lennard-Jones cutoff, nm.
     fn reach(&self, pme: Option<Splitting>) -> f64 {
         let ForceSettings { cutoff, cutoff_lj, .. } = split(self.system.settings, pme);
         cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Returns other lifetimes of the lists, the cheapest according to the model.
+    /// Returns schedules with other list lifetimes, the cheapest according to the model.
     fn schedules(&self, best: &Trial) -> Vec<Trial> {
         let Setting { pme, lists } = best.setting;
         let others = self.lists(pme).all().into_iter().filter(|other| *other != lists);
@@ -226,14 +230,14 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// Returns the steps from one evaluation of reciprocal space to the next in the longest stage of dynamics.
+/// Returns the number of steps from one evaluation of reciprocal space to the next, in the longest stage of dynamics.
 fn interval_of_meshes(plan: &Plan) -> u32 {
     let longest = plan.dynamics().max_by_key(|(_, stage)| stage.steps);
     longest.and_then(|(_, stage)| stage.multiple_time_steps).map_or(1, |steps| steps.every)
 }
 
-/// Measures the seconds per step: force evaluations, with reciprocal space every `every` steps, and the share of a
-/// search and of a pruning that falls to one step.
+/// Measures the seconds per step. The time is the sum of force evaluations, with reciprocal space every `every`
+/// steps, and of the search and the pruning, each divided by the number of steps between two of them.
 fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
     cpu.upload(state)?;
     let start = Instant::now();
@@ -261,10 +265,10 @@ fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     Ok(least)
 }
 
-/// Returns the time of each setting and its gain over the first setting.
+/// Returns the time of each setting and its gain over the first setting, with the spread of the gain.
 fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     let against_first = |own: &[f64; ROUNDS]| {
-        // settings of one round meet the same interference by other programs, so gains are computed per round
+        // interference by other programs affects all settings of one round alike, so gains are computed per round
         let gains: [f64; ROUNDS] = std::array::from_fn(|round| 1.0 - own[round] / times[0][round]);
         let gain = median(gains);
         let spread = DEVIATION * median(gains.map(|other| (other - gain).abs()));
@@ -273,7 +277,7 @@ fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     times.iter().map(against_first).collect()
 }
 
-/// Returns the setting that gains most; the first setting if no gain exceeds its spread.
+/// Returns the setting with the largest gain; the first setting if no gain exceeds its spread.
 fn choose(timed: &[Timed]) -> usize {
     let clear = timed.iter().enumerate().filter(|(_, timed)| timed.gain > timed.spread);
     clear.fold(0, |best, (index, timed_here)| if timed_here.gain > timed[best].gain { index } else { best })
@@ -312,7 +316,7 @@ mod tests {
         assert_eq!(interval(vec![stage(900, None), stage(200, Some(2))]), 1);
     }
 
-    /// Times of a setting on a machine that slows down and is disturbed now and then, in the same way for all
+    /// Returns times of a setting on a machine that slows down and is disturbed now and then, in the same way for all
     /// settings.
     fn rounds(time: f64, own: [f64; ROUNDS]) -> [f64; ROUNDS] {
         let machine = [1.0, 1.02, 1.5, 1.04, 1.05, 1.3, 1.07];
@@ -326,7 +330,7 @@ mod tests {
     fn the_fastest_wins_whatever_disturbs_all() {
         let timed = compare(&[rounds(6.0, [0.0; ROUNDS]), rounds(5.8, QUIET), rounds(5.7, QUIET), rounds(6.3, QUIET)]);
         assert_eq!(choose(&timed), 2);
-        // a gain of 0.3/6, whose rounds scatter by 0.2 %
+        // a gain of 0.3/6; rounds scatter by 0.2 %
         assert!((timed[2].gain - 0.05).abs() < 0.002 && timed[2].spread < 0.004, "{timed:?}");
         assert!((timed[0].milliseconds - 6300.0).abs() < 1e-6, "{timed:?}");
     }

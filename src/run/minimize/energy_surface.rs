@@ -26,7 +26,7 @@ pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
 
 impl<B: Backend + ?Sized> ForceSurface<B> {
     /// Creates the surface from a context whose lists expire by displacement, for the cell of `state`. `origin` are
-    /// the positions from which a stored minimisation last built its lists.
+    /// the positions from which a minimisation that continues last built its lists.
     pub(in crate::run) fn new(
         system: &System,
         mut context: Context<B>,
@@ -74,7 +74,7 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
                 self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
                 Ok(found.energies.potential())
             }
-            // the forces of overlapping atoms are beyond what a GPU can sum
+            // a GPU cannot sum the huge forces of overlapping atoms
             Err(Error::Unstable { .. }) => {
                 forces.fill(Vec3::splat(f64::NAN));
                 self.massless.iter().for_each(|&atom| forces[atom] = Vec3::ZERO);
@@ -89,7 +89,7 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
     }
 
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
-        // projection fails only if a constraint has lost its direction; `satisfy` then refuses the displacement
+        // the projection fails only if a constraint has lost its direction; `satisfy` then refuses the displacement
         let _ = self.constraints.project(positions, vectors);
     }
 }
@@ -111,8 +111,8 @@ mod tests {
     const STEPS: u64 = 12;
     /// The project's bar for energies of interactions in `f32`, relative to the sum of the absolute terms.
     const ENERGY: f64 = 1e-6;
-    /// Allowed relative difference of the decrease of the energy: paths that begin alike separate as rounding errors
-    /// grow, so that one of them ends lower.
+    /// Allowed relative difference of the decrease of the energy: two minimisations that begin alike diverge as
+    /// rounding errors grow, so one may reach a lower energy.
     const FALL: f64 = 0.2;
 
     fn surface<B: Backend>(sample: &Sample, backend: B, origin: Option<&[Vec3]>) -> ForceSurface<B> {

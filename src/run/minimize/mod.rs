@@ -7,8 +7,8 @@
 //! any start: no atom ever moves by more than a set distance in a step, forces that are not numbers become random
 //! kicks, and an energy that is not a number counts as infinite.
 //!
-//! The [`Minimizer`] holds everything that the next step depends on. It can be stored at any step and continues with
-//! the same bits. It needs memory for 2 × [`HISTORY`] vectors per atom.
+//! The [`Minimizer`] holds everything on which the next step depends. It can be stored at any step, and the
+//! minimisation then continues with the same bits. It needs memory for 2 × [`HISTORY`] vectors per atom.
 
 pub(super) mod energy_surface;
 
@@ -22,35 +22,38 @@ use crate::vec3::{Vec3, vec3};
 
 /// Number of pairs kept by L-BFGS. More than five rarely help, and each costs 48 bytes per atom.
 const HISTORY: usize = 5;
-/// Force (kJ/mol/nm) that occurs only in clashes: that of a bond (3e5 kJ/mol/nm²) stretched by a third of its length.
-/// Larger forces are cut to this, so that the worst clash does not keep all other atoms from moving.
+/// Force (kJ/mol/nm) that occurs only in clashes. A bond of 3e5 kJ/mol/nm² that is stretched by a third of its length
+/// has this force. Larger forces are shortened to this value, so that the other atoms can move although the worst
+/// clash limits the step.
 const CLASH_FORCE: f64 = 1e4;
-/// Limit of forces (kJ/mol/nm). Larger forces are shortened to it; its square times any number of atoms stays finite.
+/// Limit of forces (kJ/mol/nm). Larger forces are shortened to this limit, so that the sum of their squares stays
+/// finite for any number of atoms.
 const LARGEST_FORCE: f64 = 1e100;
 /// Factors by which the step length of steepest descent grows and shrinks.
 const GROW: f64 = 1.2;
 const SHRINK: f64 = 0.5;
-/// First step of steepest descent as a fraction of the largest displacement.
+/// Length of the first step of steepest descent, as a fraction of the largest displacement.
 const FIRST_STEP: f64 = 0.1;
 /// Sufficient decrease (Armijo): the energy must fall by this fraction of force × displacement.
 const DECREASE: f64 = 1e-4;
-/// Largest ratio of the slope at the end of a step to the slope at its start, if rounding errors hide the change of
-/// energy (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J. Optim. 16, 170 (2005), doi:10.1137/030601880).
+/// Largest ratio of the slope at the end of a step to the slope at its start. The test is used if rounding errors
+/// hide the change of energy (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J. Optim. 16, 170 (2005),
+/// doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
-/// Fraction of an L-BFGS direction below which it is given up, and its history with it.
+/// Fraction of an L-BFGS direction below which the direction and the history are discarded.
 const SHORTEST_CUT: f64 = 0.01;
-/// Displacement in nm below which a step gains nothing; the spacing of floating-point numbers at 10 nm is 2e-15 nm.
+/// Displacement in nm below which a step is useless; the spacing of floating-point numbers at 10 nm is 2e-15 nm.
 const SHORTEST_STEP: f64 = 1e-10;
 
 /// An energy surface.
 pub trait Surface {
-    /// Returns the energy (kJ/mol) at `positions` (nm) and writes the forces (kJ/mol/nm). Virtual sites are placed,
-    /// which is why positions are mutable, and get zero forces. Results need not be finite; an error ends the
-    /// minimisation.
+    /// Returns the energy (kJ/mol) at `positions` (nm) and writes the forces (kJ/mol/nm). Positions are mutable
+    /// because the function places virtual sites, whose forces become zero. Results need not be finite; an error ends
+    /// the minimisation.
     fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64>;
 
-    /// Moves `positions` until they satisfy the constraints, starting from `reference`, which satisfies them. Returns
-    /// false if that fails.
+    /// Moves `positions` until they satisfy the constraints. The iteration starts from `reference`, which satisfies
+    /// the constraints. Returns false if no such positions are found.
     fn satisfy(&mut self, reference: &[Vec3], positions: &mut [Vec3]) -> bool {
         let _ = (reference, positions);
         true
@@ -65,7 +68,7 @@ pub trait Surface {
 /// Convergence criterion and step size of a minimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MinimizeSettings {
-    /// largest force on any atom at which the minimum counts as reached, kJ/mol/nm
+    /// convergence criterion: largest force on any atom at the minimum, kJ/mol/nm
     pub force_tolerance: f64,
     /// largest displacement of any atom in one step, nm
     pub max_displacement: f64,
@@ -94,7 +97,7 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimizer {
     settings: MinimizeSettings,
-    /// number of evaluations, without the first one
+    /// number of energy evaluations, not counting the first one
     step: u64,
     status: Status,
     /// best positions so far, with their energy and (projected) forces
@@ -154,8 +157,7 @@ impl Minimizer {
         Ok(minimizer)
     }
 
-    /// Does one step, which is one evaluation. Does nothing after the minimum is reached or cannot be approached
-    /// further.
+    /// Does one step, which is one energy evaluation. Does nothing if the minimisation has converged or stalled.
     pub fn step(&mut self, surface: &mut impl Surface) -> Result<Status> {
         if self.status != Status::Running {
             return Ok(self.status);
@@ -319,8 +321,8 @@ fn precondition(history: &VecDeque<Pair>, vectors: &mut [Vec3]) {
     }
 }
 
-/// Makes forces finite. NaN (atoms on top of each other) becomes a random direction, the same every time. Forces
-/// whose square would overflow are shortened.
+/// Makes forces finite. A NaN force, which occurs if atoms coincide, becomes a random direction that is the same in
+/// every run. Forces whose square would overflow are shortened.
 fn tame(forces: &mut [Vec3], step: u64) {
     for (atom, force) in forces.iter_mut().enumerate() {
         let largest = force.x.abs().max(force.y.abs()).max(force.z.abs());

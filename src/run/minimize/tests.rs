@@ -47,12 +47,12 @@ fn minimize(settings: MinimizeSettings, start: Vec<Vec3>, surface: &mut impl Sur
 
 #[test]
 fn lennard_jones_clusters_reach_their_minima() {
-    // exact minima: all pairs are at the minimum distance, with −1 kJ/mol each
+    // known minima: all pairs are at the minimum distance, with an energy of −1 kJ/mol each
     for (count, energy) in [(2, -1.0), (3, -3.0), (4, -6.0)] {
         let settings = MinimizeSettings { force_tolerance: 1e-6, ..MinimizeSettings::default() };
         let done = minimize(settings, scattered(count, 0.6, 1), &mut Analytic(lennard_jones), 2000);
         assert_eq!(done.status(), Status::Converged);
-        // the curvature is k ≈ 57 ε/σ², so F²/2k = 1e-15
+        // the curvature is k ≈ 57 ε/σ², so the error of the energy is F²/2k = 1e-15
         assert!((done.energy() - energy).abs() < 1e-13, "{} after {}", done.energy(), done.steps());
     }
 }
@@ -94,7 +94,7 @@ fn curved_valley_is_followed_to_its_end() {
     let done = minimize(settings, start, &mut valley, 500);
     assert_eq!(done.status(), Status::Converged, "{:?}", done.max_force());
     for r in done.positions() {
-        // the softest curvature is 0.4, so |δ| = F/0.4
+        // the softest curvature is 0.4, so the distance from the minimum is F/0.4
         assert!((*r - vec3(1.0, 1.0, 0.0)).norm() < 1e-6);
     }
 }
@@ -210,7 +210,7 @@ fn the_limit_of_the_arithmetic_ends_the_descent() {
         let done = minimize(settings, scattered(20, 0.8, 2), &mut noisy, 5000);
         println!("noisy: {:?} after {}", done.max_force(), done.steps());
         assert_eq!(done.status(), Status::Stalled, "{:?} after {}", done.max_force(), done.steps());
-        // the true force is no larger than the noise and the changes that the noise hides
+        // the true force is as small as the errors of the forces and the energy changes that the noise hides
         let mut forces = vec![Vec3::ZERO; 20];
         lennard_jones(done.positions(), &mut forces);
         assert!(largest(&forces) < 0.5, "{}", largest(&forces));

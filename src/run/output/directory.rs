@@ -37,7 +37,7 @@ impl Directory {
         self.root.join(name)
     }
 
-    /// Fails if the path of the directory no longer leads to the locked directory.
+    /// Fails if the path of the directory no longer leads to the directory that was locked.
     pub(in crate::run) fn check(&self) -> Result<()> {
         self.lock.check()
     }
@@ -59,7 +59,8 @@ impl Directory {
             || output.names().iter().any(|name| self.file(name).exists())
     }
 
-    /// Removes what run `run_id` wrote before its first step. Fails if there are trajectories of other runs.
+    /// Removes the files that run `run_id` wrote before its first step. Fails if there are trajectories of other
+    /// runs.
     pub(in crate::run) fn clear(&self, run_id: &str, output: &OutputOptions) -> Result<()> {
         let mut names = output.names();
         for name in output.names() {
@@ -90,8 +91,9 @@ impl Directory {
         }
     }
 
-    /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new ones can be begun. Links are
-    /// not renamed, because they point to a name.
+    /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new files with these names can be
+    /// created. Symbolic links are not renamed, because a link refers to its target by a name that the new file will
+    /// have.
     pub(in crate::run) fn rename_as_part(&self, names: &[String]) -> Result<()> {
         let part = |n: u32, name: &str| {
             let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
@@ -128,8 +130,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// Several processes that move the same directory aside each get a directory of their own, or an error that it is
-    /// in use.
+    /// Several processes that move the same directory aside each get a directory of their own, or an error that says
+    /// that the directory is in use.
     #[test]
     fn no_two_move_the_same_directory_aside() {
         let parent = tempfile::tempdir().unwrap();

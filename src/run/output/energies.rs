@@ -12,7 +12,7 @@ use crate::run::plan::{ENERGIES, StepInfo};
 /// Writes the rows of `energies.csv`.
 pub(super) struct EnergyReporter {
     every: Intervals,
-    /// the table with its columns; `None` while it is closed
+    /// the open table with its columns; `None` while the file is closed
     table: Option<(Table, Columns)>,
 }
 

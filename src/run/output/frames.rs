@@ -48,8 +48,8 @@ struct Selection {
 }
 
 impl TrajectoryReporter {
-    /// Creates the reporter that `options` ask for. Fails if the format cannot hold what is asked for, or if no atom
-    /// of the system is selected.
+    /// Creates the reporter of one trajectory with these options. Fails if the format cannot hold the requested data,
+    /// or if no atom of the system is selected.
     pub(super) fn new(options: &TrajectoryOptions, every: Intervals, system: &Topology) -> Result<Self> {
         let format = Format::of_name(&options.file)?;
         let precision = options.check(format)?;
@@ -65,8 +65,8 @@ impl TrajectoryReporter {
         })
     }
 
-    /// Creates a reporter for an existing file that the plan does not ask for; `None` if the name has no ending of a
-    /// trajectory.
+    /// Creates a reporter for an existing file that the plan does not ask for; `None` if the extension of the name is
+    /// not that of a trajectory.
     pub(super) fn inactive(name: &str) -> Option<Self> {
         let format = Format::of_name(name).ok()?;
         let (fields, precision) = (Fields::default(), Precision::default());
@@ -74,7 +74,7 @@ impl TrajectoryReporter {
         Some(Self { name, format, fields, precision, selection: None, every: None, numbers, sink: None })
     }
 
-    /// Calls `act` with a description of the file's contents.
+    /// Calls `act` with a description of the trajectory's contents.
     fn with_contents<R>(&self, run: &RunInfo<'_>, act: impl FnOnce(&Contents<'_>) -> R) -> R {
         let temperatures = run.energy_columns().temperatures;
         let all = OBSERVABLES.into_iter().chain(temperatures.iter().map(|name| (name.as_str(), "K")));
@@ -89,7 +89,7 @@ impl TrajectoryReporter {
             input: run.input.to_owned(),
             seed: run.plan.run.seed,
         };
-        // formats without times date all frames by the first stage that writes frames
+        // in formats without times, the time of every frame follows from the first stage that writes frames
         let spacing = run.plan.stages.iter().enumerate().find_map(|(index, stage)| {
             let every = self.every.as_ref()?.of_stage(index)?;
             let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { return None };
@@ -113,8 +113,8 @@ impl TrajectoryReporter {
 }
 
 impl TrajectoryOptions {
-    /// Returns the keys of the fields in addition to positions, whether they are asked for, and whether the format
-    /// holds them.
+    /// Returns the keys of all fields besides positions. Each key comes with whether the field is requested and
+    /// whether the format can hold it.
     pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
         [
             ("velocities", self.velocities, holds.velocities),
@@ -129,7 +129,8 @@ impl TrajectoryOptions {
         found.map_err(|problem| Problem { message: format!("{}: select: {}", self.file, problem.message), ..problem })
     }
 
-    /// Returns the precision with which `format` stores positions. Fails if the format cannot hold what is asked for.
+    /// Returns the precision with which `format` stores positions. Fails if the format cannot hold the requested
+    /// data.
     pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
         if let Some((name, ..)) = self.fields(&format.holds).into_iter().find(|(_, asked, held)| *asked && !held) {
             return Err(cannot(format, &self.file, name));
@@ -141,8 +142,8 @@ impl TrajectoryOptions {
     }
 }
 
-/// Returns a placeholder for the selection of a file that the plan does not ask for. No frames are written to it, so
-/// only the number of atoms counts. `None` for all atoms.
+/// Returns a placeholder for the selection of a file that the plan does not ask for; `None` for all atoms. The run
+/// writes no frames to such a file, so only the number of atoms counts.
 fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
     (1..system.atoms.len()).contains(&atoms).then(|| {
         let atoms: Vec<u32> = (0..atoms as u32).collect();
@@ -211,7 +212,7 @@ impl Reporter for TrajectoryReporter {
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let (path, files) = (run.file(&self.name), self.format.files);
-        // a file that this run began after its last checkpoint holds no frame of that checkpoint
+        // a file that this run began after its last checkpoint has no frame that belongs to the checkpoint
         if checkpointed.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
             fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
         }

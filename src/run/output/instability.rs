@@ -1,4 +1,4 @@
-//! Report on a simulation that blew up, and the structure around the unstable atoms.
+//! Report on a simulation that became unstable, and the structure around the unstable atoms.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use crate::run::output::directory::Directory;
 use crate::system::{State, System, Topology};
 use crate::vec3::Vec3;
 
-/// Radius (nm) of the structure around the unstable atoms: two shells of neighbours.
+/// Radius (nm) of the structure around the unstable atoms, which covers two shells of neighbours.
 const REACH: f64 = 0.8;
 
-/// Adds to an instability its atoms and their largest energy terms, and writes their neighbourhood `before` the
-/// failed integration step as `unstable.pdb`. Other errors pass unchanged.
+/// Adds the unstable atoms and their largest energy terms to an instability error. Their neighbourhood before the
+/// failed integration step is written as `unstable.pdb`. Other errors are returned unchanged.
 pub(in crate::run) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
     let Error::Unstable { what, atoms } = error else { return error };
     let mut text = format!("step {}, {:.4} ps: {what}", before.step, before.time);
@@ -91,7 +91,7 @@ mod tests {
     use crate::system::{Atom, Name, Residue};
     use crate::vec3::vec3;
 
-    /// Creates residues of two atoms each, 0.1 nm apart; the first atoms are at `places`.
+    /// Creates residues of two atoms each, 0.1 nm apart; the first atoms of the residues are at `places`.
     fn pairs(places: &[Vec3]) -> (Topology, Vec<Vec3>) {
         let name = Name::new("X");
         let atom = |residue: usize| Atom {

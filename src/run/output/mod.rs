@@ -32,7 +32,7 @@ use std::path::Path;
 /// The reporters of a run.
 pub(in crate::run) struct Outputs {
     reporters: Vec<Box<dyn Reporter>>,
-    /// extents of all outputs, including outputs of earlier runs that are not open now
+    /// lengths of all outputs, including outputs of earlier runs that are not open now
     written: Written,
     warnings: Vec<String>,
     /// total mass, amu
@@ -47,7 +47,7 @@ pub(in crate::run) struct Outputs {
 }
 
 impl Outputs {
-    /// Creates the reporters of the plan and adds those of a program; none is opened yet.
+    /// Creates the reporters of the plan, and adds the reporters `more` of a program; no file is opened yet.
     pub(in crate::run) fn new(plan: &Plan, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
         let (mut reporters, output): (Vec<Box<dyn Reporter>>, _) = (vec![], &plan.output);
         for options in &output.trajectories {
@@ -83,9 +83,10 @@ impl Outputs {
         })
     }
 
-    /// Creates the files, or continues them after the extents in `written`, which a checkpoint stores. Fails if a
-    /// file is missing, belongs to another run, was changed, or cannot hold what the plan asks for now. A file that
-    /// the plan no longer asks for is cut back to the checkpoint, and continued if a later plan asks for it again.
+    /// Creates the files, or continues them after the lengths in `written`, which a checkpoint stores. Fails if a
+    /// file is missing, belongs to another run, was changed, or cannot hold the data that the plan asks for now. A
+    /// file that the plan no longer asks for is cut back to the checkpoint, and is continued if a later plan asks for
+    /// it again.
     pub(in crate::run) fn open(&mut self, run: &RunInfo<'_>, mut written: Written) -> Result<()> {
         let mut inactive: Vec<Box<dyn Reporter>> = vec![];
         for reporter in written.keys().filter(|name| !self.reporters.iter().any(|other| other.name() == *name)) {
@@ -101,7 +102,7 @@ impl Outputs {
             }
         }
         inactive.retain(|reporter| written.contains_key(reporter.name()));
-        // all checks come before any change; tables, which cannot be repaired, are checked first
+        // all checks are made before any file changes; tables, which cannot be repaired, are checked first
         for reporter in self.reporters.iter_mut().rev().chain(&mut inactive) {
             if let Some(&checkpointed) = written.get(reporter.name()) {
                 reporter.check(run, checkpointed)?;
@@ -156,7 +157,7 @@ impl Outputs {
         })
     }
 
-    /// Returns the quantities that any reporter wants of a step.
+    /// Returns the quantities of a step that any reporter wants.
     pub(in crate::run) fn wants(&self, step: &StepInfo) -> Quantities {
         let wanted = self.reporters.iter().map(|reporter| reporter.wants(step));
         wanted.fold(Quantities::default(), Quantities::or)
@@ -174,8 +175,8 @@ impl Outputs {
         self.forces.extend_from_slice(forces);
     }
 
-    /// Passes the stored state and forces and the energies of the step to the reporters that want them. Returns the
-    /// row of the energy table if energies were wanted.
+    /// Passes the stored state, the stored forces and the energies of the step to the reporters that want them.
+    /// Returns the row of the energy table if energies were requested.
     pub(in crate::run) fn report(
         &mut self,
         step: StepInfo,
@@ -207,12 +208,12 @@ impl Outputs {
         &self.warnings
     }
 
-    /// Forces all outputs to disk and returns their extents.
+    /// Forces all outputs to disk and returns their lengths.
     pub(in crate::run) fn sync(&mut self) -> Result<Written> {
         self.each(|reporter| reporter.sync())
     }
 
-    /// Closes the files and returns their extents.
+    /// Closes the files and returns their lengths.
     pub(in crate::run) fn close(&mut self) -> Result<Written> {
         self.sync()?;
         self.each(|reporter| reporter.close())
@@ -228,8 +229,8 @@ impl Outputs {
     }
 }
 
-/// Creates a reporter for an output of a checkpoint or summary that the plan does not ask for now; `None` if the name
-/// is of no known output.
+/// Creates a reporter for an output that a checkpoint or summary lists and the plan does not ask for; `None` if the
+/// name is not that of a known output.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(EnergyReporter::new(Intervals::default()))),
@@ -238,7 +239,7 @@ fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     }
 }
 
-/// Fails if a file is missing although a checkpoint stores its extent.
+/// Fails if a file is missing although a checkpoint stores its length.
 fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
     if path.exists() {
         return Ok(());

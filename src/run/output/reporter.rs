@@ -1,9 +1,10 @@
 //! Reporters write output while a run proceeds.
 //!
-//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these. Trajectories
-//! and the energy table are reporters. A program can add its own ([`super::Job::reporters`]), which need `name`,
-//! `wants` and `report`. A reporter that writes a file can return its extent at each checkpoint (`sync`). A run that
-//! continues passes this extent back (`open`), so that the file is continued from there.
+//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these.
+//! Trajectories and the energy table are reporters. A program can add reporters of its own
+//! ([`super::Job::reporters`]), which need `name`, `wants` and `report`. A reporter that writes a file can return the
+//! length of the file at each checkpoint (`sync`). A run that continues passes this length back (`open`), so that the
+//! reporter continues the file from there.
 //!
 //! ```
 //! use md::error::Result;
@@ -56,7 +57,7 @@ pub struct Quantities {
 }
 
 impl Quantities {
-    /// Returns the quantities that either of both wants.
+    /// Returns the quantities that are in `self` or in `other`.
     pub fn or(self, other: Self) -> Self {
         Quantities {
             positions: self.positions || other.positions,
@@ -148,36 +149,36 @@ impl RunInfo<'_> {
 
 /// A writer of output of a run.
 pub trait Reporter: Send {
-    /// Returns the name of the reporter's output, unique in the run, under which checkpoints store its extent. If the
-    /// reporter writes a file, this is the file's name in the output folder.
+    /// Returns the name of the reporter's output, which is unique in the run. Checkpoints store the extent of the
+    /// output under this name. If the reporter writes a file, this is the file's name in the output folder.
     fn name(&self) -> &str;
 
     /// Returns the quantities that the reporter wants of a step. The answer must depend only on `step`.
     fn wants(&self, step: &StepInfo) -> Quantities;
 
-    /// Receives the results of a step of which the reporter wanted something. `report` also holds what other
-    /// reporters wanted.
+    /// Receives the results of a step in which the reporter wanted at least one quantity. `report` also holds the
+    /// quantities that other reporters wanted.
     fn report(&mut self, report: &Report<'_>) -> Result<()>;
 
-    /// Fails if `open` would refuse to continue after `checkpointed`. The run calls it before it changes the output
-    /// of any reporter.
+    /// Fails if `open` would refuse to continue after `checkpointed`. The run calls this function before it changes
+    /// the output of any reporter.
     fn check(&mut self, _run: &RunInfo<'_>, _checkpointed: Mark) -> Result<()> {
         Ok(())
     }
 
-    /// Opens the output when the run starts, or continues it from a checkpoint that stores `checkpointed`. Output
-    /// after `checkpointed` is to be cut off.
+    /// Opens the output when the run starts, or continues it from a checkpoint that stores `checkpointed`. The
+    /// reporter must cut off output after `checkpointed`.
     fn open(&mut self, _run: &RunInfo<'_>, _checkpointed: Option<Mark>) -> Result<()> {
         Ok(())
     }
 
     /// Forces all output to disk and returns its extent for the checkpoint that is about to be written; `None` if the
-    /// checkpoint need not store one.
+    /// checkpoint need not store an extent.
     fn sync(&mut self) -> Result<Option<Mark>> {
         Ok(None)
     }
 
-    /// Closes the output when the run ends or stops; otherwise like [`Self::sync`].
+    /// Closes the output when the run ends or stops. The returned value is that of [`Self::sync`].
     fn close(&mut self) -> Result<Option<Mark>> {
         self.sync()
     }
@@ -187,7 +188,7 @@ pub trait Reporter: Send {
         true
     }
 
-    /// Returns a warning for the user about the output. The run asks after `open`.
+    /// Returns a warning for the user about the output. The run calls this function after `open`.
     fn warning(&self) -> Option<&str> {
         None
     }

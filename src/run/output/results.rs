@@ -26,9 +26,9 @@ fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + us
     [FINAL_STRUCTURE, FINAL_PDB].into_iter().chain(output.final_gro.then_some(FINAL_GRO))
 }
 
-/// Whether all output of the run of `checkpoint`, whose stages are done, is complete. False if something is missing
-/// or unfinished: the run then continues from its checkpoint, which writes the missing output or says what is wrong.
-/// Fails if a final structure was changed.
+/// Whether all output of the run of `checkpoint`, whose stages are done, is complete. If something is missing or
+/// unfinished the value is false, and the run continues from its checkpoint, which writes the missing output or
+/// reports the problem. Fails if a final structure was changed.
 pub(in crate::run) fn are_complete(
     directory: &Directory,
     outputs: &Outputs,
@@ -65,7 +65,8 @@ pub(in crate::run) fn hash_text(state: &State) -> String {
     format!("{:08x}", state_hash(state))
 }
 
-/// Returns the extents of all files for the summary; final structures are included only if the run has finished.
+/// Returns the lengths and checksums of all files for the summary; final structures are included only if the run has
+/// finished.
 pub(in crate::run) fn closed_files(
     directory: &Directory,
     output: &OutputOptions,
@@ -102,7 +103,7 @@ fn changed(path: &Path) -> Error {
         .into()
 }
 
-/// Writes `final.rst7` and `final.pdb`, and `final.gro` if it is asked for. Velocities are those of the state, half a
+/// Writes `final.rst7` and `final.pdb`, and `final.gro` if the plan asks for it. The velocities are those at the half
 /// step before the positions, as in AMBER's own restart files and as `velocities = "file"` expects them.
 pub(in crate::run) fn write_final(
     directory: &Directory,

@@ -5,7 +5,7 @@ use crate::ensemble::barostat::PressureCoupling;
 use crate::run::plan::{Dynamics, Plan, Precision, Stage, StageKind};
 
 impl Plan {
-    /// Returns the features of the plan, each with the part that uses it.
+    /// Returns the features of the plan. Each comes with the name of the part of the plan that uses it.
     pub fn features(&self) -> impl Iterator<Item = (String, Feature)> {
         let precision = (self.run.precision == Precision::Double).then_some(Feature::DoublePrecision);
         let of_run = precision.map(|feature| ("the run".to_owned(), feature));

@@ -12,7 +12,7 @@ pub(in crate::run) struct GroupColumns {
 }
 
 impl GroupColumns {
-    /// Creates the columns of all stages. There are none unless a thermostat has groups.
+    /// Creates the columns of all stages. Without a thermostat with groups there are no columns.
     pub(in crate::run) fn new(plan: &Plan) -> Self {
         let mut found = GroupColumns { columns: vec![], of_stages: vec![vec![]; plan.stages.len()] };
         for (index, stage) in plan.stages.iter().enumerate() {
@@ -30,8 +30,8 @@ impl GroupColumns {
         self.columns.iter().map(|(_, name)| name.clone()).collect()
     }
 
-    /// Writes the temperatures of the groups of a stage (counted from 1) into `values`, one for each column. Columns
-    /// that the stage lacks become NaN.
+    /// Writes the temperatures of the groups of a stage (stages count from 1) into `values`, which has one value for
+    /// each column. Columns that the stage does not fill become NaN.
     pub(in crate::run) fn fill(&self, stage: u32, temperatures: &[f64], values: &mut Vec<f64>) {
         values.clear();
         values.resize(self.columns.len(), f64::NAN);

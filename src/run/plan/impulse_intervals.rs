@@ -1,12 +1,13 @@
-//! Checks of a plan with multiple time steps: whatever is measured or coupled must coincide with an impulse.
+//! Checks of a plan with multiple time steps: every step with output of energies or with a coupling must be a step
+//! with an impulse.
 
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::plan::stage_output::StageOutput;
 use crate::run::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
 
-/// Returns the settings of a plan that do not fit the multiple time steps of a stage that writes `output`; empty
-/// without multiple time steps.
+/// Returns the settings of a plan that do not fit the multiple time steps of a stage that writes `output`; the list
+/// is empty without multiple time steps.
 pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<Problem> {
     let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
     let mut problems = vec![];

@@ -53,7 +53,7 @@ pub struct Plan {
 }
 
 impl Default for Plan {
-    /// Returns a plan without files, stages or output, for systems that are made in code. Everything else has the
+    /// Returns a plan without files, stages or output, for systems that a program builds. All other settings have the
     /// defaults of the input file.
     fn default() -> Self {
         Plan {
@@ -107,7 +107,7 @@ impl Plan {
 pub struct SystemFiles {
     /// atoms and force field, in any format of [`crate::format::known`]
     pub topology: PathBuf,
-    /// positions; velocities and cell too if the format has them
+    /// file with positions, and with velocities and cell if the format has them
     pub coordinates: PathBuf,
     /// folders searched for files that the topology includes, after the topology's own folder
     pub include: Vec<PathBuf>,
@@ -115,12 +115,12 @@ pub struct SystemFiles {
     pub define: Vec<String>,
     /// parameter files of the topology, in the order in which they are read
     pub parameters: Vec<PathBuf>,
-    /// periodic cell that replaces the cell of the coordinates; `None` keeps the latter
+    /// periodic cell that replaces the cell of the coordinate file; `None` keeps the cell of the file
     pub cell: Option<PeriodicCell>,
 }
 
 impl SystemFiles {
-    /// Returns the options with which the topology is read; the number of atoms is left open.
+    /// Returns the options with which the topology is read, without the number of atoms.
     pub fn topology_options(&self) -> TopologyOptions {
         let SystemFiles { include, define, parameters, .. } = self.clone();
         TopologyOptions { include, define, parameters, atoms: None }
@@ -148,7 +148,7 @@ pub struct RunOptions {
     pub simd: Option<SimdLevel>,
     /// wall-clock time after which the run stops with a checkpoint (exit 3)
     pub max_time: Option<Duration>,
-    /// limit on the total number of steps of every stage, which may ask for more
+    /// limit on the total number of steps of every stage; a stage that asks for more steps stops there
     pub max_steps: Option<u64>,
 }
 
@@ -186,7 +186,7 @@ impl Device {
     /// Spellings of devices, for messages.
     pub const SPELLING: &str = "\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"";
 
-    /// Parses the spelling of a device; `None` if there is no such spelling.
+    /// Parses the spelling of a device; `None` if the text is not such a spelling.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             "auto" => Some(Device::Auto),
@@ -246,13 +246,14 @@ impl OutputOptions {
     }
 }
 
-/// Whether a name can be the name of a file in the output folder. It contains no folders and does not begin with a
-/// dot, because md keeps hidden files of its own there.
+/// Whether a name can be the name of a file in the output folder. Such a name contains no folders and does not begin
+/// with a dot, because md keeps hidden files of its own there.
 pub fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
 }
 
-/// Names that trajectories cannot have: the final structures, and the structure at which a run became unstable.
+/// Names that trajectories cannot have: those of the final structures, and of the structure at which a run became
+/// unstable.
 pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
 /// Name of the energy table.
 pub const ENERGIES: &str = "energies.csv";
@@ -310,7 +311,7 @@ pub enum Interval {
 }
 
 impl Interval {
-    /// Whether an interval ends at a step of a stage.
+    /// Whether an interval ends at this step of a stage.
     pub fn is_due(self, step: &StepInfo) -> bool {
         step.stage_step.is_multiple_of(self.steps(step.timestep))
     }
@@ -362,8 +363,8 @@ pub struct Restraint {
     pub kind: VariableKind,
     /// groups of atoms of the variable, as selections in the language of [`crate::select`]
     pub groups: Vec<String>,
-    /// selection of the atom around which the molecules of a group are gathered, one entry for each group; `None` if
-    /// they are gathered by their shortest distances
+    /// selection of the atom around which the molecules of a group are gathered, one entry for each group; with
+    /// `None`, molecules are gathered by their shortest distances
     pub gather_around: Vec<Option<String>>,
     /// components of a distance that are restrained
     pub along: Components,
@@ -433,13 +434,13 @@ pub struct Dynamics {
     /// multiple time steps, with reciprocal-space forces as impulses; `None` = all forces act at every step
     #[serde(default)]
     pub multiple_time_steps: Option<MultipleTimeSteps>,
-    /// steps between removals of center-of-mass motion; `None` = it is not removed
+    /// steps between removals of center-of-mass motion; `None` = the motion is not removed
     pub com_removal: Option<u32>,
 }
 
 impl Default for Dynamics {
-    /// Returns the defaults of the input file: NVE. It has no default for the number and length of steps, which are
-    /// zero and 2 fs here.
+    /// Returns the defaults of the input file: NVE. The input file has no default for the number of steps and the
+    /// time step, which are zero and 2 fs here.
     fn default() -> Self {
         Dynamics {
             steps: 0,

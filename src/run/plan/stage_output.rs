@@ -1,4 +1,4 @@
-//! Intervals of each output in each stage: the interval of `[output]`, or the stage's own.
+//! Intervals of each output in each stage: an interval of the stage itself, or else the interval of `[output]`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::plan::{CheckpointOptions, ENERGIES, Interval, OutputOptions, Plan, RESTRAINTS, StepInfo};
 
-/// Output settings of a stage that replace those of the run. An output that is not named here keeps the interval of
-/// the run.
+/// Output settings of a stage that replace those of the run. An output that has no entry keeps the interval of the
+/// run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageOutput {
     /// intervals of trajectories and tables by file name; `None` = nothing is written
@@ -38,7 +38,7 @@ impl Intervals {
         self.of_stage(step.stage as usize - 1).is_some_and(|every| every.is_due(step))
     }
 
-    /// Returns the intervals without those of stages for which `writes` is false.
+    /// Returns the intervals with `None` for the stages for which `writes` is false.
     pub fn only_where(mut self, mut writes: impl FnMut(usize) -> bool) -> Self {
         self.0.iter_mut().enumerate().filter(|(index, _)| !writes(*index)).for_each(|(_, every)| *every = None);
         self
@@ -46,8 +46,8 @@ impl Intervals {
 }
 
 impl OutputOptions {
-    /// Returns the interval of the trajectory or table of this name in stages that set none of their own; `None` =
-    /// nothing is written.
+    /// Returns the interval of the trajectory or table of this name in stages that have no interval of their own;
+    /// `None` = nothing is written.
     pub fn every(&self, name: &str) -> Option<Interval> {
         match name {
             ENERGIES => self.energies.map(|options| options.every),

@@ -1,4 +1,4 @@
-//! Position of a step in the run, from which outputs find what is due.
+//! Position of a step in the run, from which reporters decide which output is due.
 
 /// A step of a stage of dynamics.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -48,12 +48,13 @@ pub struct Start {
     pub state: State,
     /// alternative PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
-    /// data of the coordinate file that the initial state does not contain
+    /// data of the coordinate file that the initial state does not use
     pub left_out: LeftOut,
 }
 
 impl Start {
-    /// Loads the start of each plan. If plans need the same of their files, the files are read once.
+    /// Loads the start of each plan. If several plans need the same data of the same files, these files are read
+    /// once.
     pub fn of(plans: &[&Plan]) -> impl Iterator<Item = Result<Arc<Self>>> {
         let mut known: Vec<(&Plan, Arc<Self>)> = vec![];
         plans.iter().map(move |plan| {
@@ -67,7 +68,7 @@ impl Start {
         })
     }
 
-    /// Returns a value that is equal for starts with equal system and state.
+    /// Returns a value that is equal for two starts if their systems and states are equal.
     pub fn identity(&self) -> (Fingerprint, String) {
         (Fingerprint::new(&self.system), hash_text(&self.state))
     }
@@ -77,7 +78,7 @@ impl Start {
 pub struct ReplicaJob<'a> {
     /// name and folder of the replica, and the settings in which it differs
     pub status: ReplicaStatus,
-    /// the plan, with the number of threads of a slot
+    /// the plan, in which the number of threads is that of a slot
     pub plan: &'a Plan,
     /// the configuration with all defaults, for `effective.toml`
     pub effective: &'a str,
@@ -99,7 +100,7 @@ pub struct EnsembleJob<'a> {
     pub input: &'a str,
     /// differences in physics between an old plan and a new one
     pub compare: fn(&Plan, &Plan) -> Vec<String>,
-    /// whether old output of each replica is moved aside
+    /// whether existing output of each replica is moved aside
     pub force: bool,
     /// whether continued replicas begin new trajectories and new energy tables
     pub no_append: bool,
@@ -111,8 +112,9 @@ pub struct EnsembleJob<'a> {
     pub cache: Option<&'a Path>,
 }
 
-/// Runs every replica that has not finished, or continues it. Fails with the error of the first replica that failed,
-/// after all have ended. Every rank must call it, with the same job; log and progress are used on rank 0.
+/// Runs every replica that has not finished, or continues it. If replicas failed, returns the error of the first one
+/// after all replicas have ended. Every rank must call this function with the same job. Only rank 0 uses log and
+/// progress.
 pub fn run_replicas(
     job: &EnsembleJob<'_>,
     ranks: &Ranks,
@@ -172,7 +174,7 @@ impl EnsembleJob<'_> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();
-        // the limit is for the whole process, in which other replicas ran before
+        // the limit applies to the whole process, which may have run other replicas before
         let left = |most: Duration| most.saturating_sub(started - self.started);
         plan.run.max_time = plan.run.max_time.map(left);
         let engine = Engine::beside(&plan, self.spread.before(slot))?.with_cache(self.cache);

@@ -1,4 +1,4 @@
-//! Distribution of replicas over ranks and slots. It is decided only here.
+//! Distribution of replicas over ranks and slots. Only this module decides it.
 
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
@@ -13,22 +13,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Replicas side by side, on this machine or on the ranks of a launcher. Each runs in a slot. A slot that has
-/// finished takes the next waiting replica. Replicas that swap states are assigned to ranks and slots for the whole
-/// run.
+/// Replicas that run side by side, on this machine or on the ranks of a launcher. Each replica runs in a slot. A slot
+/// whose replica has ended takes the next waiting replica. Replicas that swap states are assigned to ranks and slots
+/// for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaPlacement {
     /// number of ranks
     pub ranks: usize,
     /// number of slots of each rank
     pub at_once: usize,
-    /// number of threads of a slot, the same for all, so that results do not depend on the slot
+    /// number of threads of a slot, which is the same for all slots, so that results do not depend on the slot
     pub threads: usize,
     /// index of this rank
     rank: usize,
     /// number of slots of other ranks that precede this rank's slots on the same processors
     others: usize,
-    /// warnings about what makes ranks slow
+    /// warnings about anything that makes ranks slow
     pub warnings: Vec<String>,
 }
 
@@ -36,8 +36,9 @@ pub struct ReplicaPlacement {
 pub(super) type MessageSender = Sender<Message>;
 
 impl ReplicaPlacement {
-    /// Distributes `replicas` replicas with this plan, whose threads are the threads of a rank. Each rank runs
-    /// `at_once` replicas side by side, by default as many as it has threads. Every rank must call it.
+    /// Distributes `replicas` replicas with this plan, whose number of threads is that of a rank. Each rank runs
+    /// `at_once` replicas side by side, by default as many as the rank has threads. Every rank must call this
+    /// function.
     pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize, ranks: &Ranks) -> Result<Self> {
         let share = ProcessorShare::new(&ranks.gather(&ProcessorSet::here()), plan.run.threads);
         ranks.agree(Self::on(ranks.rank(), share, plan, at_once, replicas))
@@ -72,8 +73,8 @@ impl ReplicaPlacement {
         replica % self.ranks
     }
 
-    /// Returns the indices of the replicas that are assigned to this rank, out of `replicas`. Each needs a thread,
-    /// since they wait for each other.
+    /// Returns the indices of the replicas that are assigned to this rank, out of `replicas`. Each of them needs a
+    /// thread, since replicas wait for each other.
     pub(super) fn own(&self, replicas: usize) -> Assignment {
         (self.rank.min(replicas)..replicas).step_by(self.ranks)
     }
@@ -99,13 +100,14 @@ impl ReplicaPlacement {
     }
 
     /// Does `work` on each replica that the scheduler gives to a slot of this rank, with `threads` threads. A panic
-    /// becomes an error of its replica. Every rank must call it; it returns when all replicas have ended.
+    /// becomes an error of the replica that caused it. Every rank must call this function, which returns when all
+    /// replicas have ended.
     pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
         threads: usize,
         mut desk: Scheduler<'_, W>,
         work: impl Fn(usize, usize, &MessageSender) -> Result<Outcome> + Sync,
     ) -> Result<()> {
-        // messages fail only if the scheduler has panicked
+        // sending a message fails only if the scheduler has panicked
         let serve = |slot: usize, tell: MessageSender| -> Option<()> {
             loop {
                 let (answer, next) = channel();
@@ -127,7 +129,7 @@ impl ReplicaPlacement {
             let started = (0..threads).try_for_each(start);
             drop(tell);
             if started.is_err() {
-                // threads that did start end as after a request to stop
+                // threads that did start end in the same way as after a request to stop
                 desk.stop();
             }
             let served = desk.serve(&notes);
@@ -155,7 +157,7 @@ mod tests {
         Plan { run, ..Plan::default() }
     }
 
-    /// Distributes replicas for the last of these ranks; `places` are the numbers of ranks before each on its
+    /// Distributes replicas for the last rank; `places` are, for each rank, the number of ranks before it on the same
     /// processors.
     fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<ReplicaPlacement> {
         let share = ProcessorShare { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
@@ -174,7 +176,7 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
         assert!(refusal.contains("at_once = 3 needs at least 3 threads; available: 2"), "{refusal}");
-        // `run.reproducible` limits a slot to 16 threads, which 8 do not exceed
+        // `run.reproducible` limits a slot to 16 threads; 8 threads are below this limit
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
     }
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
         assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
         assert_eq!(three.warnings, [""; 0]);
-        // assignment for the whole run, if replicas swap states: this is the last of three ranks with two slots
+        // assignment for the whole run, if replicas swap states: this rank is the last of three, and has two slots
         assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
         assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
         assert_eq!(three.own(1).len(), 0);
@@ -195,7 +197,7 @@ mod tests {
         assert_eq!(idle.warnings, ["2 of 3 ranks are idle, because the number of replicas is 1"]);
     }
 
-    /// Returns how each replica ended, as the watching thread learns it, with `at_once` slots of one rank.
+    /// Returns how each replica ended, as reported to the watching thread, with `at_once` slots of one rank.
     fn ends(
         at_once: usize,
         replicas: usize,

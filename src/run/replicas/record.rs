@@ -1,4 +1,4 @@
-//! Record of an exchange, kept by rank 0: the offers of all replicas become rows of `exchange.csv`.
+//! Record of a replica exchange, kept by rank 0: the offers of all replicas become rows of `exchange.csv`.
 
 use crate::ensemble::exchange::{Exchange, Offer};
 use crate::error::{Error, Problem, Result};
@@ -7,7 +7,7 @@ use crate::run::replicas::EnsembleJob;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Offer of a replica at an attempt.
+/// Offer of a replica at an exchange attempt, with its time.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Proposal {
     /// index of the replica
@@ -18,22 +18,22 @@ pub(super) struct Proposal {
     pub(super) step: u64,
     /// time, ps
     pub(super) time: f64,
-    /// energies and volume of the replica
+    /// energies and volume that the replica offers
     pub(super) offer: Offer,
 }
 
-/// Record of the attempts of an exchange.
+/// Record of the attempts of a replica exchange.
 pub(super) struct Record {
     exchange: Exchange,
     table: ExchangeTable,
     statistics: ExchangeStatistics,
-    /// offer of each replica for the next attempt; `None` until it is made
+    /// offer of each replica for the next attempt; `None` until the replica has made its offer
     offers: Vec<Option<Offer>>,
 }
 
 impl Record {
-    /// Opens the record of an ensemble, continuing an existing file. Returns it with the states of all replicas after
-    /// each attempt; `None` without exchange.
+    /// Opens the record of an ensemble, and continues an existing file. Returns the record together with the states
+    /// of all replicas after each attempt; `None` without exchange.
     pub(super) fn open(job: &EnsembleJob<'_>) -> Result<Option<(Self, Vec<Vec<usize>>)>> {
         let replicas = &job.replicas;
         let Some(exchange) = replicas.first().and_then(|replica| replica.plan.exchange.clone()) else {
@@ -55,7 +55,8 @@ impl Record {
         Ok(Some((record, known)))
     }
 
-    /// Opens the record in this file. Returns it with the states after each attempt in the file.
+    /// Opens the record in the file `path`. Returns the record together with the states after each attempt in the
+    /// file.
     pub(super) fn at(path: &Path, exchange: Exchange) -> Result<(Self, Vec<Vec<usize>>)> {
         let replicas = exchange.states.len();
         let (mut statistics, mut known) = (ExchangeStatistics::new(replicas), vec![]);
@@ -71,8 +72,9 @@ impl Record {
         &self.statistics
     }
 
-    /// Adds the offer of a replica. Only here the offers of all replicas come together. The last offer decides the
-    /// attempt: after the row is written, it returns the new states of all replicas.
+    /// Adds the offer of a replica. This function is the only place where the offers of all replicas are known
+    /// together. The last offer decides the attempt: the function then writes the row and returns the new states of
+    /// all replicas.
     pub(super) fn add(&mut self, proposal: &Proposal) -> Result<Option<Vec<usize>>> {
         let Proposal { replica, attempt, step, time, offer } = *proposal;
         if attempt != self.statistics.attempts + 1 {

@@ -1,9 +1,9 @@
-//! Scheduler of replicas. Rank 0 assigns replicas to the slots of all ranks and receives their events. Other ranks
-//! pass on the requests and events of their slots.
+//! Scheduler of replicas. Rank 0 assigns replicas to the slots of all ranks and receives the events of all replicas.
+//! The other ranks pass on the requests and events of their slots.
 //!
-//! Replicas that swap states stay on one rank, which assigns them itself. They send their offers to rank 0, which
-//! records the outcome and sends it to all ranks. They stop together: if one ends early, the others would wait for it
-//! forever.
+//! Replicas that swap states stay on one rank, and the scheduler of that rank assigns them. Such replicas send their
+//! offers to rank 0, which records the outcome and sends it to all ranks. All of them stop together: if one ended
+//! early, the others would wait for it forever.
 
 use crate::error::{Error, Result};
 use crate::ranks::Ranks;
@@ -22,21 +22,21 @@ use std::time::{Duration, Instant};
 
 /// Interval between checks of replicas that send no messages.
 const LOOK: Duration = Duration::from_millis(500);
-/// Interval between checks for messages of other ranks. A wait inside the MPI library would take a processor from the
-/// slots.
+/// Interval between checks for messages of other ranks. The scheduler sleeps between the checks, because a wait
+/// inside the MPI library would occupy a processor that the slots need.
 const POLL: Duration = Duration::from_millis(10);
 /// Interval between checks for messages of other ranks while all slots of this rank wait for an attempt.
 const SHORT_POLL: Duration = Duration::from_micros(200);
 
-/// RankMessage of a slot to the scheduler of its rank.
+/// Message of a slot to the scheduler of its rank.
 pub(super) enum Message {
-    /// the slot is free; the answer is the index of its next replica, or `None` if there is none
+    /// the slot is free; the answer is the index of its next replica, or `None` if no replica is left
     Free(Sender<Option<usize>>),
     /// event of the replica of this index
     Happened(usize, Event),
     /// a replica makes its offer at an attempt
     Offered(Proposal),
-    /// a replica waits until all attempts so far are on disk
+    /// a replica waits until the outcomes of all attempts so far are on disk
     Sync(Sender<Result<()>>),
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Event {
     Ended(Result<Outcome>),
 }
 
-/// RankMessage between ranks.
+/// Message between ranks.
 #[derive(Serialize, Deserialize)]
 enum RankMessage {
     /// sent to rank 0: a slot is free
@@ -57,17 +57,18 @@ enum RankMessage {
     Happened(usize, Event),
     /// sent to rank 0: a replica makes its offer at an attempt
     Offered(Proposal),
-    /// sent by rank 0: states of all replicas after the attempt at which all have made their offers
+    /// sent by rank 0: states of all replicas after an attempt for which all replicas have made their offers
     Decided(Vec<usize>),
-    /// sent to rank 0: a replica waits until all attempts so far are on disk
+    /// sent to rank 0: a replica waits until the outcomes of all attempts so far are on disk
     Sync,
-    /// sent by rank 0: answer to the oldest `Sync`; all attempts so far are on disk, or an error
+    /// sent by rank 0: answer to the oldest `Sync`; the outcomes of all attempts so far are on disk, or there was an
+    /// error
     Synced(Result<()>),
     /// sent to rank 0: all slots of this rank have ended
     Left,
     /// sent to rank 0, which passes it on to all ranks: no further replica begins, and running replicas stop
     Stop,
-    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if there is none
+    /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if no replica is left
     Next(Option<usize>),
     /// sent by rank 0: all ranks have left
     Over,
@@ -76,7 +77,7 @@ enum RankMessage {
 /// Indices of the replicas that a scheduler assigns.
 pub(super) type Assignment = StepBy<Range<usize>>;
 
-/// Parts of an exchange that a scheduler uses.
+/// Parts of a replica exchange that a scheduler uses.
 pub(super) struct Swapping<'a> {
     /// meeting point of the replicas of this rank
     pub(super) hub: &'a Barrier,
@@ -92,9 +93,9 @@ pub(super) struct Scheduler<'a, W> {
     watch: W,
     /// replicas that are not assigned yet; `None` on ranks whose replicas are assigned by rank 0
     deal: Option<Assignment>,
-    /// exchange of states; `None` without one
+    /// exchange of states; `None` if replicas do not swap states
     swapping: Option<Swapping<'a>>,
-    /// number of replicas of this rank that have made their offer at the next attempt
+    /// number of replicas of this rank that have made their offers for the next attempt
     offered: usize,
     /// number of replicas that this scheduler assigns
     members: usize,
@@ -108,13 +109,13 @@ pub(super) struct Scheduler<'a, W> {
     waiting: VecDeque<Sender<Option<usize>>>,
     /// replicas of this rank that wait for `Synced` from rank 0
     syncing: VecDeque<Sender<Result<()>>>,
-    /// error that kept an attempt from being made
+    /// error that prevented an exchange attempt
     failure: Option<Error>,
 }
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
-    /// Creates the scheduler of a rank. Requests to stop go to all ranks. `deal` has the replicas of this rank if
-    /// they swap states, otherwise all replicas, for rank 0 to assign.
+    /// Creates the scheduler of a rank. Requests to stop are passed on to all ranks. If replicas swap states, `deal`
+    /// has the replicas of this rank; otherwise `deal` has all replicas, and rank 0 assigns them.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,
@@ -145,8 +146,8 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         self.stopped = true;
     }
 
-    /// Serves the slots of this rank until all have ended; rank 0 serves the other ranks too. The channel `notes` is
-    /// closed when the last slot has ended.
+    /// Serves the slots of this rank until all slots have ended; rank 0 serves the other ranks too. The channel
+    /// `notes` is closed when the last slot has ended.
     pub(super) fn serve(mut self, notes: &Receiver<Message>) -> Result<()> {
         let (mut looked, mut is_here) = (Instant::now(), true);
         while self.at_work > 0 {
@@ -166,7 +167,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             if self.stopped && self.swapping.is_some() {
                 self.requests.ask_to_stop();
             }
-            // a rank other than rank 0 sends nothing after it has left
+            // a rank other than rank 0 sends no messages after it has left
             if self.stopped && !self.stop_is_known && (is_here || self.ranks.is_first()) {
                 self.stop_is_known = true;
                 self.tell_others(&RankMessage::Stop);
@@ -245,7 +246,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         }
     }
 
-    /// Passes an offer on to rank 0. There the last offer decides the attempt.
+    /// Passes an offer on to rank 0, where the last offer decides the attempt.
     fn offer(&mut self, proposal: Proposal) {
         let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
             return self.ranks.send(0, &RankMessage::Offered(proposal));
@@ -337,7 +338,7 @@ mod tests {
                 let state = member.meet(Attempt { number: mine, step: 0, time: 0.0 }, Offer::default(), &mut || {
                     Ok(requests.stop())
                 })?;
-                // equal states always swap at odd attempts
+                // two replicas whose states are equal always swap at odd attempts
                 let expected = (attempt < 3).then_some(1 - replica);
                 assert_eq!(state, expected, "attempt {attempt} of {replica}");
             }

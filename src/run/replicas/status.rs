@@ -1,4 +1,4 @@
-//! Reports on an ensemble while it runs: `ensemble.json`, `ensemble.log`, the progress line.
+//! Reports on an ensemble while it runs: `ensemble.json`, `ensemble.log` and the progress line.
 
 use crate::error::{Error, Result};
 use crate::observe::log::{Level, RunLog};
@@ -27,13 +27,13 @@ pub(super) struct StatusWriter<'a> {
     log: RunLog,
     progress: Progress,
     speed: SpeedMeter,
-    /// outcome of each replica; `None` until it has ended
+    /// outcome of each replica; `None` until the replica has ended
     ends: Vec<Option<Result<Outcome>>>,
     /// index of the first replica that has failed
     failed: Option<usize>,
     /// time simulated by replicas that have ended, ps
     simulated: f64,
-    /// whether anything was logged
+    /// whether a line was written to the log since the last update
     news: bool,
     /// time of the last update of `ensemble.json`
     written: Instant,
@@ -52,7 +52,8 @@ impl<'a> StatusWriter<'a> {
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
             if replica.state == ReplicaState::Running {
-                // the replica was killed: while this process holds the folder, no other process runs it
+                // the process that ran this replica was killed: this process now holds the folder, so no other
+                // process runs the replica
                 replica.state = ReplicaState::Waiting;
             }
         }
@@ -90,7 +91,7 @@ impl<'a> StatusWriter<'a> {
     fn happened(&mut self, index: usize, event: Event) -> Result<()> {
         let name = self.status.replicas[index].name.clone();
         match event {
-            // a finished replica is only compared with its checkpoint, or continued if it is to be longer
+            // a finished replica is only compared with its checkpoint, or is continued if the plan has more steps now
             Event::Begun if self.status.replicas[index].state == ReplicaState::Finished => Ok(()),
             Event::Begun => {
                 let replica = &mut self.status.replicas[index];
@@ -120,7 +121,8 @@ impl<'a> StatusWriter<'a> {
         // the state `Waiting` remains if the replica has no status file yet
         replica.state = ReplicaState::Waiting;
         replica.refresh(self.job.directory);
-        // the outcome decides, because a file that another rank has written may become visible here only later
+        // the outcome decides the state, because a file that another rank has written may become visible here only
+        // later
         let (state, how) = match end {
             Err(error) => {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
@@ -159,7 +161,7 @@ impl<'a> StatusWriter<'a> {
         })
     }
 
-    /// Shows progress, and updates `ensemble.json` if its interval is over.
+    /// Shows progress, and updates `ensemble.json` if its update interval has passed.
     fn look(&mut self) -> Result<()> {
         let replicas = self.status.replicas.iter_mut().zip(&self.ends).filter(|(_, end)| end.is_none());
         for (replica, _) in replicas {
@@ -168,7 +170,7 @@ impl<'a> StatusWriter<'a> {
             if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
                 replica.refresh(self.job.directory);
             }
-            // until the replica writes its own status, the folder holds that of an earlier process
+            // until the replica writes a status of its own, the folder has the status of an earlier process
             if state == ReplicaState::Running {
                 replica.state = state;
             }
@@ -202,7 +204,7 @@ impl<'a> StatusWriter<'a> {
         }
     }
 
-    /// Returns the total speed of all running replicas, ns/day; `None` if none is running.
+    /// Returns the total speed of all running replicas, ns/day; `None` if no replica is running.
     fn running_speed(&self) -> Option<f64> {
         let running = self.status.replicas.iter().filter(|replica| replica.state == ReplicaState::Running);
         let speeds: Vec<f64> = running.filter_map(|replica| replica.ns_per_day).collect();
@@ -221,14 +223,14 @@ impl<'a> StatusWriter<'a> {
         self.status.write(self.job.directory)
     }
 
-    /// Ends the reports: writes the table of all replicas if anything was done. Returns the overall outcome.
+    /// Ends the reports, and writes the table of all replicas if any replica was run. Returns the overall outcome.
     pub(super) fn finish(mut self) -> Result<Outcome> {
         self.progress.finish();
         let shown = self.show();
         let mut outcomes = vec![];
         for (end, replica) in self.ends.into_iter().zip(&self.status.replicas) {
             let outcome = end.transpose().map_err(|error| error.of(&title(&replica.folder, &replica.name)))?;
-            // replicas whose turn did not come count as stopped at their start
+            // replicas that never began count as stopped at their start
             outcomes.push(outcome.unwrap_or(Outcome::Stopped));
         }
         self.failure.map_or(shown, Err)?;

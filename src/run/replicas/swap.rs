@@ -1,4 +1,4 @@
-//! Replica exchange: how the replicas meet at an attempt, and how they take turns.
+//! Replica exchange: how the replicas meet at an attempt, and how the replicas of a slot take turns.
 //!
 //! Each replica has its own thread, device and files for the whole run, and belongs to one slot of one rank. The
 //! replicas of a slot take turns between attempts, so that any number of them can wait for each other. States are
@@ -10,10 +10,11 @@
 //! replica <--state-- hub of its rank <-- scheduler of its rank <-- scheduler of rank 0
 //! ```
 //!
-//! The scheduler is in [`super::scheduler`], the file in [`super::record`]. Every outcome is written to `exchange.csv`
-//! before any replica continues with it, and is a pure function of the offers. Checkpoints of different replicas
-//! therefore need not be of the same moment: a replica whose checkpoint is older repeats its steps and takes the
-//! recorded outcomes. A checkpoint is only written when the rows before it are on disk ([`Member::sync`]).
+//! The scheduler is in [`super::scheduler`], the file in [`super::record`]. Every outcome is written to
+//! `exchange.csv` before any replica continues with it, and is a pure function of the offers. Checkpoints of
+//! different replicas therefore need not be of the same step: a replica whose checkpoint is older repeats its steps
+//! and takes the recorded outcomes. A checkpoint is written only after the rows of all earlier attempts are on disk
+//! ([`Member::sync`]).
 
 use crate::ensemble::exchange::Offer;
 use crate::error::{Error, Problem, Result};
@@ -28,7 +29,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Time after which a waiting replica checks for a request to stop.
+/// Interval at which a waiting replica checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A replica in an exchange.
@@ -46,7 +47,7 @@ pub(super) struct Member<'a> {
     pub(super) tell: &'a MessageSender,
 }
 
-/// BarrierState point of the replicas of a rank, where they wait for the outcomes of attempts.
+/// Meeting point of the replicas of a rank, where replicas wait for the outcomes of attempts.
 pub struct Barrier {
     meeting: Mutex<BarrierState>,
     changed: Condvar,
@@ -55,15 +56,14 @@ pub struct Barrier {
 struct BarrierState {
     /// number of attempts so far
     attempts: u64,
-    /// states of all replicas after each attempt up to the last; older attempts are dropped when every replica
-    /// knows them
+    /// states of all replicas after each recent attempt; an attempt is dropped when every replica knows its outcome
     known: Vec<Vec<usize>>,
     /// whether each slot is in use
     busy: Vec<bool>,
 }
 
 impl BarrierState {
-    /// Returns the states after an attempt; `None` if they are not known.
+    /// Returns the states after an attempt; `None` if that outcome is unknown or was dropped.
     fn outcome(&self, attempt: u64) -> Option<&[usize]> {
         let back = usize::try_from(self.attempts.checked_sub(attempt)?).ok()?;
         let index = self.known.len().checked_sub(back + 1)?;
@@ -72,7 +72,7 @@ impl BarrierState {
 }
 
 impl Barrier {
-    /// Creates a hub that knows the states after each attempt so far, for a rank with `slots` slots.
+    /// Creates a meeting point that knows the states after each attempt so far, for a rank with `slots` slots.
     pub(super) fn new(known: Vec<Vec<usize>>, slots: usize) -> Self {
         let meeting = BarrierState { attempts: known.len() as u64, known, busy: vec![false; slots] };
         Barrier { meeting: Mutex::new(meeting), changed: Condvar::new() }
@@ -82,7 +82,7 @@ impl Barrier {
         self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `find` returns a value; `None` if `stop` returns true, which is asked at intervals.
+    /// Waits until `find` returns a value; `None` if `stop`, which is called at intervals, returns true.
     fn wait<T>(
         &self,
         find: impl Fn(&mut BarrierState) -> Option<T>,
@@ -106,7 +106,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for the turn of a replica in its slot; false if it is to stop instead.
+    /// Waits for the turn of a replica in its slot; false if the replica is to stop instead.
     fn take_turn(&self, slot: usize, stop: &mut dyn FnMut() -> Result<bool>) -> Result<bool> {
         let take = |meeting: &mut BarrierState| (!std::mem::replace(&mut meeting.busy[slot], true)).then_some(());
         self.wait(take, stop).map(|taken| taken.is_some())
@@ -117,8 +117,8 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    /// Records that the next attempt has led to these states. All replicas took part in it, so they know of all
-    /// earlier attempts, which are dropped.
+    /// Records the states to which the next attempt has led. All replicas took part in this attempt, so every replica
+    /// knows the earlier outcomes, which are dropped.
     pub(super) fn learn(&self, states: Vec<usize>) {
         let mut meeting = self.lock();
         meeting.attempts += 1;
@@ -171,7 +171,8 @@ impl ExchangeMember for Member<'_> {
         self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
         let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
-        // the last files are written in turn, too; slots are released even after an error, so this wait is short
+        // replicas also take turns to write their last files; slots are released even after an error, so this wait is
+        // short
         hub.take_turn(slot, &mut || Ok(false))?;
         outcome
     }
@@ -211,7 +212,7 @@ fn no_scheduler() -> Error {
     Error::Internal("the scheduler thread of this rank has stopped".into())
 }
 
-/// Returns the states of an ensemble. State k is that of the plan of replica k.
+/// Returns the thermodynamic states of an ensemble. State k is that of the plan of replica k.
 pub(super) fn states<'a>(job: &'a EnsembleJob<'_>) -> Vec<ThermodynamicState<'a>> {
     let state = |replica: &'a crate::run::replicas::ReplicaJob<'_>| {
         let stage = replica.plan.stages.last()?;

@@ -21,7 +21,7 @@ use crate::system::{Constraints, State, System};
 use std::sync::Arc;
 
 impl<'a> Session<'a> {
-    /// Runs a stage of dynamics from a position in it.
+    /// Runs a stage of dynamics from a position within the stage.
     pub(super) fn dynamics(
         &mut self,
         index: usize,
@@ -45,7 +45,7 @@ impl<'a> Session<'a> {
         let system = self.system_of(index)?;
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = RunPosition { first_time, schedule: Some(lists), ..place };
-        // list errors are estimated as if frozen atoms moved
+        // list errors are estimated for the system without frozen atoms, as if every atom moved
         let whole = Arc::clone(&self.job.system);
         let choices = self.engine.choices(plan, &whole, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
@@ -60,14 +60,14 @@ impl<'a> Session<'a> {
         self.in_stage(index, &self.job.system)
     }
 
-    /// Returns `system` with the frozen atoms of a stage.
+    /// Returns `system` in which the atoms are frozen that a stage freezes.
     pub(super) fn in_stage(&self, index: usize, system: &Arc<System>) -> Result<Arc<System>> {
         let frozen = frozen_system(&self.job.plan.stages[index], system)?;
         Ok(frozen.map_or_else(|| Arc::clone(system), Arc::new))
     }
 
-    /// Returns the position in the run, adapted to the present device. Lists that were chosen for the other kind of
-    /// device (GPU or CPU) are chosen anew and built from the present positions.
+    /// Returns the position in the run, adapted to the present device. If the lists were chosen for the other kind of
+    /// device (GPU or CPU), their schedule is chosen anew and the lists are built from the present positions.
     fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
@@ -154,12 +154,13 @@ impl<'a> Session<'a> {
         let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.statistics.clone());
         let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
         let is_end = !stopped && index + 1 == plan.stages.len();
-        // a continued run finds the recorded outcome of this attempt and makes it again
+        // a continued run repeats this attempt with its recorded outcome
         stopped |= is_end && self.exchange((&mut simulation, target), &mut state.clone(), &mut swaps)?;
-        // the last state is reported too: this needs the forces of one more step, whose result is dropped
+        // reporting the last state needs the forces of one more step; the positions after that step are discarded
         let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
-        // the averages of the checkpoint lack the last row, because a continued run computes and counts it again
+        // the averages in the checkpoint lack the last row, because a continued run computes this row again and
+        // counts it
         let statistics = std::mem::replace(&mut self.history.statistics, statistics);
         self.checkpoint(index, state, place)?;
         self.history.statistics = statistics;

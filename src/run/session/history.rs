@@ -1,4 +1,4 @@
-//! History of a run: what a checkpoint stores in addition to state and position, and the time of the last checkpoint.
+//! History of a run: the data of a checkpoint other than state and position, and the time of the last checkpoint.
 
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
@@ -9,8 +9,8 @@ use crate::run::plan::Plan;
 use crate::system::State;
 use std::time::{Duration, Instant};
 
-/// Longest interval of the first two checkpoints of a process. Until there are two, one damaged file would take the
-/// run back to its start.
+/// Longest interval before each of the first two checkpoints of a process. Until there are two checkpoints, one
+/// damaged file would take the run back to its start.
 const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 
 /// Results of a run so far.
@@ -45,7 +45,7 @@ impl History {
         }
     }
 
-    /// Whether a checkpoint is due at an interval of `every`.
+    /// Whether a checkpoint is due if the interval between checkpoints is `every`.
     pub(super) fn is_due(&self, every: Duration) -> bool {
         let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
         self.last_checkpoint.elapsed() > every

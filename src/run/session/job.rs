@@ -22,7 +22,7 @@ pub struct Job<'a> {
     pub alternatives: Alternatives,
     /// initial state of the system
     pub start: State,
-    /// data of the coordinate file that the initial state does not contain
+    /// data of the coordinate file that the initial state does not use
     pub left_out: LeftOut,
     /// text of the input file, stored in trajectories
     pub input: &'a str,
@@ -30,11 +30,11 @@ pub struct Job<'a> {
     pub effective: &'a str,
     /// differences in physics between an old plan and this one
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
-    /// whether old output is moved aside
+    /// whether existing output is moved aside
     pub force: bool,
     /// whether a continued run begins new trajectories and a new energy table
     pub no_append: bool,
-    /// reporters in addition to those of the plan
+    /// reporters besides those of the plan
     pub reporters: Vec<Box<dyn Reporter>>,
     /// membership in a replica exchange; `None` for an ordinary run
     pub exchange: Option<&'a dyn ExchangeMember>,
@@ -52,18 +52,18 @@ pub trait ExchangeMember: Sync {
     fn has_hamiltonians(&self) -> bool;
     /// Returns the state of this replica before the first attempt.
     fn first_state(&self) -> usize;
-    /// Returns the state of this replica after an attempt; `None` if it is not known.
+    /// Returns the state of this replica after an attempt; `None` if the outcome is not known.
     fn known(&self, attempt: u64) -> Option<usize>;
-    /// Fails if the replica continues after `attempts` attempts in a state that contradicts the record.
+    /// Fails if the replica, which has made `attempts` attempts, continues in a state that contradicts the record.
     fn check(&self, attempts: u64, state: usize) -> Result<()>;
-    /// Makes an offer at an attempt, gives up the turn, and waits until all replicas have made theirs. Returns the new
-    /// state; `None` if `stop` says that the run is to stop instead.
+    /// Makes an offer at an attempt, gives up the turn, and waits until all replicas have made their offers. Returns
+    /// the new state; `None` if `stop` says that the run is to stop instead.
     fn meet(&self, attempt: Attempt, offer: Offer, stop: &mut dyn FnMut() -> Result<bool>) -> Result<Option<usize>>;
     /// Waits until the outcomes of all attempts so far are on disk.
     fn sync(&self) -> Result<()>;
 }
 
-/// When an exchange is attempted.
+/// Number, step and time of an exchange attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     /// number of the attempt, from 1

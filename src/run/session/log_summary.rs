@@ -1,4 +1,4 @@
-//! Header and end of the log, and the summary of a run.
+//! First and last lines of the log, and the summary of a run.
 
 use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::compute::cuda::title;
@@ -107,7 +107,7 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
     warnings(plan, system, state, *left_out).iter().try_for_each(|warning| log.warning(warning))
 }
 
-/// Describes a seed; the default seed comes with its consequences.
+/// Describes a seed. For the default seed, the text also says that equal inputs give equal random numbers.
 fn describe_seed(seed: u64) -> String {
     if seed != RunOptions::default().seed {
         return seed.to_string();
@@ -188,7 +188,7 @@ fn lifetimes(lists: &ListSchedule) -> String {
     if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
 }
 
-/// Returns the part of the summary with machine, speed and phases. The caller adds state and stages.
+/// Returns the part of the summary with machine, speed and phases. The caller adds the final state and the stages.
 pub(in crate::run) fn summary(
     plan: &Plan,
     system: &System,

@@ -25,7 +25,7 @@ pub struct Measurement {
     pub steps: u64,
     /// number of timed segments
     pub repeats: usize,
-    /// steps between energies
+    /// steps between computations of the energies
     pub energies_every: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct Measured {
 }
 
 /// Runs the steps of `dynamics` from `start` with the backend of the plan. Restraints and frozen atoms are those of
-/// the last stage of the plan with these dynamics.
+/// the last stage of the plan with the same dynamics.
 pub fn measure(
     engine: &Engine,
     plan: &Plan,
@@ -77,7 +77,7 @@ pub fn measure(
             if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
         let dynamics = &Dynamics { velocities, ..dynamics.clone() };
         prepare(system, dynamics, plan.run.seed, &mut state)?;
-        // list errors are estimated as if frozen atoms moved
+        // list errors are estimated for the system without frozen atoms, as if every atom moved
         let lists = engine.lists(plan, whole, &state)?;
         let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
         let mut context = engine.context(plan, system, lists)?;
@@ -86,8 +86,8 @@ pub fn measure(
     })
 }
 
-/// Returns how the earliest stage that draws velocities draws them. A later stage, which continues from it, would
-/// have these velocities.
+/// Returns how the earliest stage that generates velocities generates them. A later stage continues from that stage
+/// and would have the same velocities.
 fn first_velocities(plan: &Plan, dynamics: &Dynamics) -> Velocities {
     let mut all = plan.dynamics().map(|(_, stage)| stage.velocities);
     all.find(|velocities| *velocities != Velocities::File).unwrap_or(dynamics.velocities)
@@ -106,7 +106,7 @@ fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measure
     for _ in 0..measurement.repeats {
         let start = Instant::now();
         record.steps(&mut simulation, measurement.steps)?;
-        // wait until a device has finished
+        // wait until the device has finished all steps
         simulation.flush()?;
         simulation.backend().phases()?;
         seconds.push(start.elapsed().as_secs_f64());

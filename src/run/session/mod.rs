@@ -50,7 +50,7 @@ use monitor::Monitor;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Fraction of the allowed wall time after which the run stops; the rest is kept for the last checkpoint.
+/// Fraction of the allowed wall time after which the run stops; the remaining time is for the last checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
 
 /// A run in progress: the state that passes from stage to stage.
@@ -58,7 +58,7 @@ struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
-    /// intervals of the rows that averages are taken over
+    /// intervals of the table rows over which averages are taken
     averaged: Intervals,
     log: RunLog,
     monitor: Monitor,
@@ -68,7 +68,7 @@ struct Session<'a> {
     steps: u64,
     /// whether the next step is to be compared with the reference
     unverified: bool,
-    /// whether the user was warned that the cell is at the smallest size that the cutoff allows
+    /// whether the user was warned that the cell has become as small as the cutoff allows
     told_of_small_cell: bool,
     /// collective and position restraints of each stage
     restraints: Vec<Restraints>,
@@ -83,7 +83,7 @@ pub fn run(
     log: impl FnOnce(&std::path::Path) -> Result<RunLog>,
     progress: Progress,
 ) -> Result<Outcome> {
-    // refuse a bad plan before the output folder is created
+    // refuse a plan that cannot run before the output folder is created
     refuse(job.plan, &job.system)?;
     let restraints = restraints(job.plan, &job.system, &job.start)?;
     let fingerprint = engine.pool.install(|| Fingerprint::new(&job.system));
@@ -144,8 +144,8 @@ pub fn run(
 }
 
 impl<'a> Session<'a> {
-    /// Records an error in status and log. Failures to record it are ignored, because the caller shows the error
-    /// itself.
+    /// Records an error in status and log. Errors of this record are ignored, because the caller shows the original
+    /// error.
     fn fail(&mut self, error: &Error) {
         self.monitor.status.state = RunState::Failed;
         self.monitor.status.seconds_left = None;
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
         let _ = self.outputs.close();
     }
 
-    /// Runs the stages. Returns how the run ended, and the state in the last checkpoint.
+    /// Runs the stages. Returns how the run ended, and the state of the last checkpoint.
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {
@@ -185,7 +185,7 @@ impl<'a> Session<'a> {
         Ok((Outcome::Finished, state))
     }
 
-    /// Compares the GPU with the CPU, if the start of the run did not allow it.
+    /// Compares the GPU with the CPU if the first state of the run did not decide it.
     fn verify_gpu(&mut self, state: &State) -> Result<()> {
         let known = self.engine.agreement().is_some();
         let refusal = self.engine.verify(self.job.plan, &self.job.system, state)?;
@@ -198,7 +198,8 @@ impl<'a> Session<'a> {
 
     fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
         let mut averages = self.history.statistics.averages();
-        // a stage has no averages if it writes no energies, and no average of a temperature group that it lacks
+        // a stage without energy output has no averages, and a stage without a temperature group has no average for
+        // it
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
         averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
         let kind = match stage.kind {
@@ -220,13 +221,13 @@ impl<'a> Session<'a> {
         simulation.download(state)
     }
 
-    /// Completes all steps. If one has failed, the error explains why.
+    /// Completes all steps. If a step has failed, the error explains the reason.
     fn flush(&self, simulation: &mut Simulation<'_>) -> Result<()> {
         let done = simulation.flush();
         done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))
     }
 
-    /// Returns the quantities that reporters and the averages of the stage want of a step.
+    /// Returns the quantities of a step that reporters and the averages of the stage want.
     fn wants(&self, info: &StepInfo) -> Quantities {
         let energies = self.averaged.is_due(info);
         self.outputs.wants(info).or(Quantities { energies, ..Quantities::default() })
@@ -253,7 +254,7 @@ impl<'a> Session<'a> {
         let state = wanted.positions || wanted.velocities;
         let early = state && !energies && !simulation.begins_with_trial();
         if early {
-            // the state is downloaded before the step, since no forces are wanted with it
+            // if no forces are reported, the state can be downloaded before the step
             self.flush(simulation)?;
             self.outputs.hold_state(|state| simulation.download(state))?;
         }
@@ -290,8 +291,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Updates the status if its interval is over, with (steps done, steps of the stage, ps). Returns true if the run
-    /// is to stop.
+    /// Updates the status with (steps done, steps of the stage, ps) if the update interval has passed. Returns true
+    /// if the run is to stop.
     fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
         self.monitor.set_progress(place);
         if self.job.requests.stop() {
@@ -317,7 +318,7 @@ impl<'a> Session<'a> {
         self.directory.check()?;
         self.job.exchange.map_or(Ok(()), |member| member.sync())?;
         let written = self.outputs.sync()?;
-        // check again, because the sync may have taken long
+        // check again, because forcing the files to disk may have taken long
         self.directory.check()?;
         let checkpoint = self.history.checkpoint(self.job.plan, stage, place, std::mem::take(state), written);
         let result = checkpoint.write(&self.directory.file("checkpoint.md"));
@@ -328,9 +329,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Ends the run: writes final structures; closes trajectories and energies; writes the summary with their
-    /// checksums, the status and the last lines of the log. If the run is killed here, the same command writes what
-    /// is missing.
+    /// Ends the run: writes final structures; closes trajectories and energies; writes the summary with the checksums
+    /// of all files, the status and the last lines of the log. If the run is killed here, the same command writes the
+    /// missing files.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;
@@ -380,8 +381,8 @@ fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
     }
 }
 
-/// Returns the acceptance of the Monte Carlo moves of one extent of the cell in a stage. Its error assumes
-/// independent moves. `None` without moves.
+/// Returns the acceptance of the Monte Carlo volume moves of one extent of the cell in a stage; `None` without moves.
+/// The error estimate assumes independent moves.
 fn acceptance((extent, moves): (usize, &TrialMoves)) -> Option<Average> {
     let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
     let mean = accepted / tried;

@@ -6,7 +6,7 @@ use crate::observe::status::Status;
 use crate::run::output::directory::Directory;
 use std::time::{Duration, Instant};
 
-/// Wall time between updates of status file and progress line.
+/// Wall time between updates of the status file and the progress line.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reports the progress of a run.

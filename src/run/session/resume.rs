@@ -15,12 +15,12 @@ pub(in crate::run) struct RunStart {
     pub(in crate::run) run_id: String,
     /// checkpoint from which the run continues; `None` for a new run
     pub(in crate::run) checkpoint: Option<Checkpoint>,
-    /// reason why an older checkpoint was taken
+    /// reason why the newest checkpoint was not used
     pub(in crate::run) warning: Option<String>,
 }
 
-/// Finds the run of the output directory, or begins a new one. A new run first writes a checkpoint of its start. This
-/// identifies the directory, however early the run is killed.
+/// Finds the run of the output directory, or begins a new run. A new run first writes a checkpoint of its start, so
+/// that the directory is known to belong to this run, however early the run is killed.
 pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<RunStart> {
     let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
     let checkpoint = match found {
@@ -38,7 +38,8 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
     if checkpoint.is_start() {
         directory.clear(&run_id, &checkpoint.plan.output)?;
         if checkpoint.plan.output != job.plan.output {
-            // the new checkpoint marks output under other names as output of this run
+            // the new checkpoint declares output files with other names to belong to this run, so no such files may
+            // exist yet
             directory.check_absent(&job.plan.output)?;
             Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
         }
@@ -55,8 +56,8 @@ fn new_run_id() -> Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// Reads the checkpoint of the output directory, and the reason if an older one was taken. Fails if the directory
-/// holds output but no checkpoint, or if the only intact checkpoint is that of the start.
+/// Reads the checkpoint of the output directory. If an older checkpoint was read, the reason is returned too. Fails
+/// if the directory holds output but no checkpoint, or if the only intact checkpoint is that of the start.
 fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
@@ -68,7 +69,7 @@ fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Opt
     }
 }
 
-/// Fails if the run would continue with other physics.
+/// Fails if the continued run would have different physics.
 fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) -> Result<()> {
     let refuse = |what: &str, changes: Vec<String>| match changes.is_empty() {
         true => Ok(()),
@@ -89,7 +90,7 @@ fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) 
     Ok(refuse(what, checkpoint.system.differences(system))?)
 }
 
-/// Lists trajectories that would continue with another selection of atoms.
+/// Lists the trajectories that would be continued with another selection of atoms.
 fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     let name = |select: &Option<String>| select.clone().unwrap_or_else(|| "all".to_owned());
     let pairs = new.trajectories.iter().filter_map(|new| {
@@ -101,8 +102,8 @@ fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     pairs.collect()
 }
 
-/// Opens the outputs at the extents that the checkpoint stores. Returns the checkpoint of a run that continues, with
-/// the extents of the files that are there now.
+/// Opens the outputs at the lengths that the checkpoint stores. For a run that continues, returns the checkpoint with
+/// the present lengths of the files.
 pub(in crate::run) fn open_outputs(
     outputs: &mut Outputs,
     job: &Job<'_>,
@@ -118,7 +119,7 @@ pub(in crate::run) fn open_outputs(
     }
     let written = if job.no_append { Written::default() } else { checkpoint.written.clone() };
     outputs.open(run, written)?;
-    // update the checkpoint so that it describes the files that are there now
+    // update the checkpoint so that it lists the present files
     let written = outputs.sync()?;
     if written != checkpoint.written {
         checkpoint.written = written;
@@ -127,7 +128,8 @@ pub(in crate::run) fn open_outputs(
     Ok(Some(checkpoint))
 }
 
-/// Warns of completed stages that `--steps` ended earlier than this run would. The run continues after these stages.
+/// Warns of completed stages that an earlier command ended early with `--steps`. The run continues after these
+/// stages.
 pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
     let over = checkpoint.stages.iter().zip(&plan.stages);
     let cut = over.filter(|(done, stage)| {

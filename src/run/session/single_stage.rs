@@ -12,7 +12,7 @@ use crate::run::plan::stage_output::StageOutput;
 use crate::run::plan::{Dynamics, Minimize, Plan, Precision, Stage, StageKind, Velocities};
 use crate::system::{State, System};
 
-/// Buffer (nm) of the pair lists of a minimisation: atoms move little, so lists last long.
+/// Buffer (nm) of the pair lists of a minimisation. Atoms move little in a minimisation, so lists last long.
 const MINIMIZE_BUFFER: f64 = 0.1;
 /// Relative rounding error of an energy summed from f32 terms (mixed) and from f64 terms (double).
 const MIXED_ENERGY_PRECISION: f64 = 1e-7;
@@ -36,9 +36,9 @@ pub(in crate::run) fn minimize_settings(options: &Minimize, precision: Precision
 }
 
 impl Engine {
-    /// Minimises the energy of `state`, whose positions become the positions of the lowest energy found. The returned
-    /// minimiser has energy, largest force and status. Device and precision are those of the plan; its stages are
-    /// ignored.
+    /// Minimises the energy of `state`. The positions in `state` become those of the lowest energy that was found.
+    /// The returned minimiser has energy, largest force and status. Device and precision are those of the plan; its
+    /// stages are ignored.
     pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
         let minimizer = self.pool.install(|| {
             let context = self.context(plan, system, minimize_lists(system))?;
@@ -55,7 +55,7 @@ impl Engine {
     }
 
     /// Starts dynamics at `state`: applies constraints to its positions, and generates velocities if `dynamics` asks
-    /// for it. [`Simulation::step`] then does the steps. Device, precision, seed and tuning are those of the plan;
+    /// for them. [`Simulation::step`] then does the steps. Device, precision, seed and tuning are those of the plan;
     /// its stages are ignored. Fails if `dynamics` starts with the velocities of the state and the state has none.
     pub fn simulation<'a>(
         &self,

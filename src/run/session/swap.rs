@@ -1,8 +1,8 @@
 //! Attempts of a replica to exchange its thermodynamic state.
 //!
 //! States may differ in their Hamiltonians. The energy in another state is then evaluated in a separate context with
-//! fresh lists. A replica that gets such a state continues in that context as if from a checkpoint: its pair lists
-//! are rebuilt from the positions from which the old ones were built.
+//! new pair lists. A replica that gets such a state continues in that context in the same way as from a checkpoint:
+//! the new context rebuilds its pair lists from the positions from which the old context built its own.
 
 use crate::backend::{Phases, Workload};
 use crate::context::Context;
@@ -18,7 +18,7 @@ use crate::run::session::job::{Attempt, ExchangeMember, Job};
 use crate::system::{State, System};
 use std::sync::Arc;
 
-/// A replica in the stage in which states are swapped.
+/// A replica in a stage in which replicas swap states.
 pub(super) struct Swaps<'a> {
     member: &'a dyn ExchangeMember,
     exchange: &'a Exchange,
@@ -35,7 +35,8 @@ pub(super) struct Swaps<'a> {
 }
 
 impl<'a> Swaps<'a> {
-    /// Creates the membership for a position in the stage of this index; `None` if no states are swapped in it.
+    /// Creates the membership for a position in the stage of this index; `None` if replicas do not swap states in
+    /// this stage.
     pub(super) fn new(job: &Job<'a>, index: usize, place: &RunPosition) -> Result<Option<Self>> {
         let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, place.schedule) else {
             return Ok(None);
@@ -44,7 +45,7 @@ impl<'a> Swaps<'a> {
             return Ok(None);
         }
         let state = place.exchanged.unwrap_or(member.first_state());
-        // the attempt before the next step is still to be made
+        // the attempt that is due before the next step has not been made yet
         member.check(place.done.saturating_sub(1) / exchange.every, state)?;
         let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let thermostat = member.state(state).dynamics.thermostat.as_ref();
@@ -66,14 +67,14 @@ impl<'a> Swaps<'a> {
         &self.member.state(state).system
     }
 
-    /// Whether a state has the same Hamiltonian as the present one.
+    /// Whether a state has the same Hamiltonian as the present state of the replica.
     fn is_same_system(&self, state: usize) -> bool {
         Arc::ptr_eq(self.system(state), self.system(self.state))
     }
 }
 
 impl<'a> Session<'a> {
-    /// Logs that states are swapped, and what that means for this log.
+    /// Logs that replicas swap states, and how this affects the data in this log.
     pub(super) fn log_swaps(&mut self, swaps: Option<&Swaps<'a>>) -> Result<()> {
         let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
         let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
@@ -83,8 +84,8 @@ impl<'a> Session<'a> {
         ))
     }
 
-    /// Makes the attempt that is due before the next step, if there is one. Returns true if the run is to stop
-    /// instead. If the replica gets another thermodynamic state, `state` becomes the state of the simulation.
+    /// Makes the attempt that is due before the next step, if one is due. Returns true if the run is to stop instead.
+    /// If the replica gets another thermodynamic state, `state` becomes the state of the simulation.
     pub(super) fn exchange(
         &mut self,
         (simulation, target): (&mut Simulation<'a>, u64),
@@ -176,8 +177,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Switches the job to the Hamiltonian of a state, in the stage in which states are swapped. If states differ in
-    /// their Hamiltonians, tuning has not changed them.
+    /// Switches the job to the Hamiltonian of a state, in a stage in which replicas swap states. Tuning does not
+    /// change the systems if states differ in their Hamiltonians.
     pub(super) fn take_state(&mut self, index: usize, exchanged: Option<usize>) {
         let is_last = index + 1 == self.job.plan.stages.len();
         let member = self.job.exchange.filter(|member| is_last && member.has_hamiltonians());

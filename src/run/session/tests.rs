@@ -76,7 +76,7 @@ impl Case {
         Case { folder: tempfile::tempdir().unwrap(), text }
     }
 
-    /// Runs each stage to its end, or up to `steps` steps of it.
+    /// Runs each stage to its end, or up to its first `steps` steps.
     fn run(&self, engine: Engine, steps: Option<u64>) -> Result<Outcome> {
         let out = Override::text_option("--output-dir", "output.directory", &self.path("").to_string_lossy());
         let most = steps.map(|steps| Override::option("--steps", "", "run.max_steps", steps.to_string()));
@@ -140,7 +140,7 @@ fn the_log_tells_how_well_constraints_hold() {
         let line = log.lines().find(|line| line.contains("largest relative deviation")).expect("a line for the stage");
         let number = line.split_once("deviation ").unwrap().1.split(' ').next().unwrap();
         let deviation: f64 = number.parse().unwrap();
-        // the relative error of a length is within 1e-6 of half the relative error of its square
+        // the relative error of a length is half that of its square, with a relative accuracy of 1e-6
         assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");
     }
 }
@@ -158,7 +158,7 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     }
 }
 
-/// Compares a run on a GPU as a whole with the same run in pieces. Returns the whole run.
+/// Compares an uninterrupted run on a GPU with the same run in several pieces. Returns the uninterrupted run.
 fn compare_pieces(system: &str, rest: &str) -> Case {
     let [whole, pieces] = [(); 2].map(|()| Case::new(system, rest));
     assert_eq!(whole.run(gpu(), None).unwrap(), Outcome::Finished);
@@ -203,8 +203,8 @@ fn stages_follow_each_other_on_a_gpu() {
     assert_eq!(case.column("step").last(), Some(&20.0));
 }
 
-/// Allowed error of energies, relative to the sum of the absolute terms: the bar for interactions in `f32` on both
-/// sides.
+/// Allowed error of energies, relative to the sum of the absolute terms: twice the bar for interactions in `f32`,
+/// since both energies have such an error.
 const ENERGY: f64 = 2e-6;
 
 #[test]

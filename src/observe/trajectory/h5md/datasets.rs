@@ -59,12 +59,12 @@ impl Datasets {
             complete.set(complete.get() && found.is_ok());
             Ok(found.unwrap_or(None))
         })?;
-        // a checksum covers everything in a frame, so it is of no use if a series is missing
+        // a checksum covers all fields of a frame, so it is useless if a series is missing
         let checksums = found.checksums.filter(|_| complete.get());
         Ok(Self { checksums, ..found })
     }
 
-    /// Opens the time series. `spare` decides which series a trajectory may lack.
+    /// Opens the time series. `spare` decides which missing or unreadable series are accepted.
     fn open_with(file: &File, spare: impl Fn(Result<Option<Series>>) -> Result<Option<Series>>) -> Result<Self> {
         let optional = |name: &str| Series::open_if_present(file, &format!("{PARTICLES}/{name}/value"));
         let cell = match optional("box/edges")? {
@@ -112,17 +112,17 @@ impl Datasets {
         self.cell.is_some()
     }
 
-    /// Returns the series of velocities and of forces.
+    /// Returns the time series of velocities and of forces.
     pub(super) fn velocities_and_forces(&self) -> [Option<&Series>; 2] {
         [self.velocities.as_ref(), self.forces.as_ref()]
     }
 
-    /// Returns the positions, whose storage gives the precision.
+    /// Returns the time series of positions, whose storage gives the precision.
     pub(super) fn positions(&self) -> &Series {
         &self.positions
     }
 
-    /// Returns the number of frames that every series has.
+    /// Returns the number of frames for which every series has a row.
     pub(super) fn frames(&self) -> usize {
         self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
@@ -133,17 +133,17 @@ impl Datasets {
         self.checksums.iter().chain(self.contents()).try_for_each(|series| series.truncate(frames))
     }
 
-    /// Returns the checksum stored with the last of the first `frames` frames, which covers all of them. 0 without
-    /// frames, `None` in files without checksums.
+    /// Returns the checksum stored with frame number `frames`, which covers all frames up to this one. The checksum
+    /// is 0 without frames, and `None` in files without checksums.
     pub(super) fn stored_checksum(&self, frames: usize) -> Result<Option<u32>> {
         let Some(checksums) = &self.checksums else { return Ok(None) };
         let Some(last) = frames.checked_sub(1) else { return Ok(Some(0)) };
         Ok(checksums.row(last)?.first().copied())
     }
 
-    /// Returns the CRC-32 of frame `index`, continued from that of the frame before (`before`). It covers the bytes
-    /// as stored. For packed series (positions, velocities, forces, images) it also covers the mask of skipped
-    /// filters.
+    /// Returns the CRC-32 of frame `index`, continued from the checksum `before` of the previous frame. The checksum
+    /// covers the bytes as stored. For packed series (positions, velocities, forces, images) it also covers the mask
+    /// of skipped filters.
     pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {
@@ -154,8 +154,8 @@ impl Datasets {
         Ok(sum.finalize())
     }
 
-    /// Appends frame `index` to a file of the same layout, as frame `to.0` there, after a frame with checksum `to.1`.
-    /// Returns the checksum of the appended frame.
+    /// Appends frame `index` to a file of the same layout. In that file the frame gets the index `to.0`, and the
+    /// previous frame has the checksum `to.1`. Returns the checksum of the appended frame.
     pub(super) fn copy_frame(&self, index: usize, file: &Self, to: (usize, u32), buffer: &mut Vec<u8>) -> Result<u32> {
         for (from, target) in self.contents().zip(file.contents()) {
             let (bytes, mask) = from.stored_row(index, buffer)?;
@@ -166,8 +166,8 @@ impl Datasets {
         Ok(checksum)
     }
 
-    /// Calls `found` with each chunk that the first `to` frames fill and the first `from` do not. The flag marks the
-    /// packed rows of the last frame.
+    /// Calls `found` with each chunk that is full after `to` frames and was not full after `from` frames. The flag
+    /// marks the packed rows of the last frame.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
         self.contents().chain(&self.checksums).try_for_each(|series| {
             series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
@@ -181,7 +181,7 @@ impl Datasets {
         Ok((step[0], time[0]))
     }
 
-    /// Returns the rows of the lattice (nm) of frame `index`, if the trajectory is periodic.
+    /// Returns the lattice vectors (nm) of frame `index`, if the trajectory is periodic.
     pub(super) fn cell_rows(&self, index: usize) -> Result<Option<Vec<f64>>> {
         self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
     }
@@ -212,7 +212,7 @@ pub(super) struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// Continues after the frames of `datasets`, whose extent is `extent`.
+    /// Creates a writer that continues after the frames of `datasets`, whose extent is `extent`.
     pub(super) fn new(datasets: Datasets, journal: Journal, extent: Extent, placer: Placer) -> Self {
         let atoms = datasets.atoms();
         let images = if datasets.images.is_some() { atoms } else { 0 };
@@ -227,7 +227,7 @@ impl FrameWriter {
         }
     }
 
-    /// Returns the number of atoms in the frames passed to [`Self::append`].
+    /// Returns the number of atoms in each frame that is passed to [`Self::append`].
     pub(super) fn given(&self) -> usize {
         self.placer.given()
     }
@@ -242,12 +242,13 @@ impl FrameWriter {
         self.extent
     }
 
-    /// Saves in the journal the bytes that later frames change. Must be called when everything is on disk.
+    /// Saves in the journal the bytes that later frames change. All data must be on disk before the call.
     pub(super) fn record(&mut self) -> crate::error::Result<()> {
         self.journal.record(&self.datasets, self.extent)
     }
 
-    /// Writes one frame. Each series is flushed, positions last, then the checksum that makes the frame count.
+    /// Writes one frame. Each series is flushed, positions last; then the checksum is written, with which the frame
+    /// is complete.
     pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
         let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;

@@ -1,10 +1,10 @@
 //! Reader of HDF5 trajectories of other programs: H5MD of MDAnalysis, GROMACS, LAMMPS and others, and MDTraj's own
 //! layout.
 //!
-//! Values are converted from the units in the file. H5MD without units is refused, since the program that wrote it
-//! may have used any; MDTraj's layout prescribes nm, ps and degrees. Steps and times may be arrays or fixed
-//! intervals. Velocities, forces and boxes are taken from the row of the same step. Atoms are sorted by their `id` if
-//! the file has it. A frame whose box is not lower-triangular is rotated as a whole.
+//! Values are converted from the units in the file. H5MD without units is refused, since the units of the program
+//! that wrote the file are unknown; MDTraj's layout prescribes nm, ps and degrees. Steps and times may be arrays or
+//! fixed intervals. Velocities, forces and boxes are taken from the row with the step of the frame. Atoms are sorted
+//! by their `id` if the file has ids. A frame whose box is not lower-triangular is rotated as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -54,20 +54,20 @@ pub(super) struct ForeignReader {
     boxes: Boxes,
     /// atom numbers in each frame
     ids: Option<Element>,
-    /// atom numbers that hold for all frames
+    /// atom numbers that are the same in all frames
     fixed_ids: Option<Vec<i64>>,
     steps: Vec<i64>,
-    /// times in ps; empty if the file has none
+    /// times in ps; empty if the file has no times
     times: Vec<f64>,
     labels: Vec<Label>,
 }
 
 impl ForeignReader {
-    /// Opens a file of another program; `None` for a file of md, and for a file of unknown origin.
+    /// Opens a file of another program; `None` for a file of md, and for a file that is not recognised.
     pub(super) fn open(path: &Path) -> Result<Option<Self>> {
         let mode = Superblock::read(path)?.reading_mode(path)?;
         let Ok(file) = options().open_as(path, mode) else { return Ok(None) };
-        // files of md have a group `md`; files of its older versions have the two other groups
+        // files of md have a group `md`; files of older versions of md have the groups `parameters` and `topology`
         if file.link_exists("md") || (file.link_exists("parameters") && file.link_exists("topology")) {
             return Ok(None);
         }
@@ -141,8 +141,8 @@ impl ForeignReader {
         Ok(())
     }
 
-    /// Returns the row of each atom in frame `index`, in the order of the atom numbers; `None` if the rows are in
-    /// order already.
+    /// Returns, for each atom number in ascending order, the row of the atom in frame `index`; `None` if the rows
+    /// already have this order.
     fn order(&self, index: usize) -> Checked<Option<Vec<usize>>> {
         let row = match (&self.ids, &self.fixed_ids) {
             (Some(ids), _) => self.row(ids, index)?.ok_or("there are no atom numbers (id) at this step")?,
@@ -222,8 +222,8 @@ fn text(error: hdf5::Error) -> String {
     error.to_string()
 }
 
-/// Returns the factor from the unit of a dataset, in its attribute `name`, to engine units; `default` if there is no
-/// such attribute. `like` is an engine unit of the same dimension.
+/// Returns the factor from the unit of a dataset, in its attribute `name`, to engine units; `default` if the dataset
+/// has no such attribute. `like` is an engine unit of the same dimension.
 fn factor(dataset: &Dataset, name: &str, like: &str, default: Option<f64>) -> Checked<f64> {
     let place = dataset.name();
     if !dataset.attr_names().map_err(text)?.iter().any(|found| found == name) {
@@ -256,7 +256,7 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
             return Ok(None);
         }
         let values = Series::open(file, name).map_err(text)?;
-        // the layout prescribes units of this dimension
+        // MDTraj's layout prescribes the units of each dimension
         let factor = factor(values.dataset(), "units", like, Some(1.0))?;
         Ok(Some(Element { values, factor, steps: None }))
     };
@@ -295,7 +295,7 @@ fn mdtraj(path: &Path, file: &File) -> Checked<ForeignReader> {
     })
 }
 
-/// Reads names and elements of the atoms from MDTraj's topology; `None` if it has another form.
+/// Reads names and elements of the atoms from MDTraj's topology; `None` if the text has another form.
 fn labels(json: &str) -> Option<Vec<Label>> {
     let document: serde_json::Value = serde_json::from_str(json.trim_end_matches('\0')).ok()?;
     let (mut labels, mut residues) = (vec![], 0);
@@ -377,7 +377,8 @@ fn h5md(path: &Path, file: &File) -> Checked<ForeignReader> {
     })
 }
 
-/// Returns the steps of the rows of an element, ascending. The file has an array, or an interval with an offset.
+/// Returns the steps of the rows of an element, ascending. The file has either an array of steps, or an interval with
+/// an offset.
 fn steps(group: &Group, rows: usize) -> Checked<Vec<i64>> {
     if !group.link_exists("step") {
         return Ok((0..rows as i64).collect());
@@ -399,7 +400,7 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
     let factor = factor(&group.dataset("time").map_err(text)?, "unit", "ps", None)?;
     let times = intervals::<f64>(group, "time", rows)?;
-    // as for steps, an interval is the one between rows
+    // a single value is the time between two rows, not between two steps
     let times =
         times.unwrap_or_else(|(first, interval)| (0..steps.len()).map(|row| first + row as f64 * interval).collect());
     match times.iter().find(|time| !time.is_finite()) {
@@ -408,7 +409,8 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
 }
 
-/// Reads a dataset with one number for each row; or, for a scalar dataset, its attribute `offset` and its value.
+/// Reads a dataset with one number for each row. For a scalar dataset, returns its attribute `offset` and its value
+/// instead.
 fn intervals<T: hdf5::H5Type + Copy + Default>(
     group: &Group,
     name: &str,

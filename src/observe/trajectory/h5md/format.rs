@@ -42,8 +42,8 @@ impl Files for H5md {
         Ok(Box::new(TrajectoryWriter::create(path, contents)?))
     }
 
-    /// Leaves the comparison of checksums to the continuation of the file. Repairs a file torn by a loss of power as
-    /// far as the writer can; any other fault is an error.
+    /// Refuses a file that cannot be opened as a trajectory. The checksums are compared only when the file is
+    /// continued. A file torn by a loss of power is repaired as far as the writer can; any other fault is an error.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
         match info(path) {
             Ok(_) => Ok(()),

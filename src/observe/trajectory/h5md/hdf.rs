@@ -3,28 +3,32 @@
 use hdf5::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
-/// Number of attempts to read metadata whose checksum is wrong because the writer is just changing it. The library
-/// waits 1 ns and doubles the wait each time: 4 ms in all, while the default of 100 attempts never ends.
+/// Number of attempts to read metadata whose checksum is wrong because the writer is just changing them. The library
+/// waits 1 ns after the first attempt and doubles the wait each time: 4 ms in all. With the default of 100 attempts
+/// it would practically never return.
 const READ_ATTEMPTS: u32 = 22;
 
-/// Options to create and open files in the format that allows reading during writing (SWMR). HDF5's own lock is off:
-/// it ends when SWMR begins and fails on some network file systems. The lock of the directory replaces it.
+/// Options to create and open files in the format that allows reading during writing (SWMR). HDF5's own lock is
+/// switched off, because it ends when SWMR begins and fails on some network file systems. The lock of the output
+/// directory replaces it.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    // no buffer for small datasets, because its contents are written when a handle is dropped, which reports no error
+    // small datasets are not buffered, because such a buffer is written when its handle is dropped, where errors are
+    // lost
     options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS).sieve_buf_size(0));
     options
 }
 
-/// Options for a file that frames are appended to. The library caches at most `chunk` bytes of each dataset, which
-/// holds the chunk being filled. Every flush goes through all cached chunks, by default thousands of them.
+/// Options for a file to which frames are appended. The library caches at most `chunk` bytes of each dataset, which
+/// is the chunk that is being filled. Every flush visits all cached chunks, and by default there are thousands of
+/// them.
 pub(super) fn options_for_appending(chunk: usize) -> FileBuilder {
     let mut options = options();
     options.with_fapl(|p| p.chunk_cache(1, chunk, 1.0));
     options
 }
 
-/// Writes a variable-length ASCII attribute, the only kind MDAnalysis accepts for `unit`.
+/// Writes a variable-length ASCII attribute, the only kind that MDAnalysis accepts for `unit`.
 pub(super) fn unit_attribute(location: &Location, name: &str, unit: &str) -> Result<()> {
     let ascii = VarLenAscii::from_ascii(unit).map_err(|e| hdf5::Error::from(format!("{e}")))?;
     location.new_attr::<VarLenAscii>().create(name)?.write_scalar(&ascii)
@@ -43,14 +47,14 @@ pub(super) fn short_text_attribute(location: &Location, name: &str, text: &str) 
     location.new_attr::<FixedAscii<64>>().create(name)?.write_scalar(&fixed)
 }
 
-/// Reads an attribute of [`short_text_attribute`]. Variable-length texts are never read, because the library does not
-/// return if the heap that holds them is damaged.
+/// Reads an attribute written by [`short_text_attribute`]. Variable-length texts are never read, because the library
+/// does not return if the heap of these texts is damaged.
 pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
     Ok(attribute.read_scalar::<FixedAscii<64>>()?.as_str().to_owned())
 }
 
-/// Reads an attribute of any string type, of up to 64 bytes if the length is fixed. Only for files of other programs:
-/// see [`short_text`].
+/// Reads an attribute of any string type, of up to 64 bytes if the length is fixed. Only for files of other programs;
+/// [`short_text`] gives the reason.
 pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
     fn first<T: H5Type>(attribute: &Attribute, text: impl Fn(&T) -> &str) -> Result<String> {
         let found = attribute.read_raw::<T>()?;
@@ -67,14 +71,14 @@ pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
 
 /// Writes a fixed-length text dataset. `shape` is `&[]` for a scalar or `&[1]` for MDTraj's array of one.
 pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize]) -> Result<()> {
-    // HDF5 has no strings of length zero
+    // HDF5 does not allow strings of length zero
     let bytes = if text.is_empty() { b" " } else { text.as_bytes() };
     let kind = if text.is_ascii() { TypeDescriptor::FixedAscii } else { TypeDescriptor::FixedUnicode };
     let dataset = group.new_dataset_builder().empty_as(kind(bytes.len())).shape(shape.to_vec()).create(name)?;
     let stored = dataset.dtype()?;
     hdf5::sync::sync(|| {
         // SAFETY: both handles live through the call and the library's lock is held; the memory type is the stored
-        // one, `bytes.len()` bytes for the single element, which is exactly what `bytes` holds.
+        // type, which has `bytes.len()` bytes for its single element, exactly the length of `bytes`.
         let status = unsafe {
             hdf5_sys::h5d::H5Dwrite(
                 dataset.id(),
@@ -90,12 +94,12 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
 }
 
 /// Largest size that a file may claim for one array, as a multiple of the file's length. A row of positions never has
-/// more bytes than the names and masses of its atoms, which are in the file too; ten leaves a margin for arrays
-/// packed by another program.
+/// more bytes than the names and masses of its atoms, which are in the file too. The factor of ten leaves a margin
+/// for arrays that another program has compressed.
 const EXPANSION: u64 = 10;
 
 /// Returns the size in bytes of an array with this shape in the file of `dataset`. A size that the file cannot hold
-/// is an error, so that no memory is allocated for what a damaged file claims.
+/// is an error, so that a false size in a damaged file does not allocate memory.
 pub(super) fn claimed_bytes(dataset: &Dataset, shape: &[usize], value_bytes: usize) -> Result<usize> {
     let file = std::fs::metadata(dataset.filename()).map_err(|e| e.to_string())?.len();
     let bytes = shape.iter().try_fold(value_bytes, |bytes, &n| bytes.checked_mul(n));
@@ -122,7 +126,7 @@ pub(super) fn read_text(group: &Group, name: &str) -> Result<String> {
     let mut bytes = vec![0u8; claimed_bytes(&dataset, &dataset.shape(), stored.size())?];
     hdf5::sync::sync(|| {
         // SAFETY: both handles live through the call and the library's lock is held; `bytes` is large enough for
-        // every element of the stored type, which is the memory type too.
+        // every element of the stored type, and the memory type is the stored type.
         let status = unsafe {
             hdf5_sys::h5d::H5Dread(
                 dataset.id(),

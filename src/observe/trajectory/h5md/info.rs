@@ -17,8 +17,7 @@ use crate::observe::trajectory::{Fields, Observable, Precision};
 pub struct TrajectoryInfo {
     /// number of complete frames
     pub frames: u64,
-    /// number of complete frames, with the checksum of their contents stored in the file; `None` if the file has no
-    /// checksums
+    /// number and checksum of the complete frames, as stored in the file; `None` if the file has no checksums
     pub extent: Option<Extent>,
     /// atoms in each frame
     pub atoms: usize,
@@ -36,7 +35,7 @@ pub struct TrajectoryInfo {
     pub precision: Precision,
     /// numbers recorded with every frame
     pub observables: Vec<Observable>,
-    /// identity of the run that wrote the file; empty if there is none
+    /// identity of the run that wrote the file; empty if the file does not store it
     pub run_id: String,
     /// version of the program that wrote the file
     pub version: String,
@@ -46,7 +45,7 @@ pub struct TrajectoryInfo {
     pub size: u64,
 }
 
-/// Reads the contents of `path`, which may be in use by a writer or left by a killed one.
+/// Reads the contents of `path`. A writer may be using the file, or may have been killed.
 pub fn info(path: &Path) -> Result<TrajectoryInfo> {
     let mode = Superblock::read(path)?.reading_mode(path)?;
     let size = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
@@ -82,7 +81,7 @@ fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> 
     })
 }
 
-/// Returns the identity of the run that wrote a file; empty if there is none.
+/// Returns the identity of the run that wrote a file; empty if the file does not store it.
 pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     let parameters = file.group("parameters")?;
     match parameters.link_exists("run_id") {
@@ -91,7 +90,7 @@ pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     }
 }
 
-/// Returns the 0-based numbers that the atoms of a file have in the system they were taken from.
+/// Returns, for each atom of a file, its 0-based number in the system from which the atoms were selected.
 pub(super) fn identities(file: &File) -> hdf5::Result<Vec<i64>> {
     read_numbers(&file.group("particles/trajectory")?, "id")
 }

@@ -1,15 +1,15 @@
-//! Rollback journal of a trajectory, against a loss of power: a file next to the trajectory that holds, as of the last
-//! sync, all bytes that change in place.
+//! Rollback journal of a trajectory, against a loss of power. The journal is a file next to the trajectory. It holds
+//! all bytes that later frames change in place, as they were at the last sync.
 //!
 //! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. After a loss of power, each page
 //! written since the last sync may be on disk in old, new or torn form. Two kinds of bytes are written once and never
-//! again: static data and full chunks. They are on disk before the journal is. All other bytes, a few dozen per
-//! frame, are in the journal, so that [`restore`] gives back the file of that sync bit for bit. The journal is
-//! replaced at every sync, before the checkpoint that relies on it, and removed when the trajectory is closed.
-//! Without a journal the trajectory is only less safe.
+//! again: static data and full chunks. These bytes are on disk before the journal. All other bytes, a few dozen per
+//! frame, are in the journal, so that [`restore`] recovers the file of the last sync bit for bit. The journal is
+//! replaced at every sync, before the checkpoint that relies on it, and removed when the trajectory is closed. A
+//! trajectory without a journal is valid, but is not protected against a loss of power.
 //!
-//! Layout: 8 bytes `MDJOURNL`, u32 CRC-32 of all that follows (little endian), [`Header`] in postcard's form, the
-//! bytes of its `saved`.
+//! Layout: 8 bytes `MDJOURNL`, u32 CRC-32 of all following bytes (little endian), [`Header`] in postcard's form, the
+//! saved bytes that its field `saved` lists.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -28,7 +28,7 @@ const MAGIC: [u8; 8] = *b"MDJOURNL";
 /// Number of bytes before the header.
 const START: usize = MAGIC.len() + size_of::<u32>();
 
-/// Datasets that do not change and may be large. Small static datasets are saved in the journal.
+/// Datasets that never change and may be large. Other static datasets are small and are saved in the journal.
 const FIXED: [&str; 7] = [
     "topology",
     "particles/trajectory/mass",
@@ -45,13 +45,13 @@ struct Header {
     extent: Extent,
     /// length of the trajectory file in bytes
     length: u64,
-    /// bytes by which the file is recognised, and their CRC-32: its fixed data and its last frame
+    /// byte ranges by which the file is recognised, with their CRC-32: the fixed data and the last frame
     known: Vec<(Bytes, u32)>,
-    /// place in the trajectory of each run of saved bytes
+    /// range in the trajectory of each block of saved bytes
     saved: Vec<Bytes>,
 }
 
-/// Reader of the bytes of a file without the HDF5 library.
+/// Reader of the bytes of an HDF5 file, which does not use the HDF5 library.
 struct Stored {
     file: File,
     length: u64,
@@ -65,13 +65,13 @@ impl Stored {
         Ok(Self { length: file.metadata()?.len(), file, buffer: vec![] })
     }
 
-    /// Returns the size of the file, which may have grown.
+    /// Returns the present size of the file, which may have grown.
     fn refresh(&mut self) -> std::io::Result<u64> {
         self.length = self.file.metadata()?.len();
         Ok(self.length)
     }
 
-    /// Reads some bytes. A range beyond the end of the file is an error before memory is allocated for it.
+    /// Reads some bytes. A range beyond the end of the file is an error, found before memory is allocated.
     fn read(&mut self, Bytes { offset, length }: Bytes) -> std::io::Result<&[u8]> {
         let end = offset.saturating_add(length);
         if end > self.length && end > self.refresh()? {
@@ -89,11 +89,11 @@ pub(super) struct Journal {
     path: PathBuf,
     /// fixed data and their CRC-32
     fixed: Vec<(Bytes, u32)>,
-    /// byte ranges that are not written again, begin to end, adjacent ranges merged
+    /// byte ranges that are not written again, as first byte and end; adjacent ranges are merged
     final_ranges: BTreeMap<u64, u64>,
     /// number of frames whose complete chunks are in `final_ranges`
     frames: u64,
-    /// packed rows of the last of these frames
+    /// packed rows of frame number `frames`
     last: Vec<Bytes>,
     trajectory: Stored,
 }
@@ -112,7 +112,7 @@ impl Journal {
         };
         for name in FIXED {
             let dataset = file.dataset(name).map_err(|e| io(&e))?;
-            // without data, or with data in several pieces, the dataset is saved with the rest
+            // a dataset without data, or with data in several pieces, is saved in the journal
             let Some(offset) = dataset.offset() else { continue };
             let bytes = Bytes { offset, length: dataset.storage_size() };
             let checksum = crc32fast::hash(journal.trajectory.read(bytes).map_err(|e| io(&e))?);
@@ -122,8 +122,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Replaces the journal by one of the present state of the file. Its extent is `extent`, and all of it is on
-    /// disk.
+    /// Replaces the journal by a journal of the present state of the file, whose extent is `extent`. The whole file
+    /// must be on disk.
     pub(super) fn record(&mut self, datasets: &Datasets, extent: Extent) -> Result<()> {
         self.advance(datasets, extent.count)?;
         let path = self.path.clone();
@@ -148,7 +148,7 @@ impl Journal {
         sync_directory(&self.path)
     }
 
-    /// Records the chunks that `frames` frames fill.
+    /// Adds the chunks that are full after `frames` frames to the byte ranges that are not written again.
     pub(super) fn advance(&mut self, datasets: &Datasets, frames: u64) -> Result<()> {
         if frames == self.frames {
             return Ok(());
@@ -205,8 +205,8 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Restores the last sync of a trajectory that was not closed, if there is a matching journal and that state has at
-/// least the frames of `wanted`. Returns whether it was restored.
+/// Restores the last sync of a trajectory that was not closed, if there is a matching journal and the state of that
+/// sync has at least the frames of `wanted`. Returns whether the file was restored.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
@@ -217,7 +217,7 @@ pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
 }
 
 /// Writes to `copy` the trajectory at `path` in the state of its last sync, if there is a matching journal. Returns
-/// whether it did.
+/// whether the copy was written.
 pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
     read(&journal_path(path)).map_or(Ok(false), |journal| apply(journal, copy))
 }
@@ -225,7 +225,8 @@ pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
 fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     let io = |e| Error::io(path, e);
     let mut stored = Stored::open(path).map_err(io)?;
-    // another file may have replaced the one that the journal belongs to; such a file must not be changed
+    // the trajectory may have been replaced by a file to which the journal does not belong; such a file must not be
+    // changed
     let is_known = |&(bytes, checksum)| stored.read(bytes).is_ok_and(|found| crc32fast::hash(found) == checksum);
     if !header.known.iter().all(is_known) || stored.refresh().map_err(io)? < header.length {
         return Ok(false);
@@ -241,7 +242,7 @@ fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Reads the journal at `path` and the saved bytes; `None` if it is missing or incomplete.
+/// Reads the journal at `path` and the saved bytes; `None` if the file is missing or incomplete.
 fn read(path: &Path) -> Option<(Header, Vec<u8>)> {
     let mut file = File::open(path).ok()?;
     let mut image = vec![];

@@ -1,4 +1,4 @@
-//! Creation of the static part of a trajectory file: groups, attributes, static data, empty time series, links.
+//! Creation of the static part of a trajectory file: groups, attributes, static data, empty time series and links.
 
 use std::path::Path;
 
@@ -9,17 +9,17 @@ use hdf5::{File, Group, H5Type, ObjectReference1, Result};
 use super::hdf::{options, short_text_attribute, text_attribute, text_dataset, unit_attribute};
 use crate::observe::trajectory::{Contents, Precision};
 
-/// Rows per chunk of the small time series. Every flush writes a chunk, which is half a kilobyte for one number per
-/// frame.
+/// Rows per chunk of the small time series. Every flush writes a chunk, which has half a kilobyte for a series with
+/// one number per frame.
 const ROWS_PER_CHUNK: usize = 64;
 /// Largest size in bytes of a chunk of a small time series, whose rows have up to nine numbers (the lattice vectors).
 pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
-/// Fastest level of Deflate. Higher levels gain less than 2 % on coordinates.
+/// Fastest level of Deflate. Higher levels make coordinates smaller by less than 2 %.
 const DEFLATE_LEVEL: u8 = 1;
 
 const PARTICLES: &str = "particles/trajectory";
 
-/// Writes the static part to `path`, which must not hold a trajectory yet, and closes the file.
+/// Writes the static part to `path`, where there must not be a trajectory yet, and closes the file.
 pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) -> Result<()> {
     let file = options().create(path)?;
     conventions(&file, contents)?;
@@ -27,7 +27,7 @@ pub(super) fn create(path: &Path, contents: &Contents<'_>, topology_json: &str) 
     static_data(&file, &particles, contents)?;
     time_series(&file, &particles, contents)?;
     observables(&file, contents)?;
-    // checksums are outside the groups that other readers list
+    // checksums are stored outside the groups in which other readers look for data
     row("checksum", &[], "", "").create::<u32>(&file.create_group("md")?)?;
     file.link_hard(PARTICLES, "particles/system")?;
     text_dataset(&file, "topology", topology_json, &[1])?;
@@ -84,7 +84,7 @@ fn static_data(file: &File, particles: &Group, contents: &Contents<'_>) -> Resul
     bonds.new_attr::<ObjectReference1>().create("particles_group")?.write_scalar(&reference)
 }
 
-/// Returns the 0-based numbers of the written atoms in the system.
+/// Returns, for each written atom, its 0-based number in the system.
 pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
     match contents.placement.selected {
         Some((_, atoms)) => atoms.iter().map(|&atom| i64::from(atom)).collect(),
@@ -92,13 +92,13 @@ pub(super) fn identities(contents: &Contents<'_>) -> Vec<i64> {
     }
 }
 
-/// An empty dataset with one row per frame.
+/// Description of an empty dataset with one row per frame.
 struct Empty<'a> {
     name: &'a str,
     row: &'a [usize],
-    /// rows per chunk; 1 for fields of all atoms, so that a frame is one read
+    /// rows per chunk; 1 for fields of all atoms, so that one read returns a frame
     rows_per_chunk: usize,
-    /// Spelling of the unit in H5MD and in MDTraj; empty for none
+    /// Spelling of the unit in H5MD and in MDTraj; empty for a quantity without a unit
     unit: &'a str,
     units: &'a str,
     filters: &'a [Filter],
@@ -201,7 +201,7 @@ fn observables(file: &File, contents: &Contents<'_>) -> Result<()> {
             _ => ("", ""),
         };
         let group = series_group(&parent, &observable.name, file)?;
-        // links are listed by name, so this attribute keeps the order of creation
+        // HDF5 lists links by name, so this attribute stores the order of creation
         group.new_attr::<i64>().create("column")?.write_scalar(&(column as i64))?;
         short_text_attribute(&group, "column_unit", &observable.unit)?;
         row("value", &[], &observable.unit, units).create::<f64>(&group)?;

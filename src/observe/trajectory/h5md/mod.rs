@@ -7,7 +7,7 @@
 //! /observables/NAME/{value, step, time}            numbers at the same frames
 //! /connectivity/bonds                              pairs of atoms, 0-based
 //! /coordinates /time /velocities /cell_lengths /cell_angles /topology /potentialEnergy …   MDTraj, hard links
-//! /parameters/{run_id, input, seed, version, commit, host} how it was made
+//! /parameters/{run_id, input, seed, version, commit, host} how the file was made
 //! /md/checksum                                     CRC-32 of the stored bytes of each frame and all before it
 //! ```
 //!
@@ -16,18 +16,18 @@
 //! Two invariants hold.
 //!
 //! **Every flushed frame can be read after a kill.** Each dataset is extended, written and flushed in a fixed order:
-//! first the others, then the positions, last the checksum. A frame counts once all datasets have it. Plain readers
-//! accept the file only after [`repair`] (48 bytes of its header); [`TrajectoryWriter::append`] repairs it without
-//! being asked.
+//! first the others, then the positions, last the checksum. A frame is complete when all datasets have it. Plain
+//! readers accept the file only after [`repair`], which changes 48 bytes of its header; [`TrajectoryWriter::append`]
+//! does this repair itself.
 //!
 //! **Every frame that a checkpoint counts survives a loss of power.** At each sync a journal beside the file saves
-//! the bytes that later frames change in place, and appending begins by restoring them (`journal.rs`). This holds on
-//! local file systems only: NFS does not guarantee the order of writes.
+//! the bytes that later frames change in place. A run that appends to the file first restores these bytes
+//! (`journal.rs`). This invariant holds on local file systems only: NFS does not guarantee the order of writes.
 //!
-//! A reader of the code begins with [`TrajectoryWriter`]. The layout is made in `layout.rs`, the frames in
-//! `datasets.rs`, and [`TrajectoryReader`] reads both. [`verify`] compares every frame with its checksum, [`repair`]
-//! saves the intact frames of a damaged file. `foreign.rs` reads files of other programs. `format.rs` is the entry in
-//! the registry of formats.
+//! A reader of the code begins with [`TrajectoryWriter`]. `layout.rs` creates the layout, `datasets.rs` writes the
+//! frames, and [`TrajectoryReader`] reads both. [`verify`] compares every frame with its checksum, [`repair`] saves
+//! the intact frames of a damaged file. `foreign.rs` reads files of other programs. `format.rs` is the entry in the
+//! registry of formats.
 
 mod datasets;
 mod foreign;

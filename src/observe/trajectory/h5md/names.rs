@@ -1,4 +1,4 @@
-//! Atom, residue and chain names in the JSON form MDTraj keeps in `/topology`.
+//! Atom, residue and chain names, in the JSON form that MDTraj stores in `/topology`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use crate::system::{self, Constraint, Name, Topology};
 struct Document<'a> {
     chains: Vec<Chain>,
     bonds: Cow<'a, [[u32; 2]]>,
-    /// extension of md: constraints of the force field that are not bonds, because molecules follow from them, too
+    /// extension by md: constraints of the force field that are not bonds, because they too join atoms to molecules
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     constraints: Vec<Constraint>,
 }
@@ -75,8 +75,9 @@ fn residue(topology: &Topology, index: usize) -> Residue {
     }
 }
 
-/// Reads names, residues and bonds from the JSON text. Masses, charges and elements are stored elsewhere and left at
-/// zero. Atoms must be numbered in order and bonds must join existing atoms. The error describes any other fault.
+/// Reads names, residues and bonds from the JSON text. Masses, charges and elements are stored elsewhere in the file,
+/// and are zero in the result. Atoms must be numbered in order, and bonds must join existing atoms. The error
+/// describes any fault of the text.
 pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     let document: Document<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let (connectivity, constraints) = (document.bonds.into_owned(), document.constraints);
@@ -107,7 +108,7 @@ pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     }
 }
 
-/// Converts a name to ASCII, the file's string type. Readers refuse other characters.
+/// Converts a name to ASCII, the character set of the file's strings. Readers refuse other characters.
 fn ascii(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
@@ -159,7 +160,7 @@ mod tests {
     fn the_text_can_be_read_back() {
         let mut topology = dipeptide_in_water(3);
         let constraint = |atoms| Constraint { atoms, length: 0.3 };
-        // one of these constraints is a bond, from which molecules follow in any case
+        // one of these constraints coincides with a bond, which joins the atoms to a molecule in any case
         topology.constraints = vec![constraint([2, 0]), constraint(topology.connectivity[0])];
         let found = read_topology(&mdtraj_topology(&topology).unwrap()).unwrap();
         assert_eq!(found.connectivity, topology.connectivity);

@@ -13,7 +13,7 @@ use crate::error::{Error, Problem, Result};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Trajectory open for reading. While a run writes to it, the frames flushed so far are visible.
+/// Trajectory open for reading. While a run writes to the file, the frames that have been flushed so far are visible.
 pub struct TrajectoryReader {
     path: PathBuf,
     file: hdf5::File,
@@ -28,7 +28,7 @@ impl TrajectoryReader {
         Self::open_with(path, Datasets::open)
     }
 
-    /// Opens a damaged trajectory. Fields and observables that cannot be opened are left out.
+    /// Opens a damaged trajectory. Fields and observables that cannot be read are left out.
     pub(super) fn open_readable(path: &Path) -> Result<Self> {
         Self::open_with(path, Datasets::open_readable)
     }
@@ -47,8 +47,8 @@ impl TrajectoryReader {
         &self.topology
     }
 
-    /// Returns the 0-based numbers that the atoms have in the system they were taken from. A trajectory of a
-    /// selection lacks some of them.
+    /// Returns, for each atom, its 0-based number in the system from which the atoms were selected. Some numbers are
+    /// missing in a trajectory of a selection.
     pub fn identities(&self) -> Result<Vec<i64>> {
         info::identities(&self.file).map_err(|error| Error::io(&self.path, error))
     }
@@ -91,7 +91,7 @@ impl TrajectoryReader {
         Ok((positions, Some(cell.ok_or_else(|| self.broken(index, "cell vectors"))?)))
     }
 
-    /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty if the file has none.
+    /// Returns velocities (nm/ps) and forces (kJ/mol/nm) of frame `index`; empty if the file does not store them.
     pub fn velocities_and_forces(&self, index: usize) -> Result<(Vec<Vec3>, Vec<Vec3>)> {
         let [velocities, forces] = self.datasets.velocities_and_forces();
         let read = |series: Option<&Series>, what| series.map(|series| self.vectors(index, series, what)).transpose();
@@ -115,7 +115,7 @@ impl TrajectoryReader {
     }
 }
 
-/// Reads the static data as far as the file holds them.
+/// Reads the static data that the file has.
 pub(super) fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, String> {
     let text = |error: hdf5::Error| error.to_string();
     let mut topology = read_topology(&read_text(file, "topology").map_err(text)?)?;

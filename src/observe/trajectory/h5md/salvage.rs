@@ -16,7 +16,8 @@ use crate::observe::lock::OutputLock;
 use crate::observe::replace::{sync_directory, temporary_beside};
 use crate::observe::trajectory::{Contents, Placement, Provenance, Spacing, Verification, regular_file, unused_backup};
 
-/// Reads every frame of a trajectory and compares it with its checksum. Fails if the file as a whole cannot be read.
+/// Reads every frame of a trajectory and compares the frame with its checksum. Fails if the file as a whole cannot be
+/// read.
 pub fn verify(path: &Path) -> Result<Verification> {
     Ok(examine(&TrajectoryReader::open(path)?))
 }
@@ -25,7 +26,7 @@ fn examine(reader: &TrajectoryReader) -> Verification {
     let data = reader.datasets();
     let mut found = Verification { frames: reader.frames() as u64, ..Verification::default() };
     let mut buffer = vec![];
-    // checksum of the frame before, as stored and as computed
+    // checksum of the previous frame, as stored and as computed
     let mut before = (0, 0);
     for index in 0..reader.frames() {
         let stored = data.stored_checksum(index + 1);
@@ -60,19 +61,20 @@ pub struct Repaired {
     pub info: TrajectoryInfo,
     /// frames that could not be saved, by their number in the damaged file
     pub lost: Vec<u64>,
-    /// path of the damaged file; `None` if the file was good, or only not closed
+    /// path of the damaged file; `None` if the file was intact, or was intact but not closed
     pub backup: Option<PathBuf>,
 }
 
-/// Makes a trajectory whose writer was killed readable by all programs, and saves every readable frame of a damaged
-/// one to a new file that replaces it. Refused while a run locks the directory. A good file stays unchanged.
+/// Makes a trajectory whose writer was killed readable by all programs. For a damaged trajectory, saves every
+/// readable frame to a new file, which replaces the damaged one. Refused while a run locks the directory. An intact
+/// file stays unchanged.
 pub fn repair(path: &Path) -> Result<Repaired> {
     regular_file(path)?;
     let _lock = OutputLock::acquire_if_present(path)?;
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
     }
-    // the state of the last sync is as good as the readable frames, or better
+    // the state of the last sync has at least as many good frames as can be read now
     let restored = restored_copy(path).ok().flatten();
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();
@@ -86,7 +88,8 @@ pub fn repair(path: &Path) -> Result<Repaired> {
     Ok(Repaired { info: info(path)?, lost, backup: Some(backup) })
 }
 
-/// Closes a file whose frames are all good: clears the writer's flags and cuts all series to their common frames.
+/// Closes a file whose frames are all intact: clears the writer's flags, and cuts all series to the frames that they
+/// have in common.
 fn close_as_it_is(path: &Path) -> Result<Repaired> {
     let superblock = Superblock::read(path)?;
     if superblock.reading_mode(path).is_err() || !superblock.is_intact() {
@@ -121,14 +124,14 @@ fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
     Ok(Some(copy))
 }
 
-/// Writes the readable frames of `from` to the new file `to`. Returns the unreadable ones.
+/// Writes the readable frames of `from` to the new file `to`. Returns the indices of the unreadable frames.
 fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let reader = TrajectoryReader::open_readable(from)?;
     let found = examine(&reader);
     let hdf = |e| Error::io(from, e);
     let (source, file) = (reader.datasets(), reader.file());
     let parameters = file.group("parameters").map_err(hdf)?;
-    // missing information on the origin does not prevent the rescue of frames
+    // frames are saved even if the file lacks information on its origin
     let text = |name: &str| read_text(&parameters, name).unwrap_or_default();
     let provenance = Provenance {
         run_id: run_id(file).unwrap_or_default(),
@@ -145,7 +148,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let identities: Vec<u32> = identities(file).unwrap_or_default().into_iter().map(|atom| atom as u32).collect();
     let contents = Contents {
         topology: &topology,
-        // atom numbers in the system that the atoms were taken from
+        // numbers of the atoms in the system from which they were selected
         placement: Placement { whole: true, selected: Some((&topology, &identities)) },
         periodic: reader.is_periodic(),
         fields: source.fields(),

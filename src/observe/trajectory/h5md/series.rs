@@ -1,4 +1,5 @@
-//! Dataset with one row per frame: appends and flushes rows one by one, and locates their bytes in the file.
+//! Dataset with one row per frame. Rows are appended and flushed one by one, and their bytes can be located in the
+//! file.
 
 use hdf5::types::{FloatSize, IntSize, TypeDescriptor};
 use hdf5::{Dataset, File, H5Type, Hyperslab, Result, SliceOrIndex};
@@ -20,9 +21,9 @@ pub(super) struct Series {
     dataset: Dataset,
     /// shape of a row
     row: Vec<usize>,
-    /// number of rows stored as one piece; `None` if rows are divided or the dataset has no chunks
+    /// number of rows in a chunk; `None` if chunks divide rows, or if the dataset has no chunks
     rows_per_chunk: Option<u64>,
-    /// size of a row in bytes before filters
+    /// size of a row in bytes, before compression by filters
     row_bytes: u64,
     filtered: bool,
 }
@@ -33,11 +34,11 @@ impl Series {
         let dataset = file.dataset(path)?;
         let (shape, chunk) = (dataset.shape(), dataset.chunk());
         let value_bytes = dataset.dtype()?.size();
-        // numbers are converted to at most eight bytes each
+        // memory is needed for numbers that are converted to at most eight bytes each
         let row = shape.get(1..).unwrap_or_default().to_vec();
         claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
         claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
-        // every frame takes at least one byte
+        // a frame has at least one byte in every series
         claimed_bytes(&dataset, &shape[..shape.len().min(1)], 1)?;
         let row_bytes = (value_bytes * row.iter().product::<usize>()) as u64;
         let rows_per_chunk = match chunk.as_deref() {
@@ -48,9 +49,9 @@ impl Series {
         Ok(Self { dataset, row, rows_per_chunk, row_bytes, filtered })
     }
 
-    /// Opens `path` in `file`; `None` if it does not exist.
+    /// Opens `path` in `file`; `None` if there is no such dataset.
     pub(super) fn open_if_present(file: &File, path: &str) -> Result<Option<Self>> {
-        // every group on the path is opened, because an unreadable group is an error, not an absent dataset
+        // groups on the path are opened one by one, so that an unreadable group is an error and not an absent dataset
         let (groups, _) = path.rsplit_once('/').unwrap_or(("", path));
         let mut group = file.as_group()?;
         for part in groups.split('/').filter(|part| !part.is_empty()) {
@@ -72,7 +73,7 @@ impl Series {
         &self.dataset
     }
 
-    /// Keeps the first `rows` rows.
+    /// Cuts the dataset to its first `rows` rows.
     pub(super) fn truncate(&self, rows: usize) -> Result<()> {
         if self.len() == rows {
             return Ok(());
@@ -87,7 +88,7 @@ impl Series {
         Ok(rows.into_raw_vec_and_offset().0)
     }
 
-    /// Appends row `index` in the stored form that [`Self::stored_row`] returned for a series of the same layout.
+    /// Appends row `index`, in the stored form that [`Self::stored_row`] returned for a series of the same layout.
     pub(super) fn append_stored(&self, index: usize, bytes: &[u8], mask: u32) -> Result<()> {
         let unlike = || hdf5::Error::from(format!("{} has rows of another shape", self.dataset.name()));
         if !self.is_packed() && bytes.len() as u64 != self.row_bytes {
@@ -100,8 +101,8 @@ impl Series {
         let mut corner = vec![0; 1 + self.row.len()];
         corner[0] = index as u64;
         hdf5::sync::sync(|| {
-            // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for each
-            // dimension of the dataset; as many bytes are read as `bytes` has.
+            // SAFETY: the handle lives through the call and the library's lock is held; `corner` has an entry for
+            // each dimension of the dataset; the call reads exactly `bytes.len()` bytes.
             let status = unsafe {
                 hdf5_sys::h5d::H5Dwrite_chunk(
                     self.dataset.id(),
@@ -142,8 +143,8 @@ impl Series {
         self.dataset.flush()
     }
 
-    /// Reads row `index` as stored into `buffer`. Returns its bytes, and a bit mask of the filters that were skipped:
-    /// a packed row is a chunk of its own.
+    /// Reads the stored form of row `index` into `buffer`. Returns its bytes, and a bit mask of the filters that were
+    /// skipped. A packed row is a chunk of its own.
     pub(super) fn stored_row<'a>(&self, index: usize, buffer: &'a mut Vec<u8>) -> Result<(&'a [u8], u32)> {
         let unlike = || hdf5::Error::from(format!("{} is stored in a way that md does not use", self.dataset.name()));
         let rows = self.rows_per_chunk.ok_or_else(unlike)?;
@@ -158,8 +159,8 @@ impl Series {
         Ok((row, mask))
     }
 
-    /// Reads the chunk that begins with row `first` into the beginning of `buffer`. Returns the number of its stored
-    /// bytes, and the mask of skipped filters.
+    /// Reads the chunk that begins with row `first` to the beginning of `buffer`. Returns the number of stored bytes
+    /// of the chunk, and the mask of skipped filters.
     fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
         // compression never doubles the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
@@ -200,8 +201,8 @@ impl Series {
         self.rows_per_chunk == Some(1)
     }
 
-    /// Calls `found` with each chunk that the first `to` rows fill and the first `from` do not, and with its first
-    /// row.
+    /// Calls `found` with each chunk that is full after `to` rows and was not full after `from` rows, and with the
+    /// first row of the chunk.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(u64, Bytes)) -> Result<()> {
         let Some(rows) = self.rows_per_chunk.filter(|&rows| to >= rows) else { return Ok(()) };
         self.dataset.chunks_visit(|chunk| {

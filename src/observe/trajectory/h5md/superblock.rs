@@ -1,9 +1,9 @@
 //! Repair of the first 48 bytes of an HDF5 file after a crash.
 //!
-//! A file written in single-writer-multiple-reader mode carries "open for writing" flags and an old end of file until
-//! it is closed; plain readers refuse it. All data that a reader needs are on disk nevertheless, because frames are
-//! flushed in order. Clearing the flags and storing the true length makes it an ordinary file again.
-//! Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
+//! Until a file that is written in single-writer-multiple-reader mode is closed, its header has "open for writing"
+//! flags and an old end of file, and plain readers refuse the file. All data that a reader needs are on disk
+//! nevertheless, because frames are flushed in order. Clearing the flags and storing the true length makes the file
+//! an ordinary one again. Layout: HDF5 File Format Specification 3.0, II.A, superblock version 3 with 8-byte offsets.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -38,9 +38,9 @@ impl Superblock {
         }
     }
 
-    /// Whether the last writer did not close the file, or is still writing.
+    /// Whether the last writer did not close the file, or is still writing to it.
     pub(super) fn is_open_for_writing(&self) -> bool {
-        // only version 3 has the flags
+        // only version 3 of the superblock has the flags
         self.0[8] == 3 && self.0[FLAGS] != 0
     }
 
@@ -49,7 +49,7 @@ impl Superblock {
         self.0[8] != 3 || self.0[CHECKSUM] == lookup3(&self.0[..CHECKSUM.start]).to_le_bytes()
     }
 
-    /// Returns the mode in which to open a file for reading while others may have it open.
+    /// Returns the mode in which to open a file for reading while other programs may have it open.
     pub(super) fn reading_mode(&self, path: &Path) -> Result<OpenMode> {
         if !self.is_open_for_writing() {
             return Ok(OpenMode::Read);

@@ -1,4 +1,4 @@
-//! Writer thread of a trajectory, and the handle that the run uses.
+//! Writer thread of a trajectory, and the handle through which the run passes frames to the thread.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,13 @@ use crate::observe::trajectory::{
     Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
 };
 
-/// Number of frame buffers. One frame is written while the next is filled. A run that produces frames faster than the
-/// disk accepts them waits.
+/// Number of frame buffers. One frame is written while the next frame is filled. A run that produces frames faster
+/// than the disk can store them waits.
 const BUFFERS: usize = 2;
 
-/// Writer of a trajectory on a thread of its own. Calls copy the frame into a recycled buffer and return; an error of
-/// the thread is returned by the next call. Dropping the writer closes the file too, but loses the error.
+/// Writer of a trajectory on a thread of its own. Each call copies the frame into a recycled buffer and returns. If
+/// the thread fails, the next call returns the error. Dropping the writer closes the file too, but then errors are
+/// lost.
 pub struct TrajectoryWriter {
     path: PathBuf,
     run_id: String,
@@ -48,8 +49,8 @@ enum Message {
 }
 
 impl TrajectoryWriter {
-    /// Creates `path`, which must not exist. For `*.h5md` also creates a link `*.h5`, the extension that MDTraj
-    /// requires.
+    /// Creates `path`, which must not exist. For `*.h5md` the function also creates a link `*.h5`, the extension that
+    /// MDTraj requires.
     pub fn create(path: &Path, contents: &Contents<'_>) -> Result<Self> {
         if contents.topology.atoms.is_empty() {
             return Err(Problem::new("a trajectory needs at least one atom").in_file(path).into());
@@ -67,7 +68,7 @@ impl TrajectoryWriter {
         Self::continue_with(path, contents, None)
     }
 
-    /// Like [`Self::append`], with frames placed as `contents` says.
+    /// Continues a trajectory as [`Self::append`] does, with the placement of the frames in `contents`.
     pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
         Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
     }
@@ -81,7 +82,7 @@ impl TrajectoryWriter {
         Self::append_by(path, checkpointed, None, File::start_swmr)
     }
 
-    /// Continues a trajectory. Without a placer, molecules are made whole by the bonds of the file.
+    /// Continues a trajectory. Without a placer, molecules are made whole by the bonds in the file.
     fn append_by(
         path: &Path,
         checkpointed: Option<Extent>,
@@ -108,8 +109,8 @@ impl TrajectoryWriter {
             0 => None,
             n => Some(datasets.step_and_time(n - 1).map_err(io)?.0),
         };
-        // all chunk indices are read before others may read the file: damage is found here, where the library does
-        // not retry for ever
+        // all chunk indices are read before other programs may read the file: damage must be found here, because the
+        // library would later retry forever
         let mut journal = Journal::new(path, &file)?;
         journal.advance(&datasets, extent.count)?;
         drop(datasets);
@@ -177,7 +178,7 @@ impl TrajectoryWriter {
         self.fields
     }
 
-    /// Whether others can read the file while it is written.
+    /// Whether other programs can read the file while it is written.
     pub fn is_shared(&self) -> bool {
         self.shared
     }
@@ -187,8 +188,8 @@ impl TrajectoryWriter {
         &self.observables
     }
 
-    /// Writes one frame. A frame at the same step as the last one (the end of one stage is the start of the next) is
-    /// the same state and not written again, so that steps increase as H5MD demands.
+    /// Writes one frame. A frame at the step of the last frame (the end of one stage is the start of the next) is the
+    /// same state and is not written again, so that steps increase as H5MD demands.
     pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         let step =
             i64::try_from(frame.step).map_err(|_| Error::Internal("the step number is greater than 2⁶³".into()))?;
@@ -275,7 +276,7 @@ impl Drop for TrajectoryWriter {
     fn drop(&mut self) {
         self.messages = None;
         if let Some(thread) = self.thread.take() {
-            // the error is lost here; `close` returns it
+            // an error is lost here, whereas `close` returns it
             drop(thread.join());
         }
     }
@@ -291,7 +292,7 @@ fn open(path: &Path) -> hdf5::Result<File> {
     hdf::options_for_appending(layout::LARGEST_CHUNK).open_rw(path)
 }
 
-/// Returns the extent after which a file is continued: `checkpointed`, if the file begins with it.
+/// Returns the extent after which a file is continued: `checkpointed`, if the file begins with these frames.
 fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let refuse = |what: String| Err(not_as_checkpointed(path, what));
@@ -328,7 +329,7 @@ fn write_frames(
                 if !shared {
                     file.flush().map_err(io)?;
                 }
-                // fails if the handle was dropped; the buffer is then not needed
+                // sending fails if the handle was dropped; nobody needs the buffer then
                 let _ = recycle.send(buffer);
             }
             Message::Sync(answer) => {
@@ -341,8 +342,8 @@ fn write_frames(
     });
     let extent = sink.extent();
     if let Err(error) = written {
-        // Closing would write the bookkeeping of an incomplete frame into a file that is good up to the frame before.
-        // Left as after a kill, the file can be repaired; this needs no disk space and is tried at once.
+        // Closing would store the metadata of an incomplete frame in a file that is good up to the previous frame. If
+        // the file is left as after a kill, it can be repaired. The repair needs no disk space and is tried at once.
         std::mem::forget((sink, file));
         let _ = Superblock::read(path).and_then(|superblock| superblock.repair_if_needed(path));
         return Err(error);
@@ -355,7 +356,8 @@ fn write_frames(
     Ok(extent)
 }
 
-/// Waits until the file is on disk. Every append was flushed only to the operating system.
+/// Waits until the file is on disk. Before this call, the appended frames are only in buffers of the operating
+/// system.
 fn sync_file(path: &Path) -> Result<()> {
     fs::File::open(path).and_then(|f| f.sync_data()).map_err(|e| Error::io(path, e))
 }
@@ -363,7 +365,8 @@ fn sync_file(path: &Path) -> Result<()> {
 fn link_for_mdtraj(path: &Path) {
     #[cfg(unix)]
     if let (Some(name), true) = (path.file_name(), path.extension().is_some_and(|e| e == "h5md")) {
-        // the link is a convenience: no error if the file system has no links, or if an earlier run left one
+        // the link is optional: the writer ignores that the file system has no links, or that an earlier run left a
+        // link
         let _ = std::os::unix::fs::symlink(name, path.with_extension("h5"));
     }
 }
@@ -395,7 +398,7 @@ mod tests {
         TrajectoryWriter::create(path, &contents).unwrap().close().unwrap();
     }
 
-    /// A flush goes through all chunks in the library's cache, so only chunks that are being filled may be kept.
+    /// A flush visits all chunks in the library's cache, so only chunks that are being filled may be in the cache.
     #[test]
     fn only_chunks_that_are_being_filled_are_kept() {
         let directory = tempfile::tempdir().unwrap();
@@ -426,11 +429,11 @@ mod tests {
         let places = [vec3(1.0, 2.0, 3.0)];
         [1, 2, 3].map(|step| frame(step, &places)).into_iter().collect::<Result<Vec<_>>>().unwrap();
         assert_eq!(writer.sync().unwrap().count, 3);
-        // copy of the file as a kill at this moment leaves it
+        // copy of the file, as a kill at this moment would leave it
         let killed = directory.path().join("killed.h5md");
         fs::copy(&path, &killed).unwrap();
         // HDF5 File Format Specification 3.0, superblock version 3: the end of the file is at byte 28; other tools
-        // rely on it
+        // rely on this value
         let bytes = fs::read(&killed).unwrap();
         assert_eq!(u64::from_le_bytes(bytes[28..36].try_into().unwrap()), bytes.len() as u64);
         assert_eq!(repair(&killed).unwrap().info.frames, 3);

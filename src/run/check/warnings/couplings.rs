@@ -11,21 +11,21 @@ use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
 use crate::system::{State, System};
 use crate::units::BAR;
 
-/// Degrees of freedom of a temperature group below which there is a warning: its kinetic energy fluctuates by √(2/f),
-/// a fifth.
+/// Degrees of freedom of a temperature group below which there is a warning: the relative fluctuation of the group's
+/// kinetic energy is √(2/f), a fifth at this number f.
 const FEW_FREEDOMS: f64 = 50.0;
 /// Number of slabs of the cell in which water is counted along a direction, and the fraction of the mean count that
-/// each slab has at least if water fills the cell. Proteins leave more; membranes, walls and vacuum leave next to
-/// nothing.
+/// each slab has at least if water fills the cell. The slabs beside a protein hold more water than this fraction;
+/// slabs in membranes, walls and vacuum hold almost no water.
 const SLABS: usize = 8;
 const ALL_THROUGH: f64 = 0.2;
-/// Fewest water molecules with which such a count is meaningful: a dozen in each slab.
+/// Fewest water molecules with which a count per slab is meaningful: a dozen in each slab.
 const FEWEST_WATERS: usize = 12 * SLABS;
 
 /// Warns of cell lengths of a liquid that are coupled separately. A liquid resists a change of volume but not of
-/// shape, so the ratio of the lengths diffuses freely. The test is that water fills the cell along each of two free
-/// extents: any solute is then surrounded by liquid. The warning is given if a length is likely to change by more
-/// than [`SHRINKING`] in the stage.
+/// shape, so the ratio of the lengths diffuses freely. A system counts as liquid if water fills the cell along each
+/// of two independently coupled lengths: any solute is then surrounded by liquid. The warning is given if a length is
+/// likely to change by more than [`SHRINKING`] in the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let cell = state.cell?;
     let filled = filled(system, state)?;
@@ -91,9 +91,9 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
     })
 }
 
-/// Warns of Nosé–Hoover chains without solvent, which would mix motions that hardly couple. In ten nanoseconds of
-/// alanine dipeptide in vacuum, temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and for one
-/// nanosecond by 30 K (`validation/coupling`).
+/// Warns of Nosé–Hoover chains without solvent. In such a system energy passes only slowly between some motions, and
+/// a chain does not help to equilibrate them. In ten nanoseconds of alanine dipeptide in vacuum, temperatures of
+/// residues differ by 5 and 13 K (2 and 3 standard errors), and for one nanosecond by 30 K (`validation/coupling`).
 pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     let chained = |stage: &&Stage| {
         stage
@@ -129,8 +129,8 @@ pub(super) fn unreached(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the schedules of a stage: key in the input file, values over time, unit, and value of the unit in internal
-/// units.
+/// Returns the schedules of a stage. Each has its key in the input file, its values over time, and their unit with
+/// the factor that converts it to internal units.
 fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str, &'a Schedule, &'static str, f64)> {
     let temperatures = dynamics.thermostat.iter().flat_map(|thermostat| {
         let groups = thermostat.groups.iter().map(|group| ("thermostat.groups.temperature", &group.temperature));
@@ -144,7 +144,7 @@ fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str,
     found
 }
 
-/// Warns of position restraints whose references stay while a barostat scales the cell.
+/// Warns of position restraints whose reference positions are not scaled while a barostat scales the cell.
 pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else { return None };

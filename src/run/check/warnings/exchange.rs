@@ -6,12 +6,12 @@ use crate::run::dynamics::frozen::frozen_system;
 use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
 
-/// Acceptance below which replicas hardly move between states; 0.2 is the usual aim.
+/// Acceptance below which replicas rarely change their state; an acceptance of 0.2 is the usual aim.
 const LOW_ACCEPTANCE: f64 = 0.05;
 
-/// Estimates the acceptance for each pair of neighbouring states with different temperatures: index of the lower
-/// state, from 0, and the fraction of accepted attempts if potential energies fluctuated like harmonic ones. The true
-/// value is lower in liquids, whose energies fluctuate more.
+/// Estimates the acceptance for each pair of neighbouring states with different temperatures. Each item is the index
+/// of the lower state, from 0, and the fraction of attempts that would be accepted if potential energies fluctuated
+/// like those of harmonic oscillators. The true fraction is lower in liquids, whose energies fluctuate more.
 pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec<(usize, f64)> {
     let (Some(exchange), Some(stage)) = (&plan.exchange, plan.stages.last()) else { return vec![] };
     let StageKind::Dynamics(dynamics) = &stage.kind else { return vec![] };
@@ -23,7 +23,7 @@ pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec
     pairs.filter(|(_, [a, b])| a != b).map(|(low, pair)| (low, harmonic_acceptance(free, pair))).collect()
 }
 
-/// Warns of neighbouring temperatures between which hardly any attempt is accepted.
+/// Warns of neighbouring temperatures that are so far apart that hardly any exchange between them is accepted.
 pub(super) fn distant_states(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let states = &plan.exchange.as_ref()?.states;
     let estimates = estimated_acceptances(plan, system, state);

@@ -1,5 +1,5 @@
-//! Warnings about frames: frames that a trajectory format cannot date, and models or atoms of the coordinate file
-//! that are ignored.
+//! Warnings about frames: frames whose time a trajectory format cannot store, and models or atoms of the coordinate
+//! file that are ignored.
 
 use crate::format::LeftOut;
 use crate::observe::trajectory::Format;
@@ -25,7 +25,8 @@ pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<S
     several.into_iter().chain(alternatives).collect()
 }
 
-/// Warns of trajectory formats that store one interval for all frames, if stages differ in time step or interval.
+/// Warns of trajectory formats that store a single time interval between frames, if stages differ in time step or
+/// interval.
 pub(super) fn undated(plan: &Plan) -> Vec<String> {
     plan.output.trajectories.iter().filter_map(|options| undated_file(plan, &options.file)).collect()
 }
@@ -35,7 +36,8 @@ fn undated_file(plan: &Plan, file: &str) -> Option<String> {
         return None;
     }
     let every = plan.intervals(file);
-    // name and spacing of the first stage that writes frames; name and time step of the last that wrote none
+    // name and frame interval of the first stage that writes frames; name and time step of the last stage without
+    // frames
     let (mut first, mut silent): (Option<(&str, _)>, Option<(&str, f64)>) = (None, None);
     for (index, stage) in plan.stages.iter().enumerate() {
         let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { continue };

@@ -1,22 +1,23 @@
 //! Warnings about impulses of multiple time steps whose interval resonates with a vibration.
 //!
-//! Impulses every Δt excite a vibration of period T if Δt = T/2, a linear resonance, and if Δt = T/3, a nonlinear
-//! one: Q. Ma, J. A. Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24, 1951 (2003), doi:10.1137/S1064827501399833. In
-//! a flexible system, an interval of a third of the shortest period is refused, and half of that gives a warning. In
-//! a system with rigid water and constrained bonds to hydrogen, librations of water and angles with hydrogen are the
-//! fastest motions on which reciprocal space acts strongly. Water and a solvated peptide then heat up by 35 kJ/mol/ps
-//! with impulses every 12 fs, and by 0.2 kJ/mol/ps with impulses every 8 fs.
+//! Impulses every Δt excite a vibration of period T if Δt = T/2 (a linear resonance) and if Δt = T/3 (a nonlinear
+//! resonance): Q. Ma, J. A. Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24, 1951 (2003),
+//! doi:10.1137/S1064827501399833. In a flexible system, an interval of a third of the shortest period is refused, and
+//! an interval of a sixth gives a warning. In a system with rigid water and constrained bonds to hydrogen, librations
+//! of water and bending of angles with hydrogen are the fastest motions on which reciprocal space acts strongly.
+//! Water and a solvated peptide then heat up by 35 kJ/mol/ps with impulses every 12 fs, and by 0.2 kJ/mol/ps with
+//! impulses every 8 fs.
 
 use crate::error::Problem;
 use crate::run::check::vibration::{Vibration, fastest};
 use crate::run::plan::Plan;
 use crate::system::System;
 
-/// Shortest intervals of impulses that give a warning and that are refused, ps, if water is rigid and bonds to
-/// hydrogen are constrained.
+/// Shortest interval of impulses that gives a warning, and shortest interval that is refused, in ps, if water is
+/// rigid and bonds to hydrogen are constrained.
 const RIGID: [f64; 2] = [0.008, 0.012];
-/// Shortest intervals of impulses that give a warning and that are refused in a flexible system, in periods of its
-/// fastest vibration.
+/// Shortest interval of impulses that gives a warning, and shortest interval that is refused, in a flexible system,
+/// in periods of its fastest vibration.
 const FLEXIBLE: [f64; 2] = [1.0 / 6.0, 1.0 / 3.0];
 /// Relative rounding error of a product of time step and number of steps.
 const ROUNDING: f64 = 1e-9;
@@ -36,7 +37,7 @@ impl Limits {
         Limits { vibration, warned, refused }
     }
 
-    /// Returns the message about an interval that is too long, and the advice.
+    /// Returns the message about an interval of impulses that is too long, with advice.
     fn describe(&self, (stage, interval, timestep): (&str, f64, f64), system: &System) -> [String; 2] {
         let reason = match &self.vibration {
             Some(vibration) => {
@@ -81,7 +82,7 @@ fn is_flexible(system: &System) -> bool {
         || angles.into_iter().any(|[_, vertex, _]| in_water(vertex))
 }
 
-/// Returns the stages of dynamics with impulses: name, interval of the impulses and time step, ps.
+/// Returns name, interval of the impulses (ps) and time step (ps) of each stage of dynamics with impulses.
 fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
     plan.dynamics().filter_map(|(name, stage)| {
         let every = stage.multiple_time_steps.filter(|steps| steps.every > 1)?.every;

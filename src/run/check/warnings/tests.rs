@@ -1,4 +1,4 @@
-//! Tests that each warning is given where it is due, and only there.
+//! Tests that each warning is given where it is due, and nowhere else.
 
 use super::*;
 use crate::config::Config;
@@ -75,7 +75,7 @@ fn sound_plans_pass_in_silence() {
 #[test]
 fn a_timestep_below_five_steps_per_period_is_refused_and_below_ten_warned_of() {
     let flexible = |rest: &str| format!("cutoff = \"none\"\nconstraints = \"none\"\n{rest}");
-    // N-H: 434 kcal/mol/Å² and 14.01 amu give 10.1 fs, the hydroxyl's O-H (553, 16) 9.0 fs
+    // periods: 10.1 fs for N-H (434 kcal/mol/Å², 14.01 amu), 9.0 fs for the hydroxyl's O-H (553 kcal/mol/Å², 16 amu)
     let text = refusal("peptide-vacuum", &flexible(""), NVE).expect("4.5 steps");
     for part in
         ["stage \"production\"", "the bond of atoms", "of SER 3", "9.0 fs has 4.5 steps", "constraints = \"h-bonds\""]
@@ -86,7 +86,7 @@ fn a_timestep_below_five_steps_per_period_is_refused_and_below_ten_warned_of() {
     let warned = found("peptide-vacuum", &flexible(""), "timestep = \"1 fs\"");
     one(&warned, &["the timestep of 1 fs", "9.0 fs has 9.0 steps", "fewer than 10", "0.8 fs or less"]);
     assert_eq!(found("peptide-vacuum", &flexible(""), "timestep = \"0.8 fs\""), Vec::<String>::new());
-    // with constraints the fastest vibration is C-O of a carboxylate, 656 kcal/mol/Å² and 22.2 fs
+    // with constraints the fastest vibration is C-O of a carboxylate: 656 kcal/mol/Å² give a period of 22.2 fs
     let heavy = found("peptide-vacuum", "cutoff = \"none\"\nconstraints = \"h-bonds\"", "timestep = \"3 fs\"");
     one(&heavy, &["7.4 steps", "constraints = \"all-bonds\""]);
     let water = refusal("water", "constraints = \"none\"\nrigid_water = false", NVE).expect("an H-H spring");
@@ -230,7 +230,7 @@ fn lengths_of_a_liquid_that_wander_are_told() {
         let (plan, system, state) = long(barostat, picoseconds);
         warnings(&plan, &system, &state, LeftOut::default())
     };
-    // 7.8 nm³ and τ = 5 ps give 4.8e-5 per ps in the mean square
+    // a volume of 7.8 nm³ and τ = 5 ps make the mean square displacement grow by 4.8e-5 per ps
     one(&found("coupling = \"semi-isotropic\"", 200.0), &["x and y, and z are coupled", "by some 10 % in this stage"]);
     one(&found("coupling = \"anisotropic\"", 200.0), &["x, y and z are coupled"]);
     one(&found("coupling = \"semi-isotropic\", kind = \"monte-carlo\"", 200.0), &["drifts"]);
@@ -238,8 +238,8 @@ fn lengths_of_a_liquid_that_wander_are_told() {
     assert_eq!(found("coupling = \"isotropic\"", 1e5), Vec::<String>::new());
     let rigid = "coupling = \"semi-isotropic\", compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"]";
     assert_eq!(found(rigid, 1e5), Vec::<String>::new());
-    // water in half of the height only, as in a layered system: the area responds to a tension, but a fluid layer has
-    // no shape
+    // water in only half of the cell's height, as in a layered system: surface tension controls the area of the cell,
+    // whereas a fluid layer has no preferred shape
     let layered = |barostat: &str| {
         let (plan, system, mut state) = long(barostat, 200.0);
         let cell = state.cell.expect("a cell");

@@ -1,4 +1,4 @@
-//! Tests of whole steps on several ranks against the same steps on one rank.
+//! Tests that compare whole steps on several ranks with the same steps on one rank.
 
 use super::*;
 use crate::backend::{Cpu, CpuOptions, Domains, Host, Serving};
@@ -13,11 +13,11 @@ use crate::testing::{Sample, divisible, on_ranks};
 const RANKS: usize = 4;
 /// Number of steps: four list lifetimes.
 const STEPS: u64 = 40;
-/// Allowed difference of positions, nm: forces of some 1000 kJ/mol/nm on a hydrogen atom differ by 2·10⁻⁵ during all
-/// steps.
+/// Allowed difference of positions, nm: forces of some 1000 kJ/mol/nm on a hydrogen atom differ by a relative 2·10⁻⁵
+/// in every step.
 const POSITIONS: f64 = 1e-4;
-/// Allowed difference of the conserved energies of both runs, relative to the kinetic energy; each has the rounding
-/// errors of mixed precision.
+/// Allowed difference between the conserved energies of both runs, relative to the kinetic energy; each energy has
+/// the rounding errors of mixed precision.
 const CONSERVED: f64 = 1e-3;
 
 fn schedule(sample: &Sample) -> ListSchedule {

@@ -1,4 +1,4 @@
-//! Tests of a replica that gets another temperature between two steps, on an emulated device and on the host.
+//! Tests of a replica that is assigned another temperature between two steps, on an emulated device and on the host.
 
 use super::*;
 use crate::backend::{Host, Reference};
@@ -12,15 +12,15 @@ use crate::team::Team;
 use crate::testing::Sample;
 
 const TIMESTEP: f64 = 0.002;
-/// Number of steps before the exchange. The couplings have acted at step 2, and their work is not completely counted
+/// Number of steps before the exchange. The couplings have acted at step 2, and only a part of their work is counted
 /// yet.
 const BEFORE: u64 = 3;
 /// Factor of the velocities for a change from 300 K to 363 K.
 const FACTOR: f64 = 1.1;
-/// Allowed relative difference of energies on both devices: three times the bar for the sum of all terms, which
-/// cancel to a third.
+/// Allowed relative difference between the energies on both devices. It is three times the bar for the sum of all
+/// terms, since the terms cancel to a third.
 const ENERGY: f64 = 3e-6;
-/// Leapfrog's own fluctuation of the conserved energy over so few steps, relative to the kinetic energy.
+/// Fluctuation of the conserved energy that leapfrog itself causes in so few steps, relative to the kinetic energy.
 const FLUCTUATION: f64 = 2e-3;
 
 fn dynamics(kind: ThermostatKind, temperature: f64) -> Dynamics {
@@ -43,8 +43,8 @@ fn dynamics(kind: ThermostatKind, temperature: f64) -> Dynamics {
     }
 }
 
-/// Returns the conserved energy and the kinetic energy (kJ/mol) of the last step before the exchange and of two steps
-/// after it.
+/// Returns the conserved energy and the kinetic energy (kJ/mol) of the last step before the exchange and of the two
+/// steps after the exchange.
 fn run<B: Backend>(sample: &Sample, backend: B, of: [&Dynamics; 2]) -> [[f64; 2]; 3] {
     let context = Context::new(Box::new(backend), sample.schedule());
     let setup = Setup::new(&sample.system, of[0], 7, true).unwrap();

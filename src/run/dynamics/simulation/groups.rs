@@ -10,7 +10,7 @@ use crate::run::plan::{Dynamics, Velocities};
 use crate::vec3::{Vec3, vec3};
 use std::cell::Cell;
 
-/// Allowed number of standard errors; the seed is fixed.
+/// Allowed deviation in standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 fn dynamics(thermostat: Thermostat) -> Dynamics {
@@ -64,7 +64,8 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
         }
         means.iter_mut().zip(sums).for_each(|(means, sum)| means.push(sum / f64::from(length)));
     }
-    // ⟨K⟩ = ⟨U⟩ = 3/2 kT, ⟨K²⟩ = 15/4 (kT)²; the mean K of both half steps is lower by ω² dt²/4, 10⁻³
+    // ⟨K⟩ = ⟨U⟩ = 3/2 kT and ⟨K²⟩ = 15/4 (kT)²; the mean of K at both half steps is lower by ω² dt²/4, a relative
+    // 10⁻³
     for (values, expected) in means.iter().zip([1.5, 1.5, 3.75]) {
         let (mean, error) = mean_and_error(values);
         assert!(error < 0.03 * expected, "{error} for {expected}");
@@ -73,7 +74,7 @@ fn a_chain_samples_the_canonical_distribution_of_an_atom_in_a_well() {
             "{mean} +- {error} for {expected}"
         );
     }
-    // leapfrog's energy of 2.6 kJ/mol oscillates by (ω dt)²/4 of itself
+    // leapfrog's energy of 2.6 kJ/mol oscillates with a relative amplitude of (ω dt)²/4
     assert!(furthest < 0.2 * kt, "{furthest}");
 }
 
@@ -118,7 +119,7 @@ fn the_temperature_of_each_group_is_that_of_its_velocities() {
     const ATOMS: usize = 3000;
     let (mut system, mut state) = atoms(ATOMS, vec3(0.1, 0.0, 0.0));
     (0..).zip(&mut state.velocities).for_each(|(atom, v)| *v = maxwell_boltzmann(3, 0, atom, MASS, TEMPERATURE));
-    // the atoms of the hot group are scattered over sections and chunks
+    // the atoms of the hot group are scattered over the whole list of atoms, so that every chunk of work has some
     let is_hot = |atom: usize| atom % 7 == 3;
     system
         .topology
@@ -177,8 +178,8 @@ fn the_temperature_follows_its_schedule_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && time > 0.5 {
-                // the temperature lags by the coupling time (v-rescale) or half of it while the bath is heated at 50
-                // K/ps; K has a width of √(2/f)
+                // while the bath is heated at 50 K/ps, the temperature lags by the coupling time (v-rescale) or by
+                // half of the coupling time; K has a relative width of √(2/f)
                 let expected = temperature.at(time - 0.015);
                 let width = expected * (2.0 / (3.0 * ATOMS as f64)).sqrt();
                 assert!((now.temperature - expected).abs() < STANDARD_ERRORS * width + 1.0, "{kind:?} at {time} ps");

@@ -23,10 +23,10 @@ const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³; the compressibility of an ideal gas is its inverse.
 const PRESSURE: f64 = 1.0;
 const TIMESTEP: f64 = 0.002;
-/// Number of steps between collisions, and the inverse of the fraction of dimers that collide each time.
+/// Number of steps between collisions, and the inverse of the fraction of the dimers that collide each time.
 const COLLISIONS: (u64, u32) = (5, 8);
 const STEPS: u64 = 200_000;
-/// Allowed number of standard errors; the seed is fixed.
+/// Allowed deviation in standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 pub(super) fn gas() -> System {
@@ -64,13 +64,13 @@ fn collide(state: &mut State, step: u64) {
         let [i, j] = [first as usize, first as usize + 1];
         let [a, b] = [first, first + 1].map(|atom| maxwell_boltzmann(3, step, atom, 16.0, TEMPERATURE));
         let bond = state.positions[j] - state.positions[i];
-        // velocities across the bond are kept; the bond turns by 10⁻² rad within a step
+        // the velocity components perpendicular to the bond are kept; the bond turns by 10⁻² rad within a step
         let along = bond * (0.5 * (b - a).dot(bond) / bond.norm_squared());
         (state.velocities[i], state.velocities[j]) = (a + along, b - along);
     }
 }
 
-/// Creates a barostat with a coupling time of `couplings` steps; it acts at every step.
+/// Creates a barostat that acts at every step, with a coupling time of `couplings` steps.
 fn barostat(kind: BarostatKind, couplings: f64) -> Barostat {
     Barostat {
         kind,
@@ -83,13 +83,13 @@ fn barostat(kind: BarostatKind, couplings: f64) -> Barostat {
     }
 }
 
-/// Returns the edge in nm of a cube with the mean volume of the gas.
+/// Returns the edge (nm) of a cube with the mean volume of the gas.
 fn edge() -> f64 {
     (f64::from(DIMERS) * BOLTZMANN * TEMPERATURE / PRESSURE).cbrt()
 }
 
-/// Returns kinetic energy and volume at each step. The thermostat is ten times slower than the barostat, so that it
-/// does not hide a correlation.
+/// Returns kinetic energy and volume at each step. The thermostat is ten times slower than the barostat, so that the
+/// thermostat does not hide a correlation.
 fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     let system = gas();
     let thermostat = Thermostat::new(ThermostatKind::VRescale, TEMPERATURE, 10.0 * couplings * TIMESTEP, 1);
@@ -128,7 +128,7 @@ fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     values
 }
 
-/// Returns the correlation coefficient of both values.
+/// Returns the correlation coefficient of kinetic energy and volume.
 fn correlation(values: &[[f64; 2]]) -> f64 {
     let n = values.len() as f64;
     let mean = [0, 1].map(|k| values.iter().map(|v| v[k]).sum::<f64>() / n);
@@ -136,7 +136,7 @@ fn correlation(values: &[[f64; 2]]) -> f64 {
     moment(0, 1) / (moment(0, 0) * moment(1, 1)).sqrt()
 }
 
-/// Returns the mean over blocks of steps, and its standard error.
+/// Returns the mean of `of` over blocks of steps, and the standard error of that mean.
 fn mean_of_blocks(values: &[[f64; 2]], of: impl Fn(&[[f64; 2]]) -> f64) -> [f64; 2] {
     let blocks: Vec<f64> = values.chunks(values.len() / 20).map(of).collect();
     let mean = blocks.iter().sum::<f64>() / 20.0;
@@ -145,7 +145,7 @@ fn mean_of_blocks(values: &[[f64; 2]], of: impl Fn(&[[f64; 2]]) -> f64) -> [f64;
 
 #[test]
 fn kinetic_energy_and_volume_are_independent() {
-    // the correlation is −0.2 if rotations are scaled too although the pressure does not depend on them
+    // the correlation is −0.2 if rotational velocities are scaled too, although the pressure does not depend on them
     let couplings = barostat::LEAST_INTERVALS;
     let values = sample(barostat(BarostatKind::CRescale, couplings), couplings);
     let [mean, error] = mean_of_blocks(&values, correlation);
@@ -182,7 +182,8 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && step > 0 {
-                // the volume lags by 0.05 ps while the pressure rises by 1/8 P₀ per ps, and has a width of 1/√N
+                // the volume lags by 0.05 ps while the pressure rises by 1/8 P₀ per ps, and has a relative width of
+                // 1/√N
                 let ratio = now.cell.unwrap().volume() * pressure.at(time) / ideal;
                 let width = (ATOMS as f64).sqrt().recip();
                 assert!((ratio - 1.0).abs() < STANDARD_ERRORS * width + 0.01, "{kind:?} at {time} ps: {ratio}");
@@ -204,7 +205,7 @@ fn area_of_dimers_follows_the_ensemble() {
             sample(Barostat { coupling, compressibility, surface_tension, ..barostat(kind, couplings) }, couplings);
         let [mean, error] = mean_of_blocks(&values, |part| mean_of(part, |v| v[1] * scale));
         assert!((mean - shape).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} for {shape}");
-        // the error is small enough to detect one atom too many, or a missing surface tension
+        // the standard error is small enough to detect one atom too many, or a missing surface tension
         assert!(error < 0.015 * shape, "{kind:?}: {error}");
         let [variance, error] = mean_of_blocks(&values, |part| mean_of(part, |v| (v[1] * scale - shape).powi(2)));
         // Euler's method increases the variance by half a step per relaxation time

@@ -1,5 +1,5 @@
-//! Tests of multiple time steps: comparison with a leapfrog written out, and conservation of energy, pressure and
-//! bits after a restart.
+//! Tests of multiple time steps: comparison with a leapfrog integrator written out here, conservation of energy, the
+//! pressure, and bitwise equality after a restart.
 
 use super::*;
 use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Host, Phases, Reference};
@@ -51,8 +51,8 @@ fn state_of<F: ForceField>(simulation: &Simulation<'_, Host<F>>) -> State {
     state
 }
 
-/// Compares steps of both backends, with an impulse at every third step, with a leapfrog written out. Impulses
-/// include all meshes of the sample.
+/// Compares steps of both backends, with an impulse at every third step, with a leapfrog integrator written out here.
+/// Impulses include all meshes (PME grids) of the sample.
 fn compare_steps(sample: &Sample) {
     const EVERY: u64 = 3;
     let (system, cell) = (&sample.system, sample.state.cell.unwrap());
@@ -78,8 +78,8 @@ fn compare_steps(sample: &Sample) {
         }
     }
     let dynamics = nve(Some(EVERY as u32));
-    // relative error of the change of the velocities; in single precision the bar of the forces, 2·10⁻⁵, sets the
-    // scale
+    // relative error of the change of the velocities; in single precision, the bar of 2·10⁻⁵ for forces sets the
+    // allowed size
     let far = |found: &State| {
         let pairs = found.velocities.iter().zip(&velocities).zip(&sample.state.velocities);
         let [off, change] = pairs.fold([0.0, 0.0], |[off, change], ((found, expected), before)| {
@@ -111,14 +111,15 @@ fn the_mesh_of_lj_pme_belongs_to_the_impulses() {
     compare_steps(&sample);
 }
 
-/// Two springs from each atom to the origin. The softer spring takes the place of reciprocal space.
+/// Two springs from each atom to the origin. The softer spring stands for the reciprocal-space forces, and its force
+/// is applied as an impulse.
 struct Springs {
-    /// angular frequency of the softer spring alone, 1/ps
+    /// angular frequency that an atom would have on the softer spring alone, 1/ps
     slow: f64,
 }
 
 impl Springs {
-    /// Angular frequency of the stiffer spring alone, 1/ps.
+    /// Angular frequency that an atom would have on the stiffer spring alone, 1/ps.
     const FAST: f64 = 40.0;
 }
 
@@ -145,8 +146,8 @@ impl ForceField for Springs {
     }
 }
 
-/// Returns the RMS fluctuation of the conserved energy at impulses of an atom on two springs, and its change from the
-/// first to the second half of the run; both relative to its mean.
+/// Returns the RMS fluctuation of the conserved energy, at the steps with impulses, of an atom on two springs, and
+/// the change of this energy from the first to the second half of the run. Both are relative to the mean energy.
 fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
     let (system, state) = atoms(1, vec3(1.0, -0.5, 0.7));
     let dynamics = Dynamics { timestep, ..nve(Some(every)) };
@@ -168,15 +169,16 @@ fn fluctuation(every: u32, timestep: f64) -> [f64; 2] {
 fn the_energy_fluctuates_by_the_square_of_the_time_step_and_does_not_drift() {
     for every in [2, 3, 4] {
         let [[coarse, drift], [fine, _]] = [fluctuation(every, 0.002), fluctuation(every, 0.001)];
-        // the next term of the shadow energy is smaller by (n ω dt)², a percent; the bar is that of the design
+        // the next term of the shadow energy is smaller by a factor of (n ω dt)², a percent; the tolerance is that of
+        // the design
         assert!((coarse / fine - 4.0).abs() < 0.2, "{every}: {coarse:e} and {fine:e}");
         // a half of the run is not a whole number of periods, so the halves differ a little
         assert!(drift.abs() < 0.1 * coarse, "{every}: {drift:e} of {coarse:e}");
     }
 }
 
-/// Returns the slope of the conserved energy of water (kJ/mol/ps per atom), its standard error if rows are
-/// independent, and the RMS fluctuation (kJ/mol per atom).
+/// Returns the slope of the conserved energy of water (kJ/mol/ps per atom), the standard error of the slope if rows
+/// are independent, and the RMS fluctuation (kJ/mol per atom).
 fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
     const STEPS: u64 = 500;
     let dynamics = nve(every);
@@ -200,8 +202,8 @@ fn drift(sample: &Sample, every: Option<u32>) -> [f64; 3] {
 fn water_keeps_its_energy_with_impulses() {
     let sample = Sample::load("water").rigid();
     let [[plain, error, noise], [slope, other, fluctuation]] = [drift(&sample, None), drift(&sample, Some(2))];
-    // the tolerance is four standard errors; the fluctuation is larger by a quarter, since the mesh adds (n dt)² to
-    // the dt² of all forces
+    // the tolerance is four standard errors; the fluctuation with impulses is larger by a quarter, since the mesh
+    // forces add a term in (n dt)² to the term in dt² of all forces
     assert!((slope - plain).abs() < 4.0 * error.hypot(other), "{slope:e} against {plain:e} kJ/mol/ps");
     assert!(fluctuation < 1.5 * noise, "{fluctuation:e} against {noise:e} kJ/mol");
 }
@@ -213,7 +215,7 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
     let mut simulation = simulation(&sample, reference(&sample), &dynamics, (&sample.state, StageProgress::default()));
     let masses: Vec<f64> = sample.system.topology.atoms.iter().map(|atom| atom.mass).collect();
     let groups = sample.system.constrained_groups();
-    // step 4 is an impulse, and step 6 is between impulses
+    // step 4 has an impulse, and step 6 has none
     for step in 0..7 {
         let measured = step == 4 || step == 6;
         let before = state_of(&simulation);
@@ -243,23 +245,23 @@ fn the_pressure_of_rigid_water_is_that_of_its_centers() {
         };
         let kinetic = 0.5 * (of_centers(&before.velocities) + of_centers(&after.velocities));
         let expected = barostat::pressure(kinetic, centers, before.cell.unwrap().volume());
-        // SETTLE is exact; the response to an impulse is linear up to (dt² F/m/r)², which is 10⁻⁵ of 10⁴ bar = 600
-        // kJ/mol/nm³
+        // SETTLE is exact; the response to an impulse is linear up to a relative (dt² F/m/r)², which is 10⁻⁵ of 10⁴
+        // bar = 600 kJ/mol/nm³
         assert!((observed.pressure - expected).abs() < 1e-2, "{step}: {} against {expected}", observed.pressure);
     }
 }
 
-/// Coupling times in ps of thermostats that renew velocities and of thermostats that rescale them (a chain needs a
-/// long period), and length of the run in ps.
+/// Coupling times in ps: one for thermostats that renew velocities and one for thermostats that rescale velocities (a
+/// Nosé–Hoover chain needs a long period). The length of the run follows, in ps.
 const RENEWING: f64 = 0.02;
 const RESCALING: f64 = 0.5;
 const LENGTH: f64 = 4.0;
-/// Angular frequency of the softer spring alone, 1/ps.
+/// Angular frequency that an atom would have on the softer spring alone, 1/ps.
 const SLOW: f64 = 40.0;
 
 /// Returns the change of the conserved energy in a run with a thermostat, in units of kT per atom: the mean of the
-/// last tenth minus the mean of the first tenth. The system is many atoms on [`Springs`], free or joined to rigid
-/// dimers. The start has the equilibrium distribution.
+/// last tenth minus the mean of the first tenth. The system consists of many atoms on [`Springs`], either free atoms
+/// or rigid dimers. The run starts from the equilibrium distribution.
 fn change_of_conserved((kind, interval): (ThermostatKind, u32), every: u32, rigid: bool) -> f64 {
     let system = if rigid { gas() } else { System { constraints: Constraints::default(), ..gas() } };
     let count = system.topology.atoms.len();

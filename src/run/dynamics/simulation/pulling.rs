@@ -1,4 +1,4 @@
-//! Tests with particles that are dragged through a heat bath, for which the work is known.
+//! Tests with particles that moving restraints drag through a heat bath, for which the work is known.
 
 use super::*;
 use crate::backend::Host;
@@ -23,16 +23,17 @@ const TIMESTEP: f64 = 0.002;
 const MASS: f64 = 16.0;
 /// Force constant, kJ/mol/nm², with 20 steps per radian.
 const FORCE_CONSTANT: f64 = MASS * 625.0;
-/// Speed in nm/ps of the dragged centers; friction in 1/ps, number of steps and number of pairs of particles follow.
+/// Speed of the dragged centers in nm/ps. The constants below are the friction in 1/ps, the number of steps and the
+/// number of pairs of particles.
 const SPEED: f64 = 1.5;
 const FRICTION: f64 = 20.0;
 const STEPS: u64 = 400;
 const PAIRS: usize = 4000;
-/// Allowed number of standard errors; the seed is fixed.
+/// Allowed deviation in standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// Returns the work of each restraint. Each drags a particle, which starts in equilibrium, away from a frozen
-/// partner.
+/// Returns the work of each restraint. Each restraint drags a particle, which starts in equilibrium, away from a
+/// frozen partner.
 fn works() -> Vec<f64> {
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
@@ -98,7 +99,7 @@ fn mean_work() -> f64 {
     let dt = TIMESTEP / FINE as f64;
     let (mut x, mut v, mut work) = (0.0, 0.0, 0.0);
     for step in 0..STEPS * FINE {
-        // force on the variable in the middle of the step
+        // force on the coordinate x in the middle of the step
         let force = -FORCE_CONSTANT * (x + 0.5 * v * dt - SPEED * (step as f64 + 0.5) * dt);
         work += SPEED * force * dt;
         v += (force / MASS - FRICTION * v) * dt;
@@ -117,9 +118,9 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
     let expected = mean_work();
     assert!(error < 0.03 * expected, "{error} of {expected}");
     assert!((mean - expected).abs() < STANDARD_ERRORS * error, "{mean} +- {error}, expected {expected}");
-    // work in a harmonic well has a normal distribution and the free energy does not change, so ⟨exp(−W/kT)⟩ = 1
-    // makes the mean work half of the variance over kT (Jarzynski, Phys. Rev. Lett. 78, 2690 (1997),
-    // doi:10.1103/PhysRevLett.78.2690)
+    // the work in a harmonic well has a normal distribution, and the free energy does not change. Therefore
+    // ⟨exp(−W/kT)⟩ = 1 makes the mean work equal to half of the variance over kT (Jarzynski, Phys. Rev. Lett. 78,
+    // 2690 (1997), doi:10.1103/PhysRevLett.78.2690)
     let dissipated = 0.5 * variance / (BOLTZMANN * TEMPERATURE);
     let spread = dissipated * (2.0 / n).sqrt();
     assert!((mean - dissipated).abs() < STANDARD_ERRORS * (error + spread), "{mean} {dissipated} +- {spread}");
@@ -156,10 +157,10 @@ fn a_force_constant_that_changes_does_its_work() {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());
     }
-    // The work is of the size of the energy. The energy with the mean K of both half steps oscillates by (ω dt)²/4 of
-    // itself. The energy that leapfrog conserves differs from it by another (ω dt)²/12 in the stiff well at the end,
-    // ω = 25/ps, and hardly at all in the soft well at the start. Together this is a third of (ω dt)², plus higher
-    // orders.
+    // The work is of the size of the energy. The conserved energy uses the mean K of both half steps and oscillates
+    // with a relative amplitude of (ω dt)²/4. Leapfrog's exactly conserved energy differs from it by another (ω
+    // dt)²/12 in the stiff well at the end, where ω = 25/ps, and hardly at all in the soft well at the start.
+    // Together this is a third of (ω dt)², plus higher orders.
     assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
     let energy = last.kinetic + last.energies.position_restraint;
     assert!(furthest < 0.35 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");

@@ -13,7 +13,7 @@ use crate::vec3::{Vec3, vec3};
 
 pub(super) const TEMPERATURE: f64 = 300.0;
 pub(super) const TIMESTEP: f64 = 0.002;
-/// Allowed number of standard errors; the seed is fixed.
+/// Allowed deviation in standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
 /// Harmonic wells at the origin, one for each atom.
@@ -22,13 +22,13 @@ pub(super) struct Wells {
     constants: [f64; 2],
 }
 
-/// ω dt of even and odd atoms. A step is nearly a radian of the stiff wells. No small number of steps is half a
-/// period: with such a number Andersen's thermostat would not depend on the positions.
+/// ω dt of even and odd atoms. A step is nearly a radian of the oscillation in the stiff wells. Half a period is not
+/// close to a small number of steps: otherwise Andersen's thermostat would not depend on the positions.
 const STIFFNESS: [f64; 2] = [0.9, 0.1];
 pub(super) const MASS: f64 = 16.0;
 
 impl Wells {
-    /// Wells without forces.
+    /// No wells: the force constants are zero.
     pub(super) const NONE: Self = Wells { constants: [0.0; 2] };
 
     fn new() -> Self {
@@ -88,7 +88,7 @@ pub(super) fn atoms(count: usize, velocity: Vec3) -> (System, State) {
     (system, State { positions: vec![Vec3::ZERO; count], velocities: vec![velocity; count], ..State::default() })
 }
 
-/// Returns the mean over blocks of equal size, and its standard error.
+/// Returns the mean over blocks of equal size, and the standard error of that mean.
 pub(super) fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
     let n = blocks.len() as f64;
     let mean = blocks.iter().sum::<f64>() / n;
@@ -153,9 +153,10 @@ fn work_is_the_energy_that_heats() {
         let last = simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap();
         let energy = last.kinetic + last.energies.potential();
         let work = energy - last.conserved;
-        // Leapfrog conserves H = (1 − s) K + U at the middle of a step, with s = ¼ (ω dt)², K of v, and U of the
-        // middle. The work is H/(1 − s) for each direction of each atom, kT on average. The energy is H + 2 s U with
-        // U at a step, again kT on average. For s = 0.2 the difference has a variance below 0.13 (kT)².
+        // Leapfrog conserves H = (1 − s) K + U at the middle of a step, with s = ¼ (ω dt)², where K follows from
+        // v(t+½dt) and U is taken at the middle of the step. The work of the thermostat is H/(1 − s) for each
+        // direction of each atom, which is kT on average. The energy is H + 2 s U with U at a step, again kT on
+        // average. For s = 0.2 the difference has a variance below 0.13 (kT)².
         let wanted = 6000.0 * BOLTZMANN * TEMPERATURE;
         let width = (3000.0f64 * 0.13).sqrt() * BOLTZMANN * TEMPERATURE;
         assert!((energy / wanted - 1.0).abs() < STANDARD_ERRORS / 6000f64.sqrt(), "{energy} for {wanted}");
@@ -209,7 +210,7 @@ fn rigid_dimers_have_the_temperature_in_every_motion() {
                 }
             }
         }
-        // a dimer has three directions of its center and two of rotation
+        // a dimer has three degrees of freedom of translation and two of rotation
         for (motion, freedom) in [3.0, 2.0].into_iter().enumerate() {
             let expected = 0.5 * freedom * BOLTZMANN * TEMPERATURE * f64::from(samples);
             let (mean, error) = mean_and_error(&sums.iter().map(|sum| sum[motion] / expected).collect::<Vec<_>>());
@@ -250,7 +251,8 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
 
 #[test]
 fn a_refreshment_in_the_pass_of_the_move_has_the_same_bits() {
-    // energies are requested at every step, or never: then integration and refreshment are one pass over the atoms
+    // energies are requested either at every step or never; without energies, integration and refreshment are one
+    // pass
     let system = gas();
     let state = State {
         positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),

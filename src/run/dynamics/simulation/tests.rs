@@ -1,4 +1,4 @@
-//! Tests of runs on an emulated device against runs on the host with reference forces.
+//! Tests that compare runs on an emulated device with runs on the host with reference forces.
 
 use super::*;
 use crate::backend::cuda::{Cuda, Emulated};
@@ -16,14 +16,14 @@ use crate::testing::Sample;
 const TIMESTEP: f64 = 0.002;
 /// Number of steps: a little more than one list lifetime of the sample.
 const STEPS: u64 = 12;
-/// Allowed relative difference of the kinetic energy. Forces are right to 2·10⁻⁵ and change velocities by a tenth in
-/// all steps; errors of squared velocities average over thousands of them.
+/// Allowed relative difference of the kinetic energy. Forces have a relative error of 2·10⁻⁵ and change velocities by
+/// a tenth during all steps; the errors of thousands of squared velocities average out.
 const KINETIC: f64 = 1e-6;
-/// Allowed difference of the conserved energy: the project's bar is 10⁻⁶ of the sum of all terms, which cancel to a
-/// third.
+/// Allowed relative difference of the conserved energy. The project's bar is 10⁻⁶ of the sum of all terms, and the
+/// terms cancel to a third.
 const ENERGY: f64 = 3e-6;
-/// Number of kernels of a step without output, for a system with every kind of interaction; the bar of the design is
-/// 14. A step that packs positions needs one more.
+/// Number of kernels of a step without output, for a system with every kind of interaction; the design allows 14. A
+/// step that packs positions needs one more kernel.
 const KERNELS: u32 = 7;
 
 pub(super) fn dynamics(kind: ThermostatKind, barostat: Option<Barostat>) -> Dynamics {
@@ -104,8 +104,8 @@ pub(super) fn go<B: Backend>(simulation: &mut Simulation<'_, B>, number: u64) ->
     state
 }
 
-/// Returns how often the host waits during each of these numbers of steps, and the number of kernels of the longest
-/// captured graph.
+/// Returns how often the host waits in runs of each of these numbers of steps, and the number of kernels of the
+/// longest captured graph.
 fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32) {
     let mut simulation = simulation(sample, sample.emulated(0), dynamics);
     let mut waits = |&number: &u64| {
@@ -122,8 +122,8 @@ fn waits(sample: &Sample, dynamics: &Dynamics, steps: &[u64]) -> (Vec<u32>, u32)
 #[test]
 fn the_host_waits_only_at_the_end_of_a_list() {
     let sample = Sample::load("peptide-charged").rigid();
-    // the host waits for the search, which returns the list length; pruning, couplings and removal of motion need no
-    // wait
+    // the host waits only for the pair search, which returns the list length; pruning, couplings and the removal of
+    // center-of-mass motion need no wait
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, None), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 1]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
@@ -131,7 +131,8 @@ fn the_host_waits_only_at_the_end_of_a_list() {
     let (found, kernels) = waits(&sample, &dynamics(ThermostatKind::VRescale, Some(barostat(3))), &[1, 9, 1]);
     assert_eq!(found, [1, 0, 2]);
     assert!((1..=KERNELS + 1).contains(&kernels), "{kernels} kernels");
-    // the removal of rotation needs no wait either; without a cell, the search also needs the extent of all atoms
+    // the removal of rotation needs no wait, either; without a cell, the pair search also needs the extent of all
+    // atoms
     let sample = Sample::load("peptide-vacuum").rigid();
     let dynamics = Dynamics { com_removal: Some(2), ..dynamics(ThermostatKind::VRescale, None) };
     assert_eq!(waits(&sample, &dynamics, &[1, 9, 1]).0, [2, 0, 2]);
@@ -157,8 +158,8 @@ fn kernels(barostat: Option<Barostat>) -> u32 {
 
 #[test]
 fn couplings_add_few_kernels() {
-    // each time a thermostat adds one kernel, a barostat two, and finishing their work one; both steps need sums, for
-    // which positions are packed
+    // a thermostat adds one kernel each time it acts, a barostat two, and finishing their work one; both steps need
+    // sums, for which positions are packed
     assert_eq!(kernels(None), 20 * KERNELS + 2 * (1 + 1 + 2));
     assert_eq!(kernels(Some(barostat(10))), 20 * KERNELS + 2 * (1 + 2 + 1 + 2));
 }
@@ -180,7 +181,7 @@ fn a_run_on_a_device_goes_on_from_its_state() {
     assert!([thermostat_work, barostat_work].iter().chain(&pending).all(|part| *part != 0.0));
 }
 
-/// Buffer (nm) of lists that expire by displacement; their lifetime is about three steps.
+/// Buffer (nm) of pair lists that expire by displacement. Such a list lasts about three steps.
 const EXACT: f64 = 0.06;
 const LIVES: u64 = 16;
 
@@ -224,7 +225,7 @@ fn lists_by_displacement_end_at_the_same_step_whenever_the_host_looks() {
     assert_eq!(quiet.searches(), host.searches());
     let lives = quiet.searches();
     assert!((3..=LIVES / 2).contains(&lives), "{lives} lists");
-    // each list needs a wait for at least one check of displacements, for the cell, and for the list length
+    // each list needs at least one wait for a check of displacements, one for the cell, and one for the list length
     assert!(waits < 6 * lives as u32, "{waits} waits for {lives} lists");
 }
 
