@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::backend::Energies;
 use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::surface_tension;
+use crate::ensemble::groups::PerGroup;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 use crate::units;
@@ -59,7 +60,7 @@ const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
 };
 
 /// Choice of the columns of an energy table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// columns that depend on the type of system
     pub cell: CellColumns,
@@ -68,9 +69,10 @@ pub struct Columns {
 }
 
 /// Columns that depend on the cell and its pressure coupling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CellColumns {
     /// columns of a system without a cell
+    #[default]
     Open,
     /// the columns of `Open`, and pressure, density and cell
     Periodic,
@@ -96,8 +98,32 @@ impl Columns {
     }
 }
 
+/// Energies, temperature and pressure of a step, at the time of its positions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// potential energies, kJ/mol
+    pub energies: Energies,
+    /// kinetic energy, mean of both half steps, kJ/mol
+    pub kinetic: f64,
+    /// work of the moving centers of restraints since the start of the run, kJ/mol
+    pub restraint_work: f64,
+    /// conserved energy: kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
+    pub conserved: f64,
+    /// temperature, K
+    pub temperature: f64,
+    /// pressure, kJ/mol/nm³; zero without a cell
+    pub pressure: f64,
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if [`crate::backend::Kinetic::along`] is
+    /// computed
+    pub pressure_along: Vec3,
+    /// lattice vectors
+    pub cell: Option<PeriodicCell>,
+    /// temperature of each temperature group, K; NaN for a group without degrees of freedom, empty without groups
+    pub group_temperatures: PerGroup<f64>,
+}
+
 /// The quantities of one row.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnergyRow<'a> {
     /// steps since the start of the run
     pub step: u64,
@@ -105,26 +131,12 @@ pub struct EnergyRow<'a> {
     pub time: f64,
     /// stage of the run, from 1; the end of a stage and the start of the next have the same step
     pub stage: u32,
-    /// potential energy by term
-    pub energies: Energies,
-    /// mean of the kinetic energies at the half steps before and after the step, kJ/mol
-    pub kinetic: f64,
-    /// work of the moving centers of restraints since the start of the run, kJ/mol
-    pub restraint_work: f64,
-    /// kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
-    pub conserved: f64,
-    /// Temperature, K
-    pub temperature: f64,
-    /// pressure, kJ/mol/nm³; written in bar
-    pub pressure: f64,
-    /// pressure along x, y and z, kJ/mol/nm³; written in bar, if the backend computes it
-    pub pressure_along: Vec3,
+    /// energies, temperature and pressure
+    pub observed: &'a Observed,
     /// total mass in amu, for the density
     pub mass: f64,
-    /// unit cell; `None` for a system without a cell
-    pub cell: Option<PeriodicCell>,
-    /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN for a group that the
-    /// stage does not have
+    /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN where a stage has no
+    /// such group
     pub temperatures: &'a [f64],
 }
 
@@ -137,19 +149,19 @@ impl EnergyRow<'_> {
 
     /// Returns the values of the whole system. Values that need a cell are NaN without one.
     fn of_system(&self) -> [f64; COLUMNS.len()] {
-        let mut values = [f64::NAN; COLUMNS.len()];
-        values[..TERMS].copy_from_slice(&self.energies.values());
-        let total = self.kinetic + self.energies.potential();
-        let state = [self.kinetic, total, self.restraint_work, self.conserved, self.temperature];
+        let (mut values, now) = ([f64::NAN; COLUMNS.len()], self.observed);
+        values[..TERMS].copy_from_slice(&now.energies.values());
+        let total = now.kinetic + now.energies.potential();
+        let state = [now.kinetic, total, now.restraint_work, now.conserved, now.temperature];
         values[TERMS..COMMON].copy_from_slice(&state);
-        if let Some(cell) = &self.cell {
+        if let Some(cell) = &now.cell {
             let ([a, b, c], volume) = (cell.rows(), cell.volume());
             let density = units::DENSITY * self.mass / volume;
-            let periodic = [self.pressure / units::BAR, volume, density, a.x, b.x, b.y, c.x, c.y, c.z];
+            let periodic = [now.pressure / units::BAR, volume, density, a.x, b.x, b.y, c.x, c.y, c.z];
             values[COMMON..OF_CELL].copy_from_slice(&periodic);
-            let [xx, yy, zz] = self.pressure_along.map(|pressure| pressure / units::BAR).to_array();
-            // conversion of units: 1 bar nm = 0.1 mN/m
-            let tension = 0.1 * surface_tension(self.pressure_along, c.z) / units::BAR;
+            let [xx, yy, zz] = now.pressure_along.map(|pressure| pressure / units::BAR).to_array();
+            // 1 bar nm = 0.1 mN/m
+            let tension = 0.1 * surface_tension(now.pressure_along, c.z) / units::BAR;
             values[OF_CELL..].copy_from_slice(&[xx, yy, zz, tension]);
         }
         values
@@ -213,23 +225,23 @@ mod tests {
     use super::*;
     use crate::vec3::vec3;
 
-    fn row(step: u64, stage: u32) -> EnergyRow<'static> {
-        let energies = Energies { bond: 1.5, lj: -2e5, coulomb: 3e-7, coulomb_14: 2.0, ..Energies::default() };
-        EnergyRow {
-            step,
-            time: 0.002 * step as f64,
-            stage,
-            energies,
+    fn observed() -> Observed {
+        Observed {
+            energies: Energies { bond: 1.5, lj: -2e5, coulomb: 3e-7, coulomb_14: 2.0, ..Energies::default() },
             kinetic: 7.25,
             restraint_work: 0.5,
             conserved: -1.0,
             temperature: 300.5,
             pressure: units::BAR,
             pressure_along: vec3(1.0, 2.0, 3.0) * units::BAR,
-            mass: 1000.0,
             cell: Some(PeriodicCell::orthorhombic([2.0, 2.5, 4.0])),
-            temperatures: &[250.0, f64::NAN],
+            group_temperatures: PerGroup::default(),
         }
+    }
+
+    fn row(observed: &Observed, step: u64, stage: u32) -> EnergyRow<'_> {
+        let time = 0.002 * step as f64;
+        EnergyRow { step, time, stage, observed, mass: 1000.0, temperatures: &[250.0, f64::NAN] }
     }
 
     fn line(row: &EnergyRow<'_>, columns: &Columns) -> String {
@@ -242,7 +254,7 @@ mod tests {
     fn columns_and_units_are_in_place() {
         let temperatures = ["temperature_rest", "temperature_protein"].map(str::to_owned).to_vec();
         let columns = Columns { cell: CellColumns::Directional, temperatures };
-        let (header, line) = (EnergyRow::header(&columns), line(&row(5, 1), &columns));
+        let (header, line) = (EnergyRow::header(&columns), line(&row(&observed(), 5, 1), &columns));
         let fields: Vec<(&str, &str)> = header.trim().split(',').zip(line.trim().split(',')).collect();
         for expected in [
             ("step", "5"),
@@ -276,7 +288,8 @@ mod tests {
     fn huge_and_broken_numbers_are_written() {
         let energies = Energies { lj: 1.25e40, bond: f64::NAN, ..Energies::default() };
         let columns = Columns { cell: CellColumns::Open, temperatures: vec![] };
-        let text = line(&EnergyRow { energies, temperatures: &[], ..row(0, 1) }, &columns);
+        let broken = Observed { energies, ..observed() };
+        let text = line(&EnergyRow { temperatures: &[], ..row(&broken, 0, 1) }, &columns);
         assert!(text.contains(",1.25e40,") && text.contains(",NaN,"), "{text}");
     }
 }

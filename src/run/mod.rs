@@ -14,13 +14,14 @@ mod plan;
 mod replicas;
 mod session;
 
+pub use crate::observe::energies::Observed;
 pub use check::{
     describe_conventions, describe_lj_end, describe_methods, describe_stage, estimated_acceptances, preflight, refuse,
     warnings,
 };
 pub use checkpoint::{Checkpoint, Fingerprint, RunPosition, Written, state_hash};
 pub use control::Requests;
-pub use dynamics::{Observed, Setup, Simulation, StageProgress, Wanted, frozen_system, restraints};
+pub use dynamics::{Setup, Simulation, StageProgress, Wanted, frozen_system, restraints};
 pub use engine::{Engine, Placement, check_device, describe_lists, processors, release_ranks, schedule};
 pub use output::{FINAL_STRUCTURE, Quantities, Report, Reporter, RunInfo};
 pub use plan::*;

@@ -9,4 +9,4 @@ pub(super) mod start;
 pub use frozen::frozen_system;
 pub use restraints::restraints;
 pub use setup::Setup;
-pub use simulation::{Observed, Simulation, StageProgress, Wanted};
+pub use simulation::{Simulation, StageProgress, Wanted};

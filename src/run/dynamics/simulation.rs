@@ -10,6 +10,7 @@ use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};
 use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::Result;
+use crate::observe::energies::Observed;
 use crate::restraint::{Restraining, RestraintProgress};
 use crate::run::dynamics::setup::Setup;
 use crate::run::plan::Dynamics;
@@ -39,30 +40,6 @@ mod tests;
 pub struct Wanted {
     /// whether the step computes energies, temperature and pressure; without them a GPU runs steps asynchronously
     pub energies: bool,
-}
-
-/// Energies, temperature and pressure of a step, at the time of its positions.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Observed {
-    /// potential energies, kJ/mol
-    pub energies: Energies,
-    /// mean of the kinetic energies at the half steps before and after the step, kJ/mol
-    pub kinetic: f64,
-    /// work of the moving centers of restraints since the start of the run, kJ/mol
-    pub restraint_work: f64,
-    /// conserved energy: kinetic + potential − work of thermostat, barostat and restraints, kJ/mol
-    pub conserved: f64,
-    /// temperature, K
-    pub temperature: f64,
-    /// pressure, kJ/mol/nm³; zero without a cell
-    pub pressure: f64,
-    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if the kinetic energies along
-    /// x, y and z ([`Kinetic::along`]) are computed
-    pub pressure_along: Vec3,
-    /// lattice vectors
-    pub cell: Option<PeriodicCell>,
-    /// temperature of each temperature group, K; NaN for a group without degrees of freedom, empty without groups
-    pub group_temperatures: PerGroup<f64>,
 }
 
 /// Couplings whose work is not yet counted in the conserved energy.

@@ -1,33 +1,31 @@
 //! The reporters of a run and their files.
 
 pub(super) mod directory;
-mod energies;
 mod frames;
 pub(super) mod instability;
 pub(super) mod reporter;
-mod restraints;
 pub(super) mod results;
+mod tables;
 
 pub use reporter::{Quantities, Report, Reporter, RunInfo};
 pub use results::FINAL_STRUCTURE;
 
 use crate::error::{Problem, Result};
 use crate::observe::energies::Columns;
+use crate::observe::energies::Observed;
 use crate::observe::extent::{Extent, Mark};
 use crate::restraint::RestraintSample;
 use crate::run::checkpoint::Written;
-use crate::run::dynamics::simulation::Observed;
 use crate::run::output::directory::Directory;
 use crate::run::plan::group_columns::GroupColumns;
 use crate::run::plan::stage_output::Intervals;
 use crate::run::plan::{ENERGIES, Plan, RESTRAINTS, StepInfo};
 use crate::system::{State, System};
 use crate::vec3::Vec3;
-use energies::EnergyReporter;
 use frames::TrajectoryReporter;
-use restraints::RestraintReporter;
 use std::collections::BTreeMap;
 use std::path::Path;
+use tables::{EnergyRows, RestraintRows, TableReporter};
 
 /// The reporters of a run.
 pub(in crate::run) struct Outputs {
@@ -55,11 +53,12 @@ impl Outputs {
             reporters.push(Box::new(TrajectoryReporter::new(options, every, &system.topology)?));
         }
         if output.energies.is_some() {
-            reporters.push(Box::new(EnergyReporter::new(plan.intervals(ENERGIES))));
+            reporters.push(Box::new(TableReporter::<EnergyRows>::new(plan.intervals(ENERGIES))));
         }
         let restrained = |index: usize| !plan.stages[index].restraints.is_empty();
         if output.restraints.is_some() && (0..plan.stages.len()).any(restrained) {
-            reporters.push(Box::new(RestraintReporter::new(plan.intervals(RESTRAINTS).only_where(restrained))));
+            reporters
+                .push(Box::new(TableReporter::<RestraintRows>::new(plan.intervals(RESTRAINTS).only_where(restrained))));
         }
         reporters.extend(more);
         for (index, reporter) in reporters.iter().enumerate() {
@@ -233,8 +232,8 @@ impl Outputs {
 /// name is not that of a known output.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
-        ENERGIES => Some(Box::new(EnergyReporter::new(Intervals::default()))),
-        RESTRAINTS => Some(Box::new(RestraintReporter::new(Intervals::default()))),
+        ENERGIES => Some(Box::new(TableReporter::<EnergyRows>::new(Intervals::default()))),
+        RESTRAINTS => Some(Box::new(TableReporter::<RestraintRows>::new(Intervals::default()))),
         _ => Some(Box::new(TrajectoryReporter::inactive(name)?)),
     }
 }

@@ -33,10 +33,9 @@ use std::path::PathBuf;
 
 use crate::cell::PeriodicCell;
 use crate::error::Result;
-use crate::observe::energies::{Columns, EnergyRow};
+use crate::observe::energies::{Columns, EnergyRow, Observed};
 use crate::observe::extent::{Extent, Mark};
 use crate::restraint::RestraintSample;
-use crate::run::dynamics::simulation::Observed;
 use crate::run::plan::{Plan, StepInfo};
 use crate::system::System;
 use crate::vec3::Vec3;
@@ -57,7 +56,11 @@ pub struct Quantities {
 }
 
 impl Quantities {
-    /// Returns the quantities that are in `self` or in `other`.
+    /// No quantities.
+    pub const NONE: Self =
+        Quantities { positions: false, velocities: false, forces: false, energies: false, restraints: false };
+
+    /// Returns the quantities that either of both wants.
     pub fn or(self, other: Self) -> Self {
         Quantities {
             positions: self.positions || other.positions,
@@ -100,23 +103,9 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// Returns the row of the energy table; `None` if no energies were wanted.
     pub fn energy_row(&self) -> Option<EnergyRow<'_>> {
-        let observed = self.observed?;
         let StepInfo { step, time, stage, .. } = self.step;
-        Some(EnergyRow {
-            step,
-            time,
-            stage,
-            energies: observed.energies,
-            kinetic: observed.kinetic,
-            restraint_work: observed.restraint_work,
-            conserved: observed.conserved,
-            temperature: observed.temperature,
-            pressure: observed.pressure,
-            pressure_along: observed.pressure_along,
-            mass: self.mass,
-            cell: observed.cell,
-            temperatures: self.temperatures,
-        })
+        let Report { observed, mass, temperatures, .. } = *self;
+        Some(EnergyRow { step, time, stage, observed: observed?, mass, temperatures })
     }
 }
 

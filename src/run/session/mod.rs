@@ -20,6 +20,7 @@ pub use log_summary::describe_degrees_of_freedom;
 pub use measure::{Measured, Measurement, measure};
 
 use crate::error::{Error, Result};
+use crate::observe::energies::Observed;
 use crate::observe::log::{Level, RunLog};
 use crate::observe::progress::Progress;
 use crate::observe::replace::replace_synced;
@@ -32,7 +33,7 @@ use crate::run::checkpoint::fingerprint::Fingerprint;
 use crate::run::checkpoint::{Checkpoint, RunPosition};
 use crate::run::control::timing::Timing;
 use crate::run::dynamics::restraints::restraints;
-use crate::run::dynamics::simulation::{Observed, Simulation, Wanted};
+use crate::run::dynamics::simulation::{Simulation, Wanted};
 use crate::run::engine::reference_check::verify;
 use crate::run::engine::tuning::adopt;
 use crate::run::engine::{Engine, run_on_first_thread};
