@@ -113,8 +113,8 @@ pub struct Observed {
     pub temperature: f64,
     /// pressure, kJ/mol/nm³; zero without a cell
     pub pressure: f64,
-    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if [`crate::backend::Kinetic::along`] is
-    /// computed
+    /// pressure along x, y and z, kJ/mol/nm³; zero without a cell, and meaningful only if
+    /// [`crate::backend::Kinetic::along`] is computed
     pub pressure_along: Vec3,
     /// lattice vectors
     pub cell: Option<PeriodicCell>,

@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         self.topology.atoms[atom].name.as_str()
     }
 
-    /// For each residue, whether it is of this kind.
+    /// Returns for each residue whether it is of this kind.
     fn residues(&self, kind: Kind) -> Vec<bool> {
         let is = |(index, residue): (usize, &Residue)| {
             kind.has(residue.name.as_str()) || (kind == Kind::Water && self.topology.is_water(index))

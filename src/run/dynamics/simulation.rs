@@ -1,10 +1,8 @@
 //! A stage of dynamics. [`Simulation::step`] defines the order of operations in a step.
 
-use crate::backend::{Backend, Energies, ExternalForce, Kinetic, Leapfrog, Workload};
-use crate::cell::PeriodicCell;
+use crate::backend::{Backend, ExternalForce, Kinetic, Leapfrog, Workload};
 use crate::context::{Context, ListOrigins};
 use crate::ensemble::barostat::{self, Barostat};
-use crate::ensemble::groups::PerGroup;
 use crate::ensemble::is_due;
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::ensemble::thermostat::{Thermostat, VelocityChange};

@@ -60,6 +60,8 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
     let Job { plan, system, start: state, left_out, .. } = job;
     let topology = &system.topology;
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
+    // without the sign of a zero
+    let charge = (charge * 1e4).round() / 1e4 + 0.0;
     let settings = &system.settings;
     let length = |value: Option<f64>| value.map_or("none".to_owned(), |r| format!("{r} nm"));
     log.section(&format!("md {} on {}, {}", crate::VERSION, host_name(), clock::local("%Y-%m-%d %H:%M")))?;

@@ -1,7 +1,8 @@
 //! Tests of temperature groups, annealing and Nosé–Hoover chains, on systems with known distributions.
 
 use super::*;
-use crate::backend::{Evaluation, ForceField, Phases};
+use crate::backend::{Energies, Evaluation, ForceField, Phases};
+use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
 use crate::ensemble::velocities::maxwell_boltzmann;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::backend::Host;
+use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Host, Phases, Reference};
+use crate::cell::PeriodicCell;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::ensemble::velocities::maxwell_boltzmann;

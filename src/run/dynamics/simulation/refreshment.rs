@@ -1,7 +1,8 @@
 //! Tests of thermostats that renew velocities, on systems with known distributions.
 
 use super::*;
-use crate::backend::{Evaluation, ForceField, Host, Phases};
+use crate::backend::{Energies, Evaluation, ForceField, Host, Phases};
+use crate::cell::PeriodicCell;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
 use crate::run::dynamics::simulation::ideal_gas::{DIMERS, gas};

@@ -3,6 +3,7 @@
 use super::*;
 use crate::backend::cuda::{Cuda, Emulated};
 use crate::backend::{External, Host, Reference};
+use crate::cell::PeriodicCell;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
