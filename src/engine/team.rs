@@ -212,7 +212,8 @@ impl Shared {
         }
     }
 
-    /// The number of the open region; `None` if no region is open or if its number is `last`. When the team is
+    /// The number of the open region; `None` if no parallel region is open, or if the open one is number `last`,
+    /// which this thread has run already.
     /// released any number is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);

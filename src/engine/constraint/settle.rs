@@ -188,7 +188,7 @@ mod tests {
         (old, new)
     }
 
-    /// Positions of eight waters before and after a step, and the corrections of the positions after it.
+    /// Positions of eight waters before a step, their positions after it, and the corrections to the latter.
     type Block = ([[Vec3; 3]; 8], [[Vec3; 3]; 8], [Vec3<Lanes>; 3]);
 
     fn blocks(count: u32) -> impl Iterator<Item = Block> {

@@ -27,7 +27,8 @@ pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -
     starts
 }
 
-/// Calls `see` with the atoms of each chemical bond and each pair of a virtual site and one of its atoms.
+/// Calls `see` with the atoms of each chemical bond, and with each virtual site paired with each atom that
+/// defines it.
 pub(super) fn chemical_links(topology: &Topology, see: &mut dyn FnMut(&[u32])) {
     topology.connectivity.iter().for_each(|pair| see(pair));
     for site in &topology.virtual_sites {

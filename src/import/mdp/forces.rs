@@ -10,7 +10,7 @@ use crate::units::BAR;
 
 /// Cutoff (nm) beyond which, in a system without a cell, the file means no cutoff.
 const BEYOND: f64 = 99.0;
-/// Value of `ewald-rtol` that `forces.pme.spacing` implies for α.
+/// Value of `ewald-rtol` from which α is computed if the input sets `forces.pme.spacing`.
 const TOLERANCE: f64 = 1e-5;
 /// Mass of a hydrogen (amu), the lightest atom of biomolecules.
 const HYDROGEN: f64 = 1.008;

@@ -1,4 +1,4 @@
-//! Translation of position restraints in the topology that the macros of `define` switch on.
+//! Translation of the position restraints that the topology contains and that macros of `define` enable.
 //!
 //! Atoms with the same shape and force constant of the potential become one entry of the stage. The entry selects its
 //! atoms by words if some words match exactly these atoms; otherwise by their numbers.
