@@ -213,8 +213,7 @@ impl Shared {
     }
 
     /// The number of the open region; `None` if no parallel region is open, or if the open one is number `last`,
-    /// which this thread has run already.
-    /// released any number is returned.
+    /// which this thread has run already. When the team is released, any number is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
