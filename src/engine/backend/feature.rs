@@ -14,11 +14,11 @@ pub enum Feature {
     TemperatureGroups,
     /// an isotropic barostat
     Barostat(BarostatKind),
-    /// a barostat that does not scale all directions alike
-    DirectionalBarostat,
     /// a barostat that scales directions differently
-    MultipleTimeSteps,
+    DirectionalBarostat,
     /// multiple time steps: reciprocal-space forces every n-th step
+    MultipleTimeSteps,
+    /// restraints of positions
     PositionRestraints,
     /// restraints and pulling of collective variables
     Restraints,
