@@ -42,6 +42,15 @@ impl Directory {
         self.lock.check()
     }
 
+    /// Returns the reason why a file could not be read or written: the failure of [`Directory::check`] if there is one,
+    /// because the directory may be moved at any time between a check and the use of a file.
+    pub(in crate::run) fn explain(&self, error: Error) -> Error {
+        match error {
+            Error::Io { .. } => self.check().err().unwrap_or(error),
+            _ => error,
+        }
+    }
+
     /// Returns the unused name to which the directory is moved.
     fn aside(&self) -> PathBuf {
         let numbered = |n: u32| {
@@ -130,13 +139,31 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
+    /// A file that cannot be written because the directory was moved is reported as that, other errors as they are.
+    #[test]
+    fn a_moved_directory_explains_missing_files() {
+        let parent = tempfile::tempdir().unwrap();
+        let plan = plan(parent.path());
+        let directory = Directory::open(&plan, false).unwrap();
+        let missing = || Error::io(&directory.file("checkpoint.md"), "No such file or directory");
+        assert!(directory.explain(missing()).to_string().contains("checkpoint.md: No such file"));
+        fs::rename(parent.path().join("out"), parent.path().join("moved")).unwrap();
+        assert!(directory.explain(missing()).to_string().contains("the folder was moved, removed or replaced"));
+        let unstable = directory.explain(Error::unstable("atoms fly apart", []));
+        assert!(matches!(unstable, Error::Unstable { .. }));
+    }
+
+    fn plan(parent: &std::path::Path) -> Plan {
+        let text = "[system]\ntopology = \"a\"\ncoordinates = \"b\"\n[output]\ndirectory = \"out\"\n";
+        Config::parse(text, &parent.join("input.toml"), &[]).unwrap().plan
+    }
+
     /// Several processes that move the same directory aside each get a directory of their own, or an error that says
     /// that the directory is in use.
     #[test]
     fn no_two_move_the_same_directory_aside() {
         let parent = tempfile::tempdir().unwrap();
-        let text = "[system]\ntopology = \"a\"\ncoordinates = \"b\"\n[output]\ndirectory = \"out\"\n";
-        let plan = Config::parse(text, &parent.path().join("input.toml"), &[]).unwrap().plan;
+        let plan = plan(parent.path());
         let begin = |who: usize| {
             for attempt in 0..50 {
                 let directory = match Directory::open(&plan, true) {

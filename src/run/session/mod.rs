@@ -138,6 +138,7 @@ pub fn run(
     let end = run_on_first_thread(&pool, || session.all_stages(checkpoint));
     session.monitor.finish();
     let end = end.and_then(|(outcome, state)| pool.install(|| session.finish(outcome, &state)).map(|()| outcome));
+    let end = end.map_err(|error| session.directory.explain(error));
     if let Err(error) = &end {
         session.fail(error);
     }
