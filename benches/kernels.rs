@@ -66,7 +66,7 @@ impl<'a> Steps<'a> {
         self.backend.upload(&self.prepared.state).expect("a state of that system");
         self.forces();
         let step = Leapfrog { timestep: self.prepared.dynamics.timestep, kinetic: true, ..Leapfrog::default() };
-        self.backend.integrate(step).expect("a stable step");
+        self.backend.integrate(step, None).expect("a stable step");
     }
 }
 

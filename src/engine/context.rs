@@ -151,16 +151,11 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(self.backend.evaluation())
     }
 
-    /// Advances the leapfrog integrator by one step with the last forces.
-    pub fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
+    /// Advances the leapfrog integrator by one step with the last forces. With a `refreshment` the thermostat
+    /// refreshes velocities at the half step.
+    pub fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
         self.age = self.age.map(|age| age + 1);
-        self.backend.integrate(step)
-    }
-
-    /// Advances the leapfrog integrator by one step, in which the thermostat refreshes velocities at the half step.
-    pub fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
-        self.age = self.age.map(|age| age + 1);
-        self.backend.integrate_and_refresh(step, refreshment)
+        self.backend.integrate(step, refreshment)
     }
 
     /// Waits until the device has finished all work, and repeats steps that the device has skipped.

@@ -3,7 +3,6 @@
 //! All data are `f64` in topology order. Sums are accumulated in fixed order over fixed sections of atoms, so the
 //! results do not depend on the number of threads, bit for bit.
 
-use super::centers::GroupSums;
 use super::leapfrog::{Section, StepResult};
 use super::refresh::Refresh;
 use super::{
@@ -24,13 +23,15 @@ use crate::memory;
 use crate::pair::ListSchedule;
 use crate::restraint::{Applied, Restraining, RestraintProgress, Restraints};
 use crate::simd::Level;
-use crate::system::{Constraints, Coupling, ImpulseCycle, Molecules, State, System};
+use crate::system::{Coupling, ImpulseCycle, Molecules, State, System};
 use crate::team::Team;
 use crate::vec3::{Mat3, Vec3};
 use crate::virtual_sites::SitePlan;
 use rayon::prelude::*;
+use scaling::Centers;
 use std::sync::Arc;
 use std::time::Instant;
+use velocities::RescalingScratch;
 use volume::TrialScratch;
 
 pub(super) mod failure;
@@ -43,6 +44,44 @@ mod velocities;
 /// Number of atoms in one unit of parallel work.
 const ATOMS: usize = 1024;
 
+/// Data of the home atoms that change only when atoms migrate to other processes.
+#[derive(Default)]
+struct Atoms {
+    /// masses, amu
+    masses: Vec<f64>,
+    /// 1/mass, zero for massless sites, amu⁻¹
+    inverse_masses: Vec<f64>,
+    constraints: ConstraintPlan,
+    sites: SitePlan,
+    /// constraint groups (atoms connected by constraints)
+    groups: Molecules,
+    /// molecules; a Monte Carlo volume move scales the centers of mass of whole molecules
+    molecules: Molecules,
+}
+
+impl Atoms {
+    fn new(system: &System) -> Result<Self> {
+        let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
+        let constraints = || ConstraintPlan::new(&system.constraints, &masses);
+        let (constraints, groups) = rayon::join(constraints, || system.constrained_groups());
+        Ok(Atoms {
+            inverse_masses: masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }).collect(),
+            constraints: constraints?,
+            sites: SitePlan::new(&system.topology),
+            groups,
+            molecules: system.topology.molecules(),
+            masses,
+        })
+    }
+}
+
+/// Positions and cell from which a pair list was built.
+#[derive(Default)]
+struct ListOrigin {
+    positions: Vec<Vec3>,
+    cell: Option<PeriodicCell>,
+}
+
 /// The state of a run in host memory.
 pub struct Host<F> {
     field: F,
@@ -50,12 +89,9 @@ pub struct Host<F> {
     restraints: Restraining,
     level: Level,
     team: Arc<Team>,
-    masses: Vec<f64>,
-    /// 1/mass, zero for massless sites, amu⁻¹
-    inverse_masses: Vec<f64>,
-    constraints: ConstraintPlan,
+    atoms: Atoms,
+    /// whether any process has constraints
     is_constrained: bool,
-    sites: SitePlan,
     /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
     cutoff: f64,
     cell: Option<PeriodicCell>,
@@ -63,9 +99,8 @@ pub struct Host<F> {
     velocities: Vec<Vec3>,
     /// positions at the start of the last step
     old: Vec<Vec3>,
-    /// positions and cell at the last pair search, then at the last pruning
-    searched: (Vec<Vec3>, Option<PeriodicCell>),
-    pruned: (Vec<Vec3>, Option<PeriodicCell>),
+    /// positions and cells from which the outer and the inner list were built, indexed by [`ListLevel`]
+    lists: [ListOrigin; 2],
     evaluation: Evaluation,
     coupling: Coupling,
     cycle: ImpulseCycle,
@@ -77,23 +112,13 @@ pub struct Host<F> {
     kinetic_after: f64,
     /// results of the last step, one per section of the constraints
     step_results: Vec<StepResult>,
-    /// constraint groups (atoms connected by constraints)
-    groups: Molecules,
     /// temperature groups, restricted to the home atoms, then of the whole system; `None` if all atoms share one heat
     /// bath
     temperature_groups: Option<Arc<TemperatureGroups>>,
     all_temperature_groups: Option<Arc<TemperatureGroups>>,
-    /// position and velocity of the center of mass of each constraint group; used by barostats
-    centers: Vec<[Vec3; 2]>,
-    /// velocities that a thermostat scaled, before the next step
-    scaled: Vec<Vec3>,
-    /// scratch memory: partial sums over the atoms of temperature groups, and over constraint groups
-    parts: Vec<[f64; 2]>,
-    parts_along: Vec<Vec3>,
-    /// molecules; a Monte Carlo volume move scales the centers of mass of whole molecules
-    molecules: Molecules,
+    centers: Centers,
+    rescaling: RescalingScratch,
     trial: TrialScratch,
-    group_parts: Vec<GroupSums>,
     /// error of the last step in this process that the other processes do not know yet
     failure: Option<Error>,
     phases: Phases,
@@ -103,40 +128,30 @@ pub struct Host<F> {
 impl<F: ForceField> Host<F> {
     /// Creates a host backend for `system` with a force field of the same system.
     pub fn new(system: &System, field: F, level: Level, team: Arc<Team>) -> Result<Self> {
-        let constraints = ConstraintPlan::new(&Constraints::default(), &[])?;
         let mut host = Host {
             field,
             external: vec![],
             restraints: Restraining::default(),
             level,
             team,
-            masses: vec![],
-            inverse_masses: vec![],
+            atoms: Atoms::default(),
             step_results: vec![],
-            constraints,
             is_constrained: false,
-            sites: SitePlan::default(),
             cutoff: system.settings.longest_cutoff(),
             cell: None,
             positions: vec![],
             velocities: vec![],
             old: vec![],
-            searched: (vec![], None),
-            pruned: (vec![], None),
+            lists: Default::default(),
             evaluation: Evaluation::default(),
             coupling: Coupling::default(),
             cycle: ImpulseCycle::default(),
             accelerations: vec![],
             timestep: 0.0,
             kinetic_after: 0.0,
-            centers: vec![],
-            scaled: vec![],
-            parts: vec![],
-            parts_along: vec![],
-            molecules: Molecules::default(),
+            centers: Centers::default(),
+            rescaling: RescalingScratch::default(),
             trial: TrialScratch::default(),
-            group_parts: vec![],
-            groups: Molecules::default(),
             temperature_groups: None,
             all_temperature_groups: None,
             failure: None,
@@ -159,24 +174,13 @@ impl<F: ForceField> Host<F> {
 
     /// Replaces the home atoms by the atoms of `system`.
     pub(super) fn adopt(&mut self, system: &System) -> Result<()> {
-        let topology = &system.topology;
         // a process without constraints also takes part in the sum of the constraint work if another process has
         // constraints
         self.is_constrained = self.field.largest(system.constraints.count() as f64) > 0.0;
-        self.masses.clear();
-        self.masses.extend(topology.atoms.iter().map(|atom| atom.mass));
-        self.inverse_masses.clear();
-        self.inverse_masses.extend(self.masses.iter().map(|&m| if m > 0.0 { 1.0 / m } else { 0.0 }));
-        let constraints = || ConstraintPlan::new(&system.constraints, &self.masses);
-        let (constraints, groups) = rayon::join(constraints, || system.constrained_groups());
-        self.constraints = constraints?;
+        self.atoms = Atoms::new(system)?;
         self.step_results.clear();
-        self.step_results.resize(self.constraints.sections(), StepResult::NONE);
-        self.sites = SitePlan::new(topology);
-        self.parts_along = vec![Vec3::ZERO; topology.atoms.len().div_ceil(ATOMS)];
-        self.molecules = topology.molecules();
-        self.group_parts = vec![GroupSums::default(); groups.len().div_ceil(ATOMS)];
-        self.groups = groups;
+        self.step_results.resize(self.atoms.constraints.sections(), StepResult::NONE);
+        self.centers.resize(self.atoms.masses.len(), self.atoms.groups.len());
         self.take_part();
         Ok(())
     }
@@ -194,7 +198,7 @@ impl<F: ForceField> Host<F> {
         };
         // SAFETY: only `unsafe` functions use `motion` and `half`, each thread on its own section
         let half = &unsafe { motion.with_rate(2.0 / timestep) };
-        let (groups, temperature_groups) = (&self.groups, self.temperature_groups.as_deref());
+        let (groups, temperature_groups) = (&self.atoms.groups, self.temperature_groups.as_deref());
         let refresh = refreshment.map(|refreshment| Refresh {
             motion: half,
             groups,
@@ -203,8 +207,8 @@ impl<F: ForceField> Host<F> {
             home: self.field.home(),
         });
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
-        let (plan, forces, level) = (&self.constraints, self.evaluation.acting(), self.level);
-        let (masses, inverse_masses) = (&self.masses, &self.inverse_masses);
+        let (plan, forces, level) = (&self.atoms.constraints, self.evaluation.acting(), self.level);
+        let (masses, inverse_masses) = (&self.atoms.masses, &self.atoms.inverse_masses);
         let work = step.refreshed && self.is_constrained;
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
             let part = Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work };
@@ -232,7 +236,7 @@ impl<F: ForceField> Host<F> {
         if step.pending_work {
             self.finish_barostat_work();
             if !self.coupling.pending_rescaling.is_empty() {
-                memory::copy(&self.velocities, &mut self.scaled);
+                memory::copy(&self.velocities, &mut self.rescaling.scaled);
             }
         }
         self.timestep = step.timestep;
@@ -246,7 +250,7 @@ impl<F: ForceField> Host<F> {
             constraint_virial += self.surplus_of_impulse()?.scaled(-1.0);
             self.field.sum(constraint_virial.0.as_flattened_mut());
         }
-        self.sites.place(&self.team, &mut self.positions);
+        self.atoms.sites.place(&self.team, &mut self.positions);
         let mut sums = self.step_sums();
         if step.kinetic || step.coupled || step.pending_work || step.refreshed {
             self.field.sum(&mut sums);
@@ -283,7 +287,7 @@ impl<F: ForceField> Backend for Host<F> {
     fn upload(&mut self, state: &State) -> Result<()> {
         self.cell = state.cell;
         memory::copy(&state.positions, &mut self.positions);
-        self.sites.place(&self.team, &mut self.positions);
+        self.atoms.sites.place(&self.team, &mut self.positions);
         memory::copy(&state.velocities, &mut self.velocities);
         memory::copy(&self.positions, &mut self.old);
         self.coupling.clone_from(&state.coupling);
@@ -317,13 +321,14 @@ impl<F: ForceField> Backend for Host<F> {
             memory::copy(&self.positions, &mut self.old);
         }
         self.field.rebuild(self.cell.as_ref(), &self.positions);
-        memory::copy(&self.positions, &mut self.searched.0);
-        self.searched.1 = self.cell;
+        let origin = &mut self.lists[ListLevel::Outer as usize];
+        memory::copy(&self.positions, &mut origin.positions);
+        origin.cell = self.cell;
         Ok(())
     }
 
     fn lists_expired(&mut self, lists: &ListSchedule, _: bool) -> Result<bool> {
-        let (searched, cell) = &self.searched;
+        let ListOrigin { positions: searched, cell } = &self.lists[ListLevel::Outer as usize];
         let scale = match (&self.cell, cell) {
             (Some(now), Some(then)) => now.stretch_since(then),
             _ => Vec3::splat(1.0),
@@ -341,31 +346,29 @@ impl<F: ForceField> Backend for Host<F> {
     }
 
     fn prune_lists(&mut self, lookahead: f64) -> Result<()> {
-        let predicted = &mut self.pruned.0;
+        let ListOrigin { positions: predicted, cell } = &mut self.lists[ListLevel::Inner as usize];
+        *cell = self.cell;
         if lookahead > 0.0 && !self.velocities.is_empty() {
             memory::resize(predicted, self.positions.len(), Vec3::ZERO);
             let flights = predicted.par_iter_mut().zip(&self.positions).zip(&self.velocities);
             self.team.for_each(flights, |((to, from), v)| *to = *from + *v * lookahead);
-            self.sites.place(&self.team, predicted);
+            self.atoms.sites.place(&self.team, predicted);
         } else {
             memory::copy(&self.positions, predicted);
         }
-        self.pruned.1 = self.cell;
-        self.field.prune(self.cell.as_ref(), &self.pruned.0, 0.0);
+        self.field.prune(self.cell.as_ref(), predicted, 0.0);
         Ok(())
     }
 
     fn list_positions(&self, list: ListLevel, state: &mut State) -> Result<()> {
-        let (positions, cell) = match list {
-            ListLevel::Outer => &self.searched,
-            ListLevel::Inner => &self.pruned,
-        };
+        let ListOrigin { positions, cell } = &self.lists[list as usize];
         memory::copy(positions, &mut state.positions);
         state.cell = *cell;
         Ok(())
     }
 
     fn forces(&mut self, workload: Workload) -> Result<()> {
+        self.restraints.set_time(workload.restraint_time);
         let (cell, evaluation) = (self.cell.as_ref(), &mut self.evaluation);
         self.field.evaluate(cell, &self.positions, workload, evaluation)?;
         for force in &mut self.external {
@@ -384,7 +387,7 @@ impl<F: ForceField> Backend for Host<F> {
         if workload.virial {
             evaluation.virial += virial;
         }
-        let virial = self.sites.spread(&self.team, &self.positions, &mut evaluation.forces);
+        let virial = self.atoms.sites.spread(&self.team, &self.positions, &mut evaluation.forces);
         if workload.virial {
             evaluation.virial += virial;
         }
@@ -408,28 +411,20 @@ impl<F: ForceField> Backend for Host<F> {
         Some(&self.restraints)
     }
 
-    fn set_restraint_time(&mut self, time: f64) {
-        self.restraints.set_time(time);
-    }
-
     fn evaluation(&self) -> &Evaluation {
         &self.evaluation
     }
 
     fn reciprocal_forces(&self, atoms: &[u32]) -> Option<Vec<Vec3>> {
-        let with_sites = self.sites.with_sites(atoms);
+        let with_sites = self.atoms.sites.with_sites(atoms);
         let mut forces = self.field.reciprocal_forces(self.cell.as_ref(), &with_sites)?;
-        self.sites.spread_listed(&self.positions, &with_sites, &mut forces);
+        self.atoms.sites.spread_listed(&self.positions, &with_sites, &mut forces);
         let wanted = with_sites.iter().zip(forces).filter(|(atom, _)| atoms.binary_search(atom).is_ok());
         Some(wanted.map(|(_, force)| force).collect())
     }
 
-    fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
-        self.move_atoms(step, None)
-    }
-
-    fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
-        self.move_atoms(step, Some(refreshment))
+    fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
+        self.move_atoms(step, refreshment)
     }
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {
@@ -460,11 +455,11 @@ impl<F: ForceField> Backend for Host<F> {
 
     fn remove_com_motion(&mut self) -> Result<()> {
         if self.cell.is_some() {
-            let mut momentum = momentum(&self.masses, &self.velocities);
+            let mut momentum = momentum(&self.atoms.masses, &self.velocities);
             self.field.sum(&mut momentum);
-            remove_velocity(momentum, &self.masses, &mut self.velocities);
+            remove_velocity(momentum, &self.atoms.masses, &mut self.velocities);
         } else {
-            remove_translation_and_rotation(&self.masses, &self.positions, &mut self.velocities);
+            remove_translation_and_rotation(&self.atoms.masses, &self.positions, &mut self.velocities);
         }
         Ok(())
     }

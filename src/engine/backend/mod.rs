@@ -8,11 +8,11 @@ pub mod choice;
 mod cpu;
 pub mod cuda;
 mod dispersion;
+mod distribution;
 mod domains;
 mod energies;
 mod external;
 mod feature;
-mod home;
 mod host;
 mod leapfrog;
 mod local_terms;
@@ -24,11 +24,11 @@ mod work;
 
 pub use cpu::{Cpu, CpuOptions};
 pub use dispersion::DispersionTail;
+pub use distribution::{Distribution, Home};
 pub use domains::{Domains, Serving, describe_division};
 pub use energies::Energies;
 pub use external::{External, ExternalForce};
 pub use feature::{Feature, GPU, Platform, RANKS};
-pub use home::Home;
 pub use host::Host;
 pub use phases::Phases;
 pub use reference::{ListsMade, Reference, Sampled, check_system, sample};
@@ -44,12 +44,12 @@ use crate::ensemble::volume_trial::VolumeTrial;
 use crate::error::{Error, Problem, Result};
 use crate::pair::ListSchedule;
 use crate::restraint::{Restraining, RestraintProgress, Restraints};
-use crate::system::{Coupling, State, System};
+use crate::system::{Coupling, State};
 use crate::vec3::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// Quantities that a force evaluation computes in addition to forces. They are chosen once per step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Workload {
     /// compute every energy term; in this case the host receives the energies and the virial
     pub energy: bool,
@@ -58,11 +58,14 @@ pub struct Workload {
     pub virial: bool,
     /// treatment of reciprocal space; reciprocal space may be skipped if neither energy nor virial is requested
     pub long_range: LongRange,
+    /// time since the start of the stage (ps) at which centers and force constants of restraints are evaluated
+    pub restraint_time: f64,
 }
 
 impl Workload {
-    /// All forces, without energies and virial.
-    pub const FORCES: Self = Workload { energy: false, virial: false, long_range: LongRange::Ordinary };
+    /// All forces at the start of a stage, without energies and virial.
+    pub const FORCES: Self =
+        Workload { energy: false, virial: false, long_range: LongRange::Ordinary, restraint_time: 0.0 };
 }
 
 /// The result of one force evaluation, in topology order.
@@ -201,9 +204,6 @@ pub trait Backend: Send {
     fn restraining(&self) -> Option<&Restraining> {
         None
     }
-    /// Sets the time (ps since the start of the stage) at which centers and force constants of restraints are
-    /// evaluated.
-    fn set_restraint_time(&mut self, _time: f64) {}
     /// State of the restraints for a checkpoint. Pending work is finished first.
     fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
         Ok(self.restraining().map_or_else(Vec::new, |restraining| restraining.progress().to_vec()))
@@ -215,15 +215,9 @@ pub trait Backend: Send {
     fn reciprocal_forces(&self, _atoms: &[u32]) -> Option<Vec<Vec3>> {
         None
     }
-    /// Makes one leapfrog step with constraints.
-    fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic>;
-    /// Makes one leapfrog step with a velocity refreshment. The result is the same, bit for bit, as from
-    /// [`Backend::integrate`] followed by [`Backend::change_velocities`].
-    fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
-        let kinetic = self.integrate(step)?;
-        self.change_velocities(&VelocityChange::Refresh(refreshment.clone()))?;
-        Ok(kinetic)
-    }
+    /// Makes one leapfrog step with constraints, optionally with a velocity refreshment. The state after a step with a
+    /// refreshment is the same, bit for bit, as after a step without it and [`Backend::change_velocities`].
+    fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic>;
     /// Scales the box and the centers of the constraint groups by factors that follow from the volume and from the
     /// pressure of the centers at the time of the last forces ([`crate::ensemble::barostat`]). The first part of the
     /// barostat's work is added now, the rest in the next [`Backend::integrate`]. The forces must have been evaluated
@@ -262,7 +256,7 @@ pub(in crate::backend) fn unsupported(feature: Feature) -> Error {
 }
 
 /// Computes forces on the CPU for positions in topology order. [`Host`] integrates with these forces.
-pub trait ForceField: Send {
+pub trait ForceField: Distribution + Send {
     /// Description of the device, the threads and the instruction set, for the log.
     fn description(&self) -> String;
     /// Builds a new outer pair list.
@@ -291,31 +285,9 @@ pub trait ForceField: Send {
     fn pair_counts(&self) -> PairCounts {
         PairCounts::default()
     }
-    /// Moves atoms to their new home processes, before a new outer list is built. If the home atoms of this process
-    /// may have changed, returns the system of its home atoms.
-    fn migrate(
-        &mut self,
-        _cell: Option<&PeriodicCell>,
-        _positions: &mut Vec<Vec3>,
-        _velocities: &mut Vec<Vec3>,
-    ) -> Result<Option<System>> {
-        Ok(None)
-    }
-    /// Home atoms of this process; `None` if this process holds all atoms.
-    fn home(&self) -> Option<Home<'_>> {
-        None
-    }
-    /// Replaces each sum over the home atoms by the sum over the atoms of all processes.
-    fn sum(&self, _values: &mut [f64]) {}
-    /// Returns the maximum of `value` over all processes.
-    fn largest(&self, value: f64) -> f64 {
-        value
-    }
-    /// Returns an error if a step has failed in any process.
-    fn agree(&self, failure: Option<Error>) -> Result<()> {
-        failure.map_or(Ok(()), Err)
-    }
 }
+
+impl Distribution for Reference {}
 
 impl ForceField for Reference {
     fn description(&self) -> String {

@@ -21,7 +21,7 @@ const SECTION: usize = 1152;
 
 /// All constraints of a system, sorted into blocks that share no atom. Blocks are sorted into sections of consecutive
 /// atoms.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ConstraintPlan {
     atoms: usize,
     tolerance: f64,

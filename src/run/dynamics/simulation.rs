@@ -167,9 +167,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
 
     /// Returns potential energy (kJ/mol) and volume (nm³, zero without a cell) at the start of the next step.
     pub fn potential(&mut self) -> Result<(f64, f64)> {
-        let time = self.local_step as f64 * self.setup.dynamics.timestep;
-        self.context.backend_mut().set_restraint_time(time);
-        let energies = self.context.forces(Workload { energy: true, ..Workload::FORCES })?.energies;
+        let restraint_time = self.local_step as f64 * self.setup.dynamics.timestep;
+        let energies = self.context.forces(Workload { energy: true, restraint_time, ..Workload::FORCES })?.energies;
         Ok((energies.potential(), self.backend().cell()?.map_or(0.0, |cell| cell.volume())))
     }
 
@@ -218,10 +217,9 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         let (time, freedom) = (step as f64 * dynamics.timestep, self.setup.temperature_groups.degrees_of_freedom());
         let (barostat, thermostat, pending) = (self.barostat_at(step), self.thermostat_at(step), self.pending_at(step));
         let virial = energies || barostat.is_some() || pending.barostat;
-        self.context.backend_mut().set_restraint_time(time);
         let trial = self.trial();
         let long_range = self.long_range_at(step, virial || trial.is_some());
-        let workload = Workload { energy: energies, virial, long_range };
+        let workload = Workload { energy: energies, virial, long_range, restraint_time: time };
         match trial {
             Some(trial) => self.context.forces_after_trial(workload, &trial)?,
             None => self.context.forces(workload)?,
@@ -236,15 +234,12 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             refreshed: dynamics.thermostat.as_ref().is_some_and(|thermostat| thermostat.kind.facts().refreshes),
         };
         let change = thermostat.map(|thermostat| thermostat.change(freedom, (time, dynamics.timestep), random));
-        if let Some(VelocityChange::Refresh(refreshment)) = &change
-            && !energies
-            && barostat.is_none()
-        {
+        let (refreshment, change) = match change {
             // no quantity between integration and refreshment is requested, so one pass over the atoms does both
-            self.context.integrate_and_refresh(leapfrog, refreshment)?;
-            return self.end_step(Observed::default());
-        }
-        let kinetic = self.context.integrate(leapfrog)?;
+            Some(VelocityChange::Refresh(refreshment)) if !energies && barostat.is_none() => (Some(refreshment), None),
+            change => (None, change),
+        };
+        let kinetic = self.context.integrate(leapfrog, refreshment.as_ref())?;
         let observed = if energies { self.observe(kinetic)? } else { Observed::default() };
         if let Some(barostat) = barostat {
             let scaling = barostat.scaling(self.bath_temperature(), (time, dynamics.timestep), random);
@@ -253,11 +248,6 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         if let Some(change) = change {
             self.context.backend_mut().change_velocities(&change)?;
         }
-        self.end_step(observed)
-    }
-
-    /// Ends a step: removes center-of-mass motion if it is due, and counts the step.
-    fn end_step(&mut self, observed: Observed) -> Result<Observed> {
         if self.setup.dynamics.com_removal.is_some_and(|every| is_due(every, self.local_step)) {
             self.context.backend_mut().remove_com_motion()?;
         }

@@ -71,7 +71,7 @@ fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) 
 /// Does an ordinary step, without energies or virial, and returns the new positions.
 fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
     context.forces(Workload::default())?;
-    context.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() })?;
+    context.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() }, None)?;
     let mut state = State::default();
     context.flush()?;
     context.backend().download(&mut state)?;

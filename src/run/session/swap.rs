@@ -141,9 +141,9 @@ impl<'a> Session<'a> {
         };
         simulation.download(state)?;
         let mut context = self.context_of(other, simulation, swaps)?;
-        context.backend_mut().set_restraint_time(simulation.local_step as f64 * simulation.timestep());
         context.set_state(state)?;
-        let energies = context.forces(Workload { energy: true, ..Workload::FORCES })?.energies;
+        let restraint_time = simulation.local_step as f64 * simulation.timestep();
+        let energies = context.forces(Workload { energy: true, restraint_time, ..Workload::FORCES })?.energies;
         Ok(Offer { own, other: energies.potential(), volume })
     }
 

@@ -25,7 +25,7 @@ mod spectral;
 mod threads;
 
 use super::local_terms::LocalTerms;
-use super::{DispersionTail, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
+use super::{DispersionTail, Distribution, Energies, Evaluation, ForceField, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::ensemble::multiple_time_steps::LongRange;
 use crate::error::{Problem, Result};
@@ -258,6 +258,8 @@ fn collect(blocks: &[[f32; 24]], slots: &[u32], forces: &mut [Vec3]) {
         *force = vec3(values[lane], values[lane + 8], values[lane + 16]).map(f64::from);
     }
 }
+
+impl Distribution for Cpu {}
 
 impl ForceField for Cpu {
     fn description(&self) -> String {

@@ -365,6 +365,7 @@ impl<D: Device> Backend for Cuda<D> {
         if workload.long_range != LongRange::Ordinary {
             return Err(unsupported(Feature::MultipleTimeSteps));
         }
+        self.restraints.set_time(workload.restraint_time);
         if !workload.energy {
             self.pending = Some(workload.virial);
             (self.evaluation.energies, self.evaluation.virial) = (Energies::default(), Mat3::ZERO);
@@ -392,10 +393,6 @@ impl<D: Device> Backend for Cuda<D> {
         Some(&self.restraints)
     }
 
-    fn set_restraint_time(&mut self, time: f64) {
-        self.restraints.set_time(time);
-    }
-
     fn restraint_progress(&self) -> Result<Vec<RestraintProgress>> {
         self.restraint_progress_so_far()
     }
@@ -404,12 +401,8 @@ impl<D: Device> Backend for Cuda<D> {
         &self.evaluation
     }
 
-    fn integrate(&mut self, asked: Leapfrog) -> Result<Kinetic> {
-        self.step(asked, None)
-    }
-
-    fn integrate_and_refresh(&mut self, asked: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
-        self.step(asked, Some(refreshment::on_device(refreshment)?))
+    fn integrate(&mut self, asked: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
+        self.step(asked, refreshment.map(refreshment::on_device).transpose()?)
     }
 
     fn scale_box(&mut self, box_scaling: BoxScaling) -> Result<()> {

@@ -56,8 +56,7 @@ impl<D: Device> Cuda<D> {
         self.prune_lists(lists.lookahead)?;
         let now = self.restraints.time();
         for StepRequest { virial, leapfrog, time, box_scaling, rescaling, refreshment, com_removal } in steps {
-            self.restraints.set_time(time);
-            self.forces(Workload { energy: false, virial, ..Workload::FORCES })?;
+            self.forces(Workload { virial, restraint_time: time, ..Workload::FORCES })?;
             let (within, behind) = if box_scaling.is_none() { (refreshment, None) } else { (None, refreshment) };
             self.step(leapfrog, within)?;
             box_scaling.map_or(Ok(()), |scaling| self.scale_box(scaling))?;

@@ -4,7 +4,7 @@ use super::division::Division;
 use super::halo::Halo;
 use super::local::{DivisionContext, Local};
 use super::restrict::{Numbers, at_home, select_terms};
-use crate::backend::{Cpu, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
+use crate::backend::{Cpu, Distribution, Evaluation, ForceField, Home, PairCounts, Phases, Workload};
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Result};
 use crate::memory;
@@ -131,11 +131,7 @@ fn terms(topology: &Topology) -> usize {
     topology.bonded.counts().into_iter().map(|(_, count)| count).sum()
 }
 
-impl ForceField for Domain {
-    fn description(&self) -> String {
-        self.cpu.description()
-    }
-
+impl Distribution for Domain {
     fn migrate(
         &mut self,
         cell: Option<&PeriodicCell>,
@@ -166,6 +162,29 @@ impl ForceField for Domain {
         }
         self.cpu.select(&self.system.settings, share, self.local.region.clone(), &self.ranks);
         Ok(Some(at_home(&self.system, &self.numbers, self.own())))
+    }
+
+    fn sum(&self, values: &mut [f64]) {
+        self.ranks.sum(values);
+    }
+
+    fn largest(&self, value: f64) -> f64 {
+        self.ranks.largest(value)
+    }
+
+    fn home(&self) -> Option<Home<'_>> {
+        let Local { groups, .. } = &self.local;
+        Some(Home { atoms: self.own(), groups })
+    }
+
+    fn agree(&self, failure: Option<Error>) -> Result<()> {
+        self.ranks.agree(failure.map_or(Ok(()), Err))
+    }
+}
+
+impl ForceField for Domain {
+    fn description(&self) -> String {
+        self.cpu.description()
     }
 
     fn rebuild(&mut self, cell: Option<&PeriodicCell>, _: &[Vec3]) {
@@ -205,22 +224,5 @@ impl ForceField for Domain {
     fn pair_counts(&self) -> PairCounts {
         let own = self.cpu.pair_counts();
         self.ranks.gather(&own).into_iter().fold(PairCounts::default(), |sum, counts| sum + counts)
-    }
-
-    fn sum(&self, values: &mut [f64]) {
-        self.ranks.sum(values);
-    }
-
-    fn largest(&self, value: f64) -> f64 {
-        self.ranks.largest(value)
-    }
-
-    fn home(&self) -> Option<Home<'_>> {
-        let Local { groups, .. } = &self.local;
-        Some(Home { atoms: self.own(), groups })
-    }
-
-    fn agree(&self, failure: Option<Error>) -> Result<()> {
-        self.ranks.agree(failure.map_or(Ok(()), Err))
     }
 }

@@ -45,8 +45,7 @@ enum Order {
     ListPositions(ListLevel),
     PreviousPositions,
     Forces(Workload),
-    Integrate(Leapfrog),
-    IntegrateAndRefresh(Leapfrog, Refreshment),
+    Integrate(Leapfrog, Option<Refreshment>),
     ScaleBox(BoxScaling),
     SetTemperatureGroups(TemperatureGroups),
     ChangeVelocities(VelocityChange),
@@ -124,8 +123,7 @@ fn execute(host: &mut Host<Domain>, order: Order) -> Result<()> {
             Ok(())
         }
         Order::Forces(workload) => forces(host, workload, &mut Evaluation::default()),
-        Order::Integrate(step) => host.integrate(step).map(|_| ()),
-        Order::IntegrateAndRefresh(step, refreshment) => host.integrate_and_refresh(step, &refreshment).map(|_| ()),
+        Order::Integrate(step, refreshment) => host.integrate(step, refreshment.as_ref()).map(|_| ()),
         Order::ScaleBox(scaling) => host.scale_box(scaling),
         Order::SetTemperatureGroups(groups) => host.set_temperature_groups(&Arc::new(groups)),
         Order::ChangeVelocities(change) => host.change_velocities(&change),
@@ -276,15 +274,9 @@ impl Backend for Domains {
         &self.evaluation
     }
 
-    fn integrate(&mut self, step: Leapfrog) -> Result<Kinetic> {
-        self.ranks.send_to_others(&Order::Integrate(step));
-        let done = self.host.integrate(step);
-        self.after(done)
-    }
-
-    fn integrate_and_refresh(&mut self, step: Leapfrog, refreshment: &Refreshment) -> Result<Kinetic> {
-        self.ranks.send_to_others(&Order::IntegrateAndRefresh(step, refreshment.clone()));
-        let done = self.host.integrate_and_refresh(step, refreshment);
+    fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
+        self.ranks.send_to_others(&Order::Integrate(step, refreshment.cloned()));
+        let done = self.host.integrate(step, refreshment);
         self.after(done)
     }
 

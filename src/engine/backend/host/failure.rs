@@ -76,19 +76,19 @@ impl<F: ForceField> Host<F> {
 
     /// Returns an error that names the responsible atoms if the kinetic energy (kJ/mol) is NaN or too large.
     fn check_motion(&self, kinetic: f64) -> Result<()> {
-        if kinetic <= LARGEST_KINETIC * self.masses.len() as f64 {
+        if kinetic <= LARGEST_KINETIC * self.atoms.masses.len() as f64 {
             return Ok(());
         }
         let number = |atom: usize| self.number(atom as u32);
         let lost = |atom: &usize| !self.evaluation.forces[*atom].is_finite();
-        let atoms = 0..self.masses.len();
+        let atoms = 0..self.atoms.masses.len();
         if let Some(atom) = atoms.clone().find(lost) {
             let named: Vec<u32> = atoms.filter(lost).take(NAMED_ATOMS).map(number).collect();
             return Err(Error::unstable(format!("the force on atom {} is not finite", number(atom) + 1), named));
         }
         // an atom whose energy is NaN counts as the fastest
         let energy = |atom: usize| {
-            let energy = self.masses[atom] * self.velocities[atom].norm_squared();
+            let energy = self.atoms.masses[atom] * self.velocities[atom].norm_squared();
             if energy.is_nan() { f64::INFINITY } else { energy }
         };
         let most = atoms.clone().map(energy).fold(0.0, f64::max);

@@ -14,7 +14,7 @@ impl<F: ForceField> Host<F> {
     /// atoms, and with weight 1 for the forces that are reported.
     pub(super) fn add_impulse(&mut self, weight: f64, virial: bool) {
         let Impulse { forces, acting, weight: of_impulse } = &mut self.evaluation.impulse;
-        let by_sites = self.sites.spread(&self.team, &self.positions, forces);
+        let by_sites = self.atoms.sites.spread(&self.team, &self.positions, forces);
         if virial {
             self.evaluation.virial += by_sites;
         }
@@ -86,13 +86,13 @@ impl<F: ForceField> Host<F> {
         if forces.is_empty() || *weight == 1.0 {
             return Ok(Mat3::ZERO);
         }
-        let (changes, inverse_masses) = (&mut self.accelerations, &self.inverse_masses);
+        let (changes, inverse_masses) = (&mut self.accelerations, &self.atoms.inverse_masses);
         memory::resize(changes, forces.len(), Vec3::ZERO);
         let free = |atom: usize| forces[atom] * inverse_masses[atom];
         let atoms = changes.par_iter_mut().enumerate().with_min_len(ATOMS);
         self.team.for_each(atoms, |(atom, change)| *change = free(atom));
-        self.constraints.project(&self.old, changes)?;
-        let answers = self.old.iter().zip(changes).zip(&self.masses).enumerate();
+        self.atoms.constraints.project(&self.old, changes)?;
+        let answers = self.old.iter().zip(changes).zip(&self.atoms.masses).enumerate();
         let virial = answers
             .fold(Mat3::ZERO, |sum, (atom, ((&r, change), &mass))| sum + Mat3::outer(r, (*change - free(atom)) * mass));
         Ok(virial.scaled(weight - 1.0))

@@ -9,6 +9,25 @@ use crate::memory;
 use crate::vec3::Vec3;
 use rayon::prelude::*;
 
+/// Centers of mass of the constraint groups, and scratch memory for sums over groups and atoms.
+#[derive(Default)]
+pub(super) struct Centers {
+    /// position (nm) and velocity (nm/ps) of the center of mass of each constraint group
+    of_groups: Vec<[Vec3; 2]>,
+    /// partial sums over constraint groups
+    sums: Vec<GroupSums>,
+    /// partial sums of the kinetic energy along x, y, z over atoms
+    along: Vec<Vec3>,
+}
+
+impl Centers {
+    /// Allocates partial sums for numbers of atoms and of constraint groups.
+    pub(super) fn resize(&mut self, atoms: usize, groups: usize) {
+        self.along = vec![Vec3::ZERO; atoms.div_ceil(ATOMS)];
+        self.sums = vec![GroupSums::default(); groups.div_ceil(ATOMS)];
+    }
+}
+
 impl<F: ForceField> Host<F> {
     /// Scales the cell and the group centers. Adds the part of the barostat's work that does not need the next
     /// forces.
@@ -37,12 +56,12 @@ impl<F: ForceField> Host<F> {
 
     /// Kinetic energy of the present velocities along x, y, z, kJ/mol.
     pub(super) fn kinetic_along(&mut self) -> Vec3 {
-        let chunks = self.parts_along.par_iter_mut().zip(self.velocities.par_chunks(ATOMS));
-        let chunks = chunks.zip(self.masses.par_chunks(ATOMS));
+        let chunks = self.centers.along.par_iter_mut().zip(self.velocities.par_chunks(ATOMS));
+        let chunks = chunks.zip(self.atoms.masses.par_chunks(ATOMS));
         self.team.for_each(chunks, |((part, velocities), masses)| {
             *part = velocities.iter().zip(masses).map(|(v, mass)| v.stretched(*v) * (0.5 * mass)).sum();
         });
-        let [along] = self.sum_all([self.parts_along.iter().copied().sum()]);
+        let [along] = self.sum_all([self.centers.along.iter().copied().sum()]);
         along
     }
 
@@ -54,11 +73,11 @@ impl<F: ForceField> Host<F> {
 
     /// Computes sums over group centers at the time of the forces of the last step.
     fn measure_centers(&mut self) -> GroupSums {
-        memory::resize(&mut self.centers, self.groups.len(), [Vec3::ZERO; 2]);
-        let (groups, masses, timestep) = (&self.groups, &self.masses, self.timestep);
+        memory::resize(&mut self.centers.of_groups, self.atoms.groups.len(), [Vec3::ZERO; 2]);
+        let (groups, masses, timestep) = (&self.atoms.groups, &self.atoms.masses, self.timestep);
         let (positions, velocities, forces) = (&self.old, &self.velocities, &self.evaluation.forces);
         let acting = self.evaluation.acting();
-        let chunks = self.centers.par_chunks_mut(ATOMS).zip(&mut self.group_parts).enumerate();
+        let chunks = self.centers.of_groups.par_chunks_mut(ATOMS).zip(&mut self.centers.sums).enumerate();
         self.team.for_each(chunks, |(chunk, (centers, part))| {
             *part = GroupSums::default();
             for (k, center) in centers.iter_mut().enumerate() {
@@ -72,7 +91,7 @@ impl<F: ForceField> Host<F> {
                 part.internal_virial += internal_virial(atoms, center[0], positions, forces);
             }
         });
-        let sums = self.group_parts.iter().fold(GroupSums::default(), |sum, part| sum + *part);
+        let sums = self.centers.sums.iter().fold(GroupSums::default(), |sum, part| sum + *part);
         let GroupSums { before, after, cross, internal_virial } = sums;
         let [before, after, cross, internal_virial] = self.sum_all([before, after, cross, internal_virial]);
         GroupSums { before, after, cross, internal_virial }
@@ -80,14 +99,14 @@ impl<F: ForceField> Host<F> {
 
     /// Diagonal of the virial of group centers at the present positions and forces, kJ/mol.
     fn center_virial(&mut self) -> Vec3 {
-        let (groups, masses) = (&self.groups, &self.masses);
+        let (groups, masses) = (&self.atoms.groups, &self.atoms.masses);
         let (positions, forces) = (&self.positions, &self.evaluation.forces);
-        self.team.for_each(self.group_parts.par_iter_mut().enumerate(), |(chunk, part)| {
+        self.team.for_each(self.centers.sums.par_iter_mut().enumerate(), |(chunk, part)| {
             let range = chunk * ATOMS..((chunk + 1) * ATOMS).min(groups.len());
             let of = |atoms| internal_virial(atoms, center_of(atoms, masses, positions), positions, forces);
             part.internal_virial = range.map(|group| of(groups.atoms(group))).sum();
         });
-        let [inside] = self.sum_all([self.group_parts.iter().map(|part| part.internal_virial).sum()]);
+        let [inside] = self.sum_all([self.centers.sums.iter().map(|part| part.internal_virial).sum()]);
         self.evaluation.virial.diagonal() - inside
     }
 
@@ -96,7 +115,7 @@ impl<F: ForceField> Host<F> {
     fn scale_centers(&mut self, ScaleFactors { lengths, velocities }: ScaleFactors) {
         self.cell = self.cell.map(|cell| cell.stretched(lengths));
         let [further, faster] = [lengths, velocities].map(|factors| factors - Vec3::splat(1.0));
-        let (groups, centers, timestep) = (&self.groups, &self.centers, self.timestep);
+        let (groups, centers, timestep) = (&self.atoms.groups, &self.centers.of_groups, self.timestep);
         let atoms = self.positions.par_iter_mut().zip(&mut self.velocities).with_min_len(ATOMS).enumerate();
         self.team.for_each(atoms, |(atom, (r, v))| {
             let [position, velocity] = centers[groups.of_atom(atom)];
@@ -104,7 +123,7 @@ impl<F: ForceField> Host<F> {
             *r += position.stretched(further) + change * timestep;
             *v += change;
         });
-        self.sites.place(&self.team, &mut self.positions);
+        self.atoms.sites.place(&self.team, &mut self.positions);
         self.field.cell_changed(self.cell.as_ref());
     }
 }

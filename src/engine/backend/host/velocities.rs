@@ -10,10 +10,19 @@ use crate::ensemble::refreshment::Refreshment;
 use crate::ensemble::rescaling::{Rescaling, pending, pending_work, scaling_work};
 use crate::error::Result;
 use crate::memory;
-use crate::vec3::Mat3;
+use crate::vec3::{Mat3, Vec3};
 use rayon::prelude::*;
 use smallvec::smallvec;
 use std::time::Instant;
+
+/// Scratch memory of velocity rescaling.
+#[derive(Default)]
+pub(super) struct RescalingScratch {
+    /// velocities that a thermostat scaled, before the next step
+    pub(super) scaled: Vec<Vec3>,
+    /// partial sums over the atoms of temperature groups
+    parts: Vec<[f64; 2]>,
+}
 
 impl<F: ForceField> Host<F> {
     /// Multiplies velocities by one factor per temperature group, which follows from the kinetic energy of the group.
@@ -55,17 +64,17 @@ impl<F: ForceField> Host<F> {
         if self.temperature_groups.is_none() {
             return smallvec![self.kinetic_after];
         }
-        let mut parts = std::mem::take(&mut self.parts);
-        let (masses, velocities) = (&self.masses, &self.velocities);
+        let mut parts = std::mem::take(&mut self.rescaling.parts);
+        let (masses, velocities) = (&self.atoms.masses, &self.velocities);
         let sums = self.sum_by_group(&mut parts, |atom| [0.5 * masses[atom] * velocities[atom].norm_squared(), 0.0]);
-        self.parts = parts;
+        self.rescaling.parts = parts;
         sums.into_iter().map(|[kinetic, _]| kinetic).collect()
     }
 
     /// Sums two quantities over the atoms of each temperature group, always in the same order. `parts` is scratch
     /// memory.
     fn sum_by_group(&self, parts: &mut Vec<[f64; 2]>, of: impl Fn(usize) -> [f64; 2] + Sync) -> PerGroup<[f64; 2]> {
-        let (atoms, groups) = (self.masses.len(), self.temperature_groups.as_deref());
+        let (atoms, groups) = (self.atoms.masses.len(), self.temperature_groups.as_deref());
         let count = groups.map_or(1, |groups| groups.degrees_of_freedom().len());
         memory::resize(parts, atoms.div_ceil(ATOMS) * count, [0.0; 2]);
         self.team.for_each(parts.par_chunks_mut(count).enumerate(), |(chunk, sums)| {
@@ -90,9 +99,9 @@ impl<F: ForceField> Host<F> {
         if self.coupling.pending_rescaling.is_empty() {
             return;
         }
-        let mut parts = std::mem::take(&mut self.parts);
-        let (masses, timestep, forces) = (&self.masses, self.timestep, self.evaluation.acting());
-        let (scaled, velocities) = (&self.scaled, &self.velocities);
+        let mut parts = std::mem::take(&mut self.rescaling.parts);
+        let (masses, timestep, forces) = (&self.atoms.masses, self.timestep, self.evaluation.acting());
+        let (scaled, velocities) = (&self.rescaling.scaled, &self.velocities);
         // dt Σ v·F of the scaled velocities v, and Σ m v·Δv with the change Δv of velocities by constraints in this
         // step, kJ/mol
         let works = self.sum_by_group(&mut parts, |atom| {
@@ -101,7 +110,7 @@ impl<F: ForceField> Host<F> {
             let by_constraints = if refreshed { 0.0 } else { masses[atom] * v.dot(velocities[atom] - v) - by_forces };
             [by_forces, by_constraints]
         });
-        self.parts = parts;
+        self.rescaling.parts = parts;
         let works = self.coupling.pending_rescaling.drain(..).zip(works);
         let work: f64 = works.map(|(pending, [forces, constraints])| pending_work(pending, forces, constraints)).sum();
         self.coupling.thermostat_work += work;
@@ -118,8 +127,9 @@ impl<F: ForceField> Host<F> {
             velocities: Some((velocities, 2.0 / self.timestep)),
         };
         let (velocities, _) = motion.velocities.as_ref().expect("given above");
-        let (plan, forces, level, timestep) = (&self.constraints, self.evaluation.acting(), self.level, self.timestep);
-        let (masses, inverse_masses, groups) = (&self.masses, &self.inverse_masses, &self.groups);
+        let (plan, forces, level, timestep) =
+            (&self.atoms.constraints, self.evaluation.acting(), self.level, self.timestep);
+        let (masses, inverse_masses, groups) = (&self.atoms.masses, &self.atoms.inverse_masses, &self.atoms.groups);
         let temperature_groups = self.temperature_groups.as_deref();
         let refresh = Refresh { motion, groups, temperature_groups, refreshment, home: self.field.home() };
         self.team.for_each(self.step_results.par_iter_mut().enumerate(), |(section, result)| {
@@ -132,7 +142,7 @@ impl<F: ForceField> Host<F> {
         });
         let failed = self.step_results.iter().find_map(|result| result.constraint_virial.err());
         self.moved(failed.map_or(Ok(Mat3::ZERO), |failure| Err(self.named(failure).into())))?;
-        self.sites.place(&self.team, &mut self.positions);
+        self.atoms.sites.place(&self.team, &mut self.positions);
         let mut renewed = [self.step_results.iter().map(|result| result.renewed).sum::<f64>()];
         self.field.sum(&mut renewed);
         self.book_refreshment(renewed[0]);

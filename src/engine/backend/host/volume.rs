@@ -60,7 +60,7 @@ impl<F: ForceField> Host<F> {
         }
         self.forces(workload)?;
         let energy = self.evaluation.energies.potential() - before;
-        let accepted = trial.is_accepted(change, energy, [&cell, &stretched], self.molecules.len());
+        let accepted = trial.is_accepted(change, energy, [&cell, &stretched], self.atoms.molecules.len());
         if accepted {
             self.coupling.barostat_work += energy + 0.5 * trial.timestep * self.power_of_change();
         } else {
@@ -89,7 +89,7 @@ impl<F: ForceField> Host<F> {
 
     /// Computes the positions after a volume move, which moves each molecule rigidly with its center of mass.
     fn stretch_molecules(&mut self, factors: Vec3) {
-        let (molecules, masses, further) = (&self.molecules, &self.masses, factors - Vec3::splat(1.0));
+        let (molecules, masses, further) = (&self.atoms.molecules, &self.atoms.masses, factors - Vec3::splat(1.0));
         let (TrialScratch { positions: stretched, centers, .. }, now) = (&mut self.trial, &self.positions);
         memory::resize(centers, molecules.len(), Vec3::ZERO);
         let each = centers.par_iter_mut().with_min_len(ATOMS).enumerate();
@@ -97,7 +97,7 @@ impl<F: ForceField> Host<F> {
         memory::resize(stretched, now.len(), Vec3::ZERO);
         let atoms = stretched.par_iter_mut().zip(now).with_min_len(ATOMS).enumerate();
         self.team.for_each(atoms, |(atom, (to, r))| *to = *r + centers[molecules.of_atom(atom)].stretched(further));
-        self.sites.place(&self.team, stretched);
+        self.atoms.sites.place(&self.team, stretched);
     }
 
     /// Returns Σ v·ΔF (kJ/mol/ps), where ΔF is the change of the force on an atom by an accepted volume move.

@@ -1,7 +1,7 @@
 //! Tests of temperature groups, annealing and Nosé–Hoover chains, on systems with known distributions.
 
 use super::*;
-use crate::backend::{Energies, Evaluation, ForceField, Phases};
+use crate::backend::{Distribution, Energies, Evaluation, ForceField, Phases};
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{ThermostatGroup, ThermostatKind};
@@ -24,6 +24,8 @@ struct Well;
 
 /// Angular frequencies of the well, 1/ps: at most 0.1 rad in a step of 2 fs.
 const FREQUENCIES: [f64; 3] = [17.0, 31.3, 47.9];
+
+impl Distribution for Well {}
 
 impl ForceField for Well {
     fn description(&self) -> String {

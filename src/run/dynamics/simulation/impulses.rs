@@ -2,7 +2,7 @@
 //! pressure, and bitwise equality after a restart.
 
 use super::*;
-use crate::backend::{Cpu, CpuOptions, Evaluation, ForceField, Host, Phases, Reference};
+use crate::backend::{Cpu, CpuOptions, Distribution, Evaluation, ForceField, Host, Phases, Reference};
 use crate::cell::PeriodicCell;
 use crate::ensemble::multiple_time_steps::MultipleTimeSteps;
 use crate::ensemble::thermostat::ThermostatKind;
@@ -123,6 +123,8 @@ impl Springs {
     /// Angular frequency that an atom would have on the stiffer spring alone, 1/ps.
     const FAST: f64 = 40.0;
 }
+
+impl Distribution for Springs {}
 
 impl ForceField for Springs {
     fn description(&self) -> String {

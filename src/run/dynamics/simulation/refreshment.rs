@@ -1,7 +1,7 @@
 //! Tests of thermostats that renew velocities, on systems with known distributions.
 
 use super::*;
-use crate::backend::{Energies, Evaluation, ForceField, Host, Phases};
+use crate::backend::{Distribution, Energies, Evaluation, ForceField, Host, Phases};
 use crate::cell::PeriodicCell;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::pair::ListSchedule;
@@ -36,6 +36,8 @@ impl Wells {
         Wells { constants: STIFFNESS.map(|radians| MASS * (radians / TIMESTEP).powi(2)) }
     }
 }
+
+impl Distribution for Wells {}
 
 impl ForceField for Wells {
     fn description(&self) -> String {

@@ -74,7 +74,7 @@ fn steps_on(sample: &Sample, gpu: Gpu, sums: bool) -> State {
     let mut cuda = sample.on(gpu);
     for _ in 0..STEPS {
         cuda.forces(if sums { EVERYTHING } else { Workload::default() }).expect("forces");
-        cuda.integrate(Leapfrog { timestep: 0.002, virial: sums, kinetic: sums, ..Leapfrog::default() })
+        cuda.integrate(Leapfrog { timestep: 0.002, virial: sums, kinetic: sums, ..Leapfrog::default() }, None)
             .expect("a step");
     }
     let mut state = State::default();

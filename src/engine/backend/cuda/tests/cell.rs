@@ -64,7 +64,7 @@ fn a_cell_that_is_read_and_written_gives_the_same_bits() {
     let sample = Sample::load("octahedron");
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
-    cuda.integrate(Leapfrog { timestep: 0.001, virial: true, ..Leapfrog::default() }).unwrap();
+    cuda.integrate(Leapfrog { timestep: 0.001, virial: true, ..Leapfrog::default() }, None).unwrap();
     let (rate, pressure, thermal, noise, stochastic) = (1e-6, 1.0, 1.0, 0.01, true);
     cuda.scale_box(BoxScaling::isotropic(Relaxation { rate, pressure, thermal, noise, stochastic })).unwrap();
     let (before, shifts) = found(&cuda);

@@ -9,7 +9,7 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     let sums = workload != Workload::default();
     for _ in 0..number {
         cuda.forces(workload).unwrap();
-        cuda.integrate(Leapfrog { timestep: 0.002, virial: sums, kinetic: sums, ..Leapfrog::default() }).unwrap();
+        cuda.integrate(Leapfrog { timestep: 0.002, virial: sums, kinetic: sums, ..Leapfrog::default() }, None).unwrap();
     }
 }
 

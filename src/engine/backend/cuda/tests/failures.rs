@@ -32,7 +32,7 @@ fn a_failure_without_output_halts_the_run_and_is_reported_later() {
     let mut cuda = sample.emulated(0);
     for _ in 0..3 {
         cuda.forces(Workload::default()).unwrap();
-        cuda.integrate(Leapfrog { timestep: 0.002, ..Leapfrog::default() }).unwrap();
+        cuda.integrate(Leapfrog { timestep: 0.002, ..Leapfrog::default() }, None).unwrap();
     }
     assert!(cuda.download(&mut State::default()).is_err(), "no checkpoint of a state that has failed");
     let error = cuda.forces(EVERYTHING).expect_err("a water torn apart");
@@ -46,7 +46,7 @@ fn a_barostat_does_not_scale_a_failed_step() {
     sample.state.velocities[30] = vec3(500.0, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
-    cuda.integrate(Leapfrog { timestep: 0.002, virial: true, ..Leapfrog::default() }).unwrap();
+    cuda.integrate(Leapfrog { timestep: 0.002, virial: true, ..Leapfrog::default() }, None).unwrap();
     // noise that scales the cell by 0.1 percent
     let noise = 0.003 * sample.state.cell.unwrap().volume().sqrt();
     cuda.scale_box(BoxScaling::isotropic(Relaxation { noise, ..Relaxation::default() })).unwrap();
@@ -64,7 +64,7 @@ fn coupled_constraints_that_fail_name_the_worst_bond_and_keep_positions() {
     let mut cuda = sample.emulated(0);
     cuda.forces(EVERYTHING).unwrap();
     let error = cuda
-        .integrate(Leapfrog { timestep: 0.002, virial: true, kinetic: true, ..Leapfrog::default() })
+        .integrate(Leapfrog { timestep: 0.002, virial: true, kinetic: true, ..Leapfrog::default() }, None)
         .expect_err("a chain torn apart");
     assert!(atoms_of(error).contains(&bond[1]));
     assert_eq!(cuda.previous_positions().1, sample.state.positions);
@@ -77,7 +77,7 @@ fn a_thermostat_does_not_cool_what_flies_off() {
     sample.state.velocities[30] = vec3(2e5, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload::default()).unwrap();
-    cuda.integrate(Leapfrog { timestep: 1e-9, coupled: true, ..Leapfrog::default() }).unwrap();
+    cuda.integrate(Leapfrog { timestep: 1e-9, coupled: true, ..Leapfrog::default() }, None).unwrap();
     cuda.rescale_velocities(Rescaling { kept: 0.0, along: 0.0, across: 1.0 }).unwrap();
     let error = cuda.download(&mut State::default()).expect_err("a state that is not to be kept");
     assert_eq!(atoms_of(error), [30]);
@@ -88,7 +88,7 @@ fn quiet_barostat(sample: &Sample, box_scaling: BoxScaling) -> (Error, State) {
     let mut cuda = sample.emulated(0);
     for _ in 0..4 {
         cuda.forces(Workload { energy: false, virial: true, ..Workload::FORCES }).unwrap();
-        cuda.integrate(Leapfrog { timestep: 1e-4, virial: true, ..Leapfrog::default() }).unwrap();
+        cuda.integrate(Leapfrog { timestep: 1e-4, virial: true, ..Leapfrog::default() }, None).unwrap();
         cuda.scale_box(box_scaling).unwrap();
     }
     let error = cuda.forces(EVERYTHING).expect_err("a cell that is torn");

@@ -58,7 +58,8 @@ fn compare_steps(sample: &Sample) {
         for backend in [&mut cuda as &mut dyn Steps, &mut host] {
             backend.forces_now();
         }
-        let (ours, theirs) = (cuda.integrate(advance(true)).unwrap(), host.integrate(advance(true)).unwrap());
+        let (ours, theirs) =
+            (cuda.integrate(advance(true), None).unwrap(), host.integrate(advance(true), None).unwrap());
         for (a, b) in [(ours.before, theirs.before), (ours.after, theirs.after)] {
             assert!((a / b - 1.0).abs() < KINETIC, "kinetic energy {a} against {b}");
         }
@@ -81,7 +82,7 @@ fn frozen_atoms_stay() {
     let mut cuda = sample.emulated(0);
     for _ in 0..STEPS {
         cuda.forces(Workload::FORCES).expect("forces");
-        cuda.integrate(advance(false)).expect("a step");
+        cuda.integrate(advance(false), None).expect("a step");
         cuda.rescale_velocities(Rescaling { kept: 0.9, along: 0.0, across: 1.0 }).expect("a factor");
         cuda.remove_com_motion().expect("a mean");
     }
@@ -136,7 +137,7 @@ fn compare_chains(sample: &Sample) {
     let mut cuda = sample.emulated(0);
     for _ in 0..STEPS {
         cuda.forces(Workload::default()).unwrap();
-        cuda.integrate(advance(false)).unwrap();
+        cuda.integrate(advance(false), None).unwrap();
     }
     let positions = state_of(&cuda).positions;
     let off = |c: &Constraint| {
@@ -212,7 +213,7 @@ fn barostats_on_the_device_are_those_of_the_host() {
 fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
     let virial = Workload { energy: false, virial: true, ..Workload::FORCES };
     backend.forces(virial).unwrap();
-    backend.integrate(Leapfrog { coupled: true, ..advance(false) }).unwrap();
+    backend.integrate(Leapfrog { coupled: true, ..advance(false) }, None).unwrap();
     backend.scale_box(box_scaling).unwrap();
     backend
         .change_velocities(&VelocityChange::Rescale(smallvec::smallvec![Rescaling {
@@ -223,7 +224,7 @@ fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
         .unwrap();
     backend.remove_com_motion().unwrap();
     backend.forces(virial).unwrap();
-    backend.integrate(Leapfrog { pending_work: true, ..advance(false) }).unwrap();
+    backend.integrate(Leapfrog { pending_work: true, ..advance(false) }, None).unwrap();
 }
 
 fn compare_scaling(sample: &Sample, stochastic: bool) {
@@ -232,7 +233,7 @@ fn compare_scaling(sample: &Sample, stochastic: bool) {
     // this noise makes the cell grow by 1.5 percent, whatever the pressure is
     let mut probe = self::host(sample);
     probe.forces_now();
-    let Kinetic { before: k, constraint_virial, .. } = probe.integrate(advance(true)).unwrap();
+    let Kinetic { before: k, constraint_virial, .. } = probe.integrate(advance(true), None).unwrap();
     let measured = pressure(k, (probe.evaluation().virial + constraint_virial).trace(), before);
     let (rate, noise) = (0.01 / (measured.abs() + 1.0), 0.0025 * before.sqrt());
     let rate = rate.copysign(measured);
@@ -307,13 +308,13 @@ fn coupling_on_the_device_is_that_of_the_host() {
     let (mut work, mut left) = (0.0, 0.0);
     for step in 0..STEPS {
         quiet.forces(Workload::default()).unwrap();
-        quiet.integrate(Leapfrog { coupled: true, pending_work: step > 0, ..advance(false) }).unwrap();
+        quiet.integrate(Leapfrog { coupled: true, pending_work: step > 0, ..advance(false) }, None).unwrap();
         quiet.rescale_velocities(rescaling).unwrap();
         looking.forces_now();
         let scaled = state_of(&looking).velocities;
         let forces = looking.evaluation().forces.clone();
         let this = Leapfrog { coupled: true, pending_work: step > 0, ..advance(true) };
-        let Kinetic { after, .. } = looking.integrate(this).unwrap();
+        let Kinetic { after, .. } = looking.integrate(this, None).unwrap();
         let moved = state_of(&looking).velocities;
         let by_forces: f64 = TIMESTEP * scaled.iter().zip(&forces).map(|(v, f)| v.dot(*f)).sum::<f64>();
         let changes = scaled.iter().zip(&moved).zip(masses(&sample)).map(|((v, w), m)| m * v.dot(*w - *v));
@@ -347,7 +348,7 @@ fn quiet_steps(sample: &Sample, order: u32) -> State {
             cuda.prune_lists(0.0).unwrap();
         }
         cuda.forces(Workload::default()).unwrap();
-        cuda.integrate(advance(false)).unwrap();
+        cuda.integrate(advance(false), None).unwrap();
     }
     state_of(&cuda)
 }
@@ -373,7 +374,7 @@ fn looking_does_not_change_the_way() {
                 cuda.prune_lists(0.0).unwrap();
             }
             cuda.forces_now();
-            cuda.integrate(advance(true)).unwrap();
+            cuda.integrate(advance(true), None).unwrap();
         }
         assert_eq!(state_of(&cuda), quiet);
     }
@@ -408,7 +409,7 @@ fn lists_made_again_from_their_positions_go_on_alike() {
     let mut whole = sample.emulated(0);
     for _ in 0..STEPS {
         whole.forces(Workload::default()).unwrap();
-        whole.integrate(advance(false)).unwrap();
+        whole.integrate(advance(false), None).unwrap();
     }
     whole.prune_lists(LOOKAHEAD).unwrap();
     let (mut searched, mut pruned) = (State::default(), State::default());
@@ -427,7 +428,7 @@ fn lists_made_again_from_their_positions_go_on_alike() {
     for cuda in [&mut whole, &mut again] {
         for _ in 0..STEPS {
             cuda.forces(Workload::default()).unwrap();
-            cuda.integrate(advance(false)).unwrap();
+            cuda.integrate(advance(false), None).unwrap();
         }
     }
     assert_eq!(state_of(&whole), state_of(&again));

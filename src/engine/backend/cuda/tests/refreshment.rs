@@ -60,7 +60,7 @@ fn compare(sample: &Sample) {
     for backend in [&mut cuda as &mut dyn Backend, &mut host] {
         for step in 0..STEPS {
             backend.forces(Workload::default()).unwrap();
-            backend.integrate_and_refresh(leapfrog(), &refreshed(step)).unwrap();
+            backend.integrate(leapfrog(), Some(&refreshed(step))).unwrap();
         }
     }
     let (a, b) = (state_of(&cuda), state_of(&host));
@@ -87,11 +87,11 @@ fn work_of_constraints_is_reported_as_by_the_host() {
         let (mut cuda, mut host) = (sample.emulated(0), host(&sample));
         for backend in [&mut cuda as &mut dyn Backend, &mut host] {
             backend.forces(Workload::default()).unwrap();
-            backend.integrate_and_refresh(leapfrog(), &refreshed(0)).unwrap();
+            backend.integrate(leapfrog(), Some(&refreshed(0))).unwrap();
             backend.forces(EVERYTHING).unwrap();
         }
         let asked = Leapfrog { refreshed: true, ..advance(true) };
-        let [ours, theirs] = [cuda.integrate(asked).unwrap(), host.integrate(asked).unwrap()];
+        let [ours, theirs] = [cuda.integrate(asked, None).unwrap(), host.integrate(asked, None).unwrap()];
         let off = ours.constraint_work - theirs.constraint_work;
         assert!(off.abs() < WORK * theirs.after && theirs.constraint_work.abs() > 10.0 * WORK * theirs.after);
     }
@@ -103,12 +103,12 @@ fn steps(cuda: &mut Cuda<impl Device>, range: std::ops::Range<u64>, look: bool) 
         cuda.forces(if look { EVERYTHING } else { Workload::default() }).unwrap();
         let looked = Leapfrog { virial: look, kinetic: look, ..leapfrog() };
         if step % 3 == 2 {
-            cuda.integrate(looked).unwrap();
+            cuda.integrate(looked, None).unwrap();
         } else if look {
-            cuda.integrate(looked).unwrap();
+            cuda.integrate(looked, None).unwrap();
             cuda.change_velocities(&VelocityChange::Refresh(refreshed(step))).unwrap();
         } else {
-            cuda.integrate_and_refresh(looked, &refreshed(step)).unwrap();
+            cuda.integrate(looked, Some(&refreshed(step))).unwrap();
         }
     }
 }
@@ -144,7 +144,7 @@ fn the_device_goes_on_by_itself() {
     for step in 0..4 {
         let before = cuda.device().tally().kernels;
         cuda.forces(Workload::default()).unwrap();
-        cuda.integrate_and_refresh(leapfrog(), &refreshed(step)).unwrap();
+        cuda.integrate(leapfrog(), Some(&refreshed(step))).unwrap();
         kernels.push(cuda.device().tally().kernels - before);
     }
     // in the first step separate kernels set the refreshment and pack positions; in later steps the integration packs
@@ -163,7 +163,7 @@ fn a_refreshment_follows_a_barostat_as_on_the_host() {
             for step in 0..STEPS {
                 backend.forces(virial).unwrap();
                 let pending_work = step > 0;
-                backend.integrate(Leapfrog { pending_work, ..leapfrog() }).unwrap();
+                backend.integrate(Leapfrog { pending_work, ..leapfrog() }, None).unwrap();
                 backend.scale_box(BoxScaling::isotropic(relaxation)).unwrap();
                 backend.change_velocities(&VelocityChange::Refresh(refreshed(step))).unwrap();
             }
@@ -189,7 +189,7 @@ fn expiring(sample: &Sample, must_know: bool) -> (State, u64) {
     context.set_state(&sample.state).unwrap();
     for step in 0..8 * STEPS {
         context.forces(Workload::default()).unwrap();
-        context.integrate_and_refresh(leapfrog(), &refreshed(step)).unwrap();
+        context.integrate(leapfrog(), Some(&refreshed(step))).unwrap();
         if must_know {
             context.flush().unwrap();
         }

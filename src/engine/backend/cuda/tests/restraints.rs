@@ -99,13 +99,13 @@ fn rising() -> Schedule {
 
 /// Makes the step with index `number` since the start of the stage, with a barostat after each third step.
 fn step(backend: &mut impl Backend, number: u64, energy: bool) {
-    backend.set_restraint_time(number as f64 * TIMESTEP);
     let (scaled, pending) = (number % 3 == 2, number > 0 && number.is_multiple_of(3));
     let virial = energy || scaled || pending;
-    backend.forces(Workload { energy, virial, ..Workload::FORCES }).expect("forces");
+    let restraint_time = number as f64 * TIMESTEP;
+    backend.forces(Workload { energy, virial, restraint_time, ..Workload::FORCES }).expect("forces");
     let leapfrog =
         Leapfrog { timestep: TIMESTEP, virial: energy, kinetic: energy, coupled: scaled, ..Default::default() };
-    backend.integrate(Leapfrog { pending_work: pending, ..leapfrog }).expect("a step");
+    backend.integrate(Leapfrog { pending_work: pending, ..leapfrog }, None).expect("a step");
     if scaled {
         let (rate, pressure, thermal, noise, stochastic) = (1e-6, 1.0, 1.0, 0.001, true);
         let relaxation = Relaxation { rate, pressure, thermal, noise, stochastic };
@@ -182,13 +182,13 @@ fn steps_that_are_replayed_have_their_own_force_constants() {
         cuda.build_lists().expect("lists");
         cuda.prune_lists(0.0).expect("lists");
         for number in 0..20 {
-            cuda.set_restraint_time(number as f64 * TIMESTEP);
             if cuda.lists_expired(&lists, must_know).expect("no fault") {
                 cuda.build_lists().expect("lists");
                 cuda.prune_lists(0.0).expect("lists");
             }
-            cuda.forces(Workload::FORCES).expect("forces");
-            cuda.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() }).expect("a step");
+            let restraint_time = number as f64 * TIMESTEP;
+            cuda.forces(Workload { restraint_time, ..Workload::FORCES }).expect("forces");
+            cuda.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() }, None).expect("a step");
         }
         cuda.lists_expired(&lists, true).expect("no fault");
         assert!(cuda.searches() > 1, "no lists expired");

@@ -1,0 +1,44 @@
+//! How the atoms of a system are distributed over processes.
+
+use crate::cell::PeriodicCell;
+use crate::error::{Error, Result};
+use crate::system::System;
+use crate::vec3::Vec3;
+
+/// The part of a system that this process holds: all atoms by default, or the home atoms of one rank. The backend
+/// `Host` sums over the atoms of all processes with these functions, which all processes call together.
+pub trait Distribution {
+    /// Moves atoms to their new home processes, before a new outer list is built. If the home atoms of this process
+    /// may have changed, returns the system of its home atoms.
+    fn migrate(
+        &mut self,
+        _cell: Option<&PeriodicCell>,
+        _positions: &mut Vec<Vec3>,
+        _velocities: &mut Vec<Vec3>,
+    ) -> Result<Option<System>> {
+        Ok(None)
+    }
+    /// Home atoms of this process; `None` if this process holds all atoms.
+    fn home(&self) -> Option<Home<'_>> {
+        None
+    }
+    /// Replaces each sum over the home atoms by the sum over the atoms of all processes.
+    fn sum(&self, _values: &mut [f64]) {}
+    /// Returns the maximum of `value` over all processes.
+    fn largest(&self, value: f64) -> f64 {
+        value
+    }
+    /// Returns an error if a step has failed in any process.
+    fn agree(&self, failure: Option<Error>) -> Result<()> {
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Home atoms and home constraint groups of a process, as indices into the whole system.
+#[derive(Clone, Copy, Debug)]
+pub struct Home<'a> {
+    /// index in the topology of each home atom
+    pub atoms: &'a [u32],
+    /// index of each home constraint group ([`crate::system::System::constrained_groups`])
+    pub groups: &'a [u32],
+}
