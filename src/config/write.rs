@@ -27,6 +27,8 @@ use crate::units::Dimension::{
 pub struct Line {
     /// dotted key that the line sets, as `stage.timestep`; empty if the line sets none
     pub key: String,
+    /// value of the key, as TOML; empty if the line sets no key
+    pub value: String,
     /// index of the stage to which the line belongs; `None` = the run
     pub stage: Option<usize>,
     /// text of the line
@@ -53,12 +55,18 @@ pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> O
                 stage,
                 text: line(key, &value, remark),
                 key: path,
+                value,
             })
         });
         let members: Vec<Line> = members.collect();
         if !members.is_empty() {
             let header = if stage.is_some() { format!("[[{name}]]") } else { format!("[{name}]") };
-            lines.extend([String::new(), header].map(|text| Line { key: String::new(), stage, text }));
+            lines.extend([String::new(), header].map(|text| Line {
+                key: String::new(),
+                value: String::new(),
+                stage,
+                text,
+            }));
             lines.extend(members);
         }
     };

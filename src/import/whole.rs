@@ -142,13 +142,10 @@ fn remark(part: &Finished, key: &str, value: &str, text: String) -> Remark {
 
 /// Returns the values of all keys of the run as written, except the keys of its output.
 fn values(plan: &Plan, base: &Path) -> BTreeMap<String, String> {
+    // with a remark on every key, default values are listed too
     let lines = write(plan, base, &|_, _| Some(String::new())).into_iter();
     let of_run = lines.filter(|line| line.stage.is_none() && !line.key.is_empty() && !line.key.starts_with("output."));
-    let value = |text: &str| {
-        let (_, value) = text.split_once(" = ").unwrap_or_default();
-        value.trim_end_matches("# ").trim_end().to_owned()
-    };
-    of_run.map(|line| (line.key, value(&line.text))).collect()
+    of_run.map(|line| (line.key, line.value)).collect()
 }
 
 /// Appends a number to stage names that occur several times.
