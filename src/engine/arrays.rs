@@ -1,8 +1,8 @@
 //! Builds and maps fixed-size arrays in functions that are always inlined.
 //!
-//! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. The
-//! closure is then compiled without the instruction set of its caller. The functions of this module are always
-//! inlined into their caller.
+//! The compiler may leave a call to the standard library's `<[T; N]>::map` in a loop instead of inlining it. A call
+//! that is not inlined compiles the closure without the instruction set of its caller. The functions of this module
+//! are always inlined into their caller.
 
 use std::mem::MaybeUninit;
 
@@ -21,7 +21,7 @@ pub fn from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N] {
 /// Returns the array of f applied to each element, as the method `map` of arrays does.
 #[inline(always)]
 pub fn map<T: Copy, U, const N: usize>(array: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
-    // does not call `from_fn`: the compiler may not inline the inner one of two nested closures
+    // `from_fn` is not called here, because the compiler might not inline a closure inside another closure
     let mut mapped = [const { MaybeUninit::uninit() }; N];
     for k in 0..N {
         mapped[k] = MaybeUninit::new(f(array[k]));

@@ -26,8 +26,8 @@ pub struct PeriodicCell {
 
 /// Exact angle of a truncated octahedron, acos(−1/3). Files print it as 109.4712190°.
 const OCTAHEDRON_ANGLE_DEGREES: f64 = 109.471_220_634_490_69;
-/// Maximum difference (degrees) of an angle from the exact angle of a truncated octahedron at which it is replaced by
-/// the exact angle, since printed angles have 7 decimals at most.
+/// An angle that differs by less than this (degrees) from the exact angle of a truncated octahedron is replaced by
+/// the exact angle. Angles in files are rounded to 7 decimals or fewer.
 const OCTAHEDRON_SNAP_DEGREES: f64 = 1e-4;
 
 impl PeriodicCell {
@@ -52,9 +52,9 @@ impl PeriodicCell {
         Some(Self { rows: [a, b, c] })
     }
 
-    /// Makes a cell from three row vectors (nm) in any orientation. Returns also the axes e₁ along a, e₂ in the plane
-    /// of a and b, and e₃, so that a vector v is (v·e₁, v·e₂, v·e₃) in the frame of the cell. `None` if the vectors
-    /// are not finite or not right-handed.
+    /// Makes a cell from three row vectors (nm) in any orientation. Also returns the Cartesian axes of the reduced
+    /// cell: e₁ along a, e₂ in the plane of a and b, and e₃ perpendicular to both. A vector v has the components
+    /// (v·e₁, v·e₂, v·e₃) along these axes. `None` if the vectors are not finite or not right-handed.
     pub fn from_vectors(rows: [Vec3; 3]) -> Option<(Self, [Vec3; 3])> {
         let [a, b, c] = rows;
         let normal = a.cross(b);
@@ -179,13 +179,13 @@ impl PeriodicCell {
         self.to_cartesian(vec3(f64::from(image[0]), f64::from(image[1]), f64::from(image[2])))
     }
 
-    /// Displacement reduced by whole lattice vectors, z first. The result is the minimum image if the minimum image
-    /// is shorter than [`Self::max_cutoff`], which holds for all pairs within the cutoff. Use [`Self::minimum_image`]
-    /// for longer distances.
+    /// Displacement reduced by whole lattice vectors, z first. The result is the minimum image for every pair whose
+    /// minimum-image distance is below [`Self::max_cutoff`], and therefore for all pairs within the cutoff. Use
+    /// [`Self::minimum_image`] for longer distances.
     #[inline(always)]
     pub fn image_within_cutoff(&self, mut d: Vec3) -> Vec3 {
         let [a, b, c] = self.rows;
-        // this is the case for nearly all displacements, for which the three roundings below would all give zero
+        // shortcut for nearly all displacements, which need no reduction: the three roundings below would give zero
         if d.z.abs() < 0.5 * c.z && d.y.abs() < 0.5 * b.y && d.x.abs() < 0.5 * a.x {
             return d;
         }
@@ -204,8 +204,9 @@ impl PeriodicCell {
     /// is the shortest already.
     ///
     /// The closest lattice point is found by enumeration: axis c first, each axis outward from its nearest value
-    /// until its own component is longer than the shortest image so far (Schnorr and Euchner, Math. Program. 66, 181
-    /// (1994), doi:10.1007/BF01581144). At most [`MOST_IMAGES`] values of an axis are tried.
+    /// until the component along this axis alone is longer than the shortest image already found (Schnorr and
+    /// Euchner, Math. Program. 66, 181 (1994), doi:10.1007/BF01581144). At most [`MOST_IMAGES`] values of an axis are
+    /// tried.
     pub fn nearest_image(&self, d: Vec3) -> [i32; 3] {
         let square = d.norm_squared();
         // every lattice vector is at least twice as long as `max_cutoff`
@@ -241,7 +242,7 @@ impl PeriodicCell {
         let image = self.to_fractional(r).map(f64::floor);
         let mut wrapped = r - self.to_cartesian(image);
         let mut image = image.map(|v| v as i32).to_array();
-        // rounding can leave s = 1 exactly; wrapping once more guarantees s < 1
+        // rounding can give s = 1 exactly, so the position is wrapped a second time to guarantee s < 1
         let again = self.to_fractional(wrapped).map(f64::floor).map(|v| v as i32).to_array();
         if again != [0, 0, 0] {
             wrapped -= self.shift(again);
@@ -264,11 +265,11 @@ fn excess(ratio: f64) -> f64 {
 /// Number of values that [`PeriodicCell::nearest_image`] tries for one axis. Enough for reduced cells whose edges
 /// differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
-/// Relative difference of squared lengths below which two images count as equally near: several roundings. Of two
-/// equally near images the current image is kept.
+/// Two images count as equally near if their squared lengths differ by less than this relative amount, which is a few
+/// rounding errors. Between two equally near images the search keeps the image that it found first.
 const EQUAL: f64 = 1e-13;
 
-/// Integers in the order of their distance from `value`.
+/// All integers, in the order of their distance from `value`.
 fn outward(value: f64) -> impl Iterator<Item = f64> {
     let nearest = value.round();
     let side = if value < nearest { -1.0 } else { 1.0 };
@@ -279,13 +280,12 @@ fn outward(value: f64) -> impl Iterator<Item = f64> {
     (0..MOST_IMAGES).map(move |index| nearest + offset(index))
 }
 
-/// The shortest periodic image of a displacement. `cell` is `None` in vacuum, and the displacement is returned
-/// unchanged.
+/// The shortest periodic image of a displacement. Returns the displacement unchanged if `cell` is `None` (vacuum).
 pub fn displacement(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     cell.map_or(d, |cell| cell.minimum_image(d))
 }
 
-/// [`PeriodicCell::image_within_cutoff`]. `cell` is `None` in vacuum, and the displacement is returned unchanged.
+/// Calls [`PeriodicCell::image_within_cutoff`]. Returns the displacement unchanged if `cell` is `None` (vacuum).
 #[inline(always)]
 pub fn displacement_within_cutoff(cell: Option<&PeriodicCell>, d: Vec3) -> Vec3 {
     match cell {
@@ -310,7 +310,8 @@ mod tests {
         assert!((octahedron().volume() / expected - 1.0).abs() < 1e-12);
     }
 
-    /// Box lines of two gro files of a rhombic dodecahedron. Rounding makes c of the second box reducible, by -a - b.
+    /// Box lines of two gro files of a rhombic dodecahedron. After rounding, c of the second box is no longer
+    /// reduced: −a − b must be added to it.
     #[test]
     fn a_dodecahedron_corresponds_to_another_in_spite_of_rounding() {
         let [first, second] = [[7.03058, 4.97137, 3.51529], [7.02449, 4.96707, 3.51225]].map(|[edge, height, half]| {

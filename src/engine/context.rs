@@ -54,7 +54,7 @@ pub struct Context<B: Backend + ?Sized = dyn Backend> {
 }
 
 impl<B: Backend + ?Sized> Context<B> {
-    /// Wraps a backend that was made for this schedule and has no pair lists yet.
+    /// Wraps a backend that was created for the pair-list schedule `schedule` and has no pair lists yet.
     pub fn new(backend: Box<B>, schedule: ListSchedule) -> Self {
         Context { schedule, age: None, backend }
     }
@@ -64,7 +64,7 @@ impl<B: Backend + ?Sized> Context<B> {
         &self.schedule
     }
 
-    /// The backend, for all other operations on the state.
+    /// The backend, for operations on the state that `Context` does not provide.
     pub fn backend(&self) -> &B {
         &self.backend
     }
@@ -74,13 +74,15 @@ impl<B: Backend + ?Sized> Context<B> {
         &mut self.backend
     }
 
-    /// Adds a user-defined force, which acts from the next evaluation on. A GPU refuses it.
+    /// Adds a user-defined force, which acts from the next force evaluation on. Returns an error on a GPU, which
+    /// supports no user-defined forces.
     pub fn add_external_force(&mut self, force: impl ExternalForce + 'static) -> Result<()> {
         self.backend.add_external_force(Box::new(force))
     }
 
-    /// Sets the restraints of a stage, which act from the next evaluation on. `progress` is the state from
-    /// which a stage is resumed, empty at its start. A GPU refuses restraints of collective variables.
+    /// Sets the restraints of a stage, which act from the next evaluation on. `progress` is the state of the
+    /// restraints from which a stage is resumed, and is empty at the start of a stage. Returns an error for
+    /// restraints of collective variables on a GPU.
     pub fn restrain(&mut self, restraints: &Restraints, progress: &[RestraintProgress]) -> Result<()> {
         self.backend.restrain(restraints, progress)
     }
@@ -90,20 +92,20 @@ impl<B: Backend + ?Sized> Context<B> {
         self.backend.upload(state)
     }
 
-    /// Rebuilds the pair lists of a checkpoint, which were built `age` steps ago. The caller sets the state
-    /// afterwards.
+    /// Rebuilds the pair lists of a checkpoint. The lists were built `age` steps before the checkpoint. The caller
+    /// must call [`Context::set_state`] afterwards.
     pub fn restore_lists(&mut self, origins: &ListOrigins, age: u64) -> Result<()> {
         self.backend.upload(&origins.rebuilt)?;
         self.backend.build_lists()?;
         self.backend.upload(&origins.pruned)?;
-        // `origins.pruned` holds the predicted positions already, so the pruning predicts nothing
+        // the positions in `origins.pruned` are already the predicted ones, so the pruning uses them as they are
         self.backend.prune_lists(0.0)?;
         self.age = Some(if self.schedule.is_exact() { age } else { age % u64::from(self.schedule.rebuild) });
         Ok(())
     }
 
-    /// Data that a checkpoint must hold in addition to the state, so that a restart rebuilds the current lists.
-    /// `None` if the next force evaluation needs new lists.
+    /// States from which a restart rebuilds the current pair lists. A checkpoint stores them next to the current
+    /// state. `None` if the next force evaluation needs new lists.
     pub fn list_origins(&self) -> Result<Option<ListOrigins>> {
         if self.search_is_scheduled() {
             return Ok(None);
@@ -114,9 +116,9 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(Some(origins))
     }
 
-    /// Builds the outer list if it has expired. Returns whether a pruning is due. A pruning is always due after a
-    /// build. If lists expire by displacement, an asynchronous device may check them later, unless the host
-    /// `must_know` that the lists are valid.
+    /// Builds the outer pair list if it has expired. Returns whether the inner list must be pruned next, which is
+    /// always so after a build. If displacements limit the lifetime of the lists, an asynchronous device may check
+    /// the displacements later. With `must_know` it checks them before this function returns.
     fn update_outer_list(&mut self, must_know: bool) -> Result<bool> {
         let (schedule, age) = (self.schedule, self.age.unwrap_or(0));
         let exact = schedule.is_exact();
@@ -138,8 +140,8 @@ impl<B: Backend + ?Sized> Context<B> {
     }
 
     /// Computes forces after a Monte Carlo volume move. The energies of the old and the new volume must include all
-    /// pairs. Lists that were pruned for positions at another time miss some pairs, so that the inner list is pruned
-    /// before both evaluations, and pruned again as usual after the move.
+    /// pairs. An inner list that was pruned for predicted positions misses some pairs. The inner list is therefore
+    /// pruned before each of the two energy evaluations, and pruned again as usual after the volume move.
     pub fn forces_after_trial(&mut self, workload: Workload, trial: &VolumeTrial) -> Result<&Evaluation> {
         let workload = Workload { energy: true, ..workload };
         self.update_outer_list(true)?;
@@ -151,8 +153,8 @@ impl<B: Backend + ?Sized> Context<B> {
         Ok(self.backend.evaluation())
     }
 
-    /// Advances the leapfrog integrator by one step with the last forces. With a `refreshment` the thermostat
-    /// refreshes velocities at the half step.
+    /// Advances the leapfrog integrator by one step, with the forces of the last force evaluation. With a
+    /// `refreshment` the thermostat partially refreshes the velocities in the middle of the step.
     pub fn integrate(&mut self, step: Leapfrog, refreshment: Option<&Refreshment>) -> Result<Kinetic> {
         self.age = self.age.map(|age| age + 1);
         self.backend.integrate(step, refreshment)

@@ -1,7 +1,8 @@
 //! Errors, sorted by what the user has to do about them. Each kind has its own exit code.
 //!
-//! Readers and checks return [`Problem`]s: a location, the expectation, and a remedy. All problems of the
-//! configuration are reported together. Every other failure ends a run and is an [`Error`].
+//! Functions that read or check input return [`Problem`]s. A problem has a location, a message that says what was
+//! expected, and advice how to fix it. All problems of the configuration are reported together. Every other failure
+//! ends a run and is an [`Error`].
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +48,7 @@ impl Problem {
         self
     }
 
-    /// Sets the advice how to fix the fault.
+    /// Sets the advice on how to fix the fault.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -57,9 +58,9 @@ impl Problem {
 /// Length of the longest message, bytes.
 pub const LONGEST: usize = 2000;
 
-/// Makes a text from a file safe to show in a terminal. Control characters and marks of the writing direction become
-/// escapes, except tabs and line ends. A text of more than `most` bytes is cut off, and the length of the whole text
-/// is appended.
+/// Makes a text from a file safe to show in a terminal. Control characters, except tabs and line ends, and the
+/// Unicode marks of the writing direction are replaced by escape sequences. A text of more than `most` bytes is cut
+/// off, and the length of the whole text is appended.
 pub fn printable(text: &str, most: usize) -> String {
     let is_plain = |c: char| {
         matches!(c, '\n' | '\t') || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
@@ -151,7 +152,7 @@ impl Error {
         Error::Unstable { what: what.to_string(), atoms: atoms.into() }
     }
 
-    /// Prefixes the message with `whom`, the origin of the error.
+    /// Prefixes the message with `whom`, which names the part of the program that failed.
     pub fn of(self, whom: &str) -> Self {
         let said = |what: String| format!("{whom}: {what}");
         match self {
@@ -180,7 +181,7 @@ impl Error {
 /// Result with the crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Serialises a path as it is displayed, since paths may not be valid text.
+/// Serialises a path as the text that is displayed for it, since a path need not be valid Unicode.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }

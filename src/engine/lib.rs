@@ -1,13 +1,14 @@
 //! `md-engine`: forces and motion of biomolecular systems.
 //!
-//! This package holds everything from units to a system on a device ([`context::Context`]): vectors and cells, the
-//! terms of force fields, topologies and coordinates with their file formats, pair lists, PME, constraints,
-//! couplings, and the backends that compute forces (a double-precision reference, SIMD kernels on CPUs, CUDA). The
-//! package `md` adds input, output and the run loop. It re-exports every module of this package except `arrays`, so
-//! that programs depend on `md` alone. Its documentation describes the architecture of both packages.
+//! This package computes forces and advances the positions ([`context::Context`]). It contains units, vectors and
+//! cells, the terms of force fields, topologies and coordinates with their file formats, pair lists, PME,
+//! constraints, and thermostats and barostats. Three backends compute forces: a double-precision reference, SIMD
+//! kernels on CPUs, and CUDA. The package `md` adds input, output and the run loop. The package `md` re-exports every
+//! module of this package except `arrays`, so that other programs depend on `md` alone. The documentation of `md`
+//! describes the architecture of both packages.
 //!
-//! Two packages build faster than one: a change of the program compiles no kernel, and each compiler process needs
-//! about half of the memory.
+//! Two packages build faster than one. After a change in `md`, the compute kernels need not be compiled again. Each
+//! compiler process also needs only about half of the memory.
 
 pub mod arrays;
 pub mod backend;

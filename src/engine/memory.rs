@@ -4,20 +4,20 @@
 //! as much as a cache miss. Huge pages of 2 MiB avoid TLB misses. Linux provides them on request (`madvise(2)`, the
 //! default of transparent huge pages on most systems). Huge pages affect only the speed.
 //!
-//! The kernel allocates and clears memory at first touch, which takes longer than the write itself. An array over all
-//! atoms is therefore first written by all threads, with [`resize`] or [`copy`], or with rayon's `collect_into_vec`,
-//! which these two functions use.
+//! The kernel allocates and clears memory at first touch, which takes longer than the write itself. All threads
+//! together therefore make the first write to an array over all atoms. The functions [`resize`] and [`copy`] do this
+//! with rayon's `collect_into_vec`, which can also be called directly.
 
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Size of a huge page of x86-64, bytes. On systems with other sizes or without huge pages the request has no harmful
-/// effect.
+/// Size of a huge page of x86-64, bytes. A request for huge pages does no harm on systems whose huge pages have
+/// another size, or that have none.
 const PAGE: usize = 2 << 20;
 /// Arrays of at least this size (bytes) are aligned to a huge page.
 const LARGE: usize = PAGE;
 
-/// The system's allocator, with huge pages for large arrays.
+/// An allocator that calls the system's allocator and requests huge pages for large arrays.
 pub struct LargePages;
 
 /// The layout with which a large array is allocated; `None` for small arrays.
@@ -25,7 +25,7 @@ fn large(layout: Layout) -> Option<Layout> {
     if layout.size() < LARGE { None } else { layout.align_to(PAGE).ok() }
 }
 
-/// Requests huge pages; a refusal is ignored.
+/// Requests huge pages for a range of memory. A failure of the request is ignored.
 fn advise(start: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
     if !start.is_null() {
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for LargePages {
             // SAFETY: guaranteed by the caller
             return unsafe { System.alloc(layout) };
         };
-        // SAFETY: guaranteed by the caller; the larger alignment makes a valid layout as well
+        // SAFETY: guaranteed by the caller; the layout with the larger alignment is also valid
         let start = unsafe { System.alloc(layout) };
         advise(start, layout.size());
         start
@@ -55,7 +55,8 @@ unsafe impl GlobalAlloc for LargePages {
             // SAFETY: guaranteed by the caller
             return unsafe { System.alloc_zeroed(layout) };
         };
-        // SAFETY: as in `alloc`; the request comes before the first touch, which decides the page size
+        // SAFETY: as in `alloc`; huge pages are requested before the first touch of the memory, because the first
+        // touch decides the page size
         unsafe {
             let start = System.alloc(layout);
             advise(start, layout.size());

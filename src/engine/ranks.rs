@@ -1,8 +1,8 @@
 //! Ranks: processes that compute together, and the bytes that they send each other through a [`Network`].
 //!
 //! A program without a launcher is one rank. The functions of [`Ranks`] are collective unless their documentation
-//! says otherwise: every rank must call them, in the same order. A failure of the network or of another rank ends all
-//! processes, by the MPI library or the launcher. No function returns such a failure.
+//! says otherwise: every rank must call them, in the same order. If the network or another rank fails, the MPI
+//! library or the launcher ends all processes. No function of this module returns such a failure as an error.
 
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -19,7 +19,8 @@ pub trait Network: Send + Sync {
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>>;
     /// Sends a message, to be received with [`Network::receive`] or [`Network::receive_from`].
     fn send(&self, to: usize, bytes: &[u8]);
-    /// Returns a message that has arrived, and its sender. `None` if no message has arrived.
+    /// Returns a message that has arrived, and the rank that sent it. Does not wait. `None` if no message has
+    /// arrived.
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
     /// Waits for the next message of a rank, and returns it.
     fn receive_from(&self, from: usize) -> Vec<u8>;
@@ -27,7 +28,7 @@ pub trait Network: Send + Sync {
     fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]);
 }
 
-/// Handle of a process among the ranks that the launcher started. Clones stand for the same process.
+/// Handle of a process among the ranks that the launcher started. All clones of a handle refer to the same process.
 #[derive(Clone)]
 pub struct Ranks {
     rank: usize,
@@ -144,7 +145,7 @@ impl Ranks {
     }
 
     /// Sends a message to one rank and receives `received.len()` bytes from another rank. All ranks must call this
-    /// function, in a ring.
+    /// function at the same time, in a ring: `from` of the receiving rank is the rank that sends to it.
     pub fn exchange(&self, to: usize, bytes: &[u8], from: usize, received: &mut [u8]) {
         match &self.network {
             None => received.copy_from_slice(bytes),
@@ -152,8 +153,8 @@ impl Ranks {
         }
     }
 
-    /// Sends a value to one rank and returns the value received from another rank. All ranks must call this function,
-    /// in a ring.
+    /// Sends a value to one rank and returns the value received from another rank. All ranks must call this function
+    /// at the same time, in a ring: `from` of the receiving rank is the rank that sends to it.
     pub fn exchange_any<T: Serialize + DeserializeOwned>(&self, to: usize, value: &T, from: usize) -> T {
         let bytes = encode(value);
         let mut length = [0; size_of::<u64>()];

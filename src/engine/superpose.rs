@@ -1,9 +1,9 @@
 //! Best superposition of two sets of points.
 //!
 //! With points a, b whose (weighted) centers are at the origin and the correlation M = Σ w a⊗b, the squared deviation
-//! after rotating a onto b is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), where G_a and G_b are Σ w |a|² and Σ w |b|².
-//! The deviation is least where tr(R M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M (Kearsley, Acta
-//! Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
+//! after the rotation R of the points a is Σ w |R a − b|² = G_a + G_b − 2 tr(R M), where G_a and G_b are Σ w |a|² and
+//! Σ w |b|². The deviation is least where tr(R M) = λ, the largest eigenvalue of a 4 × 4 matrix built from M
+//! (Kearsley, Acta Cryst. A45, 208 (1989), doi:10.1107/S0108767388010128).
 
 use nalgebra::{Matrix3, SVD, Vector3};
 
@@ -23,10 +23,10 @@ pub fn correlation(pairs: impl IntoIterator<Item = (Vec3, Vec3)>) -> Correlation
     m
 }
 
-/// Maximum number of Newton steps. The method needs 5 to 10 steps. If two eigenvalues are equal, each step halves the
-/// error, and an f64 has 53 bits.
+/// Maximum number of Newton steps. Usually 5 to 10 steps are enough. If two eigenvalues are equal, each step only
+/// halves the error, and the 53 bits of an f64 then need about 53 steps.
 const MOST_STEPS: usize = 60;
-/// Relative change below which the iteration has converged: several roundings.
+/// The iteration has converged when λ changes by less than this relative amount, which is a few rounding errors.
 const ARRIVED: f64 = 1e-14;
 
 /// λ = max tr(R M) over all rotations R; `bound` is (G_a + G_b)/2, which λ cannot exceed.
@@ -63,7 +63,7 @@ pub fn overlap(m: &Correlation, bound: f64) -> f64 {
     root
 }
 
-/// The rotation R with the largest tr(R M), to be applied to a (Kabsch, Acta Cryst. A32, 922 (1976),
+/// The rotation R of the points a that gives the largest tr(R M) (Kabsch, Acta Cryst. A32, 922 (1976),
 /// doi:10.1107/S0567739476001873). M must be finite.
 pub fn rotation(m: &Correlation) -> Matrix3<f64> {
     let svd = SVD::new(Matrix3::from_fn(|i, j| m[i][j]), true, true);
@@ -147,7 +147,8 @@ mod tests {
 
     /// Rounding error of some hundred operations on numbers of order 10.
     const ROUNDING: f64 = 1e-12;
-    /// Rounding error of a double root: the square root of the error of the polynomial, √(10⁻¹⁶ · 10²).
+    /// Rounding error of a double root, which is the square root of the rounding error of the polynomial: √(10⁻¹⁶ ·
+    /// 10²).
     const MEETING: f64 = 1e-6;
 
     #[test]

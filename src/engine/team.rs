@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 const PIECES_PER_THREAD: usize = 4;
 /// Maximum number of pieces of a region, and hence of threads that take part.
 const MOST_PIECES: usize = 128;
-/// Time without work after which a spinning worker sleeps. The time is longer than the pauses within a step, and so
-/// short that the wasted CPU time is negligible.
+/// Time without work after which a spinning worker sleeps. This timeout is longer than the pauses within a step. It
+/// is short enough that the wasted CPU time is negligible.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
-/// Polls between two readings of the clock, which take about a microsecond.
+/// Number of polls between two readings of the clock. These polls take about a microsecond.
 const SPIN_LIMIT: usize = 32;
 
 /// The calling thread and its workers.
@@ -101,7 +101,7 @@ impl Team {
         let turn = match self.turn.try_lock() {
             _ if self.workers.is_empty() => None,
             Ok(turn) => Some(turn),
-            // if an earlier leader panicked, it left no region open
+            // a leader that panics closes its region first, so a poisoned lock can be used
             Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
@@ -212,15 +212,15 @@ impl Shared {
         }
     }
 
-    /// The number of the open region; `None` if no parallel region is open, or if the open one is number `last`,
-    /// which this thread has run already. When the team is released, any number is returned.
+    /// The number of the open region. `None` if no parallel region is open, or if the open region has the number
+    /// `last`, whose work this thread has done already. When the team is released, any number is returned.
     fn called(&self, last: usize) -> Option<usize> {
         let region = self.region.load(SeqCst);
         (region % 2 == 1 && region != last || self.stopped.load(SeqCst)).then_some(region)
     }
 
-    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region, so that either the
-    /// worker sees the new region or the caller counts the worker as asleep.
+    /// Wakes sleeping workers. A worker increments `asleep` before its last check of the region number. Therefore
+    /// either the worker sees the new region, or the caller sees that the worker is asleep.
     fn wake_sleeping(&self) {
         if self.asleep.load(SeqCst) > 0 {
             let _guard = locked(&self.mutex);
@@ -274,7 +274,7 @@ impl<T, W: Fn(T) + Sync> ProducerCallback<T> for Region<'_, W> {
         team.run(turn, &|thread| {
             let (others, own) = pieces[..count].split_at((thread * count / threads).min(count));
             for piece in own.iter().chain(others) {
-                // a locked piece is being taken by another thread
+                // if the piece is locked, another thread is taking it
                 let taken = piece.try_lock().ok().and_then(|mut piece| piece.take());
                 if let Some(piece) = taken {
                     piece.into_iter().for_each(&work);
@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    /// Runs two items that wait for each other.
+    /// Runs two work items that wait for each other.
     fn threads_of(team: &Team, count: usize) {
         let arrived = AtomicUsize::new(0);
         team.for_each((0..count).into_par_iter(), |_| {
@@ -351,7 +351,7 @@ mod tests {
     fn nobody_works_in_a_region_that_is_closed() {
         let team = team(4);
         for round in 0..50_000 {
-            // short regions, each with other numbers, that end before most workers arrive
+            // short regions, each over different items, that end before most workers arrive
             let sum = AtomicUsize::new(0);
             team.for_each((0..3).into_par_iter(), |k| {
                 sum.fetch_add(round + k, SeqCst);

@@ -1,5 +1,5 @@
-//! Helpers for the unit tests of both packages: the systems of `tests/systems` with settings and pair lists for one
-//! comparison, and ranks that are threads.
+//! Helpers for the unit tests of both packages: they load the systems of `tests/systems` with settings and pair lists
+//! for comparisons, and run ranks as threads of one process.
 
 use crate::backend::cuda::{Cuda, Device, Emulated};
 use crate::backend::{Backend, Serving, Workload};
@@ -24,7 +24,7 @@ pub(crate) const SHORT_CUTOFF: f64 = 0.45;
 /// Buffer of the pair lists, nm.
 const BUFFER: f64 = 0.05;
 
-/// A folder of the project. It is searched from the folder of this package upwards.
+/// Finds a folder of the project, in the folder of this package or in one of its parent folders.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().map(|above| above.join(name)).find(|folder| folder.is_dir()).expect("a folder of the project")
@@ -58,7 +58,7 @@ impl Sample {
             dispersion_correction: DispersionCorrection::AllPairs,
             list: ListPolicy::Exact { buffer: BUFFER },
         };
-        // without a cutoff no potential can be shifted
+        // a potential can be shifted only if there is a cutoff
         let unshifted = ForceSettings { lj_modifier: LjModifier::None, coulomb_modifier: Modifier::None, ..settings };
         let settings = if cutoff.is_some() { settings } else { unshifted };
         let velocities = coordinates.velocities.unwrap_or_else(|| vec![Default::default(); atoms]);
@@ -67,8 +67,8 @@ impl Sample {
         Sample { system: System { topology: amber.topology, nonbonded: amber.nonbonded, constraints, settings }, state }
     }
 
-    /// Water with one virtual site per molecule. The sites of successive molecules have all kinds of constructions in
-    /// turn; one kind uses an atom of the next molecule.
+    /// Water with one virtual site per molecule. Successive molecules use all constructions of virtual sites in turn.
+    /// One of the constructions uses an atom of the next molecule.
     pub(crate) fn with_every_kind_of_site() -> Self {
         let mut sample = Sample::load("tip4pew");
         let molecules = sample.system.topology.virtual_sites.len() as u32;
@@ -106,7 +106,7 @@ impl Sample {
         sample
     }
 
-    /// Makes waters rigid and constrains bonds with hydrogen. Positions satisfy the constraints.
+    /// Makes waters rigid and constrains bonds with hydrogen. The positions are changed to satisfy the constraints.
     pub(crate) fn rigid(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::HBonds, true).expect("constraints");
         self.constrained(constraints)
@@ -157,7 +157,7 @@ impl Sample {
     }
 }
 
-/// The backend of a rank that serves other ranks, with two chunks of work.
+/// The backend of a rank that computes forces for rank 0, with the work split into two chunks.
 pub(crate) fn serving(ranks: Ranks) -> Serving {
     Serving { ranks, parts: 2, level: Level::Portable, team: Team::single() }
 }
@@ -173,7 +173,7 @@ pub(crate) fn divisible(name: &str) -> Sample {
     sample
 }
 
-/// Runs `work` on rank 0 of `count` ranks while the other ranks serve rank 0.
+/// Runs `work` on rank 0 of `count` ranks, while the other ranks compute the forces that rank 0 requests.
 pub(crate) fn on_ranks<R: Send>(count: usize, work: impl Fn(&Serving) -> R + Sync) -> R {
     let done = Ranks::threads(count, |ranks| {
         let serving = serving(ranks);

@@ -66,7 +66,7 @@ pub trait Core {
         complex: &mut Self::Array<'_, Complex<T>>,
     ) -> Result<()>;
     /// Transforms `complex` into `real` and overwrites `complex`. The result is not normalised. `complex` must be the
-    /// transform of real numbers: elements at k = −k (modulo the size) must be real.
+    /// transform of real numbers, so that elements with k = −k (modulo the size) are real.
     fn inverse<T: Real>(
         &self,
         fft: &mut Self::Fft<T>,
@@ -86,7 +86,7 @@ pub trait Core {
     fn wait(&self) -> Result<()>;
 }
 
-/// Location of a matrix in an array, either row-major as stored or as the transpose of the stored matrix.
+/// Location of a matrix in an array. The matrix is the stored row-major matrix or its transpose.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     /// range of the matrix' elements in the array
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[25, 28, 57, 64, 89, 100]));
         core.gemm(one, matrix(), Operand::new(&b, 0..2, 2).transposed(), minus_one, &mut c).expect("a product");
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[-2, 1, -4, 3, -6, 5]));
-        // Aᵀ A is smaller than the array of C: the elements behind Aᵀ A are unchanged
+        // Aᵀ A is smaller than the array `c`; the elements of `c` beyond Aᵀ A must stay unchanged
         core.gemm(one, matrix().transposed(), matrix(), zero, &mut c).expect("a product");
         assert_eq!(*core.read(&c).expect("numbers"), numbers(&[35, 44, 44, 56, -6, 5]));
     }

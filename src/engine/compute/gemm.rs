@@ -2,7 +2,8 @@
 //!
 //! The `matrixmultiply` crate, a dependency of nalgebra, does the arithmetic with AVX-512, AVX2 or portable code,
 //! chosen at run time. It reaches nine tenths of the speed of the fastest pure-Rust crates on large square matrices,
-//! and their full speed on the shapes of trajectory analysis. Rows are distributed over the current rayon pool.
+//! and their full speed on the shapes of trajectory analysis. The rows of the result are distributed over the threads
+//! of the current rayon pool.
 
 use rayon::prelude::*;
 
@@ -85,7 +86,7 @@ impl<'a, T> Matrix<'a, T> {
 /// Number of portions of rows of C per thread. More portions would balance the load better, but each portion packs B
 /// again.
 const PORTIONS_PER_THREAD: usize = 2;
-/// A common multiple of the numbers of rows that the kernels compute at once.
+/// A multiple of the number of rows that each kernel of `matrixmultiply` computes at once.
 const KERNEL_ROWS: usize = 16;
 
 /// Computes C ← α A B + β C, with C row-major. Rows of C are distributed over the current rayon pool. Every element

@@ -1,8 +1,8 @@
 //! Fourier transforms of sixteen lines at once, one in each lane of a vector.
 //!
-//! Data never move between lanes; the caller transposes the data. Real and imaginary parts are in separate arrays.
-//! Stockham's ordering is used: every stage takes one factor of the length, reads one array and writes another, and
-//! the result is in natural order.
+//! Data never move between lanes, so the caller must transpose the data first. Real and imaginary parts are in
+//! separate arrays. Stockham's ordering is used: every stage takes one factor of the length, reads one array and
+//! writes another, and the result is in natural order.
 
 use crate::memory;
 use crate::simd::{Aligned16, Arithmetic, Float, Kernel, Level, Simd, dispatch};

@@ -72,7 +72,7 @@ impl<const K: usize> Atoms<K> {
         }
     }
 
-    /// Mask of the used lanes: 1 in lanes with a molecule, 0 in lanes that repeat the last molecule.
+    /// Factor for each lane: 1 in lanes with a molecule of their own, 0 in lanes that repeat the last molecule.
     #[inline(always)]
     fn mask(&self) -> Lanes {
         Lanes(from_fn(|lane| if lane < self.used { 1.0 } else { 0.0 }))
@@ -288,7 +288,7 @@ pub(super) struct ShakeBlock<const N: usize> {
 }
 
 impl<const N: usize> ShakeBlock<N> {
-    /// Makes a block of one to eight SHAKE clusters; `inverse_mass` of any atom in 1/amu.
+    /// Makes a block of one to eight SHAKE clusters. `inverse_mass` returns the inverse mass of an atom in 1/amu.
     pub(super) fn new(shakes: &[Shake<N>], inverse_mass: impl Fn(u32) -> f64) -> Self {
         let mut centers = [[0; 1]; LANES];
         let mut all_leaves = [[0; N]; LANES];

@@ -5,9 +5,9 @@
 //! the sum is over the inverse masses w of the atoms that both constraints share. The sign is + if both bonds begin
 //! or both end at the shared atom, and − otherwise. A is symmetric, positive definite and as sparse as the molecule.
 //! A is factored once per step, in an elimination order that is found once per run. In this order the factors of a
-//! chain have no fill-in, and those of a ring have one additional entry per bond. The cost is linear in the number of
-//! bonds. For any topology either all constraints are satisfied within the tolerance, or an error is returned.
-//! Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
+//! chain have no fill-in, and the factors of a ring have one additional element per bond. The cost is linear in the
+//! number of bonds. For every topology the solver either satisfies all constraints within the tolerance or returns an
+//! error. Cf. V. Kräutler, W. F. van Gunsteren, P. H. Hünenberger, J. Comput. Chem. 22, 501 (2001),
 //! doi:10.1002/1096-987X(20010415)22:5<501::AID-JCC1021>3.0.CO;2-V.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use crate::system::Constraint;
 use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 
-/// Maximum number of iterations. If a cluster has not converged after them, an error is returned. Each iteration
+/// Maximum number of iterations. A cluster that has not converged after this number is an error. Each iteration
 /// reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 100;
 
@@ -31,10 +31,11 @@ pub(super) struct Coupled {
     /// inverse masses (1/amu) of the two atoms of each constraint
     inverse_mass: Vec<[f64; 2]>,
     pattern: Pattern,
-    /// ± inverse mass of the shared atom for each entry of the pattern; 0 for fill-in
+    /// coupling of two constraints for each element of the sparsity pattern: ± the inverse mass (1/amu) of the shared
+    /// atom, or 0 for fill-in
     coupling: Vec<f64>,
-    /// work space, kept so that a step allocates no memory; the lock never waits, as only one thread works on a
-    /// cluster
+    /// work space, kept between steps so that a step allocates no memory; only one thread works on a cluster, so that
+    /// locking never waits
     scratch: Mutex<Scratch>,
 }
 
@@ -43,14 +44,14 @@ struct Scratch {
     /// bond vectors at the start of the step, nm
     bonds: Vec<Vec3>,
     multipliers: Vec<f64>,
-    /// residuals, then the change of the multipliers
+    /// first the residuals, later the changes of the Lagrange multipliers
     change: Vec<f64>,
     matrix: Values,
 }
 
 impl Coupled {
-    /// Prepares a connected cluster in which no pair of atoms is constrained twice; `inverse_mass` of any atom in
-    /// 1/amu.
+    /// Prepares a connected cluster in which no pair of atoms is constrained twice. `inverse_mass` returns the
+    /// inverse mass of an atom in 1/amu.
     pub(super) fn new(constraints: &[Constraint], inverse_mass: impl Fn(u32) -> f64) -> Self {
         let (order, pattern) = eliminate(neighbors(constraints));
         let constraints: Vec<Constraint> = order.iter().map(|&k| constraints[k as usize]).collect();
@@ -79,8 +80,8 @@ impl Coupled {
         let mut scratch = self.prepare(motion.old);
         let scratch = &mut *scratch;
         scratch.multipliers.fill(0.0);
-        // the error message names the bond with the largest initial error, since after divergence the largest error
-        // may be in any bond
+        // the error message names the bond with the largest error before the first iteration, since after divergence
+        // the largest error may be in any bond
         let mut worst_bond = 0;
         for iteration in 0..MAX_ITERATIONS {
             let mut worst = (0.0, 0);
@@ -90,7 +91,7 @@ impl Coupled {
                 let square = c.length * c.length;
                 scratch.change[k] = 0.5 * (square - bond.norm_squared());
                 let error = scratch.change[k].abs() / square;
-                // NaN counts as a larger error than any number, so that it is never replaced
+                // NaN counts as larger than any number, so that a NaN error is kept as the worst one
                 if error.is_nan() || error > worst.0 {
                     worst = (error, k);
                 }

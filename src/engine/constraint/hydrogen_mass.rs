@@ -8,8 +8,8 @@ const HYDROGEN: u8 = 1;
 
 /// Sets the mass of every hydrogen to `target` (amu) and subtracts the difference from the heavy atom bonded to it.
 ///
-/// The total mass and all equilibrium averages of positions are unchanged; only the dynamics change. Rigid waters and
-/// hydrogens without a heavy partner are not changed, as in OpenMM.
+/// The total mass and the equilibrium averages of all functions of positions stay the same. Only the dynamics change.
+/// Rigid waters and hydrogens without a heavy partner are not changed, as in OpenMM.
 pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_water: bool) -> Result<()> {
     if !(target > 0.0 && target.is_finite()) {
         return Err(Problem::new(format!("hydrogen_mass = {target} amu is not a positive mass")).into());

@@ -2,12 +2,12 @@
 //!
 //! [`derive()`] selects the constraints. A [`ConstraintPlan`] sorts them into independent blocks that share no atom.
 //! [`ConstraintPlan::apply`] solves the constraints of a section after the unconstrained update of a step.
-//! [`ConstraintPlan::project`] removes velocity components along constraints (or, with unit masses, force
-//! components).
+//! [`ConstraintPlan::project`] removes velocity components along constraints. A plan for unit masses removes force
+//! components along constraints.
 //!
-//! All arithmetic is f64. Positions are unwrapped and molecules whole, so that minimum images are not needed. The
-//! solution of a block does not depend on other blocks, so that results are the same bit for bit for any distribution
-//! of the blocks over threads.
+//! All arithmetic is f64. Positions are not wrapped, and molecules are whole, so that minimum images are not needed.
+//! The solution of a block does not depend on other blocks, so that results are the same bit for bit for any
+//! distribution of the blocks over threads.
 
 mod block;
 mod coupled;
@@ -36,12 +36,12 @@ use crate::vec3::Vec3;
 /// Input and output of the constraints in one step.
 #[derive(Debug)]
 pub struct Motion<'a> {
-    /// positions at the start of the step (nm): directions of the constraint forces
+    /// positions at the start of the step (nm), which give the directions of the constraint forces
     pub old: &'a [Vec3],
     /// positions after the unconstrained update (nm), corrected in place
     pub positions: SharedVectors<'a>,
-    /// velocities (nm/ps) of the unconstrained update, corrected by Δx/dt, and 1/dt (1/ps); `None` if velocities are
-    /// not corrected
+    /// velocities (nm/ps) after the unconstrained update, which are corrected by Δx/dt, together with 1/dt (1/ps);
+    /// `None` if velocities are not corrected
     pub velocities: Option<(SharedVectors<'a>, f64)>,
 }
 

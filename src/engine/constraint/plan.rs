@@ -46,8 +46,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Sorts constraints by solver. Fails for the same input as [`ConstraintPlan::new`], but accepts waters whose
-    /// sides form no triangle.
+    /// Sorts constraints by solver. Returns an error for the same input as [`ConstraintPlan::new`], except that it
+    /// accepts waters whose sides form no triangle.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         let (settles, clusters) = independent(constraints, masses)?;
         let mut groups = Groups { settles, ..Groups::default() };
@@ -57,7 +57,7 @@ impl Groups {
                 None => groups.coupled.push(cluster),
             }
         }
-        // the sort is stable: clusters of equal size stay in the order of their atoms
+        // the sort is stable, so that clusters of equal size stay in the order of their atoms
         groups.coupled.sort_by_key(|c| std::cmp::Reverse(c.len()));
         Ok(groups)
     }
@@ -86,7 +86,7 @@ macro_rules! for_each_block {
 }
 
 impl ConstraintPlan {
-    /// Sorts `constraints` into blocks; `masses` (amu) of all atoms.
+    /// Sorts `constraints` into blocks. `masses` holds the masses (amu) of all atoms.
     ///
     /// A water is solved as three separate constraints if its hydrogens differ in mass, or if one of its atoms has
     /// another constraint. Fails if an atom is massless or does not exist, if a length is not positive, or if two
@@ -167,7 +167,7 @@ impl ConstraintPlan {
 
     /// Corrects the positions and velocities of the atoms in a section.
     ///
-    /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL` (else zero). Divided by dt², this is the virial Σ r⊗F of the
+    /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL`, otherwise zero. This sum divided by dt² is the virial Σ r⊗F of the
     /// constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of the sections in
     /// order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other constraints are
     /// satisfied within the relative tolerance.
@@ -201,8 +201,8 @@ impl ConstraintPlan {
         let mut virial = LaneVirial::ZERO;
         let mut coupled_virial = Mat3::ZERO;
         let section = &self.sections[section];
-        // SAFETY: `new` checked all atoms against the length of the arrays; no atom is in two blocks, and only this
-        // call works on its section
+        // SAFETY: `new` has checked that all atoms are within the arrays; no atom is in two blocks, and no other call
+        // works on this section
         unsafe {
             for_each_block!(self, section, [coupled], |cluster| {
                 coupled_virial += cluster.shake(motion, self.tolerance)?
@@ -215,8 +215,8 @@ impl ConstraintPlan {
         Ok(if VIRIAL { coupled_virial + virial.total() } else { Mat3::ZERO })
     }
 
-    /// Applies [`Self::apply`] to every section in parallel, with portable instructions. `partials` is scratch
-    /// memory, kept between calls.
+    /// Calls [`Self::apply`] for every section in parallel, with portable instructions. `partials` is scratch memory,
+    /// kept between calls.
     pub fn apply_all<const VIRIAL: bool>(
         &self,
         motion: &mut Motion<'_>,
@@ -230,15 +230,16 @@ impl ConstraintPlan {
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
 
-    /// Corrects `positions` (nm) in parallel to satisfy all constraints, along the bonds of `reference`.
+    /// Moves `positions` (nm) until they satisfy all constraints, with all threads. The corrections are along the
+    /// constrained distances at the positions `reference` (nm).
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
         self.apply_all::<false>(&mut motion, &mut vec![]).map(|_| ())
     }
 
     /// Removes from `velocities` (nm/ps), in parallel, the components along constraints at `positions` (nm). Momentum
-    /// is conserved. With a plan for unit masses and with forces instead of velocities, the components of the forces
-    /// along constraints are removed.
+    /// is conserved. A plan for unit masses, called with forces instead of velocities, removes the force components
+    /// along constraints.
     pub fn project(&self, positions: &[Vec3], velocities: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         assert!(positions.len() == self.atoms && velocities.len() == self.atoms, "one vector for each atom");
         let velocities = &SharedVectors::new(velocities);
@@ -254,8 +255,8 @@ impl ConstraintPlan {
     }
 }
 
-/// A section of a plan, for dispatch by instruction set. Code that makes this value guarantees the conditions of
-/// [`ConstraintPlan::apply`].
+/// A section of a plan, for dispatch by instruction set. The code that constructs this value guarantees the safety
+/// conditions of [`ConstraintPlan::apply`].
 struct SectionKernel<'a, const VIRIAL: bool>(&'a ConstraintPlan, usize, &'a Motion<'a>);
 
 impl<const VIRIAL: bool> Kernel for SectionKernel<'_, VIRIAL> {
@@ -306,8 +307,8 @@ fn cut(atoms: usize, settles: &[Settle], clusters: &[Vec<Constraint>]) -> Vec<Ra
     sections
 }
 
-/// Maximum number of constraints of one atom. All constraints of an atom are solved together. No real atom has so
-/// many bonds.
+/// Maximum number of constraints of one atom. All constraints of an atom are solved together, so their number must be
+/// limited. No real atom has as many bonds as this limit.
 const MOST_PER_ATOM: usize = 64;
 
 /// Returns an error for constraints that no geometry can satisfy.
@@ -373,7 +374,8 @@ fn separate(constraints: &Constraints, masses: &[f64]) -> (Vec<Settle>, Vec<Cons
 
 /// Groups waters into blocks of eight, each with one shape.
 fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>, Problem> {
-    // there is almost always a single shape; a list, not a map, keeps the order in which shapes first appear
+    // a list instead of a map keeps the shapes in the order in which they first appear; there is almost always only
+    // one shape
     let mut by_shape: Vec<(SettleShape, Vec<[u32; 3]>)> = vec![];
     for water in settles {
         let [oxygen, hydrogen, _] = water.atoms;

@@ -15,7 +15,7 @@ const SIDES: usize = 3;
 /// Relative difference below which two lengths in input files count as equal. Files print at least eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
-/// Bonds that are constrained: the key `constraints` of the input file.
+/// The bonds that are constrained, as selected by the key `constraints` of the input file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConstraintKind {
@@ -26,17 +26,17 @@ pub enum ConstraintKind {
     HBonds,
     /// all bonds
     AllBonds,
-    /// all bonds, and the angles H-X-H and H-O-X, as constraints between their outer atoms (as in GROMACS)
+    /// all bonds and the angles H-X-H and H-O-X, as in GROMACS; an angle is a constraint between its outer atoms
     HAngles,
 }
 
 /// Selects constraints: those that are part of the topology, and the bonds or angles that `kind` names.
 ///
-/// With `rigid_water` every water becomes a [`Settle`] for any `kind`, and its bonds are not among the other
-/// constraints. Without `rigid_water` only waters whose three sides are constrained in the topology become a
-/// [`Settle`]. Lengths are those of the bond terms and of the constraints in the topology. The H–H length of a water
-/// may also follow from the H–O–H angle. Bonds to massless sites are not constrained, since the positions of virtual
-/// sites are computed. The tolerance is the default of [`Constraints`].
+/// With `rigid_water` every water becomes a [`Settle`], whatever `kind` is, and the bonds of waters are not added to
+/// the other constraints. Without `rigid_water` only waters whose three sides are constrained in the topology become
+/// a [`Settle`]. Lengths are those of the bond terms and of the constraints in the topology. The H–H length of a
+/// water may also follow from the H–O–H angle. Bonds to massless sites are not constrained, since the positions of
+/// virtual sites are computed. The tolerance is the default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
     let mut sides = vec![0; topology.residues.len()];
@@ -56,7 +56,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
         }
     }
     if !problems.is_empty() {
-        // every water has the same problem, so that one message is enough
+        // all waters have the same problem, so that one message is enough
         problems.truncate(1);
         return Err(Error::Input(problems));
     }
@@ -93,8 +93,8 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
 /// the sixth depends on the other five.
 const INDEPENDENT_ANGLES: usize = 5;
 
-/// Distances between the outer atoms of those angles H-X-H and H-O-X of which both bonds are in `bonds`. `bonds` must
-/// be sorted.
+/// Constraints between the outer atoms of the angles H-X-H and H-O-X. Only angles with both bonds in `bonds` are
+/// used. `bonds` must be sorted.
 fn angles_with_hydrogen(topology: &Topology, bonds: &[Constraint]) -> Vec<Constraint> {
     let element = |atom: u32| topology.atoms[atom as usize].element;
     let length = |i: u32, j: u32| {
@@ -231,7 +231,8 @@ pub enum RemovedMotion {
     TranslationAndRotation,
 }
 
-/// Number of degrees of freedom: 3N − constraints − degrees of freedom of the removed motion, as GROMACS counts them.
+/// Number of degrees of freedom, counted as in GROMACS: 3N minus the number of constraints minus the degrees of
+/// freedom of the removed motion of the whole system.
 ///
 /// N is the number of atoms with mass. Removing the velocity of the center of mass takes 3 degrees of freedom.
 /// Removing both the velocity and the rotation takes 6 degrees of freedom, or 5 for two atoms and 3 for one atom.

@@ -2,9 +2,9 @@
 //!
 //! The three constraint forces act along the sides of the triangle at the start of the step (the old triangle). They
 //! change neither the center of mass nor the heights of the atoms above the plane of the old triangle. The unknown is
-//! a rigid rotation with three angles: φ and ψ follow from the heights of the atoms, and the angle θ within the plane
-//! follows from the moment about the normal of the plane, which the forces cannot change. S. Miyamoto, P. A. Kollman,
-//! J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
+//! a rigid rotation with three angles. The angles φ and ψ follow from the heights of the atoms. The angle θ within
+//! the plane follows from the moment about the normal of the plane, because the constraint forces do not change this
+//! moment. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
 //!
 //! The new triangle is built from the constrained side lengths and an orthonormal frame, so that its sides are exact
 //! to rounding even if the sides of the old triangle have errors. SETTLE does not iterate.
@@ -24,7 +24,7 @@ pub struct SettleShape {
     hydrogen_fraction: f64,
     /// hydrogen mass / oxygen mass
     mass_ratio: f64,
-    /// inverse of the distance from the center of mass to the oxygen, 1/nm
+    /// inverse of the distance between the center of mass and the oxygen, 1/nm
     inverse_up: f64,
     /// distance from the center of mass to the line through the hydrogens, nm
     down: f64,
@@ -100,7 +100,7 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let (level, lift) = (-(down * cos_phi), aside * sin_psi * sin_phi);
     let (yb2, yc2) = (level - lift, level + lift);
 
-    // rotation by θ within the plane: α cos θ' + β sin θ' = γ is the moment about z, which is conserved
+    // rotation by θ within the plane, from the conservation of the moment γ about z: α cos θ' + β sin θ' = γ
     let alpha = xb2 * (xb0 - xc0) + yb0 * yb2 + yc0 * yc2;
     let beta = xb2 * (yc0 - yb0) + xb0 * yb2 + xc0 * yc2;
     let gamma = xb0 * yb1 - xb1 * yb0 + xc0 * yc1 - xc1 * yc0;
@@ -111,8 +111,8 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let b3 = ex * (xb2 * cos_theta - yb2 * sin_theta) + ey * (xb2 * sin_theta + yb2 * cos_theta) + ez * zb1;
     let c3 = ex * (-(xb2 * cos_theta) - yc2 * sin_theta) + ey * (yc2 * cos_theta - xb2 * sin_theta) + ez * zc1;
     let (db, dc) = (b3 - b1, c3 - c1);
-    // the correction of the oxygen is computed from momentum conservation, so that momentum is conserved exactly; if
-    // it were computed from the angles, momentum would be conserved only to the rounding of the position of the
+    // the correction of the oxygen follows from momentum conservation, so that momentum is conserved exactly; a
+    // correction computed from the angles would conserve momentum only to the rounding error of the position of the
     // oxygen
     [-(db + dc) * Lanes::splat(shape.mass_ratio), db, dc]
 }
@@ -123,8 +123,8 @@ pub(super) fn project(shape: &SettleShape, positions: [Vec3; 3], velocities: [Ve
     const SIDES: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
     let inverse = [shape.oxygen_mass, shape.hydrogen_mass, shape.hydrogen_mass].map(|mass| 1.0 / mass);
     let side = SIDES.map(|[i, j]| positions[j] - positions[i]);
-    // side k from atom i to atom j, with the vector d_k, pushes its atoms apart: per unit multiplier the velocities
-    // of i and j change by −w_i d_k and +w_j d_k, with the inverse masses w
+    // side k is the vector d_k from atom i to atom j; a unit Lagrange multiplier changes the velocities of i and j by
+    // −w_i d_k and +w_j d_k, with the inverse masses w
     let push = |k: usize, atom: usize| {
         let [i, j] = SIDES[k];
         if atom == j {
@@ -168,8 +168,8 @@ mod tests {
         SettleShape::new(MASSES, OH, HH).unwrap()
     }
 
-    /// Tolerance of the sides, nm. Errors are a few roundings (2⁻⁵³) of a length of 0.1 nm, and the rounding of
-    /// positions of up to 10 nm, where adjacent numbers differ by 1.8e-15 nm.
+    /// Tolerance of the sides, nm. The errors are a few relative rounding errors (2⁻⁵³) of a length of 0.1 nm, and
+    /// the rounding errors of positions of up to 10 nm, where adjacent floating-point numbers differ by 1.8e-15 nm.
     const SIDE_TOLERANCE: f64 = 1e-14;
 
     fn random_water(index: u32) -> ([Vec3; 3], [Vec3; 3]) {
@@ -183,12 +183,13 @@ mod tests {
         let height = (OH.powi(2) - HH.powi(2) / 4.0).sqrt();
         let origin = gauss() * 3.0;
         let old = [origin, origin + e1 * height + e2 * (HH / 2.0), origin + e1 * height - e2 * (HH / 2.0)];
-        // thermal displacement of a 2 fs step at about 600 K
+        // thermal displacement in a step of 2 fs at about 600 K
         let new = [old[0] + gauss() * 0.0012, old[1] + gauss() * 0.0045, old[2] + gauss() * 0.0045];
         (old, new)
     }
 
-    /// Positions of eight waters before a step, their positions after it, and the corrections to the latter.
+    /// Positions of eight waters before a step, their positions after the unconstrained step, and the corrections of
+    /// the positions after the step.
     type Block = ([[Vec3; 3]; 8], [[Vec3; 3]; 8], [Vec3<Lanes>; 3]);
 
     fn blocks(count: u32) -> impl Iterator<Item = Block> {
@@ -222,8 +223,8 @@ mod tests {
 
     #[test]
     fn forces_act_along_the_old_sides() {
-        // corrections of all atoms lie in the old plane: Δ·normal = 0;
-        // the moment Σ m r_old × Δ vanishes, as for any set of central forces
+        // corrections Δ of all atoms lie in the old plane (Δ·normal = 0), and the moment Σ m r_old × Δ is zero, as
+        // for any central forces
         for (old, _, correction) in blocks(100) {
             for i in 0..8 {
                 let d = correction.map(|c| lane(c, i));

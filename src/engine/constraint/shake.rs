@@ -1,13 +1,14 @@
 //! Constraints from one center to up to four leaves (a heavy atom and its hydrogens), eight SHAKE clusters at a time.
 //!
-//! The leaves are coupled only through the center, so a SHAKE cluster of n bonds is an n×n problem: find multipliers
-//! λ with |s_i + Σ_j … λ_j d_j| = L_i, where d_i and s_i are the bond vectors (leaf − center) at the start of the
-//! step and after the unconstrained update. Newton's method with the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) is
-//! iterated until all constraints are satisfied; w_c and w_i are the inverse masses of the center and of leaf i. This
-//! is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327 (1977),
-//! doi:10.1016/0021-9991(77)90098-5) in matrix form. A is the same in all iterations. It is therefore symmetric, and
-//! is factored only once. Each iteration then reduces the error by a factor of about the angle (rad) by which a bond
-//! rotates in a step: 0.05 at 2 fs.
+//! The leaves are coupled only through the center, so that a SHAKE cluster of n bonds is an n×n problem. The unknowns
+//! are the Lagrange multipliers λ with |s_i + Σ_j … λ_j d_j| = L_i. L_i are the constraint lengths. d_i and s_i are
+//! the bond vectors (leaf − center) at the start of the step and after the unconstrained update. Newton's method with
+//! the matrix A_ij = d_i·d_j (w_c + δ_ij w_i) is iterated until all constraints are satisfied; w_c and w_i are the
+//! inverse masses of the center and of leaf i. This is SHAKE (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J.
+//! Comput. Phys. 23, 327 (1977), doi:10.1016/0021-9991(77)90098-5) in matrix form. A is computed from the bond
+//! vectors at the start of the step and is the same in all iterations. It is therefore symmetric, and is factored
+//! only once. Each iteration reduces the error by a factor of about the angle (rad) by which a bond rotates in a
+//! step: 0.05 at 2 fs.
 
 use super::lanes::{LANES, Lanes};
 use crate::vec3::Vec3;
@@ -15,8 +16,8 @@ use crate::vec3::Vec3;
 /// Maximum number of leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
 pub(super) const MAX_LEAVES: usize = 4;
 
-/// Maximum number of iterations. If a SHAKE cluster has not converged after them, an error is returned. Each
-/// iteration reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
+/// Maximum number of iterations. A SHAKE cluster that has not converged after this number is an error. Each iteration
+/// reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 50;
 
 /// Masses and lengths of eight SHAKE clusters of `N` leaves.
@@ -50,8 +51,8 @@ impl<const N: usize> Factored<N> {
                 };
                 let mut sum = bonds[i].dot(bonds[j]) * mass;
                 for k in 0..j {
-                    // at this point row j holds all L_jk and row i holds the L_ik that are already computed, each
-                    // multiplied by D_k
+                    // here row j holds all L_jk, and row i holds the elements L_ik that are already computed; each
+                    // element is multiplied by D_k
                     sum -= lower[i][k] * lower[j][k] / inverse_diagonal[k];
                 }
                 if i == j {
@@ -119,8 +120,9 @@ pub(super) struct ShakeSolution<const N: usize> {
     pub(super) failed: Option<(usize, usize)>,
 }
 
-/// Corrections to the positions after the unconstrained update. `old` and `new` are the bond vectors leaf − center
-/// (nm) at the start of the step and after this update; `tolerance` is relative.
+/// Computes corrections of the positions after the unconstrained update. `old` and `new` are the bond vectors leaf −
+/// center (nm) at the start of the step and after the unconstrained update. `tolerance` is the relative tolerance of
+/// the lengths.
 #[inline(always)]
 pub(super) fn shake<const N: usize>(
     shape: &ShakeShape<N>,

@@ -35,11 +35,11 @@ impl<'a> SharedVectors<'a> {
         Self { start: vectors.as_mut_ptr(), length: vectors.len(), borrow: PhantomData }
     }
 
-    /// A second handle to the same elements.
+    /// Returns a second handle to the same elements.
     ///
     /// # Safety
-    /// An exclusive borrow of one of the two handles is no longer exclusive access: only `unsafe` functions may be
-    /// called on them.
+    /// An exclusive borrow of one of the two handles is no longer exclusive access to the elements. Only `unsafe`
+    /// functions may be called on the two handles.
     pub unsafe fn again(&self) -> SharedVectors<'_> {
         SharedVectors { start: self.start, length: self.length, borrow: PhantomData }
     }

@@ -1,18 +1,20 @@
 //! Sparse L D Lᵀ factorisation of a symmetric positive definite matrix, in an elimination order that is found once
 //! for all matrices with the same pattern.
 //!
-//! Rows are numbered in elimination order. Column k holds the entries below its diagonal, including all fill-in.
+//! Rows are numbered in elimination order. Column k stores the elements below the diagonal, including all fill-in.
 
 use std::collections::BTreeSet;
 
-/// Sparsity pattern: the positions of the entries, and the target of each product in the factorisation.
+/// Sparsity pattern: the positions of the nonzero elements, and the element to which each product of the
+/// factorisation is added.
 #[derive(Debug)]
 pub(super) struct Pattern {
     /// start of each column in `rows`
     starts: Vec<u32>,
-    /// row of each entry, ascending within a column
+    /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// index of the entry at (row of p, row of q), for each column and for each pair p > q of entries of the column
+    /// for each column and each pair p > q of elements of the column: the index of the element at (row of p, row of
+    /// q)
     targets: Vec<u32>,
 }
 
@@ -21,12 +23,12 @@ pub(super) struct Pattern {
 pub(super) struct Values {
     /// diagonal of A, then D⁻¹
     pub(super) diagonal: Vec<f64>,
-    /// entries of A below the diagonal, then L
+    /// elements of A below the diagonal, replaced by those of L in the factorisation
     pub(super) entries: Vec<f64>,
 }
 
-/// Finds an elimination order by minimum degree (ties go to the smaller row number). Returns the order, and the
-/// pattern of L in it.
+/// Finds an elimination order by minimum degree. Between rows of equal degree the one with the smaller number comes
+/// first. Returns the elimination order and the sparsity pattern of L in this order.
 ///
 /// `neighbors[k]` holds the rows coupled to row k, without k itself.
 pub(super) fn eliminate(mut neighbors: Vec<BTreeSet<u32>>) -> (Vec<u32>, Pattern) {
@@ -81,7 +83,7 @@ impl Pattern {
         self.starts.len() - 1
     }
 
-    /// Indices of the entries of column `k`.
+    /// Indices of the elements of column `k`.
     pub(super) fn column(&self, k: usize) -> std::ops::Range<usize> {
         self.starts[k] as usize..self.starts[k + 1] as usize
     }
@@ -96,8 +98,8 @@ impl Pattern {
         Values { diagonal: vec![0.0; self.len()], entries: vec![0.0; self.rows.len()] }
     }
 
-    /// Replaces A by its factors. A matrix that is not positive definite gives infinities or wrong numbers, which the
-    /// later check of the constraint lengths detects.
+    /// Replaces A by its factors. If the matrix is not positive definite, the factors are infinite or wrong. The
+    /// later check of the constraint lengths detects this case.
     pub(super) fn factor(&self, values: &mut Values) {
         let Values { diagonal, entries } = values;
         let mut targets = self.targets.iter();
@@ -176,7 +178,7 @@ mod tests {
         pattern.solve(&values, &mut b);
         let expected = dense.lu().solve(&nalgebra::DVector::from_fn(n, |i, _| 1.0 + i as f64)).unwrap();
         for k in 0..n {
-            // the condition number is below 10, so that the error is that of a few dozen roundings
+            // the condition number is below 10, so that the error is a few dozen rounding errors
             assert!((b[k] - expected[at(k)]).abs() < 1e-14);
         }
     }

@@ -1,4 +1,5 @@
-//! Tests of whole plans: comparison of the solvers, conservation laws, independence of the sections, refused input.
+//! Tests of whole constraint plans: the solvers agree, conservation laws hold, sections are independent, and wrong
+//! input is an error.
 
 mod selection;
 
@@ -9,11 +10,11 @@ use crate::simd::Level;
 use crate::system::{Constraint, Constraints, Settle};
 use crate::vec3::{Mat3, vec3};
 
-/// Relative tolerance so tight that errors of bonds of 0.1 nm are due only to the rounding (4e-16 nm) of positions of
-/// a few nm.
+/// Relative tolerance that is so small that the errors of bonds of 0.1 nm come only from the rounding (4e-16 nm) of
+/// positions of a few nm.
 const TIGHT: f64 = 1e-13;
-/// Maximum difference (nm) of two solvers that iterate to [`TIGHT`]: the tolerance times the bond length and a small
-/// condition number.
+/// Maximum difference (nm) between the results of two solvers that iterate to [`TIGHT`], which is the tolerance times
+/// the bond length and a small condition number.
 const SAME_POSITION: f64 = 1e-12;
 /// Inverse time step of 2 fs, 1/ps.
 const RATE: f64 = 500.0;
@@ -149,7 +150,7 @@ fn distances_momentum_velocities_and_virial() {
     assert!(scene.largest_error(&moved) > 0.05, "the move must break the distances");
     let (mut new, mut velocities) = (moved.clone(), vec![Vec3::ZERO; moved.len()]);
     let virial = solve(&scene.plan(), &scene.old, &mut new, &mut velocities);
-    // the tolerance applies to half the squared length; rounding of positions adds about 1e-14
+    // the solver compares half of the squared length with the tolerance; rounding of positions adds about 1e-14
     assert!(scene.largest_error(&new) < 1.2 * TIGHT, "{}", scene.largest_error(&new));
     let change: Vec<Vec3> = new.iter().zip(&moved).map(|(a, b)| *a - *b).collect();
     // Σ m Δx over 5000 atoms with |m Δx| of 1e-3 amu nm, each rounded to 1e-15 nm
@@ -164,7 +165,8 @@ fn distances_momentum_velocities_and_virial() {
     let size = expected.trace().abs();
     for (row, other) in virial.0.iter().zip(expected.0) {
         for (a, b) in row.iter().zip(other) {
-            // `expected` subtracts positions of a few nm: 1e-15 nm against corrections of 1e-3 nm
+            // `expected` is computed from differences of positions of a few nm, whose rounding error of 1e-15 nm is
+            // small relative to corrections of 1e-3 nm
             assert!((a - b).abs() < 1e-10 * size, "{virial:?} {expected:?}");
         }
     }
@@ -230,7 +232,7 @@ fn scattered_molecules_share_a_section() {
     let mut new = sorted.moved();
     sorted.plan().satisfy(&sorted.old, &mut new).unwrap();
     assert!(sorted.largest_error(&new) < TIGHT);
-    // consecutive atoms of a water are read as rows, other atoms one by one
+    // waters of consecutive atoms are read with vector instructions, other waters atom by atom
     let moved = sorted.moved();
     let mut rows: Vec<Vec3> = (0..count).map(|a| moved[place(a) as usize]).collect();
     scene.plan().satisfy(&scene.old, &mut rows).unwrap();
@@ -322,13 +324,14 @@ fn free_flight_keeps_momenta_and_energy() {
         energies.push(kinetic(&velocities));
         positions = new;
     }
-    // 20,000 roundings of 1e-15 nm / 2 fs = 5e-13 nm/ps at up to 40 nm add up like a random walk, to some 1e-10 amu
-    // nm²/ps
+    // 20,000 rounding errors of 1e-15 nm / 2 fs = 5e-13 nm/ps, at distances of up to 40 nm, add up like a random walk
+    // to about 1e-10 amu nm²/ps
     let drift = angular.iter().map(|l| (*l - angular[0]).norm()).fold(0.0, f64::max);
     assert!(drift < 1e-9, "{drift}");
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (early, late) = (mean(&energies[1000..6000]), mean(&energies[15_000..]));
-    // rotation by up to 0.05 rad per step changes single values by 1e-3; means over 10 ps agree better
+    // bonds rotate by up to 0.05 rad per step, which changes single values by a relative 1e-3; means over 10 ps agree
+    // better
     println!("K {start} -> {early} -> {late}, angular momentum off by {drift:.1e}");
     assert!((late / early - 1.0).abs() < 1e-4 && (early / start - 1.0).abs() < 1e-2);
 }

@@ -5,19 +5,19 @@ use crate::cell::PeriodicCell;
 use crate::superpose::Superposition;
 use crate::vec3::Vec3;
 
-/// Maximum number of iterations that improve an arrangement; a few are enough.
+/// Maximum number of iterations that improve an arrangement of the molecules. A few iterations are usually enough.
 const MOST_ROUNDS: usize = 20;
 
 impl Parts {
     /// Chooses periodic images of the parts (molecules) of a `reference` structure such that its root-mean-square
     /// deviation from `target` after superposition is smallest. `reference` (nm) has whole molecules and the lattice
-    /// `cell`. `target` (nm) has molecules that are whole and gathered.
+    /// `cell`. `target` (nm) has whole and gathered molecules.
     ///
     /// Three initial arrangements of images are tried: the images as stored, the gathered images, and the images
-    /// after a superposition of the largest part alone. Each arrangement is improved iteratively: the whole target is
-    /// superposed on the reference, and every part moves to the image nearest to its superposed position, until the
-    /// deviation no longer decreases. The result does not depend on the images that are stored in a file, and is the
-    /// same after a rigid motion of the reference.
+    /// after a superposition of the largest part alone. Each arrangement is improved iteratively. One iteration
+    /// superposes the whole target on the reference, and then moves every part of the reference to the image nearest
+    /// to the superposed target. The iteration ends when the deviation no longer decreases. The result does not
+    /// depend on the images that are stored in a file, and is the same after a rigid motion of the reference.
     pub fn fit(&self, cell: &PeriodicCell, reference: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let stored = vec![[0; 3]; self.len()];
         let Some(largest) = self.iter().max_by_key(|part| part.len()).filter(|_| self.len() > 1) else { return stored };

@@ -7,11 +7,11 @@
 //!   ([`crate::system::Topology::molecules`]).
 //! - **A molecule is whole** if the vector between two linked atoms is the minimum image, for every link
 //!   ([`WholeMolecules`]).
-//! - **Several molecules are gathered** along the shortest distances between their atoms, as a minimum spanning tree
-//!   ([`Parts::gather`]), so that a chain of contacts stays together however long it is.
+//! - **Several molecules are gathered** along the minimum spanning tree of the shortest distances between their atoms
+//!   ([`Parts::gather`]). A long chain of molecules in contact therefore stays together.
 //! - **The molecules of a reference structure** get the images in which the reference fits best to the structure with
-//!   which it is compared ([`Parts::fit`]). The reference is not gathered, because it may come from a crystal with
-//!   other contacts than in the simulation.
+//!   which it is compared ([`Parts::fit`]). The reference is not gathered, because it may be a crystal structure in
+//!   which other molecules are in contact than in the simulation.
 //!
 //! The nearest image of a displacement is [`PeriodicCell::minimum_image`](crate::cell::PeriodicCell::minimum_image).
 
@@ -25,5 +25,5 @@ mod whole;
 pub use parts::Parts;
 pub use whole::WholeMolecules;
 
-/// Lattice image: position + `cell.shift(image)` is the position in that image.
+/// Lattice image of an atom. The position of the atom in this image is position + `cell.shift(image)`.
 pub type Image = [i32; 3];

@@ -5,13 +5,14 @@ use crate::cell::PeriodicCell;
 use crate::system::Molecules;
 use crate::vec3::Vec3;
 
-/// Selected atoms, sorted by molecule. A part is the set of selected atoms of one molecule. Methods take positions of
-/// the selected atoms in the order of the selection, with molecules whole, and return one image for each part.
+/// Selected atoms, sorted by molecule. A part is the set of selected atoms of one molecule. The methods take the
+/// positions of the selected atoms in the order of the selection. Molecules must be whole. The methods return one
+/// image for each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// indices into the selection, part by part
     places: Vec<u32>,
-    /// offset of each part in `places`, and the end
+    /// offset of each part in `places`, followed by the length of `places`
     starts: Vec<u32>,
 }
 
@@ -49,8 +50,9 @@ impl Parts {
         self.starts.windows(2).map(|part| &self.places[part[0] as usize..part[1] as usize])
     }
 
-    /// Images in which the parts are nearest to each other: each link of the minimum spanning tree over the shortest
-    /// distances between atoms of different parts is a minimum image. The first part keeps its image.
+    /// Images in which the parts are gathered: two parts that are joined by a link of the minimum spanning tree are
+    /// at their minimum-image distance. The tree is over the shortest distances between atoms of different parts. The
+    /// first part keeps its image.
     pub fn gather(&self, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Image> {
         match self.len() {
             0 | 1 => vec![[0; 3]; self.len()],

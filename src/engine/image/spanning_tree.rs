@@ -3,8 +3,8 @@
 //!
 //! Distances are minimum-image distances between atoms. The atoms of a molecule are divided into blocks with bounding
 //! spheres. Pairs of blocks are searched within a radius that grows until all molecules are joined, so that only
-//! nearby molecules are compared atom by atom. The tree depends on distances alone: it depends neither on the images
-//! that a file stores nor on the orientation of the system.
+//! nearby molecules are compared atom by atom. The tree depends only on distances. The images that a file stores and
+//! the orientation of the system do not change it.
 
 use super::Image;
 use crate::cell::PeriodicCell;
@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 /// Radius of the first search, nm. Hydrogen bonds and atomic contacts are shorter.
 const FIRST_RADIUS: f64 = 0.3;
-/// Maximum number of atoms of a block. With this number the atomic distances of a pair of blocks cost about as much
-/// as the comparisons of bounds that are needed to find the pair.
+/// Maximum number of atoms of a block. With blocks of this size, computing the atomic distances of a pair of blocks
+/// costs about as much as finding the pair by comparing bounding spheres.
 const BLOCK: usize = 12;
 
 /// Nearby atoms of one part.
@@ -141,7 +141,7 @@ impl Search<'_> {
     /// The shortest link, if shorter than `radius`, for each pair of groups that are not joined yet.
     fn links(&self, radius: f64, joined: &mut Joined) -> Vec<Link> {
         let groups: Vec<usize> = self.blocks.iter().map(|block| joined.group(block.part)).collect();
-        // all groups except the largest search their neighbourhoods, which finds all pairs of groups
+        // all groups except the largest search their neighbourhood, so that every pair of nearby groups is found
         let mut sizes: HashMap<usize, usize> = HashMap::new();
         groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
         let largest = sizes.into_iter().max_by_key(|&(group, size)| (size, group)).map(|(group, _)| group);
@@ -174,7 +174,7 @@ impl Search<'_> {
     /// The shortest distance between atoms of two blocks.
     fn link(&self, a: &Block, b: &Block) -> Link {
         let mut shortest = Link { distance: f64::INFINITY, parts: [a.part, b.part], image: [0; 3] };
-        // all atoms use the minimum image of the block centers, unless a nearer image is possible
+        // all atoms use the minimum image of the block centers, unless another image may give a shorter distance
         let image = self.cell.nearest_image(b.center - a.center);
         let shift = self.cell.shift(image);
         let reach = (b.center + shift - a.center).norm() + a.radius + b.radius;
@@ -193,8 +193,9 @@ impl Search<'_> {
         shortest
     }
 
-    /// Calls `visit` once for each pair of nearby blocks of which at least one searches (`looks`). The pairs are
-    /// found on a grid of block centers, and include all pairs of blocks with atoms within `radius` of each other.
+    /// Calls `visit` once for each pair of nearby blocks if `looks` is true for at least one of the two blocks. The
+    /// pairs are found on a grid of block centers, and include all pairs of blocks with atoms within `radius` of each
+    /// other.
     fn near(&self, radius: f64, looks: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, usize)) {
         let widest = self.blocks.iter().map(|block| block.radius).fold(0.0, f64::max);
         let faces = self.cell.face_distances();

@@ -86,9 +86,9 @@ proptest! {
         prop_assert!(agree(&shape(&a), &shape(&b)), "{a:?} {b:?}");
     }
 
-    /// The links that hold a gathered group together are the shortest ones. An independent algorithm (Prim's, over
-    /// all pairs of atoms and images) gives the same length of the tree, and no gap in the group is longer than the
-    /// longest link.
+    /// The links that hold a gathered group together are the shortest possible links. An independent algorithm
+    /// (Prim's, over all pairs of atoms and images) gives a spanning tree of the same length. No gap in the group is
+    /// longer than the longest link.
     #[test]
     fn gathered_molecules_hang_on_the_shortest_links(cell in cells(), chains in chains(7)) {
         let parts = parts(chains.len());
@@ -148,8 +148,8 @@ fn a_chain_of_contacts_stays_together_beyond_half_the_cell() {
     let mut stored: Vec<Vec3> = whole.iter().map(|r| cell.wrap(*r + vec3(3.0, 0.0, 0.0)).0).collect();
     parts.make_gathered(&cell, &mut stored);
     assert!(agree(&shape(&stored), &shape(&whole)), "{stored:?}");
-    // gathered around the last atom: each atom is within half the cell from it, so the first, 6 nm away, moves to the
-    // other side
+    // gathering around the last atom moves each atom to within half of the cell edge from it, so that the first atom,
+    // which was 6 nm away, moves to the other side
     let images = parts.gather_around(&cell, &whole, whole[5]);
     assert_eq!(images, [[1, 0, 0], [1, 0, 0], [0; 3], [0; 3], [0; 3], [0; 3]]);
 }

@@ -9,7 +9,7 @@ use crate::vec3::Vec3;
 pub struct WholeMolecules {
     /// pairs (atom, linked atom visited before it); the first atom of a molecule is paired with itself
     walk: Vec<[u32; 2]>,
-    /// offset of each molecule in `walk`, and the end
+    /// offset of each molecule in `walk`, followed by the length of `walk`
     starts: Vec<usize>,
 }
 
@@ -27,8 +27,7 @@ impl WholeMolecules {
     }
 
     /// Visits atoms breadth-first along links. Molecules are the components connected by `links` and `joins`, in the
-    /// order of their first atoms. A join is followed only when all links of the atoms visited so far have been
-    /// followed.
+    /// order of their first atoms. A join is followed only after all links of all atoms that have been visited.
     fn walk(atoms: usize, links: &[[u32; 2]], joins: &[[u32; 2]]) -> Self {
         let [links, joins] = [links, joins].map(|pairs| Graph::new(atoms, pairs));
         let mut visited = vec![false; atoms];
@@ -39,8 +38,8 @@ impl WholeMolecules {
                 continue;
             }
             starts.push(walk.len());
-            // next atom whose links are followed, next atom whose joins are followed, and the number of its joins
-            // followed so far
+            // index in `walk` of the next atom whose links are followed, index of the next atom whose joins are
+            // followed, and the number of joins of the latter atom that were followed already
             let (mut head, mut joined, mut followed) = (walk.len(), walk.len(), 0);
             walk.push([first as u32; 2]);
             loop {
@@ -68,8 +67,8 @@ impl WholeMolecules {
         Self { walk, starts }
     }
 
-    /// Moves atoms by lattice vectors so that every link of the walk is a minimum-image vector. The first atom of
-    /// each molecule stays. Positions of molecules that are already whole are unchanged bit for bit.
+    /// Moves atoms by lattice vectors until the vector of every link in `walk` is a minimum image. The first atom of
+    /// each molecule does not move. Positions of molecules that are already whole are unchanged bit for bit.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         for &[atom, before] in &self.walk {
             let (atom, before) = (atom as usize, before as usize);
@@ -98,7 +97,7 @@ impl WholeMolecules {
 
 /// Neighbours of each atom.
 struct Graph {
-    /// offset of each atom's neighbours in `neighbours`, and the end
+    /// offset of each atom's neighbours in `neighbours`, followed by the length of `neighbours`
     starts: Vec<usize>,
     neighbours: Vec<u32>,
 }

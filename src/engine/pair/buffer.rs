@@ -7,37 +7,41 @@
 //! ⟨ΔV⟩ = 4π r_list² ρ |−V′ J₁ + V″ J₂ − V‴ J₃ …|, J_n = E[(y − b)₊ⁿ⁺¹]/(n + 1)!,
 //!
 //! with V shifted to zero at the cutoff and expanded at the cutoff (the double integral of Páll & Hess 2013,
-//! 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is this error divided by the lifetime, summed over
+//! 10.1016/j.cpc.2013.06.003, in closed form). The energy drift is ⟨ΔV⟩ divided by the list lifetime, summed over
 //! pairs of atom classes. Charges of opposite sign cancel in the mean. Lennard-Jones and Coulomb errors are added. A
-//! list of cluster pairs holds most atom pairs just outside its radius, see [`ClusterCorrection`].
+//! list of cluster pairs also holds most of the atom pairs just outside the list radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
-//! mean pressure is too high, even if the energy drift is zero. A missed pair at the distance r = r_cut − u lacks the
-//! virial r F = −r V′, so that
+//! mean pressure is too high if some of them are missed. This holds even if the energy drift is zero. A missed pair
+//! at the distance r = r_cut − u lacks the virial r F = −r V′, so that
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
 //! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is
-//! that of V‴: |−V‴ J₃| replaces the sum in ⟨ΔV⟩, and |−r_cut V‴ J₂| the sum in ⟨ΔP⟩. Up to 0.05 nm inside the
-//! cutoff, which is deeper than atoms enter with typical lists, all terms together are 0.92 of this term for a force
-//! switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of it for force and potential switches over a range of 0.1 to 0.4 nm.
+//! that of V‴. The sum in ⟨ΔV⟩ becomes |−V‴ J₃|, and the sum in ⟨ΔP⟩ becomes |−r_cut V‴ J₂|. With typical lists,
+//! missed pairs come less than 0.05 nm inside the cutoff. Up to this depth all terms together are 0.92 of the V‴ term
+//! for a force switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of it for force and potential switches over a range of 0.1
+//! to 0.4 nm.
 //!
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
-//! cancel in neutral molecules: for water it is twice the measured error, and with charges it would be thirty times
-//! the measured error (`validation/lists`). The mean over the age t of the list is Simpson's rule ⅔ ΔP(T/2) + ⅙
-//! ΔP(T): no pair is missed at t = 0. The rule is exact for tⁿ up to n = 3, and exceeds the mean for higher powers,
-//! which the buffer causes. A list with lookahead f misses as many pairs at time t as a list without lookahead at |t
-//! − f|, so that T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
+//! cancel in neutral molecules: for water the estimate without charges is twice the measured error, and an estimate
+//! with charges would be thirty times the measured error (`validation/lists`). The mean error over the lifetime T of
+//! the list is computed by Simpson's rule, ⅔ ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. The rule is
+//! exact for tⁿ up to n = 3. With a buffer ΔP grows with higher powers of t, for which the rule exceeds the mean. A
+//! list with lookahead f misses as many pairs at time t as a list without lookahead misses at |t − f|. For such a
+//! list T is therefore replaced by T − f, which is at least f. Each list gets half of the tolerated pressure error.
 //!
 //! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list. The inner list then
-//! misses pairs that leave the cutoff in the first half as often as pairs that enter it in the second half. By time
-//! reversal the energy errors of both halves are opposite. The remaining drift is a small part of the estimate, which
-//! does not assume this cancellation. The cancellation requires ballistic motion and thereby limits the lifetime of
-//! inner lists. The virial errors of both halves do not cancel. The energy errors of the outer list do not cancel
-//! either, so that this list gets only the part [`OUTER_BUDGET`] of the tolerated drift.
+//! misses as many pairs that leave the cutoff in the first half of its lifetime as pairs that enter the cutoff in the
+//! second half. By time reversal the energy errors of the two halves are opposite. The actual drift is therefore a
+//! small part of the estimated drift, because the estimate does not assume this cancellation. The errors cancel only
+//! while the motion is ballistic, which limits the lifetime of inner lists. The virial errors of both halves do not
+//! cancel. The energy errors of the outer list do not cancel either, so that the outer list gets only the part
+//! [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/V refers to the volume that atoms fill ([`super::filled_volume`]), not to the cell: a slab in
-//! vacuum has as many missed pairs as bulk liquid of this volume. The pressure is that inside the slab.
+//! vacuum has as many missed pairs as the same volume of bulk liquid. The estimated pressure error refers to the
+//! pressure inside the slab.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
@@ -65,7 +69,8 @@ pub struct ListSchedule {
 }
 
 impl ListSchedule {
-    /// Lists of radius `outer` (nm) with a lifetime limited by displacements of atoms, not by a number of steps.
+    /// Lists of radius `outer` (nm) that are rebuilt when atoms have moved too far, not after a fixed number of
+    /// steps.
     pub fn exact(outer: f64) -> Self {
         ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, lookahead: 0.0 }
     }
@@ -75,9 +80,9 @@ impl ListSchedule {
         self.rebuild == u32::MAX
     }
 
-    /// Whether a pair within `cutoff` (nm) may be missing from these lists. Since the search the configuration was
-    /// scaled by μ = `scale`, and in addition to this scaling atoms moved by at most d, where d² = `longest_squared`
-    /// (nm²). Pairs that were further apart than the list radius R at the search are now at least μR − 2d apart.
+    /// Whether a pair within `cutoff` (nm) may be missing from these lists. Since the search a barostat has scaled
+    /// the positions by μ = `scale`. In addition, atoms have moved by at most d, where d² = `longest_squared` (nm²).
+    /// Pairs that were further apart than the list radius R at the search are now at least μR − 2d apart.
     pub(crate) fn may_miss(&self, cutoff: f64, scale: f64, longest_squared: f64) -> bool {
         let slack = scale * self.outer - cutoff;
         slack < 0.0 || 4.0 * longest_squared > slack * slack
@@ -91,11 +96,14 @@ const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 /// The cost model of the lists.
 #[derive(Clone, Copy)]
 struct Costs {
-    /// cost of pruning one slot (atom pair) of the outer list, relative to computing one slot of the inner list
+    /// cost of pruning one slot (atom pair) of the outer list, relative to the cost of computing the forces of one
+    /// slot of the inner list
     prune: f64,
-    /// cost of searching one slot, relative to computing one slot of the inner list
+    /// cost of finding one slot in the pair search, relative to the cost of computing the forces of one slot of the
+    /// inner list
     search: f64,
-    /// cost of a slot with Lennard-Jones interactions only (beyond the Coulomb cutoff), relative to other slots
+    /// cost of a slot beyond the Coulomb cutoff, which has only Lennard-Jones interactions, relative to the cost of
+    /// other slots
     far: f64,
     /// cost of a slot of the inner list with switched Lennard-Jones interactions, relative to one without a switch
     switched: f64,
@@ -112,19 +120,23 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, r
 /// Costs for lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the
 /// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
-/// - `cycles`: 53 instructions of a lane for a pair, or 57 if some pairs of a tile do not interact, one per cycle;
-/// - `prune`: a distance per slot until the first hit, 8 of 57 instructions; as much to copy and launch twice;
-/// - `search`: distances to three times as many slots, bounding boxes and exclusions, 60 of 57 instructions; a dozen
-///   launches and the transfer of the list length to the host, 100 µs or three times the time of the pairs;
-/// - `far`: one branch computes both interactions;
+/// - `cycles`: a lane needs 53 instructions for a pair, or 57 if some pairs of the tile do not interact, at one
+///   instruction per cycle;
+/// - `prune`: computing one distance per slot, until the first slot within the radius, takes 8 instructions, compared
+///   with 57 for a pair. Copying the list and two kernel launches take as long again;
+/// - `search`: distances of three times as many slots, bounding boxes and exclusions take 60 instructions, compared
+///   with 57 for a pair. A dozen kernel launches and the transfer of the list length to the host take 100 µs, which
+///   is three times the time of the pairs;
+/// - `far`: the kernel computes both interactions in one branch, so that such slots are not cheaper;
 /// - `switched`: there are no kernels with a switch;
-/// - `reach`: for r from 0.9 to 1.2 nm, as many atoms of a liquid are within r of a cube of 32 atoms (0.68 nm wide)
-///   as in a sphere of radius r + `reach`.
+/// - `reach`: a cube of 32 atoms of a liquid is 0.68 nm wide. For r from 0.9 to 1.2 nm, the number of atoms within r
+///   of this cube equals the number in a sphere of radius r + `reach`.
 const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
-/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. This takes 8 fs at
-/// 300 K. In solvated proteins of 24,000 and 89,000 atoms, forces missed by lists with a lifetime of 16 fs heat the
-/// system by −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the heating is −0.015, or 0.02 with a
-/// slightly larger radius, where missed Coulomb forces outweigh Lennard-Jones forces.
+/// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by
+/// this angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, inner lists with a lifetime of 16 fs
+/// cause an energy drift of −0.002 and −0.004 kT/ns per degree of freedom, due to the forces of missed pairs. Without
+/// lookahead the drift is −0.015. With a slightly larger radius it is 0.02, because missed Coulomb forces then
+/// outweigh missed Lennard-Jones forces.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of a single list without pruning.
 const CONVENTIONAL_LIFETIME: u32 = 20;
@@ -133,8 +145,9 @@ const CONVENTIONAL_LIFETIME: u32 = 20;
 #[derive(Clone, Copy)]
 struct ErrorBudget {
     drift: f64,
-    /// budget for the drift due to Lennard-Jones interactions alone. All attract at the cutoff, so that the estimate
-    /// equals the error. For charges it adds magnitudes, although errors nearly cancel in neutral molecules
+    /// budget for the drift due to Lennard-Jones interactions alone. All Lennard-Jones pairs attract each other at
+    /// the cutoff, so that their estimate equals the actual error. The estimate for charges adds magnitudes, although
+    /// the actual errors nearly cancel in neutral molecules
     lj: f64,
     pressure: f64,
 }
@@ -144,9 +157,10 @@ const OUTER_BUDGET: ErrorBudget = ErrorBudget { drift: 0.1, lj: 0.002, pressure:
 /// Budget of an inner list with lookahead.
 const INNER_BUDGET: ErrorBudget = ErrorBudget { drift: 1.0, lj: 0.03, pressure: 0.5 };
 
-/// Correction for cluster pairs. The list lacks an atom pair at a distance x beyond the radius only if its cluster
-/// pair has no pair within the radius. The fraction of lacking pairs is `at_radius` + `slope` x/l, where l =
-/// (8/ρ)^(1/3) is the size of a block. Measured on water and a solvated protein, whose `at_radius` agree to 0.003.
+/// Correction for cluster pairs. An atom pair at a distance x beyond the list radius is absent from the list only if
+/// all atom pairs of its cluster pair are beyond the radius. The fraction of absent pairs is `at_radius` + `slope`
+/// x/l, where l = (8/ρ)^(1/3) is the size of a block. The values were measured on water and on a solvated protein,
+/// for which `at_radius` agrees to 0.003.
 #[derive(Clone, Copy)]
 struct ClusterCorrection {
     at_radius: f64,
@@ -214,7 +228,7 @@ pub struct BufferEstimate<'a> {
 
 impl<'a> BufferEstimate<'a> {
     /// Estimates errors for a system. `volume` is the volume filled by atoms in nm³ ([`super::filled_volume`]),
-    /// `temperature` the highest of the run in K, `timestep` in ps.
+    /// `temperature` is the highest temperature of the run in K, `timestep` is in ps.
     pub fn new(system: &'a System, volume: f64, temperature: f64, timestep: f64) -> Self {
         let settings = system.settings;
         let (kt, coulomb_slopes) = (BOLTZMANN * temperature, coulomb_slopes(&settings));
@@ -258,9 +272,10 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb interactions, for a
-    /// list with this radius (nm) after `time` (ps). `missing` is the fraction of pairs that the list lacks at a
-    /// distance beyond the radius (nm). The mean of this distance over missed pairs is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n
-    /// = J_n₊₁/J_n, weighted with the error due to the first derivative of V that is not zero at the cutoff.
+    /// list with this radius (nm) after `time` (ps). `missing(x)` is the fraction of pairs at a distance x (nm)
+    /// beyond the radius that the list lacks. The mean of x over missed pairs is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n =
+    /// J_n₊₁/J_n. Pairs are weighted with their energy error, in which n is the order of the first derivative of V
+    /// that is not zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
@@ -291,13 +306,13 @@ impl<'a> BufferEstimate<'a> {
         virial.abs()
     }
 
-    /// Pairs of classes, the fraction of pairs per nm of distance at the radius (nm), and moments J₀ … J₄ of their
-    /// displacements after `time` (ps).
+    /// For each pair of atom classes: the sums of interaction parameters, the fraction of atom pairs per nm of
+    /// distance at the list radius, and the moments J₀ … J₄ of the displacements after `time` (ps).
     fn displacement_moments(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 5])> {
         self.pairs.iter().map(move |pairs| {
             let sigma = pairs.motions.iter().map(|motion| motion.variance(self.kt, time)).sum::<f64>().sqrt();
             let shell = 4.0 * PI * (radius + sigma).powi(2) / self.volume;
-            // pruning uses the same buffer for both cutoffs
+            // the buffer is the same for the Coulomb and the Lennard-Jones cutoff
             (pairs, shell, moments(radius - self.cutoff(), sigma))
         })
     }
@@ -316,7 +331,7 @@ impl<'a> BufferEstimate<'a> {
             return cutoff;
         }
         let (mut low, mut high) = (cutoff, cutoff + 0.05);
-        // a radius of this size is larger than any cell, so that no larger radius is tried
+        // `FARTHEST` is larger than any cell, so that no larger radius is tried
         while !fits(high) && high < FARTHEST {
             (low, high) = (high, cutoff + 2.0 * (high - cutoff));
         }
@@ -338,7 +353,8 @@ impl<'a> BufferEstimate<'a> {
         self.radius((budget, tolerance), prune, self.lookahead(prune), self.corrections[1])
     }
 
-    /// Errors of both lists. The drift due to an inner list counts only if it is not cancelled by lookahead.
+    /// Errors of both lists. The drift due to the inner list is included only for lists without lookahead, because
+    /// lookahead cancels it.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, lookahead } = schedule;
         let [of_outer, of_inner] =
@@ -349,7 +365,8 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Schedules with errors within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order is the
-    /// same in every run. `rebuild` fixes the lifetime of the outer list, `largest` (nm) limits its radius.
+    /// same in every run. `rebuild` fixes the lifetime (steps) of the outer list, and `largest` (nm) limits the
+    /// radius of the outer list.
     pub fn schedules(&self, tolerance: ListErrors, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
@@ -397,13 +414,14 @@ impl<'a> BufferEstimate<'a> {
         TURN / fastest.sqrt()
     }
 
-    /// Whether motion is ballistic for half of `prune` steps, the lifetime of an inner list; true for the shortest.
+    /// Whether motion is ballistic for half of the lifetime of an inner list, which is `prune` steps. Always true for
+    /// the shortest lifetime.
     fn is_predictable(&self, prune: u32) -> bool {
         prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.ballistic_time()
     }
 
-    /// A single list without pruning whose errors are within the tolerance. The lifetime is `rebuild`, or 20 steps if
-    /// `rebuild` is `None`. This is the usual choice without tuning.
+    /// A single list without pruning whose errors are within the tolerance. The lifetime is `rebuild` steps, or 20
+    /// steps if `rebuild` is `None`. Such a list is used if list lifetimes are not tuned.
     pub fn conventional(&self, tolerance: ListErrors, rebuild: Option<u32>) -> ListSchedule {
         let lifetime = rebuild.unwrap_or(CONVENTIONAL_LIFETIME);
         self.with_lifetimes(tolerance, lifetime, lifetime)
@@ -414,7 +432,8 @@ impl<'a> BufferEstimate<'a> {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
-        // pruning separates blocks within the Coulomb cutoff plus buffer from blocks in Lennard-Jones range only
+        // pruning separates the blocks within the Coulomb cutoff plus buffer from the blocks that are only within the
+        // Lennard-Jones cutoff plus buffer
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };
@@ -469,8 +488,8 @@ fn moments(buffer: f64, sigma: f64) -> [f64; 5] {
     ]
 }
 
-/// V′ r⁷ and V″ r⁸ at the cutoff for the attraction −1/r⁶. With LJ-PME the attraction is the part −g(x)/r⁶, x = βr,
-/// that the mesh does not include: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
+/// V′ r⁷ and V″ r⁸ at the cutoff for the attraction −1/r⁶. With LJ-PME the direct-space attraction is −g(x)/r⁶ with x
+/// = βr: g = (1 + x² + x⁴/2) exp(−x²), g′ = −x⁵ exp(−x²).
 fn attraction_slopes(settings: &ForceSettings) -> [f64; 2] {
     let Some((pme, cutoff)) = settings.lj_pme().zip(settings.cutoff_lj) else { return [6.0, -42.0] };
     let x2 = (pme.alpha * cutoff).powi(2);

@@ -1,11 +1,11 @@
-//! Exceptions from the Lennard-Jones combination rule: which clusters and blocks may contain a pair of atoms whose
-//! parameters are not those of the rule.
+//! Pairs of Lennard-Jones types with explicit parameters (NBFIX), which do not follow the combination rule: finds the
+//! clusters and blocks that may contain such a pair.
 
 use std::ops::BitOr;
 
-/// Exceptions from the Lennard-Jones combination rule for a set of atoms, as bits. Each Lennard-Jones type has a key
-/// of one or more bits. The set stores the keys of the types of its atoms, and the keys of all types that form an
-/// exception with one of them.
+/// Bit masks for a set of atoms, which tell whether it may form a pair that does not follow the Lennard-Jones
+/// combination rule (an exception). Each Lennard-Jones type has a key of one or more bits. The masks hold the keys of
+/// the types of the atoms, and the keys of all types that form an exception with one of these types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// keys of the types of all atoms in the set

@@ -31,8 +31,8 @@ impl SymmetricExclusions {
         Self { starts, partners }
     }
 
-    /// Compressed rows: the offset of the partners of each atom, then the total number of partners; and the partners
-    /// of all atoms.
+    /// Compressed rows as two arrays. The first array holds the offset of the partners of each atom, followed by the
+    /// total number of partners. The second array holds the partners of all atoms.
     pub fn into_rows(self) -> (Vec<u32>, Vec<u32>) {
         (self.starts, self.partners)
     }

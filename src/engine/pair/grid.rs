@@ -15,7 +15,8 @@ pub const CLUSTER: usize = 4;
 /// Value of a slot without an atom.
 pub const NO_ATOM: u32 = u32::MAX;
 
-/// Block centers are multiples of this length (nm), so that differences of centers are exact in `f32` up to 16 µm.
+/// Block centers are multiples of this length (nm), so that differences between centers of up to 16 µm are exact in
+/// `f32`.
 pub const CENTRE_QUANTUM: f64 = 1.0 / 1024.0;
 /// Side of a column in units of (1/density)^(1/3). The value lies between those for cubic clusters (4^(1/3)) and
 /// cubic blocks (8^(1/3)). With this value lists of water have the fewest SIMD vectors of pairs.
@@ -88,17 +89,17 @@ impl Tiles {
 }
 
 /// Atoms sorted into columns of blocks, in one or two sections. Atoms with Lennard-Jones interactions but without a
-/// charge may be kept in a second section, so that no block contains both charged atoms and these. The sorting is
+/// charge may be kept in a second section, so that no block contains both charged and uncharged atoms. The sorting is
 /// valid for the lifetime of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     /// columns of each section along the first two lattice directions; no columns in the second section if it is
     /// unused
     pub tiles: [Tiles; 2],
-    /// first block of each column, and the number of blocks at the end. Columns are in the order of
+    /// first block of each column, followed by the total number of blocks. Columns are in the order of
     /// [`Tiles::column`], section after section in each zone
     pub column_starts: Vec<u32>,
-    /// first block of each zone, and the number of blocks at the end
+    /// first block of each zone, followed by the total number of blocks
     pub zone_starts: Vec<u32>,
     /// region that is divided into columns; `None` for the whole cell, where all atoms are in one zone
     pub region: Option<Region>,
@@ -114,7 +115,7 @@ pub struct Grid {
     pub cluster_bounds: Vec<Bounds>,
     /// bounds of blocks
     pub(super) block_bounds: Vec<BoundsOfBlocks>,
-    /// whether blocks have Lennard-Jones interactions: one bit for each of [`LANES`] consecutive blocks
+    /// whether blocks have Lennard-Jones interactions, with the bits of [`LANES`] consecutive blocks in each element
     pub(super) lj_blocks: Vec<u16>,
     /// origin of each slot in unwrapped coordinates: packed offset = position − origin
     origins: Vec<Vec3>,
@@ -129,7 +130,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Number of sorts so far. Block numbers in a list are valid only for the sort after which the list was searched.
+    /// Number of times that the atoms have been sorted. Block numbers in a pair list are valid only until the next
+    /// sort.
     pub fn generation(&self) -> u64 {
         self.generation
     }
@@ -177,9 +179,9 @@ impl Grid {
     }
 
     /// Sorts all atoms, or the atoms of [`Grid::region`] if it is set. Within a cluster, atoms with `first[atom]`
-    /// come first: the atoms with Lennard-Jones interactions. Atoms with `apart[atom]` go to the second section; if
-    /// `apart` is empty, there are none. Without a periodic cell the bounding box of the atoms is divided, and there
-    /// are no images.
+    /// come first: the atoms with Lennard-Jones interactions. Atoms with `apart[atom]` go to the second section,
+    /// which stays empty if `apart` is empty. Without a periodic cell the bounding box of the atoms is divided into
+    /// columns, and there are no periodic images.
     pub fn build(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], first: &[bool], apart: &[bool]) {
         self.generation += 1;
         let frame = cell.copied().unwrap_or_else(|| bounding_cell(positions));
@@ -262,7 +264,7 @@ impl Grid {
         memory::resize(&mut self.slot_atom, self.sorted.len(), NO_ATOM);
         let clusters = self.slot_atom.par_chunks_exact_mut(CLUSTER).zip(self.sorted.par_chunks_exact(CLUSTER));
         clusters.with_min_len(ATOMS / CLUSTER).for_each(|(atoms, sorted)| {
-            // the lower half of the key is the atom number, or all ones for an empty slot
+            // the lower 32 bits of the key are the atom number, or all ones for an empty slot
             atoms.iter_mut().zip(sorted).for_each(|(atom, &key)| *atom = key as u32);
             atoms.sort_by_key(|&atom| if atom == NO_ATOM { 2 } else { u8::from(!first[atom as usize]) });
         });
@@ -309,8 +311,8 @@ impl Grid {
         });
     }
 
-    /// Recomputes the origin of every slot for the current cell: the center of the block plus the lattice shift of
-    /// the image of the atom.
+    /// Recomputes the origin of every slot for the current cell. The origin is the center of the block plus the
+    /// lattice shift of the periodic image of the atom.
     pub fn place(&mut self, cell: Option<&PeriodicCell>) {
         let (images, centers) = (&self.images, &self.centers);
         let slots = self.slot_atom.par_iter().enumerate().with_min_len(ATOMS);
@@ -345,8 +347,8 @@ impl Grid {
                 lanes[lane] = value;
             }
         }
-        // a few wide stores: each store waits until other caches have released its cache line, and a store buffer
-        // holds only some sixty stores
+        // the data are written by a few wide stores, because each store waits until other caches have released its
+        // cache line, and a store buffer holds only about sixty stores
         let to: &mut [f32x4] = bytemuck::cast_slice_mut(to);
         for (to, lanes) in to.chunks_exact_mut(2).zip(offsets) {
             let [a, b, c, d, e, f, g, h] = lanes;

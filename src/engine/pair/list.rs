@@ -1,8 +1,10 @@
 //! Cluster-pair lists: the search and the exclusion masks.
 //!
-//! Every unordered pair of atoms within the list radius is in exactly one entry: the block that is first in the order
-//! (zone, lattice image, block number) holds the i-cluster. In a domain only pairs of zones without a common bit are
-//! listed ([`super::region`]). Entries are kept in chunks of consecutive blocks, the same for any number of threads.
+//! A list entry ([`Entry`]) is an i-cluster with the j-blocks near it. Every unordered pair of atoms within the list
+//! radius is in exactly one entry. The i-cluster belongs to that block of the pair which comes first in the order of
+//! zone, lattice image and block number. In a domain only pairs of zones without a common bit are listed
+//! ([`super::region`]). The entries of [`CHUNK_BLOCKS`] consecutive blocks form a chunk. The division into chunks
+//! does not depend on the number of threads.
 
 use super::exception::Marks;
 use super::exclusion::SymmetricExclusions;
@@ -14,7 +16,7 @@ use crate::simd::{Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Maximum number of a lattice image along each direction in a search: numbers are −2 … 2.
+/// Largest index of a lattice image along each direction in a pair search: indices are −2 … 2.
 const REACH: i32 = 2;
 /// Number of lattice shifts, 5³.
 pub const SHIFTS: usize = 125;
@@ -97,14 +99,15 @@ impl Entry {
         self.plain[3] as usize..self.plain[4] as usize
     }
 
-    /// Number of vectors (sixteen pairs each) in the plain blocks.
+    /// Number of SIMD vectors of sixteen pairs in the j-blocks without a mask.
     pub fn vectors(&self) -> usize {
         2 * self.both().len() + self.single(0).len() + self.single(1).len() + self.lj_rows.vectors() * self.far().len()
     }
 }
 
-/// A j-block with an interaction mask, because some of its pairs with the i-cluster are excluded, or were very close
-/// when the list was pruned. Bit 8 i + j stands for the pair of atom i of the cluster and atom j of the block.
+/// A j-block with an interaction mask. The block needs a mask because some of its atom pairs with the i-cluster are
+/// excluded, or were very close when the list was pruned. Bit 8 i + j stands for the pair of atom i of the cluster
+/// and atom j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
     /// j-block
@@ -159,11 +162,11 @@ pub struct SearchInput<'a> {
     pub exclusions: &'a SymmetricExclusions,
     /// atoms with Lennard-Jones interactions
     pub has_lj: &'a [bool],
-    /// exceptions from the combination rule, by cluster; empty without exceptions
+    /// exceptions from the Lennard-Jones combination rule, for each cluster; empty if all pairs follow the rule
     pub marks: &'a [Marks],
     /// excluded pairs [i, j], i < j, ascending, that are too far apart to be corrected in the kernels
     pub far_exclusions: &'a [[u32; 2]],
-    /// distance (nm) beyond which a listed excluded pair is in another lattice image than the one to be corrected
+    /// distance (nm) beyond which a listed excluded pair is not the nearest image, and gets no Ewald correction
     pub exclusion_reach: f64,
     /// list radius in nm; infinite for all pairs
     pub radius: f64,
@@ -172,10 +175,12 @@ pub struct SearchInput<'a> {
 /// Scratch memory of one searching thread.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScratch {
-    /// (stamp, index in the entry being built) of each block; the index is valid with the current stamp only
+    /// for each block a stamp and an index into the current list entry; the index is valid only if the stamp is the
+    /// current one
     index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks whose bounds are within the radius, later those with an atom pair within it; with padding
+    /// blocks whose bounds are within the radius, reduced later to the blocks with an atom pair within the radius;
+    /// with padding
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
@@ -192,7 +197,8 @@ impl SearchScratch {
     }
 }
 
-/// Searches the entries of the blocks `chunk * CHUNK_BLOCKS ..` and writes them to `out`.
+/// Searches the list entries of the [`CHUNK_BLOCKS`] blocks from `chunk * CHUNK_BLOCKS` on, and writes the entries to
+/// `out`.
 pub fn search_chunk(
     level: Level,
     input: SearchInput<'_>,
@@ -258,7 +264,8 @@ impl Search<'_, '_> {
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
-                    // of two home atoms, that atom lists the pair whose partner is not in a "negative" image
+                    // a pair of home atoms is listed by the atom whose partner is not in a lattice image that counts
+                    // as negative
                     let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
                     if !inside && !others {
                         continue;
@@ -346,7 +353,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        // without branches, since the result of the distance test is unpredictable
+        // no branches, since a processor cannot predict the result of the distance test
         let mut hits = 0;
         for index in 0..listed {
             let block = near[index];
@@ -444,7 +451,8 @@ struct Reach {
     depth_images: Span,
 }
 
-/// The part of an unwrapped range of columns that lies in image `image`, as columns of the home cell.
+/// The part of an unwrapped range of columns that lies in the lattice image `image`, shifted back to the columns of
+/// the home cell.
 #[inline(always)]
 fn clip(span: Span, image: i32, n: i32) -> Span {
     [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]
@@ -493,7 +501,7 @@ impl PairList {
         }
     }
 
-    /// Number of atom pairs computed, within the cutoff or not.
+    /// Number of atom pairs that kernels compute, whether or not they are within the cutoff.
     pub fn slots(&self) -> usize {
         self.chunks.iter().map(|chunk| 16 * chunk.vectors()).sum()
     }

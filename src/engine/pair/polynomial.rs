@@ -1,10 +1,10 @@
 //! A smooth radial function as one polynomial in r², for SIMD levels that cannot hold tables in registers.
 //!
-//! A Coulomb function without its 1/r or 1/r³ is an entire function of r². A polynomial of degree 10 to 18
-//! approximates it over the whole range. In powers of u = center − r², with the center at 0.6 cutoff², the terms do
-//! not cancel: for r² above the center all terms have the same sign, because the function and the magnitudes of all
-//! its derivatives decrease; for r² below the center rounding errors are small relative to the singular part 1/r or
-//! 1/r³.
+//! A Coulomb function minus its singular part, 1/r or 1/r³, is an entire function of r². A polynomial of degree 10 to
+//! 18 approximates it over the whole range. In powers of u = center − r², with the center at 0.6 cutoff², the terms
+//! do not cancel: for r² above the center all terms have the same sign, because the function and the magnitudes of
+//! all its derivatives decrease; for r² below the center rounding errors are small relative to the singular part 1/r
+//! or 1/r³.
 
 use super::table::interpolate;
 use std::f64::consts::PI;
@@ -31,7 +31,7 @@ pub struct Polynomial {
 
 impl Polynomial {
     /// The shortest polynomial that approximates `function(r²)` to `tolerance`, relative to `scale(r²)`, for r² from
-    /// `lowest` to `largest`. If no polynomial reaches the tolerance, the most accurate one is returned.
+    /// `lowest` to `largest`. If no polynomial reaches the tolerance, the most accurate polynomial is returned.
     pub(super) fn fit(
         function: impl Fn(f64) -> f64,
         scale: impl Fn(f64) -> f64,
@@ -58,8 +58,8 @@ impl Polynomial {
         best.1
     }
 
-    /// Interpolates at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½, by their asymptotic
-    /// formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
+    /// Interpolates at the n zeros of the Jacobi polynomial with exponents 7/4 (at r = 0) and −½. The zeros come from
+    /// an asymptotic formula. Errors relative to r⁻³ or r⁻¹ are then nearly equioscillating.
     fn through(function: impl Fn(f64) -> f64, largest: f64, pairs: usize) -> Self {
         let count = FIRST_TERMS + 2 * pairs;
         let node = |k: usize| {
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn ewald_functions_are_met_without_their_singular_part() {
-        // erfc(α·cutoff) from 4·10⁻⁴ to 2·10⁻¹⁰: coarse and very fine splits
+        // erfc(α·cutoff) from 4·10⁻⁴ to 2·10⁻¹⁰, from very inaccurate to very accurate Ewald sums
         for strength in [2.5, 3.12, 3.5, 4.0, 4.5] {
             let alpha = strength / CUTOFF;
             let direct = |r2: f64| ewald_direct(1.0, r2, 1.0 / r2.sqrt(), alpha);

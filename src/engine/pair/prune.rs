@@ -8,10 +8,10 @@ use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 use crate::vec3::Vec3;
 use std::ops::Range;
 
-/// Distance (nm) below which a pair makes its block masked at pruning. In masked blocks kernels raise distances to
-/// the lowest distance of their tables, some 0.06 nm. This limit is shorter than hydrogen bonds, so that there are
-/// few such pairs. The limit is so far above 0.06 nm that no pair of an unmasked block comes below 0.06 nm before the
-/// next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
+/// Distance (nm) below which a pair is close: pruning turns a block with a close pair into a masked block. In masked
+/// blocks kernels raise distances to the lowest distance of their tables, about 0.06 nm. `CLOSE` is shorter than a
+/// hydrogen bond, so that there are few close pairs. `CLOSE` is far enough above 0.06 nm that no pair of an unmasked
+/// block comes below 0.06 nm before the next pruning: at 300 K hydrogen moves 0.003 nm in 2 fs.
 pub(super) const CLOSE: f32 = 0.15;
 
 /// An i-cluster in registers, for distance tests against blocks.
@@ -180,7 +180,7 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
         let ListChunk { entries, masked, plain } = inner;
         entries.clear();
         masked.clear();
-        // elements beyond `filled` remain from the last pruning and are not read
+        // elements beyond `filled` are leftovers of the last pruning and are not read
         let mut filled = 0;
         for entry in &outer.entries {
             let first_masked = masked.len() as u32;
@@ -240,8 +240,8 @@ impl<const FAR: bool> Kernel for Prune<'_, FAR> {
 }
 
 /// Writes the blocks within the radii to `to[start..]`, one range after the other as in [`Entry::plain`], and returns
-/// the bounds of the ranges. `classify` finds the range of each of up to sixteen blocks. There are no branches, since
-/// the range of a block is unpredictable.
+/// the bounds of the ranges. `classify` finds the range of each of up to sixteen blocks. The code has no branches,
+/// since a processor cannot predict the range of a block.
 #[inline(always)]
 #[allow(clippy::manual_memcpy, reason = "the method of slices need not be inlined")]
 fn sort_blocks<S: Simd, const FAR: bool>(

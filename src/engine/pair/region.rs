@@ -1,10 +1,10 @@
-//! The region whose atoms a [`Grid`](super::Grid) sorts: the whole cell, or one domain and its surroundings.
+//! The region whose atoms a [`Grid`](super::Grid) sorts: the whole cell, or one domain and its halo.
 //!
 //! A domain is a part of the cell between planes that are parallel to its faces. Its home atoms form zone 0. Halo
-//! atoms are copied from the next higher domains along one or more divided directions. The bits of their zone number
-//! are these directions. A pair may be present in several domains. It is computed in the domain that is lowest along
-//! every divided direction: only there the zones of both atoms have no common bit (the eighth-shell method:
-//! Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
+//! atoms are copied from the next higher domains along one or more divided directions. Each bit of the zone number of
+//! a halo atom stands for one of these directions. A pair of atoms may be present in several domains. The pair is
+//! computed in the domain that is lowest along every divided direction. Only in this domain do the zone numbers of
+//! the two atoms have no common bit (the eighth-shell method: Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};
@@ -12,23 +12,24 @@ use crate::vec3::{Vec3, vec3};
 /// Maximum number of zones of a domain.
 pub const ZONES: usize = 8;
 
-/// The atoms in and around one domain, zone after zone.
+/// The region of one domain and its halo, with the atoms sorted by zone.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
     /// lower end along each lattice vector, as a fraction of the vector
     pub low: [f64; 3],
     /// upper end including halo atoms, as a fraction of the vector
     pub high: [f64; 3],
-    /// directions along which there are several domains, and therefore no periodic images
+    /// directions along which the cell is divided into several domains; along these directions no periodic images are
+    /// used
     pub divided: [bool; 3],
     /// lattice image from which each atom is taken, as in [`Grid::images`](super::Grid::images)
     pub images: Vec<[i32; 3]>,
-    /// first atom of each zone, and the number of atoms at the end
+    /// first atom of each zone, followed by the total number of atoms
     pub zone_starts: Vec<u32>,
 }
 
 impl Region {
-    /// Number of zones: a factor of 2 for each divided direction.
+    /// Number of zones, which is 2 to the power of the number of divided directions.
     pub fn zones(&self) -> usize {
         self.zone_starts.len() - 1
     }
@@ -43,7 +44,7 @@ impl Region {
         self.zone_starts[1] as usize
     }
 
-    /// Position (nm) of an atom in its image.
+    /// Position (nm) of an atom in the periodic image from which it was taken.
     pub fn wrapped(&self, cell: &PeriodicCell, positions: &[Vec3], atom: u32) -> Vec3 {
         positions[atom as usize] - cell.shift(self.images[atom as usize])
     }

@@ -3,8 +3,8 @@
 //! Four bins per octave of r² over eight octaves are 32 bins. The exponent and the two leading mantissa bits of r²
 //! give the bin (`Float::look_up`). Each bin has a quartic in the exact offset u = r² − r²_bin. For erfc(αr)/r the
 //! relative error of the force is at most 5·10⁻⁶, and 2·10⁻⁶ RMS (`tests`). Arguments below the lowest bin are raised
-//! to its lower end, which affects only overlapping atoms. SIMD levels without enough registers evaluate a polynomial
-//! ([`Polynomial`]) and 1/r itself instead.
+//! to the lower end of this bin, which affects only overlapping atoms. SIMD levels without enough registers for the
+//! tables evaluate a polynomial ([`Polynomial`]) and add 1/r.
 
 use super::Polynomial;
 use crate::simd::Tables;
@@ -31,9 +31,9 @@ pub struct RadialTable {
 }
 
 impl RadialTable {
-    /// Makes both forms of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to the polynomial, whose
-    /// error is at most `tolerance` relative to `singular(r)`, or relative to the largest value if there is no
-    /// singular part.
+    /// Makes the table and the polynomial of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to the
+    /// polynomial, whose error is at most `tolerance` relative to `singular(r)`, or relative to the largest value if
+    /// there is no singular part.
     pub fn new(function: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
         let top = (largest * largest).log2().ceil() as i32;
         let mut tables = Tables([[0.0; 32]; 5]);

@@ -11,8 +11,8 @@ use crate::vec3::{Vec3, vec3};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Distances computed from offsets within blocks and from multiples of the quantum have a few roundings of
-/// coordinates up to 10 nm in `f32`, 5·10⁻⁷ nm each.
+/// Tolerance of distances, nm. A distance is computed in `f32` from offsets within blocks and from block centers. It
+/// has a few rounding errors of coordinates up to 10 nm, of 5·10⁻⁷ nm each.
 const ROUNDING: f64 = 5e-6;
 /// Atoms per nm³: water, and a gas in which most blocks are nearly empty.
 const DENSITIES: [f64; 2] = [100.0, 4.0];
@@ -58,8 +58,8 @@ impl Case {
             }
         };
         let cell = (!matches!(shape, Shape::Vacuum)).then_some(frame);
-        // as in a run: no atom is within the cutoff of its own image, but the list radius is so long that some pairs
-        // are listed in two images
+        // as in a run, no atom is within the cutoff of its own periodic image; the list radius is so long that some
+        // pairs are listed in two images
         let limit = cell.map_or(f64::INFINITY, |cell| cell.max_cutoff());
         let cutoff = (0.9 * limit).min(0.9);
         let arm = (0.25 * cutoff).min(0.1);
@@ -115,7 +115,7 @@ fn key(i: u32, j: u32, image: [i32; 3]) -> Key {
 /// Number of times that each pair is listed as interacting and as excluded.
 type Listed = HashMap<Key, [u32; 2]>;
 
-/// All atom pairs of a list. Blocks within the Lennard-Jones radius only may be left out.
+/// All atom pairs of a list. Without `far`, blocks beyond the Coulomb radius are left out.
 fn listed(grid: &Grid, list: &PairList, has_lj: &[bool], far: bool) -> Listed {
     let mut found = Listed::new();
     for chunk in &list.chunks {
@@ -251,7 +251,8 @@ fn search(case: &Case, grid: &Grid, level: Level) -> PairList {
     outer
 }
 
-/// Searches the outer list, moves the atoms as far as the lists allow, and prunes. Checks both lists.
+/// Searches the outer list, moves the atoms as far as the buffer allows, and prunes. Checks the outer and the inner
+/// list.
 fn check_case(case: &Case, level: Level, seed: u64) {
     let (cell, mut grid) = (case.cell.as_ref(), Grid::default());
     grid.build(cell, &case.positions, &case.has_lj, &case.apart);
@@ -294,7 +295,7 @@ fn mark(atom: u32) -> Marks {
     Marks { keys: u32::from(atom % 50 == 7), partners: u32::from(atom % 5 == 1) }
 }
 
-/// Checks that all pairs that are exceptions are in blocks with the mark for exceptions.
+/// Checks that every pair that does not follow the combination rule is in a block that is marked for exceptions.
 fn check_exceptions(grid: &Grid, list: &PairList) {
     let mut rest = list.clone();
     for chunk in &mut rest.chunks {
@@ -317,7 +318,7 @@ fn check_plain(case: &Case, grid: &Grid, list: &PairList) {
     }
 }
 
-/// SIMD levels on which a case is checked: all levels, or a single level if brute force takes long.
+/// SIMD levels on which a case is checked: all levels, or a single level if the brute-force comparison takes long.
 fn levels(atoms: usize, index: usize) -> Vec<Level> {
     let all = Level::available();
     if atoms < 100 { all } else { vec![all[index % all.len()]] }

@@ -65,7 +65,7 @@ fn reciprocal(
         .filter(|m| m.norm_squared() < longest * longest)
         .collect();
     let phase = |m: &Vec3, r: &Vec3| Complex::from_polar(1.0, TAU * m.dot(*r));
-    // each wave vector stands for ±m
+    // each wave vector m also represents −m
     let spectrum: Vec<(f64, Complex<f64>)> = waves
         .par_iter()
         .map(|m| {

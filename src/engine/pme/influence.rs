@@ -8,11 +8,11 @@ use crate::system::PmeParameters;
 use crate::vec3::Vec3;
 
 /// Threshold below which the squared modulus of the transform of the spline counts as zero. For odd orders the
-/// modulus is zero at the wave number K/2 of a grid of even K. The mean of the values at the neighbouring wave
-/// numbers is used instead, as in other codes. The term is negligible because of the Gaussian factor.
+/// modulus is zero at the wave number K/2 of a grid of even K. The mean of the values at the two neighbouring wave
+/// numbers is used instead, as in other programs. The term is negligible because of the Gaussian factor.
 const VANISHING_MODULUS: f64 = 1e-7;
 
-/// The part of the influence function that depends on α, grid and order, but not on the cell.
+/// The factors of the influence function that depend on α, grid and order, but not on the cell.
 #[derive(Clone, Debug)]
 pub struct Influence {
     grid: [usize; 3],
@@ -105,7 +105,7 @@ fn inverse_moduli(knots: &[f64], points: usize) -> Vec<f64> {
     let modulus = |k: usize| {
         let (mut re, mut im) = (0.0, 0.0);
         for (j, weight) in knots.iter().enumerate() {
-            // the product is reduced first, so that the angle keeps its digits on large grids
+            // `j * k` is reduced modulo the number of points first, so that the angle stays precise on large grids
             let angle = TAU * ((j * k) % points) as f64 / points as f64;
             re += weight * angle.cos();
             im += weight * angle.sin();

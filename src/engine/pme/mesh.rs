@@ -8,13 +8,13 @@ use crate::units::COULOMB;
 /// Mean squared errors of the mesh force for unit charges.
 ///
 /// For charges at r₁ and r₂ the mesh gives the potential Σ_m Ĝ(m) Σ_{n,n′} (u_n u_n′/S²) e^{2πi[(m+nK)·r₂ −
-/// (m+n′K)·r₁]}. Ĝ is the Ewald factor. u_n, the transform of the spline at the n-th alias of m, is sinc(m/K + n) to
-/// the power of the spline order. S = Σ u_n is the denominator of the interpolation. The exact potential has only the
-/// term n = n′ = 0 with weight 1. The mean square of the force error over both positions, with sources weighted by
-/// their structure factor, is a sum over m of products of one-dimensional sums, as in Hockney & Eastwood and in Wang,
-/// Dohm & Holm. Per volume the sum depends only on α and the grid spacings, so that it is taken over a box of [`BOX`]
-/// points along each axis. The self-force is the part of the potential with n − n′ = ±1; its error is stored
-/// separately.
+/// (m+n′K)·r₁]}. Ĝ is the reciprocal-space Ewald factor, and K is the number of grid points. u_n is the transform of
+/// the spline at the n-th alias of m, which is sinc(m/K + n) to the power of the spline order. S = Σ u_n is the
+/// denominator of the interpolation. The exact potential has only the term n = n′ = 0 with weight 1. The mean square
+/// of the force error over both positions, with sources weighted by their structure factor, is a sum over m of
+/// products of one-dimensional sums, as in Hockney & Eastwood and in Wang, Dohm & Holm. The sum per volume depends
+/// only on α and the grid spacings, so it is computed for a box of [`BOX`] points along each axis. The self-force
+/// comes from the terms of the potential with n − n′ = ±1, and its error is stored separately.
 pub(super) struct MeshError {
     /// error of the force between pairs of charges, (kJ/mol/nm)² nm³/e⁴
     pub(super) pair: f64,
@@ -92,18 +92,19 @@ impl MeshError {
                 }
             }
         }
-        // the self-force along an axis is amplitude · sin(2π place/spacing): half the square of the amplitude
+        // the self-force along an axis is amplitude · sin(2π position/spacing), and its mean square is half of the
+        // squared amplitude
         let own = own.iter().zip(spacing).map(|(sum, h)| 0.5 * (TAU / h * sum).powi(2)).sum();
         Self { pair: pair * volume, own }
     }
 
-    /// Squared error at a wave vector that the grid represents, in units of (2π Ĝ)². Charges that act at this wave
-    /// vector are weighted with the structure factor `charge`. Charges that act at an alias are uncorrelated, because
-    /// the wavelength of an alias is shorter than any molecule.
+    /// Squared error at a wave vector that the grid represents, in units of (2π Ĝ)². Contributions of source charges
+    /// at this wave vector are weighted with the structure factor `charge`. At aliases of the wave vector source
+    /// charges count as uncorrelated, because the wavelength of an alias is shorter than any molecule.
     fn inside(a: &Line, b: &Line, c: &Line, squared: f64, charge: f64) -> f64 {
         let (product, own) = (a.square * b.square * c.square, a.own * b.own * c.own);
         let slopes = a.slope * b.square * c.square + a.square * b.slope * c.square + a.square * b.square * c.slope;
-        // on fine grids these are differences of nearly equal numbers, which rounding can make negative
+        // on fine grids the terms below are differences of nearly equal numbers, which rounding can make negative
         let right_source = (slopes * own - 2.0 * own * squared + squared).max(0.0);
         let aliased_source = slopes * (product - own).max(0.0);
         charge * right_source + aliased_source

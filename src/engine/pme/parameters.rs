@@ -11,13 +11,13 @@ use crate::term::{ReactionField, Special, reaction_field};
 use crate::units::COULOMB;
 use crate::vec3::Vec3;
 
-/// Value of erfc(αr) at the cutoff, which determines α if only a grid spacing is given. It is the ratio of the
-/// direct-space potential erfc(αr)/r to 1/r, as `ewald-rtol` of GROMACS.
+/// Value of erfc(αr) at the cutoff, which determines α if only a grid spacing is given. This value is the ratio of
+/// the direct-space potential erfc(αr)/r to 1/r, like `ewald-rtol` of GROMACS.
 pub const SPACING_TOLERANCE: f64 = 1e-5;
 
-/// Value of g(βr) at the cutoff, which determines β of LJ-PME if only a grid spacing is given. It is the ratio of the
-/// direct-space potential to r⁻⁶. The value may be larger than that for Coulomb interactions, since the attraction is
-/// weak at the cutoff. It is the default of GROMACS (`ewald-rtol-lj`).
+/// Value of g(βr) at the cutoff, which determines β of LJ-PME if only a grid spacing is given. This value is the
+/// ratio of the direct-space potential to r⁻⁶. It may be larger than [`SPACING_TOLERANCE`], because the dispersion
+/// attraction is weak at the cutoff. 10⁻³ is the default of `ewald-rtol-lj` in GROMACS.
 pub const LJ_SPACING_TOLERANCE: f64 = 1e-3;
 
 /// Maximum number of grid points (8 GiB in single precision). Larger grids are refused as a mistake.
@@ -49,9 +49,9 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
 
 /// Number of grid points, at least `minimum`: the smallest even number whose only prime factors are 2, 3, 5 and 7,
 /// with 7 at most once and only together with 5. Transforms of 70 and 98 points take as long as transforms of 72 and
-/// 100 points, the next larger sizes. Among the allowed sizes the measured cost never falls from one size to the next
-/// by more than its scatter, so that the smallest allowed size is the cheapest. A size with a factor of 11 or 13
-/// costs more than the next larger allowed size.
+/// 100 points, which are the next larger sizes. Among the allowed sizes the measured cost does not decrease with
+/// size, apart from measurement noise. The smallest allowed size is therefore the cheapest. A size with a factor of
+/// 11 or 13 costs more than the next larger allowed size.
 pub fn good_size(minimum: usize) -> usize {
     let smooth = |mut n: usize| {
         for prime in [2, 3, 5] {
@@ -120,21 +120,21 @@ fn grid_for_spacing(cell: &PeriodicCell, spacing: f64, order: usize) -> Result<[
         Problem::new(format!("a PME grid with {spacing} nm between points is too fine for this cell"))
             .help("set a larger spacing or force error")
     };
-    // the negated comparison also refuses NaN
+    // written as a negation, so that NaN is also an error
     if !(spacing > 0.0 && wanted.iter().product::<f64>() <= MAX_POINTS as f64) {
         return Err(too_fine());
     }
     Ok(wanted.map(|points| good_size((points as usize).max(order))))
 }
 
-/// Spline orders to choose from.
+/// Spline orders that the automatic choice of PME parameters considers.
 pub(super) const CHOICES: [usize; 3] = [4, 5, 6];
 /// Clock cycles per atom for spreading and gathering together, for each spline order, measured on Zen 4 in single
 /// precision. The SIMD rows of weights have four floats up to order 4, and eight from order 5.
 const CYCLES_PER_ATOM: [(usize, f64); 4] = [(4, 107.0), (5, 250.0), (6, 360.0), (8, 640.0)];
 /// Clock cycles per grid point for both transforms and the influence function: first the cycles for grids that fit
 /// into a cache of 1 MiB, then the additional cycles for each doubling of the number of points beyond
-/// [`CACHED_POINTS`]. Measured between 40³ and 192³ points.
+/// [`CACHED_POINTS`]. The values were measured on grids of 40³ to 192³ points.
 const CYCLES_PER_POINT: [f64; 2] = [7.0, 2.0];
 /// Base-2 logarithm of the largest number of grid points that fits into the cache.
 const CACHED_POINTS: f64 = 17.0;
@@ -224,8 +224,8 @@ impl ErrorModel {
     /// the reciprocal sum ([`allowed`]).
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
         let ErrorEstimate { direct: allowed_direct, reciprocal: allowed_reciprocal } = allowed(force_error);
-        // range of α·cutoff: from a Gaussian as wide as the cutoff, to forces beyond the cutoff that are below the
-        // rounding of f64
+        // range of α·cutoff; at the lower end the Gaussian is as wide as the cutoff, and at the upper end the
+        // neglected forces beyond the cutoff are smaller than rounding errors of f64
         let alpha =
             bisect_coarse(1.0, 6.0, |x| self.direct(x / self.cutoff, self.cutoff) > allowed_direct) / self.cutoff;
         if !(allowed_direct > 0.0 && self.direct(alpha, self.cutoff) <= 1.1 * allowed_direct) {
@@ -243,7 +243,7 @@ impl ErrorModel {
         Ok([four?, five?, six?])
     }
 
-    /// Errors that correspond to a grid spacing of `spacing` nm, with α as in [`parameters_for_spacing`].
+    /// Errors for a grid spacing of `spacing` nm, with α as in [`parameters_for_spacing`].
     pub fn named_by_spacing(&self, spacing: f64, order: usize) -> ErrorEstimate {
         let alpha = alpha_for_tolerance(self.cutoff, SPACING_TOLERANCE);
         let reciprocal = self.reciprocal(alpha, [spacing; 3], order);
@@ -258,12 +258,12 @@ pub fn allowed(force_error: f64) -> ErrorEstimate {
     ErrorEstimate { direct: force_error * DIRECT_FRACTION, reciprocal }
 }
 
-/// Fraction of the allowed error for the direct sum. The mesh error is nearly equivalent to a slightly different
-/// smooth potential, which conserves energy. The error of the direct sum comes from the truncation of the force at
-/// the cutoff. Pairs that lists miss heat the system in proportion to this force: with pair lists without lookahead,
-/// DHFR at 0.9 nm and 2 fs drifted by 0.049 kT/ns per degree of freedom with a direct error of 0.096 kJ/mol/nm, and
-/// by 0.020 with an error of 0.041. With a twentieth of the default error the direct error is 0.024 kJ/mol/nm, and
-/// the grid is finer by some per cent only.
+/// Fraction of the allowed error for the direct sum. The mesh error acts nearly like a slightly different smooth
+/// potential, and so conserves energy. The error of the direct sum comes from the truncation of the force at the
+/// cutoff. Pairs that the pair lists miss heat the system in proportion to the truncated force. With pair lists
+/// without lookahead, DHFR with a cutoff of 0.9 nm and a time step of 2 fs drifted by 0.049 kT/ns per degree of
+/// freedom if the direct error was 0.096 kJ/mol/nm, and by 0.020 if it was 0.041 kJ/mol/nm. A twentieth of the
+/// default total error gives a direct error of 0.024 kJ/mol/nm, and makes the grid only a few per cent finer.
 const DIRECT_FRACTION: f64 = 0.05;
 
 /// [`bisect`] with a precision of 10⁻³, which suffices because grid sizes are rounded far more coarsely.
@@ -281,9 +281,9 @@ const SAMPLE: usize = 512;
 /// not correlate with the number of atoms in a molecule.
 const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
-/// RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. Forces are those
-/// of a reaction field with conducting surroundings. A relative force error is multiplied by this RMS force. The
-/// sample is deterministic.
+/// RMS electrostatic force (kJ/mol/nm) on a sample of atoms that is spread evenly over the system. The forces are
+/// computed with a reaction field with conducting surroundings. A relative force error times this RMS force is the
+/// absolute force error. The sample is deterministic.
 pub fn sample_force_rms(
     cell: &PeriodicCell,
     positions: &[Vec3],

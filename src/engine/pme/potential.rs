@@ -28,8 +28,9 @@ impl MeshPotential {
     /// The Fourier transform T at m² = `squared` (1/nm²). `gaussian` is the value of [`gaussian`] at the same m². b =
     /// π|m|/α.
     ///
-    /// Coulomb: T = (C/π) exp(−b²)/m²; zero at m = 0, where the plasma term takes its place.
-    /// Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] = −π^{3/2} α³/3 t(b).
+    /// Coulomb: T = (C/π) exp(−b²)/m². T is zero at m = 0; the energy of this term is
+    /// [`MeshPotential::plasma_energy`]. Dispersion: T = −π^{3/2} α³/3 [(1 − 2b²) exp(−b²) + 2 √π b³ erfc(b)] =
+    /// −π^{3/2} α³/3 t(b).
     #[inline(always)]
     pub fn transform(self, squared: f64, gaussian: f64, alpha: f64) -> f64 {
         match self {
@@ -70,8 +71,8 @@ impl MeshPotential {
     }
 
     /// Energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q with its neutralising plasma, in a cell of V nm³. Its
-    /// virial is this energy times the unit matrix. Zero for dispersion, which has no plasma, since its mesh includes
-    /// m = 0.
+    /// virial is this energy times the unit matrix. Zero for dispersion, which needs no neutralising plasma, since
+    /// the mesh includes the term m = 0.
     pub fn plasma_energy(self, alpha: f64, charges: &[f64], volume: f64) -> f64 {
         match self {
             MeshPotential::Coulomb => {

@@ -97,8 +97,8 @@ impl ReferencePme {
                 for (index, value) in slab.iter_mut().enumerate() {
                     let (y, z) = (index / mz, index % mz);
                     let element = influence.element(&reciprocal, volume, [x, y, z]);
-                    // the half of the spectrum that is not stored has the same energy as this half; planes that are
-                    // their own mirror image are counted once
+                    // each stored element is counted twice, because the half of the spectrum that is not stored has
+                    // the same energy; planes that are their own mirror image are counted once
                     let own_image = z == 0 || 2 * z == nz;
                     let part = if own_image { 0.5 } else { 1.0 } * element.green * value.norm_sqr();
                     *energy += part;

@@ -1,5 +1,5 @@
-//! PME tuning: other splittings of the Coulomb sum between direct and reciprocal space with the same error, that is a
-//! finer grid with a shorter cutoff, or the reverse.
+//! PME tuning: finds other splittings of the Coulomb sum between direct and reciprocal space with the same error. A
+//! splitting has a finer grid with a shorter cutoff, or a coarser grid with a longer cutoff.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -27,8 +27,9 @@ const CUTOFF_STEPS: f64 = 1000.0;
 
 impl ErrorModel {
     /// Finds a splitting for every spline order and for every grid about as fine as that of `base`. α is the largest
-    /// whose reciprocal error is allowed, and the cutoff is the shortest whose direct error is allowed; `allowed` has
-    /// both limits. Splittings with a cutoff outside the range `cutoffs` (nm) are dropped.
+    /// value that keeps the reciprocal error within the limit, and the cutoff is the shortest that keeps the direct
+    /// error within the limit. Both limits are in `allowed`. Splittings with a cutoff outside the range `cutoffs`
+    /// (nm) are dropped.
     pub fn splittings(
         &self,
         base: &PmeParameters,
@@ -61,7 +62,7 @@ impl ErrorModel {
             return None;
         }
         let needed = bisect_coarse(shortest, longest, |cutoff| self.direct(alpha, cutoff) > allowed.direct);
-        // the bisection may end below the required cutoff by its precision
+        // the bisection may end slightly below the required cutoff, within its precision
         let enough = |steps: &f64| self.direct(alpha, steps / CUTOFF_STEPS) <= allowed.direct;
         let first = (needed * CUTOFF_STEPS).ceil();
         let cutoff = [first, first + 1.0, first + 2.0].into_iter().find(enough)? / CUTOFF_STEPS;

@@ -26,7 +26,7 @@ const WIDTH: f64 = 0.5;
 /// Number of shells. They extend to |m| = 12/nm, that is to a wavelength of 0.08 nm, which is shorter than a bond.
 const SHELLS: usize = 24;
 /// Number of wave vectors per shell. The value at one wave vector has a relative standard deviation of 1, so that the
-/// mean over a shell is accurate to a quarter, and sums over many shells are accurate to 10 %.
+/// mean over a shell has a standard error of 25 %, and sums over many shells have a standard error of 10 %.
 const WAVES: usize = 16;
 
 impl ChargeStructure {
@@ -72,8 +72,9 @@ impl ChargeStructure {
     }
 
     /// ∫ |f|² S over all space (1/nm, for unit charges and without Coulomb's constant), where f is the direct-space
-    /// Ewald force beyond `cutoff`. For S = 1 this is the integral over r (Parseval). For other S the part that
-    /// correlations cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr) dr.
+    /// Ewald force beyond `cutoff`. For S = 1 the integral is computed in r (Parseval's theorem). For other S the
+    /// part that charge correlations cancel is subtracted: 4π∫ m² |f(m)|² (1 − S) dm with f(m) = 4π∫ r² f(r) j₁(2πmr)
+    /// dr.
     pub(super) fn neglected_force_square(&self, alpha: f64, cutoff: f64) -> f64 {
         // f falls by a factor of e over the length 1/(2α²r_c). The integral by the trapezoidal rule covers twelve
         // such lengths, which contain all but 10⁻⁵ of f, in steps of a tenth of the length
@@ -103,8 +104,8 @@ impl ChargeStructure {
     }
 }
 
-/// Lower bound of the ratio of the squared direct-space error with correlations to that without. In water the ratio
-/// is one half.
+/// Lower bound of the ratio of the squared direct-space error with charge correlations to the squared error without
+/// correlations. In water the ratio is one half.
 const LEAST_REMAINDER: f64 = 0.25;
 
 /// Spherical Bessel function j₁(x) = (sin x/x − cos x)/x, for x well away from 0.
@@ -133,7 +134,7 @@ mod tests {
         let charges: Vec<f64> = (0..2000).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let structure = ChargeStructure::sample(&PeriodicCell::orthorhombic([3.0; 3]), &positions, &charges);
         let mean = structure.shells.iter().sum::<f64>() / SHELLS as f64;
-        // 384 samples with a standard deviation of 1: the mean to 5 %
+        // the mean of 384 samples with a standard deviation of 1 has a standard error of 5 %
         assert!((mean - 1.0).abs() < 0.2, "{mean}");
     }
 

@@ -1,9 +1,9 @@
 //! Restraints of collective variables during a stage: moving centers, and their work.
 //!
 //! A moving center ξ₀(t) = ξ₀ + v t makes the energy depend on time. The center can be treated as an additional
-//! coordinate of infinite mass, which moves with the velocity v under any force. The momentum p of the center obeys
-//! dp/dt = −∂U/∂ξ₀, and K + U + v p is conserved. W = −v p is the work done by the center, dW/dt = v ∂U/∂ξ₀ = v f
-//! with the force f = −∂U/∂ξ on the variable. Leapfrog changes p at whole steps, together with the momenta of the
+//! coordinate of infinite mass, whose velocity v does not depend on forces. The momentum p of the center obeys dp/dt
+//! = −∂U/∂ξ₀, and K + U + v p is conserved. The work done by the center is W = −v p. It obeys dW/dt = v ∂U/∂ξ₀ = v f,
+//! where f = −∂U/∂ξ is the force on the variable. Leapfrog changes p at whole steps, together with the momenta of the
 //! atoms (v(t±½) stands for v(t±½dt)):
 //!
 //! W(t+½) = W(t−½) + v f(t) dt, and W(t) = ½ (W(t−½) + W(t+½)), which is zero at the start of the stage.
@@ -32,8 +32,8 @@ pub struct CollectiveRestraint {
 /// State of one restraint, from which a stage can be resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RestraintProgress {
-    /// lattice images of the molecules of the variable's groups, as gathered at the start of the stage; `None` before
-    /// the first evaluation
+    /// lattice images of the molecules of the variable's groups, in which the molecules were gathered at the start of
+    /// the stage; `None` before the first evaluation
     images: Option<Vec<Image>>,
     /// center ξ₀ at the start of the stage, nm or rad; `None` before the first evaluation
     center: Option<f64>,
@@ -59,7 +59,7 @@ pub struct RestraintSample {
     pub force: f64,
     /// energy U, kJ/mol
     pub energy: f64,
-    /// work W since the start of the stage, kJ/mol; known after the step
+    /// work W since the start of the stage, kJ/mol; set by [`Restraining::book_work`] after the step
     pub work: f64,
 }
 
@@ -70,7 +70,8 @@ pub struct Samples {
     pub collective: Vec<RestraintSample>,
     /// ∂U/∂k for each set of position restraints, nm²
     slopes: Vec<f64>,
-    /// work W of all position restraints since the start of the stage, kJ/mol; known after the step
+    /// work W of all position restraints since the start of the stage, kJ/mol; set by [`Restraining::book_work`]
+    /// after the step
     work: f64,
 }
 
@@ -97,7 +98,7 @@ pub struct Restraining {
 }
 
 impl Restraining {
-    /// Starts a stage. If `progress` is not empty, the stage is resumed from it.
+    /// Starts a stage, or resumes it from `progress` if `progress` is not empty.
     pub fn new(restraints: Restraints, progress: &[RestraintProgress]) -> Self {
         let count = restraints.collective.len();
         let begins = vec![RestraintProgress::default(); count + 1];
@@ -107,12 +108,12 @@ impl Restraining {
         Restraining { restraints, progress, samples, time: 0.0 }
     }
 
-    /// Sets the time at which restraints are evaluated, ps since the start of the stage.
+    /// Sets the time (ps since the start of the stage) for which [`Self::apply`] evaluates the restraints.
     pub fn set_time(&mut self, time: f64) {
         self.time = time;
     }
 
-    /// Time at which restraints are evaluated, ps since the start of the stage.
+    /// Time (ps since the start of the stage) for which [`Self::apply`] evaluates the restraints.
     pub fn time(&self) -> f64 {
         self.time
     }
@@ -157,13 +158,13 @@ impl Restraining {
         &self.samples
     }
 
-    /// Restores the values of an earlier call of [`Self::apply`], so that the results of later calls are discarded.
+    /// Restores the values of an earlier call of [`Self::apply`] and discards the results of later calls.
     pub fn restore(&mut self, samples: &Samples) {
         self.samples.clone_from(samples);
     }
 
-    /// Adds the restraint forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Fails if a distance is so
-    /// long that the force might be that of another periodic image.
+    /// Adds the restraint forces (kJ/mol/nm) on atoms at `positions` (nm, not wrapped). Returns an error if a
+    /// distance is so long that the minimum image is ambiguous.
     pub fn apply(&mut self, cell: Option<&PeriodicCell>, positions: &[Vec3], forces: &mut [Vec3]) -> Result<Applied> {
         let mut applied = Applied::default();
         for (restraints, slope) in self.restraints.positions.iter().zip(&mut self.samples.slopes) {
@@ -202,8 +203,8 @@ impl Restraining {
         self.samples.collective.iter().map(|sample| sample.work).sum::<f64>() + self.samples.work
     }
 
-    /// Adds the work of moving centers and changing force constants in a step of `timestep` (ps), after the step.
-    /// Uses the forces of the last call of [`Self::apply`].
+    /// Adds the work that moving centers and changing force constants did in a step of `timestep` (ps). Must be
+    /// called after the step. The work is computed from the forces of the last call of [`Self::apply`].
     pub fn book_work(&mut self, timestep: f64) {
         if let (Some(progress), false) = (self.progress.last_mut(), self.restraints.positions.is_empty()) {
             let change = |from: f64, to: f64| -> f64 {
@@ -243,8 +244,8 @@ impl Restraining {
     }
 }
 
-/// Returns the error for a distance that is too long for the periodic cell. The error is an input error and not an
-/// instability, so that a minimisation stops instead of trying a shorter step.
+/// Returns the error for a distance that is too long for the periodic cell. The error is an input error, not an
+/// instability, so that an energy minimisation stops instead of trying a shorter step.
 fn too_far(index: usize, value: f64) -> Error {
     let message = format!(
         "restraint {} of the stage: the distance (value {value:.4}) is too long for the periodic cell, so that the \

@@ -1,14 +1,14 @@
 //! Position restraints: atoms held near reference positions.
 //!
 //! E = ½ k (|d| − ρ)² where |d| > ρ, else 0, with d = x − x₀ and the radius ρ of a flat bottom. AMBER's
-//! `restraint_wt` and CHARMM's force constants are ½ k. Positions are unwrapped and molecules whole. Each atom has a
-//! lattice image n, the image in which its molecule was nearest to its reference positions at the start. The
-//! restrained position is x = r − n h for the position r of the atom and lattice vectors h. The displacement d is not
-//! replaced by its minimum image.
+//! `restraint_wt` and CHARMM's force constants are ½ k. Positions are not wrapped, and molecules are whole. Each atom
+//! has a lattice image n, the image in which its molecule was nearest to its reference positions at the start. The
+//! restrained position is x = r − n h, where r is the position of the atom and h are the lattice vectors. The
+//! displacement d is not replaced by its minimum image.
 //!
 //! With a barostat reference positions may be scaled with the cell ([`ReferenceScaling`]). The virial is minus the
-//! derivative of the energy when the cell and all atoms are stretched from the origin of the cell: W = Σ a⊗F, where
-//! the arms a depend on the [`ReferenceScaling`].
+//! derivative of the energy with respect to a strain of the cell and all atoms about the origin of the cell. It is W
+//! = Σ a⊗F, where the vector a (the arm) depends on the [`ReferenceScaling`].
 
 use crate::cell::PeriodicCell;
 use crate::ensemble::schedule::Schedule;
@@ -83,7 +83,8 @@ impl PositionRestraints {
         (slope, virial)
     }
 
-    /// Returns a function that scales a reference position to the present cell, and also gives the origin of its arm.
+    /// Returns a function that scales a reference position to the current cell. The function also returns the point
+    /// from which the arm a of the virial is measured.
     fn scaled(&self, cell: Option<&PeriodicCell>) -> impl Fn(Vec3) -> (Vec3, Vec3) + use<> {
         let (cells, scaling, center) = (self.cell.zip(cell.copied()), self.scaling, self.center);
         let moved = move |r: Vec3| cells.map_or(r, |(then, now)| now.to_cartesian(then.to_fractional(r)));
@@ -100,10 +101,10 @@ impl PositionRestraints {
     /// are those at the start.
     ///
     /// With center-of-mass scaling, references are moved by lattice vectors into their cell, molecule by molecule.
-    /// Without scaling the same is done if the cell of the references is `cell`. In the other cases the images of
-    /// references do not matter, or the images in the file are intended. Of consecutive equal restrained molecules
-    /// only the first contributes to the center of mass, as in GROMACS. Each atom gets the image in which its
-    /// molecule is nearest to its references.
+    /// Without scaling, references are moved in the same way if they have the same cell as the system, `cell`.
+    /// Otherwise references are not moved: either their images have no effect on the energy, or the images in the
+    /// file are intended. If consecutive restrained molecules are equal, only the first of them contributes to the
+    /// center of mass, as in GROMACS. Each atom gets the image in which its molecule is nearest to its references.
     pub fn choose_images(
         &mut self,
         topology: &Topology,
@@ -139,7 +140,7 @@ impl PositionRestraints {
         let scaled = self.scaled(Some(cell));
         let present: Vec<Vec3> = self.held.iter().map(|held| scaled(held.reference).0).collect();
         let own: Vec<Vec3> = atoms.iter().map(|&atom| positions[atom as usize]).collect();
-        // moving an atom by n h equals moving its reference by −n h
+        // moving an atom by n h has the same effect as moving its reference by −n h
         for (part, image) in parts.iter().zip(parts.nearest_to(cell, &own, &present)) {
             part.iter().for_each(|&place| self.held[place as usize].image = image.map(|n| -n));
         }
@@ -233,7 +234,7 @@ mod tests {
         restraints.held = vec![Held::new(1, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.4, 0.4, 0.4))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert_eq!(restraints.center, vec3(0.1, 0.2, 0.3));
-        // the third molecule does not follow the first, so that both count
+        // the first and third molecules are equal but not consecutive, so that both contribute to the center of mass
         restraints.held = vec![Held::new(0, vec3(0.1, 0.2, 0.3)), Held::new(2, vec3(0.3, 0.4, 0.5))];
         restraints.choose_images(&topology, &topology.molecules(), Some(&cell), &positions);
         assert!((restraints.center - vec3(0.2, 0.3, 0.4)).norm() < 1e-15);

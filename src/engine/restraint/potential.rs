@@ -13,10 +13,10 @@ pub enum Potential {
     Force(f64),
 }
 
-/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a where δ >
-/// a, δ + b where δ < −b, and 0 otherwise. For a periodic variable δ is the difference between −π and π. Beyond |e| =
-/// w the energy is linear with the slope at |e| = w: k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS' distance
-/// restraints.
+/// Harmonic well with a flat bottom: E = ½ k e². The excess e of δ = ξ − ξ₀ over the flat bottom is δ − a for δ > a,
+/// δ + b for δ < −b, and 0 otherwise. For a periodic variable δ is reduced to the range from −π to π. For |e| > w the
+/// energy is linear with the slope that it has at |e| = w: E = k w (|e| − w/2), as in AMBER's `nmropt` and GROMACS'
+/// distance restraints.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Well {
     /// center ξ₀ at the start of the stage, nm or rad; `None` = the value of the variable at the start
@@ -34,7 +34,8 @@ pub struct Well {
 }
 
 impl Potential {
-    /// Energy (kJ/mol) and force −dE/dξ at a value, for a given center. `periodic`: the variable has the period 2π.
+    /// Energy (kJ/mol) and force −dE/dξ at a value of the variable, for a given center. `periodic` is true if the
+    /// variable has the period 2π.
     pub fn at(&self, value: f64, center: f64, periodic: bool) -> (f64, f64) {
         match self {
             Potential::Force(force) => (-force * value, *force),
@@ -60,7 +61,7 @@ impl Well {
     }
 }
 
-/// Difference of two values; in [−π, π] if the variable is periodic.
+/// Reduces a deviation to the range from −π to π if the variable is periodic. Returns it unchanged otherwise.
 fn difference(deviation: f64, periodic: bool) -> f64 {
     if periodic { deviation - TAU * (deviation / TAU).round() } else { deviation }
 }

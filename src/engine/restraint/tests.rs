@@ -70,8 +70,8 @@ fn restraining(restraint: CollectiveRestraint) -> Restraining {
     Restraining::new(Restraints { collective: vec![Arc::new(restraint)], ..Restraints::default() }, &[])
 }
 
-/// Energy, forces and virial of a restraint. The cells are so small that images are ambiguous, which does not matter
-/// here.
+/// Energy, forces and virial of a restraint. The cells are so small that minimum images are ambiguous, and the error
+/// for this case is ignored here.
 fn applied(restraint: &CollectiveRestraint, cell: Option<&PeriodicCell>, r: &[Vec3]) -> (f64, Vec<Vec3>, Mat3) {
     let mut forces = vec![Vec3::ZERO; r.len()];
     let applied = restraining(restraint.clone()).apply(cell, r, &mut forces).expect("near images");
@@ -99,8 +99,8 @@ fn energies_and_forces_are_those_of_openmm() {
 #[test]
 fn forces_and_virial_are_derivatives_of_the_energy() {
     const STEP: f64 = 1e-5;
-    // errors are the third derivative of the energy, some 1e5 kJ/mol/nm³, times STEP², and rounding errors of 1e-14
-    // kJ/mol divided by STEP
+    // the error of the finite difference is the third derivative of the energy, about 1e5 kJ/mol/nm³, times STEP²,
+    // plus rounding errors of 1e-14 kJ/mol divided by STEP
     const DIFFERENCE: f64 = 1e-5;
     let file = file();
     let (positions, cell) = (file.positions(), file.cell());
@@ -207,7 +207,7 @@ fn a_distance_that_may_be_to_another_image_is_refused_where_it_acts() {
     let refusal = apply(of([true; 3], 5.0), 1.2).expect_err("beyond half of the shortest edge");
     assert!(refusal.contains("restraint 1") && refusal.contains("larger cell"), "{refusal}");
     assert!(apply(of([true; 3], 5.0), 0.9).is_ok());
-    // without a force any image is accepted; the cell is longer along z
+    // without a force any distance is accepted; the cell is longer along z
     assert!(apply(of([true; 3], 0.1), 1.2).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.9).is_ok());
     assert!(apply(of([false, false, true], 5.0), 1.99).is_err());

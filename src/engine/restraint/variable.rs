@@ -1,9 +1,9 @@
 //! Collective variables: functions of the positions of atoms, with their gradients.
 //!
 //! Distances, angles and torsions are between the centers of mass of groups; a group may be a single atom. Positions
-//! are unwrapped and molecules whole. The molecules of a group are gathered ([`crate::image`]) at the start of a
-//! stage, and keep these lattice images during the stage. The displacement between two centers is the minimum image.
-//! If a direction is undefined (coinciding or collinear centers) the gradient is zero, as in OpenMM.
+//! are not wrapped, and molecules are whole. The molecules of a group are gathered ([`crate::image`]) at the start of
+//! a stage, and keep these lattice images during the stage. The displacement between two centers is the minimum
+//! image. If centers coincide or are collinear, so that a direction is undefined, the gradient is zero, as in OpenMM.
 
 use crate::cell::{PeriodicCell, displacement};
 use crate::image::{Image, Parts};
@@ -54,7 +54,7 @@ impl VariableKind {
     }
 }
 
-/// Components of a displacement that count in a distance: GROMACS' `pull-coord-dim`.
+/// Components x, y, z of the displacement from which a distance is computed, as `pull-coord-dim` in GROMACS.
 pub type Components = [bool; 3];
 
 /// Cell, positions and images at which a variable is evaluated.
@@ -113,7 +113,7 @@ impl Members {
     }
 
     /// Whether several molecules, gathered without a central atom, extend over more than half of the cell in some
-    /// direction. In this case other images may be the intended ones.
+    /// direction. The user may then have intended other periodic images.
     pub fn is_wide(&self, cell: &PeriodicCell, positions: &[Vec3]) -> bool {
         let fractions: Vec<Vec3> =
             self.gathered(Some(cell), positions).iter().map(|r| cell.to_fractional(*r)).collect();
@@ -161,8 +161,8 @@ impl Group {
         })
     }
 
-    /// Center of mass. Sums run over differences from the first atom, so that rounding errors are small even far from
-    /// the origin.
+    /// Center of mass. It is computed from differences to the position of the first atom, so that rounding errors are
+    /// small even far from the origin.
     fn center(&self, at: Configuration<'_>) -> Vec3 {
         let first = self.members.first(at);
         first + self.members.placed(at).map(|(place, r)| (r - first) * self.shares[place]).sum::<Vec3>()
@@ -234,18 +234,19 @@ pub struct VariableValue {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slope {
-    /// ∂ξ/∂R for the centers, and Σ R⊗∂ξ/∂R
+    /// ∂ξ/∂R for the centers R of the groups, and Σ R⊗∂ξ/∂R
     Centers([Vec3; 4], Mat3),
-    /// ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ): the superposition minimises the deviation, so that the change of R adds nothing
-    /// (Coutsias, Seok and Dill, J. Comput. Chem. 25, 1849 (2004), doi:10.1002/jcc.20110)
+    /// ∂ξ/∂r = (r − c − Rᵀ y)/(N ξ): the superposition minimises the deviation, so that the derivative of the
+    /// rotation R does not contribute (Coutsias, Seok and Dill, J. Comput. Chem. 25, 1849 (2004),
+    /// doi:10.1002/jcc.20110)
     Superposed { rows: [Vec3; 3], center: Vec3, scale: f64 },
 }
 
-/// Deviation (nm) below which the direction of the gradient is due to rounding errors only.
+/// RMSD (nm) below which rounding errors determine the direction of the gradient.
 const SAME: f64 = 1e-10;
 
-/// Fraction of the shortest distance between opposite faces of a cell beyond which a distance may belong to another
-/// image, as in GROMACS.
+/// A distance longer than this fraction of the shortest distance between opposite faces of the cell is ambiguous,
+/// because another periodic image may be as short. GROMACS uses the same fraction.
 const NEAREST: f64 = 0.49;
 
 impl Variable {
@@ -295,7 +296,7 @@ impl Variable {
                 let [ij, kj, lk] = [nearest(b, a), nearest(b, c), nearest(c, d)];
                 let dihedral = Dihedral::new([ij, kj, lk]);
                 let [di, _, dk, dl] = dihedral.gradient;
-                // the displacement from j to l is the sum of those from k to l and from j to k
+                // the displacement from j to l is the sum of the displacements from k to l and from j to k
                 let virial = Mat3::outer(ij, di) + Mat3::outer(kj, dk) + Mat3::outer(kj + lk, dl);
                 let ambiguous = [ij, kj, lk].iter().any(|d| is_ambiguous(cell, *d, ALL));
                 VariableValue { value: dihedral.angle(), slope: Slope::Centers(dihedral.gradient, virial), ambiguous }
@@ -308,8 +309,8 @@ impl Variable {
         }
     }
 
-    /// Adds to `forces` (kJ/mol/nm) those of the generalised force −dE/dξ at the configuration where `found` was
-    /// computed. Returns their virial, kJ/mol.
+    /// Adds the atomic forces (kJ/mol/nm) that result from the generalised force `force` = −dE/dξ to `forces`. The
+    /// configuration must be the one for which `found` was computed. Returns the virial of the added forces, kJ/mol.
     pub fn push(&self, found: &VariableValue, force: f64, at: Configuration<'_>, forces: &mut [Vec3]) -> Mat3 {
         if force == 0.0 {
             return Mat3::ZERO;
@@ -345,7 +346,8 @@ impl Variable {
     }
 }
 
-/// Centers of all groups, with the images of the groups' molecules one after the other.
+/// Centers of mass of all groups. `at.images` holds the images of the molecules of the first group, then those of the
+/// next group, and so on.
 fn centers<const N: usize>(groups: &[Group; N], at: Configuration<'_>) -> [Vec3; N] {
     let mut images = at.images;
     groups.each_ref().map(|group| {
@@ -363,8 +365,8 @@ fn masked(d: Vec3, components: Components) -> Vec3 {
     Vec3 { x: keep(x, components[0]), y: keep(y, components[1]), z: keep(z, components[2]) }
 }
 
-/// Whether the components of a displacement that count are so long that those of another periodic image may be
-/// shorter.
+/// Whether the selected components of a displacement are so long that the same components of another periodic image
+/// may be shorter.
 fn is_ambiguous(cell: Option<&PeriodicCell>, d: Vec3, components: Components) -> bool {
     cell.is_some_and(|cell| {
         let faces = cell.face_distances();

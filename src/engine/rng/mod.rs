@@ -1,7 +1,7 @@
 //! Random numbers as a pure function of (seed, purpose, step, index): Philox4x32-10.
 //!
-//! There is no generator to store or to seed: the same key gives the same numbers on any thread, on any device and
-//! after any restart. J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11,
+//! The generator has no state that must be stored: the same key gives the same numbers on any thread, on any device
+//! and after any restart. J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11,
 //! doi:10.1145/2063384.2063405.
 //!
 //! A [`Stream`] is the sequence of random numbers of one key. It is a temporary value and is never stored.
@@ -27,7 +27,7 @@ pub enum Purpose {
     Collision = 5,
     /// random displacements of coinciding atoms in a minimisation; index = atom
     Minimize = 6,
-    /// attempts of a replica exchange; step = attempt, index = lower state of the pair
+    /// attempts to exchange replicas; step = number of the attempt, index = lower state of the pair
     Exchange = 7,
     /// tests
     Test = 255,
@@ -60,7 +60,8 @@ pub fn philox4x32_10(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
 pub struct Stream {
     key: [u32; 2],
     counter: [u32; 4],
-    /// second half of the last block; the next field is the second number of the last Box–Muller pair
+    /// second half of the last block of four words, if it has not been used yet; the next field holds the second
+    /// number of the last Box–Muller pair
     spare_word: Option<u64>,
     spare_gaussian: Option<f64>,
 }
@@ -78,13 +79,15 @@ impl Stream {
             return word;
         }
         let [a, b, c, d] = philox4x32_10(self.counter, self.key);
-        // the block number wraps within its 24 bits, so that it never changes the purpose
+        // the block number stays within its 24 bits and starts again at zero, so that it never changes the bits of
+        // the purpose
         self.counter[3] = (self.counter[3] & !(BLOCKS - 1)) | (self.counter[3].wrapping_add(1) & (BLOCKS - 1));
         self.spare_word = Some(u64::from(c) | u64::from(d) << 32);
         u64::from(a) | u64::from(b) << 32
     }
 
-    /// Returns a uniform number of the open interval (0, 1): the midpoint of one of 2⁵² equal parts, each exact.
+    /// Returns a uniform number in the open interval (0, 1). The number is the midpoint of one of 2⁵² equal parts of
+    /// the interval, and is exact in `f64`.
     pub fn uniform(&mut self) -> f64 {
         const PART: f64 = 1.0 / (1u64 << 52) as f64;
         ((self.bits() >> 12) as f64 + 0.5) * PART

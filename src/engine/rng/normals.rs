@@ -34,7 +34,8 @@ pub fn normals((seed, purpose, step): (u64, Purpose, u64), index: Lanes<u32>) ->
     [x, y, z]
 }
 
-/// Two lanes in each word, the first lane in the lower half. Products of one half at a time need no conversion.
+/// Two lanes in each 64-bit word, with the first lane in the lower half. The 32-bit halves can be multiplied without
+/// conversion.
 type Halves = [u64; NORMALS / 2];
 
 /// [`super::philox4x32_10`] in every lane.

@@ -38,7 +38,7 @@ impl<const N: usize> DerefMut for AlignedArrays<N> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [[f32; N]] {
         let () = Self::PACKED;
-        // SAFETY: sizes and addresses agree as in `deref`; any floats are valid elements
+        // SAFETY: size and address of an element are those of its array, as in `deref`; any floats are valid elements
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len()) }
     }
 }

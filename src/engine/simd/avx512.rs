@@ -33,7 +33,7 @@ impl Simd for Avx512 {
             let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
             let mut columns = [_mm512_setzero_pd(); 8];
             for odd in 0..2 {
-                // rows in pairs: each quarter of a vector holds the numbers of two rows at one position
+                // rows are combined in pairs: each quarter of a vector holds the numbers of two rows at one position
                 let pair = |i: usize| match odd {
                     0 => _mm512_unpacklo_pd(r[i], r[i + 1]),
                     _ => _mm512_unpackhi_pd(r[i], r[i + 1]),
@@ -269,7 +269,7 @@ impl Float for F512 {
         op!({
             let index = _mm512_castps_si512(self.0);
             if R == 1 {
-                // both rows are treated as one table of 32
+                // both rows together are treated as one table of 32 floats
                 let index = _mm512_or_si512(index, _mm512_maskz_set1_epi32(0xff00, 16));
                 return F512(_mm512_permutex2var_ps(aligned(&rows[0][0]), index, aligned(&rows[1][0])));
             }

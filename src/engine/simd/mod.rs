@@ -16,8 +16,8 @@
 //!   kernel again.
 //! - Horizontal sums are trait operations that add lanes in one fixed tree order.
 //!
-//! Levels differ in the last bits of [`Float::recip_fast`] and [`Float::recip_sqrt_fast`]. The portable level also
-//! differs in every multiply-add, which it rounds twice.
+//! The results of [`Float::recip_fast`] and [`Float::recip_sqrt_fast`] differ between levels in the last bits. On the
+//! portable level every multiply-add also differs, because it is rounded twice.
 
 mod aligned;
 #[cfg(target_arch = "x86_64")]
@@ -100,11 +100,11 @@ impl Level {
 pub trait Simd: Copy + 'static {
     /// the corresponding level
     const LEVEL: Level;
-    /// Whether [`Float::look_up`] reads tables from registers, and so is faster than a polynomial of degree 10.
+    /// Whether [`Float::look_up`] reads tables from registers, which makes it faster than a polynomial of degree 10.
     /// Tables in registers need 32 registers of sixteen lanes each.
     const TABLES: bool;
-    /// Whether only few processors need the level (a rare level). Only the most general instantiations of a kernel
-    /// are compiled for a rare level.
+    /// Whether few processors need the level. For such a level only the most general variants of a kernel are
+    /// compiled, which shortens the build.
     const RARE: bool;
     /// vector of 16 floats
     type F: Float;
@@ -270,8 +270,8 @@ pub fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
 }
 
 /// Entry points of a kernel, one for each level. The compiler puts a provided method of a trait into the codegen unit
-/// of the module of the implementing type, so kernels are compiled in parallel. If these methods were functions of
-/// this module, they would all be in one unit.
+/// of the module of the implementing type, so that kernels are compiled in parallel. Functions of this module would
+/// all be in one codegen unit.
 ///
 /// # Safety
 /// The processor has the features of the level.

@@ -16,7 +16,8 @@ impl Simd for Portable {
     type F = Fx16;
     #[inline(always)]
     fn fma(a: f32, b: f32, c: f32) -> f32 {
-        // not fused, because on processors without the instruction a fused operation would be a library call
+        // the product and the sum are rounded separately, because a fused operation would be a library call on
+        // processors without the instruction
         a * b + c
     }
 }
@@ -182,7 +183,7 @@ impl Float for Fx16 {
     }
     #[inline(always)]
     fn round(self) -> Self {
-        // `wide` rounds halves away from zero, and [`Float::round`] rounds them to even
+        // `wide` rounds halves away from zero, but [`Float::round`] must round halves to the even integer
         let lanes = self.lanes();
         Self::each(|k| lanes[k].round_ties_even())
     }

@@ -7,7 +7,7 @@ use std::array::from_fn;
 type Lanes = [f32; LANES];
 
 /// Values for which results of levels could differ: signed zeros, denormals, the ends of the range, NaN and
-/// infinities, halves, and numbers above which floats have no fractions or do not fit into integers.
+/// infinities, halves, and the limits above which floats have no fractional part or do not fit into integers.
 const EDGES: [f32; 26] = [
     0.0,
     -0.0,

@@ -37,8 +37,8 @@ impl<T: Number> CudaArray<T> {
     pub(super) fn write(&mut self, values: &[T]) -> Result<()> {
         assert_eq!(values.len(), self.length, "as many numbers as the array has");
         self.bind()?;
-        // SAFETY: the array has the length of `values`, and `values` lives until the copy is done. On a GPU that
-        // reads host memory after the call has returned, the synchronisation below waits for the copy
+        // SAFETY: the array has the length of `values`, and `values` lives until the copy is done. Some GPUs read
+        // host memory after the call has returned; the synchronisation below waits for this copy
         unsafe { result::memcpy_htod_async(self.address, values, self.stream.cu_stream()) }
             .map_err(failed("copying to the GPU"))?;
         self.stream.synchronize().map_err(failed("the work on the GPU"))
@@ -66,7 +66,7 @@ impl<T: Number> CudaArray<T> {
 
 impl<T> Drop for CudaArray<T> {
     fn drop(&mut self) {
-        // errors cannot be reported here, and the driver frees all memory when the process ends
+        // `drop` cannot return an error; if freeing fails, the driver frees the memory when the process ends
         let _ = self.stream.context().bind_to_thread();
         let _ = self.stream.synchronize();
         // SAFETY: `new` has allocated the memory, and all work is done

@@ -44,7 +44,7 @@ impl Plan {
 
 impl Drop for Plan {
     fn drop(&mut self) {
-        // errors cannot be reported here
+        // `drop` cannot return an error
         let _ = self.bind();
         // SAFETY: `CudaFft::new` has made the plan, which is not used after this call
         let _ = unsafe { result::destroy(self.handle) };

@@ -63,8 +63,8 @@ pub(super) struct Blas {
     stream: Arc<CudaStream>,
 }
 
-// SAFETY: any thread may use a handle after binding the context, and every call binds it. `Blas` is not `Sync`, so no
-// two threads use a handle at once
+// SAFETY: any thread may use a cuBLAS handle after binding the context, and every method binds the context. `Blas` is
+// not `Sync`, so that no two threads use a handle at the same time
 unsafe impl Send for Blas {}
 
 impl Blas {
@@ -95,7 +95,7 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        // errors cannot be reported here
+        // `drop` cannot return an error
         let _ = self.stream.context().bind_to_thread();
         // SAFETY: `new` has made the handle, which is not used after this call
         let _ = unsafe { result::destroy_handle(self.handle) };

@@ -54,8 +54,8 @@ pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
     }
     let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
     // With event tracking the first stream would wait for the whole device. This wait fails while another thread
-    // captures a graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and this program has no
-    // such values
+    // captures a CUDA graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and this program
+    // has no such values
     unsafe { context.disable_event_tracking() };
     Ok(context)
 }

@@ -58,7 +58,7 @@ fn constraints_follow_from_the_topology() {
     assert_eq!(pairs(&usual), [[0, 1], [0, 2], [0, 3], [4, 5]]);
     assert_eq!(usual.settles.iter().map(|w| w.atoms).collect::<Vec<_>>(), [[6, 7, 8], [10, 11, 12]]);
     for water in &usual.settles {
-        // the angle is printed with fifteen digits here
+        // the test writes the angle with only fifteen digits
         assert!((water.oh - OH).abs() < 1e-15 && (water.hh - HH).abs() < 1e-15);
     }
     assert_eq!(degrees_of_freedom(&topology, &usual, RemovedMotion::Translation), 3 * 12 - 4 - 6 - 3);
@@ -79,7 +79,7 @@ fn bonds_and_angles_of_gromos_are_constrained_as_harmonic_ones() {
     terms.g96_bonds = std::mem::take(&mut terms.bonds).into_iter().map(bond).collect();
     let angle = |angle: Angle| G96Angle { atoms: angle.atoms, angle: angle.angle, force_constant: 500.0 };
     terms.g96_angles = std::mem::take(&mut terms.angles).into_iter().map(angle).collect();
-    // a distance of an elastic network is not a bond
+    // a distance term of an elastic network is not a bond and is not constrained
     terms.distances.push(Bond { atoms: [1, 4], length: 0.3, force_constant: 500.0 });
     gromos.connectivity.clear();
     for kind in [ConstraintKind::None, ConstraintKind::HBonds, ConstraintKind::AllBonds] {
@@ -130,7 +130,7 @@ fn a_peptide_has_the_constraints_and_degrees_of_freedom_of_gromacs() {
         let before = largest_deviation(&constraints, &moved);
         plan(&topology, &constraints).satisfy(&positions, &mut moved).unwrap();
         let after = largest_deviation(&constraints, &moved);
-        // the tolerance applies to half the squared length
+        // the solver compares half of the squared length with the tolerance
         assert!(before > 0.01 && after < 1.01 * constraints.tolerance, "{kind:?}: {before:e}, {after:e}");
     }
 }

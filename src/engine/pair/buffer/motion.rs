@@ -27,9 +27,9 @@ pub(super) struct Motion {
 }
 
 impl Motion {
-    /// Variance (nm²) of the displacement along one direction after `time` (ps). The part due to rotation begins as
-    /// free flight in two of three directions, and approaches the variance of the distance between two independent
-    /// points on a sphere, 2 r²/3.
+    /// Variance (nm²) of the displacement along one direction after `time` (ps). The rotational part begins as free
+    /// flight in two of three directions. For long times it approaches 2 r²/3, the variance of the difference between
+    /// one coordinate of two independent points on a sphere of radius r.
     pub(super) fn variance(&self, kt: f64, time: f64) -> f64 {
         let free = kt * time * time / self.translating;
         let rotation = self.rotating.map_or(0.0, |(mass, radius)| {
@@ -57,7 +57,7 @@ pub(super) struct Pairs {
     pub charges: f64,
 }
 
-/// Sums of interaction parameters over all pairs of atoms, one entry for each pair of motions.
+/// Sums of interaction parameters over all pairs of atoms, one element for each pair of motions.
 pub(super) fn pairs(system: &System, classes: &[Class]) -> Vec<Pairs> {
     let mut found = BTreeMap::new();
     for (index, a) in classes.iter().enumerate() {
@@ -116,7 +116,7 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
             hold(j, i, bond.length);
         }
     }
-    // for a virtual site, its effective mass
+    // masses of atoms and effective masses of virtual sites
     let mut masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
     for VirtualSite { site, construction } in &system.topology.virtual_sites {
         let (site, mass) = (*site as usize, |atom: u32| masses[atom as usize]);
@@ -126,7 +126,7 @@ pub(super) fn motions(system: &System) -> Vec<Motion> {
                     atoms.iter().zip(weights).map(|(&atom, weight)| weight * weight / mass(atom)).sum::<f64>();
                 (Motion { translating: 1.0 / inverse, rotating: None }, 1.0 / inverse)
             }
-            // other virtual sites move like the lightest of the atoms that they are constructed from
+            // every other virtual site moves like the lightest of the atoms from which it is constructed
             None => {
                 let lightest = construction.atoms().iter().min_by(|&&a, &&b| mass(a).total_cmp(&mass(b)));
                 lightest.map_or((motions[site], 0.0), |&atom| (motions[atom as usize], mass(atom)))

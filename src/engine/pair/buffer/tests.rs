@@ -46,8 +46,8 @@ fn rotation_saturates() {
     assert!((late / (2.0 / 3.0 * 0.0081) - 1.0).abs() < 1e-9);
 }
 
-/// Tolerance, nm. The region within a distance of a cube is not a sphere, so that the radius of a sphere of equal
-/// volume agrees with r + `reach` only approximately.
+/// Tolerance, nm. The region within a distance r of a cube is not a sphere, so that the radius of a sphere of equal
+/// volume is only approximately r + `reach`.
 const REACH: f64 = 0.004;
 
 #[test]
@@ -70,7 +70,8 @@ fn off_and_model_differ_for_single_atoms_too() {
     let (off, model) = (estimate.conventional(TOLERANCE, None), estimate.schedules(TOLERANCE, None, largest)[0]);
     assert_eq!((off.rebuild, off.prune, off.outer), (20, 20, off.inner));
     assert!(estimate.cycles(&model) < estimate.cycles(&off), "{model:?}");
-    // a search makes the host wait and costs more than on a CPU, so that lists with pruning live longer
+    // on a GPU the host waits for each search, which costs more than on a CPU, so that lists with pruning get longer
+    // lifetimes
     let cpu = BufferEstimate::new(&system, EDGE.powi(3), TEMPERATURE, TIMESTEP).schedules(TOLERANCE, None, largest)[0];
     assert!(model.rebuild >= cpu.rebuild && model.prune < model.rebuild, "{model:?} {cpu:?}");
     for lists in [off, model] {
@@ -180,13 +181,13 @@ const GPU_BLOCK: usize = 32;
 /// Distance beyond the radius, nm, from which on pairs are ignored.
 const LOOK_BEYOND: f64 = 0.3;
 
-/// Marks the atom pairs that the list of a GPU holds. One of two blocks lists the atoms of the other block that are
-/// within the radius of any of its own atoms: the first block if the block numbers differ by an odd number, else the
-/// second (`lists` in `kernels/list.cu`).
+/// Marks the atom pairs that the list of a GPU holds. For a pair of blocks, one block lists those atoms of the other
+/// block that are within the radius of any of its own atoms. The first block does so if the block numbers differ by
+/// an odd number, otherwise the second block does (`lists` in `kernels/list.cu`).
 fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius: f64, listed: &mut [Vec<bool>]) {
     let state = State { cell: Some(*cell), positions: positions.to_vec(), ..State::default() };
-    // the order of atoms does not depend on the Lennard-Jones modifier; a GPU refuses switches, so that they are
-    // removed here
+    // the CUDA backend does not support switched Lennard-Jones interactions, so the switch is removed here; the order
+    // of atoms does not depend on the switch
     let mut truncated = system.clone();
     truncated.settings.lj_modifier = LjModifier::PotentialShift;
     let order: Vec<usize> = sorted_on_device(&truncated, &state).into_iter().map(|atom| atom as usize).collect();
@@ -200,8 +201,8 @@ fn mark_single(system: &System, cell: &PeriodicCell, positions: &[Vec3], radius:
             let odd = (blocks[1] - blocks[0]) % 2 == 1;
             let (block, from, d) = if odd { (blocks[0], i, d) } else { (blocks[1], j, -d) };
             let members = &order[block * GPU_BLOCK..order.len().min((block + 1) * GPU_BLOCK)];
-            // the periodic image of the other atom that is nearest to this atom; the atoms of a block are in the
-            // images in which they were sorted
+            // the periodic image of atom j that is nearest to atom i; the i-atoms stay in the periodic images in
+            // which they were sorted into blocks
             let place = |atom: usize| cell.wrap(positions[atom]).0;
             let other = place(from) + d;
             let near = members.iter().any(|&atom| (place(atom) - other).norm_squared() < radius * radius);
@@ -236,7 +237,8 @@ const CONFIGURATIONS: u32 = 10;
 const DRAWS: u32 = 4;
 /// Maximum displacement in standard deviations. The fraction of larger displacements is 10⁻⁶.
 const TAIL: f64 = 5.0;
-/// Standard errors by which the estimate may fall short. The seed is fixed, so that the test cannot fail at random.
+/// Number of standard errors by which the estimate may be smaller than the measured error. The seed is fixed, so that
+/// the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 3.0;
 
 /// Energy and virial of pairs that are not listed and come within the cutoff.
