@@ -1,42 +1,41 @@
 //! Barostats that scale the cell isotropically, semi-isotropically (x and y alike, z independent) or anisotropically.
 //!
-//! A coupling at time t computes a length factor μ_α and a velocity factor ν_α for each direction α of x, y, z. The
+//! At time t the barostat computes a length factor μ_α and a velocity factor ν_α for each direction α of x, y, z. The
 //! components α of the cell vectors are multiplied by μ_α. Atoms are moved in groups: the component α of the position
 //! of a *group center* at t is multiplied by μ_α, and the component α of its velocity is multiplied by ν_α. A group
-//! is a set of atoms connected by constraints; an atom without a constraint is a group of its own. The shape and the
-//! rotation of a group are unchanged. The scaling has no shear, so that an orthorhombic cell stays orthorhombic. The
-//! angles of a triclinic cell change when the cell is stretched, and its vectors stay in the reduced form. Leapfrog
+//! is a set of atoms connected by constraints; an atom without a constraint is a group of its own. The scaling does
+//! not change the shape or the rotation of a group. It has no shear, so that an orthorhombic cell stays orthorhombic.
+//! Stretching a triclinic cell changes the angles of the cell, but its vectors stay in the reduced form. Leapfrog
 //! continues from x(t) with the half-step velocities v(t+½dt), written v(t+½) below. The position R(t) and the
-//! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence
-//!   R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt, component by component.
+//! velocity V(t+½) of each center become μ R(t) and ν V(t+½), hence R(t+dt) → R(t+dt) + (μ−1) R(t) + (ν−1) V(t+½) dt,
+//! component by component.
 //!
-//! The pressure conjugate to this scaling is the pressure of the group centers at the time t of the scaling,
-//!   P_αα = (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α,
-//! where the positions r and R are those at t, and the forces F exclude constraint forces, because constraint forces
-//! do not move a center. Directions that are scaled alike use the mean of their pressures. The reported pressure is
-//! the atomic pressure with constraint forces. If all groups are rigid, its trace equals the trace of the pressure of
+//! The pressure that belongs to this scaling is that of the group centers at the time t of the scaling, P_αα = (2K_αα
+//! + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α, where the positions r and R
+//! are those at t. The forces F exclude constraint forces, because constraint forces do not move a group center.
+//! Directions that are scaled alike use the mean of their pressures. The pressure in the output is the atomic
+//! pressure, which includes constraint forces. If all groups are rigid, its trace equals the trace of the pressure of
 //! the centers: |r−R| is the same at t−dt, t and t+dt, so that the virial of the constraint forces is exactly −2K,
-//! where K is the kinetic energy of the motion inside the group, averaged over both half steps. In groups that can
-//! bend (CH₃) only the averages of both pressures are equal.
+//! where K is the kinetic energy of the motion inside the group, averaged over both half steps. For groups that can
+//! bend (CH₃), only the time averages of the atomic pressure and of the pressure of the centers are equal.
 //!
 //! If a run removes the motion of the center of mass, K is smaller by ½ kT in each direction and P is smaller by
 //! kT/V, as in GROMACS. The volume of N groups then has the distribution of N − 1 groups. Monte Carlo moves count all
 //! N groups.
 //!
 //! Velocities relative to the group center are not scaled: P does not contain their kinetic energy, so that scaling
-//! them would correlate K and V. The pressure must be that of the time t at which positions are scaled: kinetic
-//! energy and virial are independent only at equal times, and a pressure of another time would correlate K(t+½) and
-//! W(t).
+//! them would correlate K and V. The pressure must belong to the time t at which positions are scaled. Kinetic energy
+//! and virial are independent only at equal times, and a pressure from another time would correlate K(t+½) and W(t).
 //!
 //! Work. For harmonic motion leapfrog conserves ½ Σ m v(t−½)·v(t+½) + U(x(t)) exactly. The first term differs from
-//! the mean of K(t−½) and K(t+½) by a function of x(t). A scaling changes U by ΔU(t). The gradient of ΔU changes the
-//! force of the next half kick, which adds ½ dt dΔU/dt: the sum is the value of ΔU at t+½. The work is therefore, to
-//! second order in dt and ln μ, the sum over directions of
-//!   (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ (W(t) + W(t+dt)),  K× = ½ Σ M V(t−½) V(t+½),
-//! where K, K× and W are the αα elements of the kinetic energies and the virial of the centers. W(t+dt) belongs to
-//! the scaled positions and comes from the next force evaluation. dU = −Σ W_αα d ln μ_α holds along any path of
-//! scaling, and the mean of W(t) and W(t+dt) integrates dU to second order. The total energy E minus the sum of all
-//! work is conserved. The conserved quantity contains no P V term, because the energy of the piston is not part of E.
+//! the mean of K(t−½) and K(t+½) by a function of x(t). A scaling changes U by ΔU(t). The gradient of ΔU also changes
+//! the force of the next half kick, which adds ½ dt dΔU/dt. The sum of both changes is ΔU at t+½. The work is
+//! therefore, to second order in dt and ln μ, the sum over directions of (ν²−1) K(t+½) + (μ−ν) (K(t+½) − K×) − ½ ln μ
+//! (W(t) + W(t+dt)),  K× = ½ Σ M V(t−½) V(t+½), where K, K× and W are the αα elements of the kinetic energies and the
+//! virial of the centers. W(t+dt) is computed in the next force evaluation, at the scaled positions. Since dU = −Σ
+//! W_αα d ln μ_α along any path of scaling, the mean of W(t) and W(t+dt) integrates dU to second order. The total
+//! energy E minus the sum of all work is conserved. The conserved quantity contains no P V term, because the energy
+//! of the piston is not part of E.
 //!
 //! The target pressure P₀ may therefore change with time: E does not depend on P₀, and a change of P₀ acts only
 //! through later scalings, whose work is counted. A conserved quantity with E + P₀V would need the additional work V
@@ -56,8 +55,8 @@ use crate::units::BOLTZMANN;
 use crate::vec3::Vec3;
 use serde::{Deserialize, Serialize};
 
-/// Largest relative change of an edge of the cell in one coupling. The edges of a well-coupled liquid change by less
-/// than 1e-4. A change of ten percent would invalidate pair lists, PME grids and constraints.
+/// Largest relative change of a cell edge in one scaling by a barostat. The edges of a well-coupled liquid change by
+/// less than 1e-4. A change of ten percent would invalidate pair lists, PME grids and constraints.
 pub(crate) const LARGEST_CHANGE: f64 = 0.1;
 
 /// Minimum number of couplings per relaxation time of [`stochastic_rescale`]. An Euler step of Δt makes the variance
@@ -78,8 +77,8 @@ pub struct Barostat {
     pub surface_tension: f64,
     /// relaxation time, ps; zero for Monte Carlo volume moves
     pub coupling_time: f64,
-    /// isothermal compressibility of the volume along x, y, z, in nm³/(kJ/mol); the length along a direction has a
-    /// third of this value; zero in directions in which the cell is rigid
+    /// isothermal compressibility of the volume, given for each of x, y, z, in nm³/(kJ/mol); the length along a
+    /// direction has a third of this compressibility; zero in directions in which the cell is rigid
     pub compressibility: [f64; 3],
     /// steps between couplings or volume moves
     pub every: u32,
@@ -89,15 +88,17 @@ pub struct Barostat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BarostatKind {
-    /// stochastic cell rescaling: correct NPT (Bernetti, Bussi 2020); temperature of the thermostat
+    /// stochastic cell rescaling, which samples the NPT ensemble at the temperature of the thermostat (Bernetti,
+    /// Bussi 2020)
     CRescale,
-    /// Monte Carlo volume moves: correct NPT ([`super::volume_trial`]); temperature of the thermostat
+    /// Monte Carlo volume moves, which sample the NPT ensemble at the temperature of the thermostat
+    /// ([`super::volume_trial`])
     MonteCarlo,
     /// weak coupling: for equilibration (Berendsen 1984)
     Berendsen,
 }
 
-/// Facts about a barostat algorithm, from which checks, messages and help follow.
+/// Properties of a barostat algorithm, from which checks, messages and help texts are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BarostatFacts {
     /// word of the input file
@@ -112,10 +113,10 @@ pub struct BarostatFacts {
 }
 
 impl BarostatKind {
-    /// All kinds, in the order of the help.
+    /// All kinds of barostats, in the order of the help text.
     pub const ALL: [BarostatKind; 3] = [BarostatKind::CRescale, BarostatKind::MonteCarlo, BarostatKind::Berendsen];
 
-    /// Returns the facts about the algorithm.
+    /// Returns the properties of the algorithm.
     pub const fn facts(self) -> BarostatFacts {
         match self {
             BarostatKind::CRescale => BarostatFacts {
@@ -170,14 +171,14 @@ impl Barostat {
         self.kind != BarostatKind::MonteCarlo && step > 0 && is_due(self.every, step)
     }
 
-    /// Whether the barostat makes a volume move at the beginning of this step of a stage. The step is the last one
-    /// before a multiple of `every`, so that output at multiples shows the state after each move.
+    /// Whether the barostat makes a volume move at the beginning of this step of a stage. The move is made at the
+    /// last step before a multiple of `every`, so that output at multiples of `every` shows the state after the move.
     pub fn tries_at(&self, step: u64) -> bool {
         self.kind == BarostatKind::MonteCarlo && is_due(self.every, step + 1)
     }
 
-    /// The volume move at a step of the run. `temperature` in K; `time` since the start of the stage and the time
-    /// step in ps.
+    /// The volume move at a step of the run. `temperature` is in K. `time`, which counts from the start of the stage,
+    /// and `timestep` are in ps.
     pub fn trial(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> VolumeTrial {
         let mut random = Stream::new(seed, Purpose::Barostat, step, 0);
         let extents = self.coupling.extents().iter().enumerate();
@@ -197,8 +198,8 @@ impl Barostat {
         }
     }
 
-    /// The scaling after a step of the run. `temperature` of the thermostat in K; `time` since the start of the stage
-    /// and the time step in ps.
+    /// The scaling after a step of the run. `temperature` is that of the thermostat in K. `time`, which counts from
+    /// the start of the stage, and `timestep` are in ps.
     pub fn scaling(&self, temperature: f64, (time, timestep): (f64, f64), (seed, step): (u64, u64)) -> BoxScaling {
         let (interval, extents) = (f64::from(self.every) * timestep, self.coupling.extents());
         let relaxation = |index: usize| {
@@ -213,11 +214,12 @@ impl Barostat {
         BoxScaling { coupling: self.coupling, relaxations, surface_tension: self.surface_tension }
     }
 
-    /// Mean-square change of ln L₁ − ln L₂ per ps, where L₁ and L₂ are lengths of the first and the last extent of
-    /// the cell. The material is a liquid of this volume (nm³) at a temperature in K, which does not resist changes
-    /// of shape. For stochastic rescaling the value follows from the noise of the algorithm. For volume moves the
-    /// value is an estimate: a move whose size is adapted to the acceptance changes ε by about 0.8 kTβ/V in the mean
-    /// square, reduced by the relaxation of the volume. `None` for weak coupling, for which the value is unknown.
+    /// Mean-square change of ln L₁ − ln L₂ per ps, where L₁ and L₂ are cell lengths that belong to the first and the
+    /// last extent of the cell. The material is assumed to be a liquid, which does not resist changes of shape.
+    /// `volume` is in nm³ and `temperature` in K. For stochastic rescaling the value follows from the noise of the
+    /// algorithm. For volume moves the value is an estimate. A move with an adapted maximum size changes ε by about
+    /// 0.8 kTβ/V in the mean square, and the relaxation of the volume reduces this value. `None` for weak coupling,
+    /// for which the value is unknown.
     pub fn shape_diffusion(&self, temperature: f64, volume: f64, timestep: f64) -> Option<f64> {
         let extents = self.coupling.extents();
         let (first, last) = (extents.first()?.len() as f64, extents.last()?.len() as f64);
@@ -232,7 +234,8 @@ impl Barostat {
         }
     }
 
-    /// Target of an extent of the cell, given by its directions, at a time.
+    /// Target pressure and compressibility of an extent of the cell at a time. `directions` are the directions of the
+    /// extent.
     fn target(&self, directions: &[usize], time: f64) -> Target {
         let (first, share) = (directions[0], directions.len() as f64 / 3.0);
         Target {
@@ -264,8 +267,8 @@ pub struct ScaleFactors {
 }
 
 impl ScaleFactors {
-    /// Change of the kinetic energy (kJ/mol) of the group centers by the scaling. `kinetic` is their kinetic energy
-    /// along x, y, z before the scaling, kJ/mol.
+    /// Change of the kinetic energy (kJ/mol) of the group centers by the scaling. `kinetic` is the kinetic energy
+    /// (kJ/mol) of the group centers along x, y, z before the scaling.
     pub fn kinetic_change(&self, kinetic: Vec3) -> f64 {
         self.velocities.map(|factor| factor * factor - 1.0).dot(kinetic)
     }
@@ -332,7 +335,7 @@ impl Relaxation {
     }
 }
 
-/// A coupling as a function of pressure and cell, with all random numbers drawn.
+/// One scaling by a barostat as a function of pressure and cell, with all random numbers already drawn.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BoxScaling {
     /// directions that are scaled alike
@@ -356,8 +359,8 @@ impl BoxScaling {
         let [mut lengths, mut velocities] = [[1.0; 3]; 2];
         for (directions, relaxation) in self.coupling.extents().iter().zip(&self.relaxations) {
             let sum: f64 = directions.iter().map(|&along| measured[along]).sum();
-            // γ₀ lowers the target pressure of the area to P₀ − γ₀/L, which has the same effect as a measured
-            // pressure that is higher by γ₀/L
+            // γ₀ lowers the target pressure of the area to P₀ − γ₀/L; adding γ₀/L to the measured pressure has the
+            // same effect
             let pull = if directions.len() == 2 { self.surface_tension / height } else { 0.0 };
             let mean = sum / directions.len() as f64 + pull;
             let factor = relaxation.length_factor(mean, cell.volume(), directions.len())?;
@@ -370,11 +373,10 @@ impl BoxScaling {
     }
 }
 
-/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions; velocities are unchanged. Fluctuations are
-/// wrong: for equilibration only.
+/// Weak coupling: μⁿ = 1 − (β Δt/τ)(P₀ − P) for an extent of n directions. Velocities are unchanged. The fluctuations
+/// of the volume are wrong, so that weak coupling is suitable only for equilibration.
 ///
-/// `interval` Δt in ps.
-/// H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
+/// `interval` is Δt in ps. H. J. C. Berendsen et al., J. Chem. Phys. 81, 3684 (1984), doi:10.1063/1.448118.
 pub fn berendsen(target: Target, interval: f64) -> Relaxation {
     let rate = target.compressibility * interval / target.coupling_time;
     Relaxation { rate, pressure: target.pressure, thermal: 0.0, noise: 0.0, stochastic: false }
@@ -383,24 +385,23 @@ pub fn berendsen(target: Target, interval: f64) -> Relaxation {
 /// Stochastic cell rescaling: first-order relaxation of extents of the cell, with the noise that samples the
 /// isothermal–isobaric ensemble.
 ///
-/// The extents s are the volume V, or area and height, or three lengths, so that V = Π s. Each extent has n
-/// directions. The extents diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT) Π ds where F is
-/// the free energy. The derivative −∂F/∂ε with ε = ln s is V times the pressure P, averaged over the directions of s.
-/// The diffusion constant is D = kTβ/(Vτ). The Itô drift that conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε = (β/τ)(P − P₀ +
-/// γ₀/L), where γ₀/L is present for the area only. The two terms kT/V cancel for every s, because D is proportional
-/// to 1/V = 1/Π s. In λ = √s, whose relative change is x = λ'/λ, this is
-///   dλ/λ = −(β/2τ) (P₀ − P − kT/2V) dt + √(kTβ/2τV) dW,
-/// where the noise of a single s no longer depends on s. μⁿ = x². Velocities are divided by μ, so that the scaling
-/// conserves the phase-space volume. P contains the kinetic part 2K/V with the instantaneous K.
+/// The extents s of the cell are the volume V, or the area and the height, or the three lengths, so that V = Π s.
+/// Each extent has n directions. The extents diffuse in the potential −kT ln p, p(s) Π ds ∝ exp(−(P₀V − γ₀A + F)/kT)
+/// Π ds where F is the free energy. The derivative −∂F/∂ε with ε = ln s is V times the pressure P, averaged over the
+/// directions of s. The diffusion constant is D = kTβ/(Vτ). The Itô drift that conserves p is D ∂ln(p Π s)/∂ε + ∂D/∂ε
+/// = (β/τ)(P − P₀ + γ₀/L), where γ₀/L is present for the area only. The two terms kT/V cancel for every s, because D
+/// is proportional to 1/V = 1/Π s. In λ = √s, whose relative change is x = λ'/λ, this is dλ/λ = −(β/2τ) (P₀ − P −
+/// kT/2V) dt + √(kTβ/2τV) dW, where the noise of a single s no longer depends on s. μⁿ = x². Velocities are divided
+/// by μ, so that the scaling conserves the phase-space volume. P contains the kinetic part 2K/V with the
+/// instantaneous K.
 ///
-/// The compressibility β of an extent of n directions is n/3 of that of the volume, so that all lengths of a uniform
-/// material relax alike. Different target pressures in independent directions do not derive from a potential, so that
-/// no ensemble is sampled: only the average pressures are correct.
+/// The compressibility β of an extent of n directions is n/3 of the compressibility of the volume, so that all
+/// lengths of a uniform material relax alike. If the target pressures of independent directions differ, they do not
+/// derive from a potential. In this case no ensemble is sampled, and only the average pressures are correct.
 ///
-/// `temperature` in K, `interval` Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed, step,
-/// index) only.
-/// M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto, P. Raiteri, M.
-/// Bernetti, G. Bussi, Appl. Sci. 12, 1139 (2022), doi:10.3390/app12031139.
+/// `temperature` is in K. `interval` is Δt in ps, at most τ/[`LEAST_INTERVALS`]. The random number depends on (seed,
+/// step, index) only. M. Bernetti, G. Bussi, J. Chem. Phys. 153, 114107 (2020), doi:10.1063/5.0020514; V. Del Tatto,
+/// P. Raiteri, M. Bernetti, G. Bussi, Appl. Sci. 12, 1139 (2022), doi:10.3390/app12031139.
 pub fn stochastic_rescale(
     target: Target,
     temperature: f64,
@@ -413,8 +414,8 @@ pub fn stochastic_rescale(
     Relaxation { rate, pressure: target.pressure, thermal: 0.5 * kt, noise, stochastic: true }
 }
 
-/// Returns the error for a scaling that is refused because `length_factor` differs too much from 1. `measured` is the
-/// pressure in kJ/mol/nm³.
+/// Returns the error for a scaling whose `length_factor` differs too much from 1. `measured` is the pressure in
+/// kJ/mol/nm³.
 pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     let what = format!(
         "the barostat would scale the cell by {length_factor:.3} at a pressure of {:.0} bar; equilibrate at constant \
@@ -424,8 +425,8 @@ pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     Error::unstable(what, [])
 }
 
-/// Checks a cell whose size changes while the PME grid and the cutoff (nm) stay. Fails if an atom would interact with
-/// two periodic images of another atom.
+/// Checks a cell whose size has changed, while the PME grid and the cutoff (nm) stay the same. Returns an error if an
+/// atom would interact with two periodic images of another atom.
 pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()> {
     let half = cell.max_cutoff();
     if cutoff <= half {

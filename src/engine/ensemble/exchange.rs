@@ -13,7 +13,7 @@
 //! Neighbouring states in the list try to swap their replicas: states 1–2, 3–4, ... at odd attempts (counted from 1),
 //! and states 2–3, 4–5, ... at even attempts.
 //!
-//! The work of a swap counts as work of the thermostat: velocities are multiplied between two steps, as in
+//! The work of a swap counts as work of the thermostat, because a swap multiplies velocities between two steps, as in
 //! [`super::rescaling`].
 
 use super::rescaling::scaling_work;
@@ -50,7 +50,7 @@ impl Conditions {
     }
 }
 
-/// Energies and volume of a replica at an attempt.
+/// Energies and volume of a replica, from which an exchange attempt is decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
     /// potential energy of the replica with the Hamiltonian of its present state, kJ/mol
@@ -77,7 +77,8 @@ fn pairs(attempt: u64, states: usize) -> impl Iterator<Item = usize> {
     (first..states.saturating_sub(1)).step_by(2)
 }
 
-/// State with which `state` tries to swap at this attempt, among `states` states; `None` if it does not try.
+/// State with which `state` tries to swap its replica at this attempt, among `states` states; `None` if `state` does
+/// not take part in the attempt.
 pub fn neighbour(attempt: u64, state: usize, states: usize) -> Option<usize> {
     pairs(attempt, states).find_map(|low| match state {
         _ if state == low => Some(low + 1),
@@ -87,7 +88,7 @@ pub fn neighbour(attempt: u64, state: usize, states: usize) -> Option<usize> {
 }
 
 impl Exchange {
-    /// Number of the attempt that is due before a step of the stage, counted from 1; `None` if none is due.
+    /// Number (from 1) of the exchange attempt that is due before a step of the stage; `None` if no attempt is due.
     pub fn attempt_at(&self, step: u64) -> Option<u64> {
         (step > 0 && step.is_multiple_of(self.every)).then(|| step / self.every)
     }
@@ -128,9 +129,9 @@ impl Exchange {
 }
 
 /// Multiplies velocities between two steps by a factor λ, and counts the work for each of `groups` temperature
-/// groups. The work (λ²−1) K is counted at once. The coefficient 1 − 1/λ is stored for the work that is counted in
-/// the next step ([`super::rescaling`]). If a thermostat has scaled velocities by λ' after the last step, the
-/// coefficient is 1 − 1/(λ λ').
+/// groups. The work (λ²−1) K is counted at once. The remaining work is counted in the next step, for which the
+/// coefficient 1 − 1/λ is stored ([`super::rescaling`]). If a thermostat has scaled velocities by λ' after the last
+/// step, the coefficient is 1 − 1/(λ λ').
 pub fn scale_velocities(state: &mut State, masses: &[f64], factor: f64, groups: usize) {
     let coupling = &mut state.coupling;
     coupling.thermostat_work += scaling_work(kinetic_energy(masses, &state.velocities), factor);

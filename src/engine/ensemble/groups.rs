@@ -22,8 +22,8 @@ pub type PerGroup<T> = SmallVec<[T; 4]>;
 pub const MOST_GROUPS: usize = u8::MAX as usize;
 
 impl TemperatureGroups {
-    /// Makes groups from the atoms of all groups except group 0. An atom can be in one group only. Atoms connected by
-    /// constraints must be in the same group.
+    /// Makes groups from the atoms of all groups except group 0. Returns an error if an atom is in two groups, or if
+    /// atoms connected by constraints are in different groups.
     ///
     /// The number of degrees of freedom of a group is three times its number of atoms with mass, minus its number of
     /// constraints. The degrees of freedom of the removed motion of the whole system are subtracted from all groups
@@ -70,8 +70,8 @@ impl TemperatureGroups {
         Ok(TemperatureGroups { of_atom, degrees_of_freedom: free.iter().map(|f| f * share).collect() })
     }
 
-    /// Temperature groups of a subset of the atoms, which are renumbered. Degrees of freedom remain those of the
-    /// whole system.
+    /// Temperature groups of a subset of the atoms. The atoms are renumbered in the order of `atoms`. The degrees of
+    /// freedom remain those of the whole system.
     pub fn part(&self, atoms: &[u32]) -> Self {
         let of_atom = atoms.iter().map(|&atom| self.of_atom(atom as usize) as u8).collect();
         TemperatureGroups { of_atom, degrees_of_freedom: self.degrees_of_freedom.clone() }
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(all.degrees_of_freedom(), [8.0]);
         let groups = TemperatureGroups::new(&system, RemovedMotion::Translation, &[vec![2, 3], vec![1]]).unwrap();
         assert_eq!((0..4).map(|atom| groups.of_atom(atom)).collect::<Vec<_>>(), [0, 2, 1, 1]);
-        // 3, 5 and 3 degrees of freedom, of which the removed motion takes 3 of 11 in proportion
+        // the groups have 3, 5 and 3 degrees of freedom; the removed motion takes 3 of these 11, in proportion
         let expected = [3.0, 5.0, 3.0].map(|free| free * 8.0 / 11.0);
         assert!(groups.degrees_of_freedom().iter().zip(expected).all(|(free, wanted)| (free - wanted).abs() < 1e-12));
         let kept = TemperatureGroups::new(&system, RemovedMotion::Nothing, &[vec![1, 0]]).unwrap();

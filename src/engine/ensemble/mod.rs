@@ -1,8 +1,8 @@
-//! Thermostats, barostats, initial velocities and motion of the whole system: arithmetic, shared by all backends.
+//! Thermostats, barostats, initial velocities and motion of the whole system: the arithmetic that all backends share.
 //!
-//! Couplings are pure functions of scalars (kinetic energy, virial, volume, a random key) that return a scale factor
-//! and its work. The owner of the atoms applies the factor. Nothing in this module has state. Random numbers depend
-//! on (seed, purpose, step), so that a restarted run draws the same ones.
+//! Thermostats and barostats are pure functions of scalars (kinetic energy, virial, volume, a random key). They
+//! return a scale factor and its work. The caller, which owns the atoms, applies the factor. This module has no
+//! state. Random numbers depend only on (seed, purpose, step), so that a restarted run draws the same numbers.
 
 pub mod barostat;
 pub mod exchange;

@@ -4,8 +4,8 @@ use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 
 use crate::vec3::{Vec3, vec3};
 
-/// A principal moment of inertia that is below this fraction of the largest one counts as zero: all atoms lie on its
-/// axis. Rounding gives about 1e-16 for an exactly linear molecule; a real bend of 0.01° gives 1e-8.
+/// A principal moment of inertia below this fraction of the largest moment counts as zero, because all atoms then lie
+/// on one axis. For an exactly linear molecule rounding gives a fraction of about 1e-16. A bend of 0.01° gives 1e-8.
 pub(crate) const LINEAR: f64 = 1e-12;
 
 /// Mass-weighted mean of `vectors`: the center of mass if they are positions, or the velocity of the center of mass
@@ -44,8 +44,8 @@ pub fn remove_translation(masses: &[f64], velocities: &mut [Vec3]) -> f64 {
     remove_velocity(momentum(masses, velocities), masses, velocities)
 }
 
-/// Angular velocity ω (rad/ps) of the whole system about its center of mass: I ω = L, solved by least squares for a
-/// linear molecule.
+/// Angular velocity ω (rad/ps) of the whole system about its center of mass. It solves I ω = L with the tensor of
+/// inertia I and the angular momentum L. For a linear molecule it is the least-squares solution.
 pub fn angular_velocity(masses: &[f64], positions: &[Vec3], velocities: &[Vec3]) -> Vec3 {
     let center = weighted_mean(masses, positions);
     let center_velocity = weighted_mean(masses, velocities);

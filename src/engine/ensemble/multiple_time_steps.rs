@@ -1,32 +1,32 @@
-//! Multiple time steps: reciprocal space every n-th step, as an impulse.
+//! Multiple time steps: the forces of reciprocal space act as an impulse at every n-th step.
 //!
 //! The forces of the meshes (PME, and LJ-PME if used) change slowly. They are computed only at the steps of a stage
-//! that are multiples of n, and are multiplied by n when they act there. All other forces, including the corrections
-//! of excluded pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA is
-//!   exp(½ n dt S·∂p) [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p),
-//! a symmetric product of flows of parts of the Hamiltonian. It is reversible, conserves phase-space volume, and
-//! conserves an energy that differs from the true one by O((n dt)²). The kicks between two drifts can be combined, so
-//! that leapfrog (with v(t+½) for v(t+½dt)) reads
-//!   v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n where n divides the step, else 0.
-//! M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H. Grubmüller, H.
-//! Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142. GROMACS (`mts`) and
-//! OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate with vibrations of a period of 2 n dt (T. Schlick,
-//! E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997), doi:10.1146/annurev.biophys.26.1.181):
-//! n dt must stay well below half a period of the fastest vibration, which is 5 fs for an unconstrained bond to
-//! hydrogen.
+//! that are multiples of n, where they act multiplied by n. All other forces, including the corrections of excluded
+//! pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA is exp(½ n dt S·∂p)
+//! [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p), a symmetric product of the flows of parts of the
+//! Hamiltonian. This integrator is reversible, conserves phase-space volume, and conserves an energy that differs
+//! from the true one by O((n dt)²). The kicks between two drifts can be combined, so that leapfrog (with v(t+½) for
+//! v(t+½dt)) reads v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n at steps that are multiples of n, and w = 0 at
+//! other steps. M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H.
+//! Grubmüller, H. Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142.
+//! GROMACS (`mts`) and OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate with vibrations of a period of
+//! 2 n dt (T. Schlick, E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997),
+//! doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a period of the fastest vibration, which is
+//! 5 fs for an unconstrained bond to hydrogen.
 //!
-//! Measurements at t use the forces F + S, both with weight 1, also at steps where S acts with another weight:
+//! Energies and virials at t are computed from the forces F + S, both with weight 1, even if S acts with another
+//! weight at this step:
 //! - Energy and virial are those of F + S. Kinetic energies are those of the half-step velocities of the run. At an
 //!   impulse the mean of v(t−½) and v(t+½) is the velocity of the r-RESPA cycle at t. The mean kinetic energy of both
 //!   half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². Without impulses the difference is Σ dt²/8m
 //!   (F + S)².
-//! - Between impulses velocities differ by up to ½ n dt S/m from those that belong to the positions (except in the
-//!   middle of a cycle with n = 2), so that energies are measured at impulses only. A measurement at another step
-//!   would compute S without applying it.
-//! - Constraint forces respond to the forces that act, F + w S. The measured constraint virial is the constraint
+//! - Between impulses the velocities differ by up to ½ n dt S/m from the velocities that belong to the positions
+//!   (except in the middle of a cycle with n = 2). Energies are therefore measured only at impulses. A measurement at
+//!   another step would compute S without applying it.
+//! - Constraint forces respond to the forces that act, F + w S. The reported constraint virial is the constraint
 //!   virial of the step, minus (w − 1) times the virial of the constraint forces that respond to S alone. The
-//!   response is linear: m Δa, where Δa is the change that the constraints at x(t) make to S/m. For rigid groups the
-//!   pressure is then exactly that of their centers.
+//!   response to S is linear: it is m Δa, where Δa is the change that the constraints at x(t) make to S/m. For rigid
+//!   groups the pressure is then exactly that of their centers.
 //!
 //! Barostats and thermostats that multiply velocities act at impulses. The second half of the work of a barostat
 //! needs the virial one step after the impulse, so that S is computed at that step, too. Monte Carlo volume moves
@@ -35,20 +35,19 @@
 //!
 //! Friction, noise and collisions refresh velocities in the middle of any drift ([`super::refreshment`]). Let the
 //! thermostat change the velocities by Δⱼ in the drift from x(t+j dt) to x(t+(j+1) dt), 0 ≤ j < n, after the impulse
-//! with S₀ at t and before the impulse with Sₙ at t + n dt. Its work in the cycle is
-//!   Σⱼ [K(v′ⱼ) − K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀],  v′ⱼ = vⱼ + Δⱼ.
-//! The second sum is needed because velocities after an impulse are ahead of those that belong to the positions: by
-//! the middle of drift j half an impulse has changed them by ½ n dt S/m, whereas a steady force S would have changed
-//! them by (j+½) dt S/m. With the lead ℓ = (n−1−2j) dt S/2m the change of the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½
-//! m (v′² − v²) − m ℓ·Δ.
+//! with S₀ at t and before the impulse with Sₙ at t + n dt. The work of the thermostat in the cycle is Σⱼ [K(v′ⱼ) −
+//! K(vⱼ)] + ½ dt Σⱼ Δⱼ·[(j+½) Sₙ − (n−j−½) S₀],  v′ⱼ = vⱼ + Δⱼ. The second sum is needed because velocities after an
+//! impulse are ahead of the velocities that belong to the positions: by the middle of drift j half an impulse has
+//! changed them by ½ n dt S/m, whereas a steady force S would have changed them by (j+½) dt S/m. With the lead ℓ =
+//! (n−1−2j) dt S/2m the change of the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
 //!
-//! Derivation for a force S that changes: each impulse does half of its work ½ n dt S·(v + v′) in each of the two
+//! Derivation for a force S that changes: the work ½ n dt S·(v + v′) of an impulse is shared equally between the two
 //! adjacent cycles. The potential of S falls by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is linear in x. The
-//! two halves of a drift are made with vⱼ and v′ⱼ. The sum of all contributions consists of the above terms in Δⱼ and
-//! of the terms that are present without a thermostat. The integrator keeps the terms without a thermostat bounded.
-//! With n = 1 the second sum is ¼ dt Δ·(S₁ − S₀), whose average is zero; the second sum is counted only with n > 1.
-//! The energy less the work of the thermostat is the conserved quantity: G. Bussi, M. Parrinello, Phys. Rev. E 75,
-//! 056707 (2007), doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, the term with Sₙ at
+//! two halves of a drift are made with vⱼ and v′ⱼ. The sum of all contributions consists of the above terms in Δⱼ,
+//! and of terms that are present even without a thermostat. The latter terms stay bounded. With n = 1 the second sum
+//! is ¼ dt Δ·(S₁ − S₀), whose average is zero; the second sum is counted only with n > 1. The conserved quantity is
+//! the energy minus the work of the thermostat: G. Bussi, M. Parrinello, Phys. Rev. E 75, 056707 (2007),
+//! doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, and the term with Sₙ is counted at
 //! the next impulse.
 //!
 //! If S is not linear, the trapezoidal rule leaves an error of the integrator, which friction dissipates. The
@@ -77,15 +76,15 @@ impl MultipleTimeSteps {
     }
 }
 
-/// Weights j+½ and n−j−½ in the work of a velocity change in the middle of drift j = `step` of a cycle of n =
-/// `length` steps. The first weight is for the next impulse, the second for the last impulse.
+/// Weights in the work of a velocity change in the middle of drift j = `step` of a cycle of n = `length` steps: j+½
+/// for the next impulse, then n−j−½ for the last impulse.
 pub fn lead_weights(length: u32, step: u32) -> [f64; 2] {
     let since = f64::from(step) + 0.5;
     [since, f64::from(length) - since]
 }
 
-/// Work (kJ/mol) of velocity changes that is due to the lead of velocities over positions: ½ dt times `product`, the
-/// weighted Σ S·Δ (kJ/mol/ps).
+/// Work (kJ/mol) of velocity changes because velocities are ahead of positions after an impulse. The work is ½ dt
+/// times `product`, which is the weighted sum Σ S·Δ (kJ/mol/ps).
 pub fn lead_work(timestep: f64, product: f64) -> f64 {
     0.5 * timestep * product
 }
@@ -98,7 +97,7 @@ pub enum LongRange {
     Ordinary,
     /// reciprocal space is not computed
     Skipped,
-    /// mesh forces are stored apart from other forces, and are multiplied by a weight
+    /// mesh forces are stored separately from all other forces, and are multiplied by a weight
     Apart {
         /// weight of the impulse; zero if only energy and virial are needed
         weight: u32,

@@ -1,16 +1,17 @@
 //! Nosé–Hoover chains.
 //!
-//! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π². Each is
-//! driven by its predecessor,
-//!   Q₁ v̇₁ = 2K − f kT,  Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT,  and slowed by its successor, v̇ⱼ = … − vⱼ vⱼ₊₁,
-//! and velocities of atoms decay as v̇ = −v₁ v. A coupling solves these equations over a time Δt, separately from the
-//! motion of the atoms, with K(t+½) of the velocities that it scales. The solution is the reversible splitting of
-//! Martyna et al. with Suzuki–Yoshida weights. The canonical distribution is stationary under the coupling together
-//! with leapfrog. The work is computed as for any velocity factor ([`super::rescaling`]): the energy minus the work
-//! is conserved, and the energy of the chain is the negative work.
+//! A chain has M thermostats with velocities v₁ … v_M (1/ps) and masses Q₁ = f kT τ²/4π², Qⱼ = kT τ²/4π². Each
+//! thermostat is driven by its predecessor, Q₁ v̇₁ = 2K − f kT,  Qⱼ v̇ⱼ = Qⱼ₋₁ vⱼ₋₁² − kT,  and slowed by its
+//! successor, v̇ⱼ = … − vⱼ vⱼ₊₁. Velocities of atoms decay as v̇ = −v₁ v. A coupling solves these equations over a
+//! time Δt, separately from the motion of the atoms. K is the kinetic energy K(t+½) of the velocities that are
+//! scaled. The solution is the reversible splitting of Martyna et al. with Suzuki–Yoshida weights. The canonical
+//! distribution is stationary under the coupling together with leapfrog. The work is computed as for any velocity
+//! factor ([`super::rescaling`]): the energy minus the work is conserved, and the energy of the chain is the negative
+//! work.
 //!
-//! τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The dynamics are deterministic,
-//! so that a few stiff or decoupled degrees of freedom may not be sampled. V-rescale has no such limitation.
+//! τ is the period of small oscillations of the temperature, like tau-t of GROMACS. The thermostat is deterministic,
+//! so that stiff degrees of freedom, or a few degrees of freedom without coupling to others, may not be sampled.
+//! V-rescale has no such limitation.
 //!
 //! G. J. Martyna, M. L. Klein, M. E. Tuckerman, J. Chem. Phys. 97, 2635 (1992), doi:10.1063/1.463940; G. J. Martyna,
 //! M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996), doi:10.1080/00268979600100761.

@@ -1,29 +1,27 @@
 //! Thermostats that partially refresh the velocity of each atom: friction and noise, or collisions.
 //!
-//! In the middle of the drift from x(t) to x(t+dt) velocities become
-//!   v' = α v + √(1−α²) √(kT/m) R,
-//! where R is a normal random number. This is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt +
-//! √(2γkT/m) dW over the time τ with α = exp(−γτ). The first half of the drift uses v, and the second half uses v'.
-//! Leapfrog has made both halves with v, so that the second half is corrected: ½ dt (v' − v) is added to x(t+dt), and
-//! constraints are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this is the middle scheme of
+//! In the middle of the drift from x(t) to x(t+dt) velocities become v' = α v + √(1−α²) √(kT/m) R, where R is a
+//! normal random number. This is the exact solution of the Ornstein–Uhlenbeck process dv = −γ v dt + √(2γkT/m) dW
+//! over the time τ with α = exp(−γτ). The first half of the drift uses v, and the second half uses v'. Leapfrog has
+//! made both halves of the drift with v. The second half is therefore corrected: ½ dt (v' − v) is added to x(t+dt),
+//! and constraints are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this is the middle scheme of
 //! Langevin dynamics. Its positions have the canonical distribution of a harmonic potential at any stable time step,
 //! and its v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. Both properties also hold if velocities
 //! are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J.
 //! Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!
-//! The work is the change from v to v' of the kinetic energy of the half-step velocities, and is counted at once.
-//! E(t) contains K before the refreshment and E(t+dt) contains K after it, because the kinetic energy at t is the
-//! mean of K before and after the kick at t.
+//! The work of a refreshment is the kinetic energy of v' minus that of v, and is counted at once. The kinetic energy
+//! at t is the mean of K before and after the kick at t. Therefore E(t) contains K before the refreshment, and
+//! E(t+dt) contains K after the refreshment.
 //!
-//! Constraints. Between two refreshments leapfrog moves atoms along chords: a bond r that rotates by the angle θ has
-//! r·v = ±½ v² dt at the ends of the drift, with opposite signs before and after a kick, so that the work of the
-//! constraint forces at both ends cancels. The velocity v' is not along a chord: it has an additional component along
-//! r of order θ, which the constraints of the next kick remove. The work of the constraints C = K(t+½) − K(t−½) − ½
-//! dt Σ F·(v(t−½) + v(t+½)), where F excludes constraint forces, is therefore counted with the work of the
-//! refreshment at every kick: one half of C before t and the other half after t. The remaining work is done by the
-//! other forces. The total work is exact for rigid bodies without forces, and otherwise as accurate as without
-//! constraints. Without C the conserved energy would drift by about ¼ γ kT ⟨θ²⟩ for each direction in which a bond
-//! rotates.
+//! Constraints. Between two refreshments leapfrog moves atoms along chords. A bond r that rotates by the angle θ has
+//! r·v = ±½ v² dt at the ends of the drift. The signs before and after a kick are opposite, so that the work of the
+//! constraint forces cancels. The velocity v' is not along a chord: it has an additional component along r of order
+//! θ, which the constraints of the next kick remove. The work of the constraints C = K(t+½) − K(t−½) − ½ dt Σ
+//! F·(v(t−½) + v(t+½)), where F excludes constraint forces, is therefore counted at every kick together with the work
+//! of the refreshment: one half of C before t and the other half after t. The total work is exact for rigid bodies
+//! without forces, and otherwise as accurate as without constraints. Without C the conserved energy would drift by
+//! about ¼ γ kT ⟨θ²⟩ for each direction in which a bond rotates.
 //!
 //! Momentum is not conserved.
 
@@ -65,7 +63,7 @@ impl Renewal {
         Renewal { kept: 0.0, probability: 1.0 - (-interval / coupling_time).exp(), temperature }
     }
 
-    /// Variance (nm²/ps²) of the noise times the mass in amu: (1−α²) kT.
+    /// Variance of the noise times the atomic mass, (1−α²) kT, in amu nm²/ps².
     pub fn variance(&self) -> f64 {
         (1.0 - self.kept * self.kept) * BOLTZMANN * self.temperature
     }

@@ -1,9 +1,9 @@
 //! Thermostats that multiply all velocities of a temperature group by one factor λ.
 //!
-//! The factor depends on the kinetic energy K of the velocities that are scaled. In leapfrog these are the half-step
-//! velocities v(t+½dt), written v(t+½). Their K has the average ½ kT for each degree of freedom, except for a
-//! relative error of (ω dt)²/12 in a vibration of frequency ω. A factor computed from the mean of both half steps
-//! would heat stiff degrees of freedom, whose K changes within a step, and cool soft ones.
+//! The factor depends on the kinetic energy K of the velocities that are scaled. In leapfrog they are the half-step
+//! velocities v(t+½dt), written v(t+½). The average of K is ½ kT for each degree of freedom, except for a relative
+//! error of (ω dt)²/12 in a vibration of frequency ω. A factor computed from the mean of both half steps would heat
+//! stiff degrees of freedom, whose K changes within a step, and cool soft degrees of freedom.
 //!
 //! Work. The energy at t is U + ½ (K(t−½) + K(t+½)). The velocity v(t+½) is multiplied by λ after it has moved the
 //! atoms to x(t+dt). Then v(t+3/2) is λ v(t+½) + F(t+dt) dt/m instead of v(t+½) + F(t+dt) dt/m. The energy at t+dt is
@@ -14,16 +14,14 @@
 //! conserved quantity.
 //!
 //! F does not contain constraint forces. Constraint forces depend on the velocities, so that the factor λ changes
-//! them. Consider a bond of length r that rotates by the angle θ = v dt/r in a step: the part Kᵣ = K sin²(θ/2) of its
-//! K belongs to the velocity along r(t+dt). The constraint removes Kᵣ, and the next step rotates the bond by the
-//! angle λθ: K(t+3/2) and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the change Δv
-//! that constraints make to v(t+3/2),
-//!   C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ,
-//! so that −½ (λ−1) C is counted, too. Without this term the conserved quantity would drift by 10⁻² kJ/mol/ps with
-//! strong thermostats.
+//! them. Consider a bond of length r that rotates by the angle θ = v dt/r in a step. The part Kᵣ = K sin²(θ/2) of its
+//! kinetic energy belongs to the velocity along r(t+dt). The constraint removes Kᵣ, and the next step rotates the
+//! bond by the angle λθ. K(t+3/2) and all later kinetic energies are λ² K + λ² (λ²−1) Kᵣ. With the scaled v and the
+//! change Δv that constraints make to v(t+3/2), C = Σ m v·Δv = −2 λ² (1+λ) Kᵣ, so that −½ (λ−1) C is counted, too.
+//! Without this term the conserved quantity would drift by 10⁻² kJ/mol/ps with strong thermostats.
 //!
-//! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device can apply it
-//! without sending K to the host.
+//! All random numbers of a coupling can be drawn before K is known ([`Rescaling`]), so that a device can rescale
+//! velocities without sending K to the host.
 
 use crate::error::{Error, Result};
 use crate::rng::{Purpose, Stream};
@@ -56,7 +54,7 @@ pub struct Rescaling {
     pub kept: f64,
     /// b, √(kJ/mol): noise along the velocities
     pub along: f64,
-    /// d, kJ/mol: replaces the part of the kinetic energy that is not kept
+    /// d, kJ/mol: noise that replaces the part of the kinetic energy that is not kept
     pub across: f64,
 }
 
@@ -102,9 +100,10 @@ pub fn berendsen(bath: Bath, interval: f64) -> Rescaling {
 /// With c = exp(−Δt/τ), f degrees of freedom, a normal random number R, the sum S of f − 1 squared normal random
 /// numbers and the mean K̄ = ½ f kT, λ² = c + (1−c) (K̄/(f K)) (R² + S) + 2 R √(c (1−c) K̄/(f K)), and λ has the sign
 /// of R + √(c f K/((1−c) K̄)). Equivalently, λ² = (√c + R √((1−c) K̄/(f K)))² + (1−c) S K̄/(f K), with the sign of
-/// the root of the first square. `interval` Δt in ps; τ = 0 draws a new K. The relaxation is solved exactly, so that
-/// Δt may be any number of steps. The random numbers depend on (seed, step, group) only.
-/// G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq. A7, A8).
+/// the root of the first square. `interval` is Δt in ps. With τ = 0 the new K does not depend on the old K. The
+/// relaxation is solved exactly, so that Δt may be any number of steps. The random numbers depend on (seed, step,
+/// group) only. G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007), doi:10.1063/1.2408420 (eq.
+/// A7, A8).
 pub fn velocity_rescale(bath: Bath, interval: f64, (seed, step): (u64, u64), group: u32) -> Rescaling {
     let Bath { degrees_of_freedom, coupling_time, .. } = bath;
     if degrees_of_freedom == 0.0 {
@@ -128,8 +127,8 @@ pub fn pending(factor: f64) -> f64 {
     1.0 - 1.0 / factor
 }
 
-/// Pending work (kJ/mol) of a [`pending`] factor, due in the next step: `forces` is dt Σ v·F with the scaled
-/// velocities, `constraints` is C.
+/// Pending work (kJ/mol) of a [`pending`] factor, counted in the next step. `forces` is dt Σ v·F with the scaled
+/// velocities v, and `constraints` is C of the module documentation.
 pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
     0.5 * pending * (forces - constraints / (1.0 - pending))
 }
@@ -178,8 +177,8 @@ mod tests {
 
     #[test]
     fn work_is_the_change_of_the_energy_of_leapfrog() {
-        // an oscillator of mass 1 and frequency 1 with 8 steps per radian; compares the energies at the next
-        // position, with the mean K of both half steps, with and without the factor
+        // an oscillator of mass 1 and frequency 1 with 8 steps per radian; compares the energies at the next position
+        // with and without the factor, where K is the mean of both half steps
         let timestep = 0.125;
         for (x, v) in [(1.0, 0.3), (-0.2, 1.0), (0.7, -0.8)] {
             for factor in [0.9, 1.001, 1.2] {
@@ -202,7 +201,7 @@ mod tests {
             let exact = 0.5 * (next * next - v * v);
             let constraints = factor * v * next * between - (factor * v).powi(2);
             let work = scaling_work(0.5 * v * v, factor) + pending_work(pending(factor), 0.0, constraints);
-            // the next order is θ² times the constraint term, λ² θ²/4 of the work
+            // the neglected term of the next order is θ² times the constraint term, which is λ² θ²/4 of the work
             assert!((work / exact - 1.0).abs() < angle.powi(4), "{work} for {exact}");
         }
     }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A quantity that changes linearly between given times. It is constant before the first and after the last time
-/// (simulated annealing, as in GROMACS).
+/// A quantity that changes linearly with time between given points, for example for simulated annealing, as in
+/// GROMACS. It is constant before the first and after the last point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// times (ps from the start of the stage, ascending) and values; at least one
+    /// points of time (ps from the start of the stage, ascending) and value; at least one point
     points: Vec<(f64, f64)>,
 }
 

@@ -17,8 +17,8 @@ pub struct Thermostat {
     pub kind: ThermostatKind,
     /// temperature, K
     pub temperature: Schedule,
-    /// coupling time, ps: for Langevin dynamics the inverse friction coefficient, for Andersen's thermostat the
-    /// inverse collision rate, for a Nosé–Hoover chain the period of its oscillations
+    /// coupling time, ps; this is the inverse friction coefficient of Langevin dynamics, the inverse collision rate
+    /// of Andersen's thermostat, and the period of the oscillations of a Nosé–Hoover chain
     pub coupling_time: f64,
     /// steps between couplings
     pub every: u32,
@@ -53,7 +53,7 @@ pub enum ThermostatKind {
     Andersen,
 }
 
-/// Facts about a thermostat algorithm, from which checks, messages and help follow.
+/// Properties of a thermostat algorithm, from which checks, messages and help texts are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermostatFacts {
     /// word of the input file
@@ -74,7 +74,7 @@ pub struct ThermostatFacts {
 }
 
 impl ThermostatKind {
-    /// All kinds, in the order of the help.
+    /// All kinds of thermostats, in the order of the help text.
     pub const ALL: [ThermostatKind; 5] = [
         ThermostatKind::VRescale,
         ThermostatKind::NoseHoover,
@@ -83,7 +83,7 @@ impl ThermostatKind {
         ThermostatKind::Berendsen,
     ];
 
-    /// Returns the facts about the algorithm.
+    /// Returns the properties of the algorithm.
     pub const fn facts(self) -> ThermostatFacts {
         let common = ThermostatFacts {
             word: "v-rescale",
@@ -92,7 +92,7 @@ impl ThermostatKind {
             is_canonical: true,
             is_random: true,
             refreshes: false,
-            // exact for any ratio of the interval to the coupling time
+            // zero, since the algorithm is exact for any ratio of the interval to the coupling time
             min_couplings: 0.0,
         };
         match self {
@@ -114,7 +114,7 @@ impl ThermostatKind {
             ThermostatKind::Andersen => {
                 ThermostatFacts { word: "andersen", name: "Andersen's thermostat", refreshes: true, ..common }
             }
-            // weak coupling overshoots with fewer couplings
+            // with fewer couplings weak coupling overshoots the target temperature
             ThermostatKind::Berendsen => ThermostatFacts {
                 word: "berendsen",
                 name: "Berendsen's weak coupling",
@@ -139,7 +139,7 @@ pub enum VelocityChange {
 }
 
 impl Thermostat {
-    /// A thermostat with one temperature (K) for the whole system; `coupling_time` in ps, `every` in steps.
+    /// A thermostat with one temperature (K) for the whole system. `coupling_time` is in ps, and `every` is in steps.
     pub fn new(kind: ThermostatKind, temperature: f64, coupling_time: f64, every: u32) -> Self {
         Thermostat { kind, temperature: temperature.into(), coupling_time, every, groups: vec![] }
     }

@@ -9,9 +9,8 @@ use crate::vec3::{Vec3, vec3};
 ///
 /// The result is a pure function of (seed, step, atom). The caller removes the motion of the whole system
 /// ([`super::motion`]) and projects out the components along constraints
-/// ([`crate::constraint::ConstraintPlan::project`]). The projection of a Maxwell–Boltzmann velocity is
-/// Maxwell–Boltzmann in the remaining space, with exactly ½kT per degree of freedom on average, so that no rescaling
-/// is needed.
+/// ([`crate::constraint::ConstraintPlan::project`]). The projected velocities have the Maxwell–Boltzmann distribution
+/// of the remaining degrees of freedom, with ½kT per degree of freedom on average, so that they need not be rescaled.
 pub fn maxwell_boltzmann(seed: u64, step: u64, atom: u32, mass: f64, temperature: f64) -> Vec3 {
     if mass <= 0.0 {
         return Vec3::ZERO;
@@ -55,7 +54,7 @@ mod tests {
 
     #[test]
     fn projection_leaves_the_right_temperature() {
-        // 10,000 dumbbells with 5 degrees of freedom each: no rescaling is needed
+        // 10,000 dumbbells with 5 degrees of freedom each have the right temperature without rescaling
         let count = 10_000;
         let masses = [12.011, 1.008].repeat(count);
         let positions: Vec<Vec3> = (0..2 * count).map(|i| vec3(0.1 * (i % 2) as f64, i as f64, 0.0)).collect();

@@ -1,28 +1,28 @@
 //! Monte Carlo barostats: trial moves of the volume, or of the xy area and the height, or of the three lengths of the
 //! cell.
 //!
-//! A volume move picks an extent s of the cell at random among those that may change, and changes ε = ln s by δ,
+//! A volume move picks one of the variable extents s of the cell at random, and changes ε = ln s by δ, which is
 //! uniform in ±Δ. The cell is stretched along the directions of s, together with the centers of mass of whole
 //! molecules. Distances inside a molecule are unchanged. The sampled distribution is p(s) Π ds ∝ V^N exp(−(U + P₀V −
 //! γ₀A)/kT) Π ds, over the positions of N centers relative to the cell. The move is accepted with the probability
-//! min(1, exp(−w/kT)),
-//!   w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ,
-//! with N+1 instead of N since δ is uniform in ε, not in s. After a rejected move the complete state is restored bit
-//! for bit. J. Åqvist et al., Chem. Phys. Lett. 384, 288 (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M.
-//! Ferguson, Comput. Phys. Commun. 91, 283 (1995), doi:10.1016/0010-4655(95)00059-O.
+//! min(1, exp(−w/kT)), w = ΔU + P₀ ΔV − γ₀ ΔA − (N+1) kT δ, where N+1 instead of N appears because δ is uniform in ε,
+//! not in s. After a rejected move the complete state is restored bit for bit. J. Åqvist et al., Chem. Phys. Lett.
+//! 384, 288 (2004), doi:10.1016/j.cplett.2003.12.039; K.-H. Chow, D. M. Ferguson, Comput. Phys. Commun. 91, 283
+//! (1995), doi:10.1016/0010-4655(95)00059-O.
 //!
-//! Time. The move takes place at the time t of a step's positions, before its forces act: U is that of x(t). The
-//! velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and AMBER. These velocities are independent of the
-//! volume. They depend on x(t) to first order in dt because v(t) = v(t−½) + ½ dt F/m, so that a move heats the system
-//! by a fraction of (F dt)²/m that is of second order in δ. The thermostat removes this heat.
+//! Time. The move takes place at the time t of the positions x(t) of a step, before the forces of the step act. U is
+//! the energy of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and AMBER. The velocities
+//! v(t−½) are independent of the volume. They depend on x(t) to first order in dt, because v(t) = v(t−½) + ½ dt F/m.
+//! A move therefore heats the system by a fraction of (F dt)²/m that is of second order in δ, and the thermostat
+//! removes this heat.
 //!
 //! Work. A move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF.
 //! The increase is counted as work. F excludes constraint forces, whose contribution is of second order in dt.
 //!
-//! Detailed balance needs a Δ that does not depend on earlier acceptance. In the first [`ADAPTING`] moves of each
-//! extent in a stage Δ is adapted towards an acceptance of one half. After these moves Δ is constant, and the samples
-//! are those of the ensemble. A stage begins with the last Δ of the stage before it. The Δ at the start of the run is
-//! √(kTβ/V), the fluctuation of ε.
+//! Detailed balance requires that Δ does not depend on which earlier moves were accepted. During the first
+//! [`ADAPTING`] moves of each extent in a stage, Δ is adapted towards an acceptance of one half. After these moves Δ
+//! is constant, and the ensemble is sampled correctly. A stage begins with the last Δ of the stage before it. At the
+//! start of the run Δ is √(kTβ/V), which is the standard deviation of ε.
 //!
 //! A cell narrower than twice the cutoff is outside the ensemble: a move to such a cell is rejected.
 
@@ -34,18 +34,18 @@ use crate::vec3::Vec3;
 /// Number of moves of each extent at the start of a stage during which Δ, the maximum change of ε, is adapted.
 pub const ADAPTING: u64 = 200;
 
-/// Minimum number of moves of an extent before a report that most moves are rejected. With this number a fraction of
-/// one quarter has a standard error of 0.07.
+/// Minimum number of moves of an extent before the log reports that many moves are rejected. With this number a
+/// fraction of one quarter has a standard error of 0.07.
 const FEWEST_TRIALS: u64 = 40;
 
-/// Change of ln Δ after an accepted move (increase) or a rejected move (decrease), as a function of the number of
-/// moves so far. The change falls from 0.3 to 0.04, so that the acceptance with the adapted Δ varies by about 0.05
-/// between runs.
+/// Amount by which ln Δ increases after an accepted move, or decreases after a rejected move. `tried` is the number
+/// of earlier moves. The amount falls from 0.3 to 0.04, so that the acceptance with the adapted Δ varies by about
+/// 0.05 between runs.
 fn adaptation(tried: u64) -> f64 {
     0.3 * (1.0 + tried as f64 / 10.0).powf(-0.7)
 }
 
-/// A volume move as a function of cell and energy, with all random numbers drawn.
+/// A volume move as a function of cell and energy, with all random numbers already drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VolumeTrial {
     /// index of the extent of the cell
@@ -69,7 +69,7 @@ pub struct VolumeTrial {
 }
 
 impl VolumeTrial {
-    /// Change δ of ε in a cell of this volume (nm³). Sets Δ before the first move.
+    /// Change δ of ε in a cell of volume `volume` (nm³). Also sets Δ to its initial value before the first move.
     pub fn change_of(&self, moves: &mut TrialMoves, volume: f64) -> f64 {
         if moves.largest == 0.0 {
             moves.largest = (self.kt * self.compressibility / volume).sqrt();
@@ -97,8 +97,8 @@ impl VolumeTrial {
         self.threshold < (-work / self.kt).exp()
     }
 
-    /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. Such
-    /// cells have zero probability.
+    /// Counts a move that is rejected because an atom would interact with two periodic images of another atom. Such a
+    /// cell is outside the sampled ensemble.
     pub fn refuse_too_small(moves: &mut TrialMoves) {
         moves.too_small += 1;
         Self::count(moves, false);

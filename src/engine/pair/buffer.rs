@@ -12,36 +12,32 @@
 //! list of cluster pairs also holds most of the atom pairs just outside the list radius, see [`ClusterCorrection`].
 //!
 //! Missed pairs are also missing from the virial. Lennard-Jones pairs at the cutoff attract each other, so that the
-//! mean pressure is too high if some of them are missed. This holds even if the energy drift is zero. A missed pair
-//! at the distance r = r_cut − u lacks the virial r F = −r V′, so that
+//! mean pressure is too high if some of them are missed. This holds even without energy drift. A missed pair at the
+//! distance r = r_cut − u lacks the virial r F = −r V′, so that
 //!
 //! ⟨ΔP⟩ = 4π r_list² ρ |−r_cut V′ J₀ + (V′ + r_cut V″) J₁|/(3V), summed over Lennard-Jones pairs.
 //!
 //! If Lennard-Jones interactions are switched, V, V′ and V″ are zero at the cutoff, and the first remaining term is
 //! that of V‴. The sum in ⟨ΔV⟩ becomes |−V‴ J₃|, and the sum in ⟨ΔP⟩ becomes |−r_cut V‴ J₂|. With typical lists,
-//! missed pairs come less than 0.05 nm inside the cutoff. Up to this depth all terms together are 0.92 of the V‴ term
-//! for a force switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of it for force and potential switches over a range of 0.1
-//! to 0.4 nm.
+//! missed pairs are at most 0.05 nm inside the cutoff. Up to this depth all terms together are 0.92 of the V‴ term
+//! for a force switch from 1.0 to 1.2 nm, and 0.5 to 1.06 of it for force and potential switches over 0.1 to 0.4 nm.
 //!
 //! GROMACS has bounded the pressure error since 2024 (`verlet-buffer-pressure-tolerance`). ⟨ΔP⟩ omits charges, which
-//! cancel in neutral molecules: for water the estimate without charges is twice the measured error, and an estimate
-//! with charges would be thirty times the measured error (`validation/lists`). The mean error over the lifetime T of
-//! the list is computed by Simpson's rule, ⅔ ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. The rule is
-//! exact for tⁿ up to n = 3. With a buffer ΔP grows with higher powers of t, for which the rule exceeds the mean. A
-//! list with lookahead f misses as many pairs at time t as a list without lookahead misses at |t − f|. For such a
-//! list T is therefore replaced by T − f, which is at least f. Each list gets half of the tolerated pressure error.
+//! cancel in neutral molecules: for water the estimate is twice the measured error, and would be thirty times this
+//! error with charges (`validation/lists`). The mean error over the list lifetime T follows from Simpson's rule, ⅔
+//! ΔP(T/2) + ⅙ ΔP(T), since no pair is missed at the age t = 0. The rule is exact for tⁿ up to n = 3. The buffer
+//! causes higher powers, for which the rule exceeds the mean. A list with lookahead f misses as many pairs at time t
+//! as a list without it at |t − f|. Hence T − f ≥ f replaces T. Each list gets half of the tolerated pressure error.
 //!
 //! Pruning uses the positions r + v f predicted for the middle of the lifetime of the inner list. The inner list then
 //! misses as many pairs that leave the cutoff in the first half of its lifetime as pairs that enter the cutoff in the
-//! second half. By time reversal the energy errors of the two halves are opposite. The actual drift is therefore a
-//! small part of the estimated drift, because the estimate does not assume this cancellation. The errors cancel only
-//! while the motion is ballistic, which limits the lifetime of inner lists. The virial errors of both halves do not
-//! cancel. The energy errors of the outer list do not cancel either, so that the outer list gets only the part
-//! [`OUTER_BUDGET`] of the tolerated drift.
+//! second half. By time reversal the energy errors of the two halves are opposite. The actual drift is a small part
+//! of the estimate, which ignores this cancellation. It requires ballistic motion and so limits the lifetime of inner
+//! lists. The virial errors of both halves do not cancel. The energy errors of the outer list do not cancel either,
+//! so that it gets only the part [`OUTER_BUDGET`] of the tolerated drift.
 //!
 //! The density ρ = N/V refers to the volume that atoms fill ([`super::filled_volume`]), not to the cell: a slab in
-//! vacuum has as many missed pairs as the same volume of bulk liquid. The estimated pressure error refers to the
-//! pressure inside the slab.
+//! vacuum has as many missed pairs as the same volume of bulk liquid. The pressure is that inside the slab.
 
 use crate::system::{Electrostatics, ForceSettings, System};
 use crate::units::{BOLTZMANN, COULOMB, FARTHEST};
@@ -69,8 +65,7 @@ pub struct ListSchedule {
 }
 
 impl ListSchedule {
-    /// Lists of radius `outer` (nm) that are rebuilt when atoms have moved too far, not after a fixed number of
-    /// steps.
+    /// Lists of radius `outer` (nm) that are rebuilt when atoms have moved too far, not after some number of steps.
     pub fn exact(outer: f64) -> Self {
         ListSchedule { rebuild: u32::MAX, prune: u32::MAX, outer, inner: outer, lookahead: 0.0 }
     }
@@ -96,14 +91,11 @@ const PRUNE: [u32; 7] = [2, 4, 5, 8, 10, 20, 25];
 /// The cost model of the lists.
 #[derive(Clone, Copy)]
 struct Costs {
-    /// cost of pruning one slot (atom pair) of the outer list, relative to the cost of computing the forces of one
-    /// slot of the inner list
+    /// cost of pruning one slot (atom pair) of the outer list, relative to the forces of one slot of the inner list
     prune: f64,
-    /// cost of finding one slot in the pair search, relative to the cost of computing the forces of one slot of the
-    /// inner list
+    /// cost of finding one slot in the pair search, relative to the forces of one slot of the inner list
     search: f64,
-    /// cost of a slot beyond the Coulomb cutoff, which has only Lennard-Jones interactions, relative to the cost of
-    /// other slots
+    /// cost of a slot beyond the Coulomb cutoff, with only Lennard-Jones interactions, relative to other slots
     far: f64,
     /// cost of a slot of the inner list with switched Lennard-Jones interactions, relative to one without a switch
     switched: f64,
@@ -120,23 +112,19 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, r
 /// Costs for lists of single j-atoms against i-blocks of 32, as on a GPU. **Estimates, never measured**, from the
 /// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
-/// - `cycles`: a lane needs 53 instructions for a pair, or 57 if some pairs of the tile do not interact, at one
-///   instruction per cycle;
-/// - `prune`: computing one distance per slot, until the first slot within the radius, takes 8 instructions, compared
-///   with 57 for a pair. Copying the list and two kernel launches take as long again;
-/// - `search`: distances of three times as many slots, bounding boxes and exclusions take 60 instructions, compared
-///   with 57 for a pair. A dozen kernel launches and the transfer of the list length to the host take 100 µs, which
-///   is three times the time of the pairs;
+/// - `cycles`: a lane needs 53 instructions (cycles) for a pair, or 57 if some pairs of the tile do not interact;
+/// - `prune`: distances up to the first hit, 8 of 57 instructions per slot; copying and two launches take as long;
+/// - `search`: distances of three times as many slots, bounding boxes and exclusions take 60 instructions. A dozen
+///   kernel launches and the transfer of the list length to the host take 100 µs, three times the time of the pairs;
 /// - `far`: the kernel computes both interactions in one branch, so that such slots are not cheaper;
 /// - `switched`: there are no kernels with a switch;
 /// - `reach`: a cube of 32 atoms of a liquid is 0.68 nm wide. For r from 0.9 to 1.2 nm, the number of atoms within r
 ///   of this cube equals the number in a sphere of radius r + `reach`.
 const GPU: Costs = Costs { prune: 0.3, search: 4.0, far: 1.0, switched: 1.0, reach: 0.487, cycles: 57.0 };
 /// Angle (rad) up to which the fastest rotation, that of hydrogens, counts as ballistic motion. Hydrogens turn by
-/// this angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, inner lists with a lifetime of 16 fs
-/// cause an energy drift of −0.002 and −0.004 kT/ns per degree of freedom, due to the forces of missed pairs. Without
-/// lookahead the drift is −0.015. With a slightly larger radius it is 0.02, because missed Coulomb forces then
-/// outweigh missed Lennard-Jones forces.
+/// this angle in 8 fs at 300 K. In solvated proteins of 24,000 and 89,000 atoms, pairs missed by lists with a
+/// lifetime of 16 fs cause a drift of −0.002 and −0.004 kT/ns per degree of freedom. Without lookahead the drift is
+/// −0.015, or 0.02 with a slightly larger radius, where missed Coulomb forces outweigh Lennard-Jones forces.
 const TURN: f64 = 0.15;
 /// Lifetime (steps) of a single list without pruning.
 const CONVENTIONAL_LIFETIME: u32 = 20;
@@ -145,9 +133,8 @@ const CONVENTIONAL_LIFETIME: u32 = 20;
 #[derive(Clone, Copy)]
 struct ErrorBudget {
     drift: f64,
-    /// budget for the drift due to Lennard-Jones interactions alone. All Lennard-Jones pairs attract each other at
-    /// the cutoff, so that their estimate equals the actual error. The estimate for charges adds magnitudes, although
-    /// the actual errors nearly cancel in neutral molecules
+    /// budget for the drift due to Lennard-Jones interactions alone, which all attract at the cutoff, so that the
+    /// estimate equals the error. The estimate for charges adds magnitudes of errors that nearly cancel
     lj: f64,
     pressure: f64,
 }
@@ -159,8 +146,7 @@ const INNER_BUDGET: ErrorBudget = ErrorBudget { drift: 1.0, lj: 0.03, pressure: 
 
 /// Correction for cluster pairs. An atom pair at a distance x beyond the list radius is absent from the list only if
 /// all atom pairs of its cluster pair are beyond the radius. The fraction of absent pairs is `at_radius` + `slope`
-/// x/l, where l = (8/ρ)^(1/3) is the size of a block. The values were measured on water and on a solvated protein,
-/// for which `at_radius` agrees to 0.003.
+/// x/l, where l = (8/ρ)^(1/3) is the size of a block. Measured on water and a solvated protein (equal to 0.003).
 #[derive(Clone, Copy)]
 struct ClusterCorrection {
     at_radius: f64,
@@ -273,9 +259,8 @@ impl<'a> BufferEstimate<'a> {
 
     /// Mean energy errors per atom and time (kJ/mol/ps) due to Lennard-Jones and due to Coulomb interactions, for a
     /// list with this radius (nm) after `time` (ps). `missing(x)` is the fraction of pairs at a distance x (nm)
-    /// beyond the radius that the list lacks. The mean of x over missed pairs is ∫ x E[(y − b − x)₊ⁿ]/n! dx/J_n =
-    /// J_n₊₁/J_n. Pairs are weighted with their energy error, in which n is the order of the first derivative of V
-    /// that is not zero at the cutoff.
+    /// beyond the radius that the list lacks. The mean of x over missed pairs, weighted with their energy error, is ∫
+    /// x E[(y − b − x)₊ⁿ]/n! dx/J_n = J_n₊₁/J_n. V⁽ⁿ⁾ is the first derivative of V that is not zero at the cutoff.
     fn drifts(&self, radius: f64, time: f64, missing: impl Fn(f64) -> f64) -> [f64; 2] {
         let (mut lj, mut coulomb) = (0.0, 0.0);
         for (pairs, shell, [_, j1, j2, j3, j4]) in self.displacement_moments(radius, time) {
@@ -353,8 +338,7 @@ impl<'a> BufferEstimate<'a> {
         self.radius((budget, tolerance), prune, self.lookahead(prune), self.corrections[1])
     }
 
-    /// Errors of both lists. The drift due to the inner list is included only for lists without lookahead, because
-    /// lookahead cancels it.
+    /// Errors of both lists. The drift due to the inner list is included only without lookahead.
     pub fn errors_of(&self, schedule: &ListSchedule) -> ListErrors {
         let &ListSchedule { rebuild, prune, outer, inner, lookahead } = schedule;
         let [of_outer, of_inner] =
@@ -365,8 +349,7 @@ impl<'a> BufferEstimate<'a> {
     }
 
     /// Schedules with errors within the tolerance, the cheapest by [`BufferEstimate::cycles`] first. The order is the
-    /// same in every run. `rebuild` fixes the lifetime (steps) of the outer list, and `largest` (nm) limits the
-    /// radius of the outer list.
+    /// same in every run. `rebuild` (steps) is the lifetime of the outer list, `largest` (nm) limits its radius.
     pub fn schedules(&self, tolerance: ListErrors, rebuild: Option<u32>, largest: f64) -> Vec<ListSchedule> {
         let mut radii = BTreeMap::new();
         let mut found = vec![];
@@ -414,8 +397,7 @@ impl<'a> BufferEstimate<'a> {
         TURN / fastest.sqrt()
     }
 
-    /// Whether motion is ballistic for half of the lifetime of an inner list, which is `prune` steps. Always true for
-    /// the shortest lifetime.
+    /// Whether motion is ballistic for half of the lifetime `prune` of an inner list. True for the shortest lifetime.
     fn is_predictable(&self, prune: u32) -> bool {
         prune == PRUNE[0] || f64::from(prune) * self.timestep <= 2.0 * self.ballistic_time()
     }
@@ -432,8 +414,7 @@ impl<'a> BufferEstimate<'a> {
         let &ListSchedule { rebuild, prune, outer, inner, .. } = schedule;
         let Costs { prune: prune_cost, search, far, switched, reach, cycles } = self.costs;
         let volume = |radius: f64| (radius + reach).powi(3);
-        // pruning separates the blocks within the Coulomb cutoff plus buffer from the blocks that are only within the
-        // Lennard-Jones cutoff plus buffer
+        // pruning separates blocks within the Coulomb radius from blocks within the Lennard-Jones radius only
         let near = self.settings.cutoff.map_or(inner, |coulomb| inner - (self.cutoff() - coulomb));
         let pairs = volume(near) + far * (volume(inner) - volume(near));
         let pairs = if self.settings.lj_switch().is_some() { switched * pairs } else { pairs };

@@ -1,10 +1,8 @@
 //! Cluster-pair lists: the search and the exclusion masks.
 //!
-//! A list entry ([`Entry`]) is an i-cluster with the j-blocks near it. Every unordered pair of atoms within the list
-//! radius is in exactly one entry. The i-cluster belongs to that block of the pair which comes first in the order of
-//! zone, lattice image and block number. In a domain only pairs of zones without a common bit are listed
-//! ([`super::region`]). The entries of [`CHUNK_BLOCKS`] consecutive blocks form a chunk. The division into chunks
-//! does not depend on the number of threads.
+//! A list entry is an i-cluster with the j-blocks near it. Every unordered pair of atoms within the list radius is in
+//! exactly one entry, whose i-cluster is in the block that is first by zone, image and number. In a domain only pairs
+//! of zones without a common bit are listed ([`super::region`]). The entries of consecutive blocks form a chunk.
 
 use super::exception::Marks;
 use super::exclusion::SymmetricExclusions;
@@ -61,7 +59,7 @@ impl LjRows {
 pub struct Entry {
     /// i-cluster
     pub cluster: u32,
-    /// lattice shift added to the i-cluster, as [`shift_index`]
+    /// lattice shift of the i-cluster, as [`shift_index`]
     pub shift: u8,
     /// rows with Lennard-Jones interactions
     pub lj_rows: LjRows,
@@ -105,9 +103,8 @@ impl Entry {
     }
 }
 
-/// A j-block with an interaction mask. The block needs a mask because some of its atom pairs with the i-cluster are
-/// excluded, or were very close when the list was pruned. Bit 8 i + j stands for the pair of atom i of the cluster
-/// and atom j of the block.
+/// A j-block with an interaction mask: some of its atom pairs with the i-cluster are excluded, or were very close at
+/// pruning. Bit 8 i + j stands for the pair of atom i of the cluster and atom j of the block.
 #[derive(Clone, Copy, Debug)]
 pub struct MaskedPair {
     /// j-block
@@ -175,12 +172,10 @@ pub struct SearchInput<'a> {
 /// Scratch memory of one searching thread.
 #[derive(Clone, Debug, Default)]
 pub struct SearchScratch {
-    /// for each block a stamp and an index into the current list entry; the index is valid only if the stamp is the
-    /// current one
+    /// stamp of each block, and its index in the current list entry, valid only with the current stamp
     index_of: Vec<(u32, u32)>,
     stamp: u32,
-    /// blocks whose bounds are within the radius, reduced later to the blocks with an atom pair within the radius;
-    /// with padding
+    /// blocks whose bounds, and later blocks of which an atom pair, are within the radius; with padding
     near: Vec<u32>,
     found: Vec<MaskedPair>,
 }
@@ -197,8 +192,7 @@ impl SearchScratch {
     }
 }
 
-/// Searches the list entries of the [`CHUNK_BLOCKS`] blocks from `chunk * CHUNK_BLOCKS` on, and writes the entries to
-/// `out`.
+/// Finds the list entries of the blocks from `chunk * CHUNK_BLOCKS` on, and writes these entries to `out`.
 pub fn search_chunk(
     level: Level,
     input: SearchInput<'_>,
@@ -264,8 +258,7 @@ impl Search<'_, '_> {
         for na in ia[0]..=ia[1] {
             for nb in ib[0]..=ib[1] {
                 for nc in reach.depth_images[0]..=reach.depth_images[1] {
-                    // a pair of home atoms is listed by the atom whose partner is not in a lattice image that counts
-                    // as negative
+                    // a pair of home atoms is listed by the atom whose partner is not in a "negative" image
                     let inside = zone == 0 && [na, nb, nc] >= [0, 0, 0];
                     if !inside && !others {
                         continue;
@@ -451,8 +444,7 @@ struct Reach {
     depth_images: Span,
 }
 
-/// The part of an unwrapped range of columns that lies in the lattice image `image`, shifted back to the columns of
-/// the home cell.
+/// The part of a range of columns that lies in the lattice image `image`, shifted back to the home cell.
 #[inline(always)]
 fn clip(span: Span, image: i32, n: i32) -> Span {
     [(span[0] - image * n).max(0), (span[1] - image * n).min(n - 1)]

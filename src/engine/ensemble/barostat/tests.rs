@@ -40,8 +40,8 @@ fn off_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f64) 
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|v| (v - shape).powi(2)).sum::<f64>() / n;
-    // the fourth central moment of Γ(k) is 3 k (k + 2); the square of a deviation decorrelates twice as fast as the
-    // deviation, so that the variance has twice as many independent values
+    // the fourth central moment of Γ(k) is 3 k (k + 2); squared deviations decorrelate twice as fast as the
+    // deviations, so that the estimate of the variance has twice as many independent values
     let error = ((3.0 * shape * (shape + 2.0) - shape * shape) / (2.0 * independent)).sqrt();
     let beyond = ((variance - shape).abs() - shape * discretisation).max(0.0);
     [(mean - shape) / (shape / independent).sqrt(), beyond / error]
@@ -58,8 +58,8 @@ fn assert_gamma(values: &[f64], shape: f64, independent: f64, discretisation: f6
 
 #[test]
 fn ideal_gas_has_the_volumes_of_the_ensemble() {
-    // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution: mean and variance are N + 1 in units of kT/P₀; without the
-    // drift term kT/2V of λ they would be N
+    // p(V) ∝ V^N exp(−P₀V/kT) is a Γ(N+1) distribution, whose mean and variance are N + 1 in units of kT/P₀; without
+    // the drift term kT/2V of λ both would be N
     for count in [50usize, 400] {
         let (interval, steps) = (0.01, 4_000_000u64);
         let values = ideal_gas(count, steps, interval);
@@ -68,7 +68,7 @@ fn ideal_gas_has_the_volumes_of_the_ensemble() {
     }
 }
 
-/// Ideal gas with a barostat, whose kinetic energy is constant at its mean.
+/// Ideal gas with a barostat. The kinetic energy of the gas is constant and equal to its mean.
 struct Gas {
     barostat: Barostat,
     count: f64,
@@ -134,7 +134,7 @@ fn volume_follows_the_ensemble_and_the_shape_diffuses_freely() {
         let (count, kt) = (gas.count, BOLTZMANN * TEMPERATURE);
         let edges = gas.sample();
         let volumes: Vec<f64> = edges.iter().map(|[x, y, z]| x * y * z * PRESSURE / kt).collect();
-        // the rates of the extents add up to the rate of the volume, 1/ps
+        // the relaxation rates of the extents add up to the rate of the volume, 1/ps
         assert_gamma(&volumes, count + 1.0, STEPS as f64 * INTERVAL / 2.0, INTERVAL);
         let shapes: Vec<f64> = edges.iter().map(|[x, _, z]| (x / z).ln()).collect();
         let expected = 2.0 / (3.0 * count) * inverses;
@@ -176,7 +176,8 @@ fn one_length_follows_the_ensemble() {
     assert_gamma(&heights, gas.count + 1.0, STEPS as f64 * INTERVAL / 6.0, INTERVAL / 3.0);
 }
 
-/// Energy of a coupled pair of oscillators (masses 1, frequencies near 1) and minus its gradient.
+/// Energy and force (minus the gradient of the energy) of a coupled pair of oscillators with masses 1 and frequencies
+/// near 1.
 fn oscillators(r: Vec3) -> (f64, Vec3) {
     const COUPLING: f64 = 0.5;
     (0.5 * r.norm_squared() + COUPLING * r.x * r.y, -r - vec3(r.y, r.x, 0.0) * COUPLING)

@@ -12,7 +12,7 @@ fn at(temperature: f64) -> Conditions {
     Conditions { temperature, pressure: None }
 }
 
-/// Offer of a replica whose states have the same Hamiltonian.
+/// Energies and volume of a replica, for states with the same Hamiltonian.
 fn offer(energy: f64, volume: f64) -> Offer {
     Offer { own: energy, other: energy, volume }
 }
@@ -143,7 +143,7 @@ fn velocities_are_scaled_and_the_work_is_booked() {
     // the kinetic energy was 7 kJ/mol
     assert_eq!(state.coupling.thermostat_work, 1.25 * 7.0);
     assert_eq!(state.coupling.pending_rescaling, [1.0 - 1.0 / 1.5]);
-    // a second factor before the next step has the same effect as one factor equal to the product of both
+    // two factors before the next step have the same effect as a single factor equal to their product
     scale_velocities(&mut state, &masses, 0.8, 1);
     let both: f64 = 1.5 * 0.8;
     assert!((state.coupling.thermostat_work - (both * both - 1.0) * 7.0).abs() < 1e-14);

@@ -78,8 +78,8 @@ fn volume_follows_the_ensemble() {
         assert_gamma(&volumes, &format!("{coupling:?}"));
         for (directions, moves) in coupling.extents().iter().zip(&moves) {
             let share = moves.accepted as f64 / moves.tried as f64;
-            // the gas has few molecules, so that an acceptance of one half would need a larger change of a single
-            // direction than the limit allows
+            // the gas has few molecules; an acceptance of one half would need a larger change of a single direction
+            // than the limit allows
             let most = directions.len() as f64 * (1.0 + LARGEST_CHANGE).ln();
             let as_wanted = (0.3..0.7).contains(&share) || (moves.largest > 0.9 * most && share > 0.5);
             assert!(as_wanted, "{share} accepted along {directions:?}, {}", moves.largest);
@@ -93,7 +93,7 @@ fn volume_follows_the_ensemble() {
 
 #[test]
 fn the_shape_of_a_fluid_diffuses_as_estimated() {
-    // enough molecules that no change of a length reaches the limit
+    // number of molecules that is large enough that no change of a length reaches the limit
     const MANY: usize = 5000;
     for coupling in [PressureCoupling::SemiIsotropic, PressureCoupling::Anisotropic] {
         let barostat = barostat(coupling, [true; 3], 0.0);
