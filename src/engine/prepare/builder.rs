@@ -90,14 +90,14 @@ impl SystemBuilder {
         self
     }
 
-    /// Sets cutoffs, electrostatics and constraints. The default is [`ForceOptions::default`], as in an input file,
-    /// or [`ForceOptions::all_pairs`] without a cell.
+    /// Sets cutoffs, electrostatics and constraints. The default is [`ForceOptions::default`], which has the defaults
+    /// of the input file, or [`ForceOptions::all_pairs`] for a system without a cell.
     pub fn forces(&mut self, forces: ForceOptions) -> &mut Self {
         self.forces = Some(forces);
         self
     }
 
-    /// Keeps or drops bonded terms that constraints hold fixed. The default drops them.
+    /// Sets whether bonded terms that constraints hold fixed are kept or dropped. By default they are dropped.
     pub fn constrained_terms(&mut self, terms: ConstrainedTerms) -> &mut Self {
         self.constrained_terms = terms;
         self
@@ -115,7 +115,7 @@ impl SystemBuilder {
         self
     }
 
-    /// Sets the parameters of a pair of types instead of using the combination rule (NBFIX).
+    /// Sets explicit parameters for a pair of types (NBFIX), which replace those of the combination rule.
     pub fn lj_pair(&mut self, types: [u32; 2], parameters: LennardJones) -> &mut Self {
         self.type_pairs.push((types, parameters));
         self
@@ -143,8 +143,8 @@ impl SystemBuilder {
         (self.topology.atoms.len() - 1) as u32
     }
 
-    /// Adds a virtual site with zero mass. The position of the site is computed from those of atoms, and `position`
-    /// of the given atom is ignored. A virtual site takes part in bonded terms, exclusions and non-bonded
+    /// Adds a virtual site with zero mass. The position of the site is computed from the positions of atoms, and the
+    /// field `position` of `site` is ignored. A virtual site takes part in bonded terms, exclusions and non-bonded
     /// interactions like an atom. Returns its index.
     pub fn virtual_site(&mut self, site: AtomSpec<'_>, construction: Construction) -> u32 {
         let index = self.atom(site);
@@ -190,9 +190,9 @@ impl SystemBuilder {
         self
     }
 
-    /// Checks the input, and makes the system and its initial state, with atoms at rest (`velocities` is empty).
-    /// Pairs with a 1-4 term are excluded from the other non-bonded interactions. Fails with [`Error::Input`], which
-    /// holds all problems found.
+    /// Checks the input, and makes the system and its initial state. The atoms are at rest (`velocities` is empty).
+    /// Pairs with a 1-4 term are excluded from the other non-bonded interactions. Returns [`Error::Input`] with all
+    /// problems found if the input is wrong.
     pub fn build(mut self) -> Result<Prepared> {
         let problems = self.problems();
         if !problems.is_empty() {
@@ -216,7 +216,7 @@ impl SystemBuilder {
         self.rule.unwrap_or(CombinationRule::LorentzBerthelot)
     }
 
-    /// Problems of the input because of which no description can be made.
+    /// Problems of the input that make it impossible to build a description.
     fn problems(&self) -> Vec<Problem> {
         let (atoms, types) = (self.topology.atoms.len(), self.types.len());
         let mut problems = vec![];
@@ -286,7 +286,8 @@ impl SystemBuilder {
     }
 }
 
-/// A scaled 1-4 pair. `None` if the Lennard-Jones type of an atom does not exist; that problem is reported elsewhere.
+/// A scaled 1-4 pair. `None` if the Lennard-Jones type of an atom does not exist, which the check of the description
+/// reports.
 fn pair14(atoms: &[Atom], nonbonded: &Nonbonded, pair: [u32; 2], [coulomb, lj]: [f64; 2]) -> Option<Pair14> {
     let [a, b] = pair.map(|i| &atoms[i as usize]);
     if a.lj_type.max(b.lj_type) as usize >= nonbonded.types {

@@ -1,4 +1,4 @@
-//! Checks of description, coordinates and options, each alone and for consistency.
+//! Checks that description, coordinates and options are valid and consistent with each other.
 
 use super::options::Truncation;
 use super::{ElectrostaticsSpec, Files, ForceOptions, Options, Setting, description};
@@ -53,15 +53,15 @@ fn named(problem: Problem, file: Option<&Path>) -> Problem {
     }
 }
 
-/// The problem of a periodic topology whose coordinates have no cell. Coordinates without a cell are accepted only if
-/// there is no cutoff.
+/// Returns a problem if the topology is periodic and the coordinates have no cell. Coordinates without a cell are
+/// accepted if there is no cutoff.
 fn missing_cell(description: &Description) -> Option<Problem> {
     let problem = Problem::new("the topology is for a periodic system, but the coordinates have no cell");
     let help = "use a coordinate file with a box; the box size in a topology is often out of date";
     (description.cell_hint.kind != BoxKind::None).then(|| problem.help(help))
 }
 
-/// Problems of options that are invalid or contradict each other.
+/// Returns a problem for each option that is invalid or contradicts another option.
 fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem> {
     let mut problems = vec![];
     let mut require = |good: bool, message: &str, help: &str| {
@@ -108,7 +108,7 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
     problems
 }
 
-/// The problem of a switch without a cutoff, or of a switch that does not begin before the cutoff.
+/// Returns a problem if a Lennard-Jones switch has no cutoff, or does not begin before the cutoff.
 fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Problem> {
     let from = truncation.lj_modifier.switch_distance()?;
     if matches!(truncation.dispersion_correction, DispersionCorrection::Pme(_)) {
@@ -204,7 +204,7 @@ fn check_cell((forces, truncation): (&ForceOptions, &Truncation), cell: &Periodi
     }
 }
 
-/// The problem of a constraint that is longer than half the cell. Such constraints are impossible because
+/// Returns a problem if a constraint is longer than half of the cell. Such constraints cannot be satisfied, because
 /// displacements are minimum images.
 fn too_long(topology: &Topology, cell: &PeriodicCell) -> Option<Problem> {
     let longest = cell.max_cutoff();
@@ -232,7 +232,7 @@ fn check_vacuum(
     }
 }
 
-/// The problem of a setting that needs a periodic cell, for coordinates without one.
+/// Returns the problem for a setting that needs a periodic cell, if the coordinates have no cell.
 pub fn needs_cell(what: &str, coordinates: Option<&Path>) -> Problem {
     let message = format!("{what} needs a periodic cell, and the coordinates have none");
     named(Problem::new(message), coordinates)

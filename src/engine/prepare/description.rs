@@ -9,11 +9,11 @@ use crate::units::Range;
 /// Minimum size of a bicubic correction map. Derivatives on the map use two neighbours on each side of a grid point.
 const SMALLEST_MAP: usize = 4;
 
-/// Help for a number outside its range.
+/// Help text for a number outside its physical range.
 pub(super) const MEND: &str = "correct the value in the topology; check its unit";
 
 /// Physical ranges of the parameters of each list of bonded terms, in the order of [`BondedTerm::parameters`]. Force
-/// constants of torsions and of distances that are not bonds may be negative, since such terms may correct other
+/// constants of torsions, and of distances that are not bonds, may be negative, because such terms may correct other
 /// terms.
 struct TermRanges {
     bonds: [Range; 2],
@@ -42,8 +42,8 @@ const RANGES: TermRanges = TermRanges {
     harmonic_impropers: [Range::TORSION, Range::ANGULAR_CORRECTION],
 };
 
-/// The first problem of each kind in a description. Empty if every index is within its list and every number is in
-/// its physical range.
+/// Returns the first problem of each kind in a description. The result is empty if every index is within its list and
+/// every number is in its physical range.
 pub fn problems(description: &Description) -> Vec<Problem> {
     let Topology { atoms, bonded, connectivity, exclusions, .. } = &description.topology;
     if atoms.is_empty() {
@@ -182,8 +182,8 @@ fn check_bonded(atoms: usize, bonded: &BondedTerms, problems: &mut Vec<Problem>)
     problems.extend(check_terms("1-4 pairs", atoms, pairs14, |t| t.atoms, |t| [t.charge_product, t.c6, t.c12]));
 }
 
-/// The problem of the first term that names a missing atom, names an atom twice, or has parameters that are not
-/// finite or outside their ranges.
+/// Returns a problem for the first term that refers to a missing atom or contains an atom twice. A term with a
+/// parameter that is not finite or that is outside its physical range is also a problem.
 fn check_terms<T, const N: usize, const M: usize>(
     what: &str,
     atoms: usize,
@@ -209,7 +209,7 @@ fn check_terms<T, const N: usize, const M: usize>(
     })
 }
 
-/// The problem of a term with an atom that does not exist.
+/// Returns the problem for a term with an atom that does not exist.
 pub(super) fn absent(what: &str, atom: u32, atoms: usize) -> Problem {
     let message = format!("{what} refers to atom {}, but there are only {atoms} atoms", u64::from(atom) + 1);
     Problem::new(message).help("atoms count from 0 in code, from 1 in messages")

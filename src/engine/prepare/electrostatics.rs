@@ -1,4 +1,5 @@
-//! The Coulomb method of a system, and LJ-PME: mesh parameters for a requested accuracy.
+//! Chooses the parameters of the Coulomb method and of LJ-PME, for example the mesh parameters for a requested
+//! accuracy.
 
 use super::options::Truncation;
 use super::{ElectrostaticsSpec, LjPmeSpec, Options, PmeSpec, TuningMethod};
@@ -12,9 +13,9 @@ use crate::vec3::Vec3;
 /// Alternative PME parameters with the accuracy that the input requests. Empty for other methods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alternatives {
-    /// parameters that are used if tuning is off
+    /// PME parameters that are used if tuning is off
     pub conventional: Option<PmeParameters>,
-    /// alternatives to the parameters in the settings of the system
+    /// alternatives to the PME parameters in the settings of the system
     pub others: Vec<Splitting>,
 }
 
@@ -28,7 +29,7 @@ pub(super) fn electrostatics(
         ElectrostaticsSpec::Off => Electrostatics::Off,
         ElectrostaticsSpec::Plain => Electrostatics::Plain,
         ElectrostaticsSpec::ReactionField { permittivity } => Electrostatics::ReactionField { permittivity },
-        // there are no charges, as in noble gases
+        // without charges, as in noble gases, PME is not needed
         ElectrostaticsSpec::Pme(_) if topology.atoms.iter().all(|atom| atom.charge == 0.0) => Electrostatics::Off,
         ElectrostaticsSpec::Pme(spec) => {
             let missing = || Error::Internal("PME passed the checks without cell and cutoff".to_owned());
@@ -66,9 +67,9 @@ pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<Dispe
 /// at their mean distance. The bound matters only in a perfect crystal, where the RMS force is zero. In liquids the
 /// RMS force is about equal to the force between two mean charges.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
-/// Range of Coulomb cutoffs for tuning, as fractions of the longer cutoff. With shorter cutoffs excluded pairs may be
-/// farther apart than the pair kernels can correct. With longer cutoffs the additional pairs cost more than a coarser
-/// mesh saves.
+/// Shortest Coulomb cutoff for tuning, and below it the longest one, as fractions of the longer of the two cutoffs.
+/// With a shorter cutoff excluded pairs may be farther apart than the pair kernels can correct. With longer cutoffs
+/// the additional pairs cost more than a coarser mesh saves.
 const SHORTEST_CUTOFF: f64 = 0.65;
 const LONGEST_CUTOFF: f64 = 1.2;
 /// Maximum Coulomb cutoff for tuning, as a fraction of half the width of the cell. The margin lets a barostat shrink

@@ -1,10 +1,10 @@
 //! Prepares a [`System`], which does not change during a run, and its initial [`State`] from a description.
 //!
-//! [`prepare`] checks description, coordinates and options for validity and consistency. It makes molecules whole,
-//! places virtual sites, repartitions hydrogen mass, and scales a solute. It derives constraints, PME parameters, and
-//! alternative PME parameters for tuning. Bonded terms that constraints hold fixed are dropped or kept
-//! ([`ConstrainedTerms`]). Descriptions come from files ([`crate::format::read_topology`]) or from code
-//! ([`System::builder`]).
+//! [`prepare`] checks description, coordinates and options for validity and consistency. It then makes molecules
+//! whole, computes the positions of virtual sites, repartitions hydrogen mass, and scales the interactions of a
+//! solute. It also derives constraints, PME parameters, and alternative PME parameters for tuning. Bonded terms that
+//! constraints hold fixed are dropped or kept ([`ConstrainedTerms`]). Descriptions come from files
+//! ([`crate::format::read_topology`]) or from code ([`System::builder`]).
 
 mod builder;
 mod check;
@@ -63,16 +63,18 @@ pub struct Files<'a> {
 pub struct Prepared {
     /// the system
     pub system: System,
-    /// initial state at step and time zero: molecules whole, `velocities` empty if the coordinates have none
+    /// initial state at step and time zero, with whole molecules; `velocities` is empty if the coordinates have no
+    /// velocities
     pub state: State,
     /// alternative PME parameters of the requested accuracy
     pub alternatives: Alternatives,
-    /// content of the coordinate file that was not used
+    /// numbers of models and atoms in the coordinate file that were not used
     pub left_out: LeftOut,
 }
 
-/// Makes the system and its initial state. Fails with all [`crate::error::Problem`]s of description, coordinates and
-/// options, or with the first problem in deriving constraints or PME parameters.
+/// Makes the system and its initial state. Returns an error with all [`crate::error::Problem`]s of description,
+/// coordinates and options. If there are none, a later error holds the first problem in deriving constraints or PME
+/// parameters.
 pub fn prepare(description: Description, coordinates: Coordinates, options: &Options<'_>) -> Result<Prepared> {
     let truncation = options.forces.truncation(&description.topology);
     let problems = check::problems(&description, &coordinates, options, &truncation);

@@ -1,4 +1,4 @@
-//! Force settings as given by the input file or by code: plain data, before anything is derived from a system.
+//! Force settings as given by the input file or by code. They are plain data, independent of a system.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::units::BAR;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting<T> {
-    /// the convention of the force field
+    /// the setting follows the convention of the force field
     ForceField,
     /// the given value
     Given(T),
@@ -31,7 +31,7 @@ impl<T> Setting<T> {
 pub struct ForceOptions {
     /// Coulomb cutoff in nm; `None` = all pairs
     pub cutoff: Setting<Option<f64>>,
-    /// Lennard-Jones cutoff in nm; `None` = all pairs; the convention is the Coulomb cutoff
+    /// Lennard-Jones cutoff in nm; `None` = all pairs; by convention it equals the Coulomb cutoff
     pub cutoff_lj: Setting<Option<f64>>,
     /// Coulomb method
     pub electrostatics: ElectrostaticsSpec,
@@ -65,8 +65,8 @@ pub(super) struct Truncation {
     pub(super) dispersion_correction: DispersionCorrection<LjPmeSpec>,
 }
 
-/// The convention for all force fields except CHARMM. The cutoffs are shorter than those of CHARMM, and the
-/// dispersion correction compensates for this.
+/// The convention for all force fields except CHARMM. The cutoffs are shorter than in CHARMM, and the dispersion
+/// correction adds the missing attraction.
 const USUAL: Truncation = Truncation {
     cutoff: Some(0.9),
     cutoff_lj: Some(0.9),
@@ -89,8 +89,8 @@ const DRIFT: f64 = 0.005;
 const PRESSURE: f64 = 0.5 * BAR;
 
 impl Default for ForceOptions {
-    /// The defaults of the input file: PME, cutoffs by the force field (0.9 nm, with CHARMM 1.2 nm), rigid water,
-    /// constrained bonds to hydrogen.
+    /// The defaults of the input file: PME, the cutoffs of the force field (1.2 nm for CHARMM, 0.9 nm for all
+    /// others), rigid water, and constrained bonds to hydrogen.
     fn default() -> Self {
         ForceOptions {
             cutoff: Setting::ForceField,
@@ -122,8 +122,8 @@ impl ForceOptions {
         }
     }
 
-    /// Replaces settings that are left to the force field by its conventions. Without a cutoff the Lennard-Jones
-    /// modifier and the dispersion correction are off.
+    /// Replaces settings that are left to the force field by the conventions of the force field. Without a cutoff the
+    /// Lennard-Jones modifier and the dispersion correction are off.
     pub(super) fn truncation(&self, topology: &Topology) -> Truncation {
         let convention = if topology.charmm { CHARMM } else { USUAL };
         let cutoff = self.cutoff.or(convention.cutoff);
@@ -197,7 +197,8 @@ pub enum PmeSpec {
 pub enum LjPmeSpec {
     /// given parameters
     Explicit(PmeParameters),
-    /// maximum grid spacing; α is such that the direct-space potential at the cutoff is 10⁻³ of r⁻⁶
+    /// maximum grid spacing; the splitting parameter is chosen such that the direct-space potential at the cutoff is
+    /// 10⁻³ of r⁻⁶
     Spacing {
         /// maximum grid spacing in nm
         spacing: f64,
@@ -212,10 +213,10 @@ pub enum LjPmeSpec {
 pub enum TuningMethod {
     /// the conventional choice: lists for 20 steps, PME of order 4
     Off,
-    /// the choice of a cost model, which is the same in every run
+    /// the choice of a cost model, which gives the same result in every run
     #[default]
     Model,
-    /// the fastest of the best candidates of the cost model, found by timing
+    /// the fastest of several candidates that the cost model finds best; found by timing
     Measure,
 }
 
@@ -263,7 +264,7 @@ mod tests {
         };
         assert_eq!(truncation(&options, true), given);
         assert_eq!(options.left_to_force_field(), Vec::<&str>::new());
-        // a setting that is given does not change the others
+        // giving one setting does not change the other settings
         let longer = ForceOptions { cutoff: Setting::Given(Some(1.3)), ..ForceOptions::default() };
         let expected = Truncation { cutoff: Some(1.3), cutoff_lj: Some(1.3), ..CHARMM };
         assert_eq!(truncation(&longer, true), expected);

@@ -5,10 +5,10 @@
 //! temperature T/λ. Charges of the solute are multiplied by √λ, and the Lennard-Jones ε of its atoms by λ, so that
 //! the geometric mean with the ε of another atom is multiplied by √λ. 1-4 pairs are scaled in the same way. Torsions
 //! (periodic and Ryckaert–Bellemans, proper and improper) and correction maps are multiplied by √λ for each of their
-//! outer two atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since these terms keep
-//! the shape of molecules and are not barriers between conformations.
-//! L. Wang, R. A. Friesner, B. J. Berne, J. Phys. Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions that
-//! cross the border as in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
+//! two outer atoms that is in the solute. Bonds, angles and harmonic impropers are unchanged, since these terms keep
+//! the shape of molecules and are not barriers between conformations. L. Wang, R. A. Friesner, B. J. Berne, J. Phys.
+//! Chem. B 115, 9431 (2011), doi:10.1021/jp204407d; torsions with atoms inside and outside the solute are scaled as
+//! in G. Bussi, Mol. Phys. 112, 379 (2014), doi:10.1080/00268976.2013.824126.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct ScaledSolute {
 }
 
 impl ScaledSolute {
-    /// Scales the interactions. A factor of 1 changes no bit of any parameter.
+    /// Scales the interactions. With a factor of 1 all parameters stay the same bit for bit.
     pub(super) fn apply(&self, topology: &mut Topology, nonbonded: &mut Nonbonded) -> Result<()> {
         let atoms = select(topology, &self.select).map_err(|problem| {
             let message = format!("forces.scaled_solute.select: {}", problem.message);
@@ -63,7 +63,7 @@ impl ScaledSolute {
 
     /// Gives the atoms of the solute separate Lennard-Jones types.
     fn split_types(&self, topology: &mut Topology, nonbonded: &mut Nonbonded, atoms: &[u32]) {
-        // for each new Lennard-Jones type, the type that it is made from
+        // for each new Lennard-Jones type, the type from which it is derived
         let mut old: Vec<u32> = (0..nonbonded.types as u32).collect();
         let mut new = BTreeMap::new();
         for &atom in atoms {

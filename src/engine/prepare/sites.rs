@@ -19,7 +19,7 @@ pub(super) fn mask(topology: &Topology) -> Vec<bool> {
     is_site
 }
 
-/// The first problem of a virtual site.
+/// Returns the first problem of a virtual site.
 pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> {
     let mut seen = vec![false; is_site.len()];
     topology.virtual_sites.iter().find_map(|VirtualSite { site, construction }| {
@@ -53,12 +53,13 @@ fn repeated(atoms: &[u32]) -> Option<u32> {
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// Sorts virtual sites so that each site comes after the sites that it is constructed from. Fails if a site depends
-/// on itself.
+/// Sorts virtual sites so that each site comes after the sites from which it is constructed. Returns a problem if a
+/// site depends on itself.
 pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     let sites = &topology.virtual_sites;
     let place: HashMap<u32, usize> = sites.iter().enumerate().map(|(k, site)| (site.site, k)).collect();
-    // for each site the sites constructed from it, and the number of sites that it is constructed from
+    // for each site, the sites that are constructed from it, and the number of sites from which it is itself
+    // constructed
     let (mut followers, mut lacking) = (vec![vec![]; sites.len()], vec![0; sites.len()]);
     for (k, site) in sites.iter().enumerate() {
         for parent in site.construction.atoms().iter().filter_map(|atom| place.get(atom)) {
@@ -87,7 +88,7 @@ pub(super) fn order(topology: &mut Topology) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Describes the first parameter outside its physical range.
+/// Describes the first parameter of a construction that is outside its physical range.
 fn beyond(construction: &Construction) -> Option<String> {
     let check = |range: Range, values: &[f64]| values.iter().find_map(|&value| range.refusal(value));
     let (weights, distances) =

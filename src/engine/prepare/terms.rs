@@ -1,4 +1,4 @@
-//! Bonded terms with a constant energy, because constraints hold them fixed.
+//! Drops or keeps bonded terms whose energy is constant because constraints hold them fixed.
 
 use rayon::prelude::*;
 
@@ -15,9 +15,9 @@ pub enum ConstrainedTerms {
     Keep,
 }
 
-/// Drops the terms that constraints hold fixed: bonds of constrained length, angles between three constrained
-/// distances (rigid waters; angles with hydrogen), and bonds between a virtual site and an atom that it is
-/// constructed from (AMBER files mark sites by such bonds).
+/// Drops the terms that constraints hold fixed. These are bonds of constrained length, and angles between three
+/// constrained distances (rigid waters; angles with hydrogen). Bonds between a virtual site and an atom from which it
+/// is constructed are also dropped, since AMBER files contain such bonds only to mark the sites.
 pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {
     let ordered = |i: u32, j: u32| (i.min(j), i.max(j));
     let rigid = constraints.settles.iter().flat_map(|settle| {
@@ -65,7 +65,7 @@ mod tests {
         let g96_angle = |i, j, k| G96Angle { atoms: [i, j, k], angle: 1.9, force_constant: 1.0 };
         topology.bonded.g96_bonds = vec![g96_bond(0, 1), g96_bond(3, 4), g96_bond(5, 4)];
         topology.bonded.g96_angles = vec![g96_angle(1, 0, 2), g96_angle(3, 4, 5)];
-        // a restraint-like distance is not a bond, and therefore not dropped for the constraint
+        // a harmonic distance that is not a bond is kept, even if its atoms have a constraint
         topology.bonded.distances = vec![bond(3, 4)];
         drop_constrained_terms(&mut topology, &constraints);
         assert_eq!(topology.bonded.bonds, vec![bond(4, 5)]);

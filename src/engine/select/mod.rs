@@ -28,12 +28,14 @@ const WORDS: [&str; 19] = [
     "and", "or", "not", "(", ")", "all", "protein", "backbone", "nucleic", "water", "ion", "lipid", "hydrogen",
     "heavy", "name", "resname", "element", "resid", "index",
 ];
-/// Maximum nesting of parentheses and "not", since every level is a recursive call.
+/// Maximum depth of nested parentheses and "not". The depth is limited because every level is a recursive call.
 const DEEPEST: usize = 100;
-/// Maximum product of the number of parts of a selection and the number of atoms. The maximum takes several seconds.
+/// Maximum product of the number of parts of a selection and the number of atoms. A selection at this limit takes
+/// several seconds.
 const MOST_TESTS: usize = 1 << 31;
 
-/// Atoms (0-based, ascending) that the text selects, at least one. Fails with a [`Problem`] that quotes the text.
+/// Returns the atoms (0-based, ascending) that the text selects. Returns a [`Problem`] that quotes the text if the
+/// text is wrong or selects no atom.
 ///
 /// ```
 /// use md_engine::prepare::AtomSpec;
@@ -63,7 +65,7 @@ pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     Ok(atoms)
 }
 
-/// Maximum number of characters quoted from a selection and from its faulty part, in a message.
+/// Maximum number of characters that a message quotes from a selection, and from the faulty part of the selection.
 const LONGEST_QUOTE: usize = 300;
 
 struct Parser<'a> {
@@ -72,7 +74,7 @@ struct Parser<'a> {
     words: Vec<&'a str>,
     next: usize,
     depth: usize,
-    /// number of words and lists so far
+    /// number of words and lists that were parsed already
     parts: usize,
 }
 
@@ -151,7 +153,8 @@ impl<'a> Parser<'a> {
         Ok(self.atoms(|i| wanted.contains(&text(self, i))))
     }
 
-    /// Selects atoms whose index is in one of the following ranges. Fails if a range exceeds the topology.
+    /// Selects atoms whose index is in one of the following ranges. Returns a problem if a range contains an index
+    /// that no atom has.
     fn indices(&mut self) -> Result<Vec<bool>, Problem> {
         let ranges = self.ranges()?;
         let last = self.topology.atoms.len() as i64 - 1;
@@ -176,8 +179,8 @@ impl<'a> Parser<'a> {
         }
         self.atoms(|i| {
             let number = number(i);
-            // the ranges are disjoint and sorted: only the last range that begins at or before the number can contain
-            // it
+            // the ranges are disjoint and sorted, so that only the last range that begins at or before `number` can
+            // contain `number`
             let after = merged.partition_point(|range| *range.start() <= number);
             after > 0 && merged[after - 1].contains(&number)
         })
@@ -194,7 +197,7 @@ impl<'a> Parser<'a> {
         ranges.collect()
     }
 
-    /// Parses words up to the next keyword; at least one.
+    /// Parses the words up to the next keyword. There must be at least one word.
     fn list(&mut self) -> Result<Vec<&'a str>, Problem> {
         let begin = self.next;
         while self.peek().is_some_and(|word| !WORDS.contains(&word.to_ascii_lowercase().as_str())) {
@@ -265,7 +268,7 @@ mod tests {
     use super::*;
     use crate::system::{Atom, Name, Residue};
 
-    /// Residues ALA 1 (N H CA C O), LIG 7 (CA, a calcium) and two waters 8 and 9.
+    /// A topology with the residues ALA 1 (N H CA C O), LIG 7 (CA, a calcium), and two waters 8 and 9.
     fn topology() -> Topology {
         let mut topology = Topology::default();
         let water = vec![("O", 8), ("H1", 1), ("H2", 1)];

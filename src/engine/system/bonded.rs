@@ -14,16 +14,16 @@ use crate::vec3::Vec3;
 /// A kind of bonded term on N atoms with P parameters. Its formula takes the parameters and E = N − 1 displacements,
 /// [`term::DISPLACEMENTS`].
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
-    /// Name of the formula in `kernels/term.cuh`. `None` if there is no such formula: GPUs refuse systems with these
-    /// terms.
+    /// Name of the formula in `kernels/term.cuh`. `None` if there is no such formula, so that GPUs do not support
+    /// systems with these terms.
     const KERNEL: Option<&'static str>;
     /// Number type in which mixed-precision backends compute the term: `f64` if the term is so stiff that the
     /// rounding of `f32` matters.
     type Number;
     /// Indices of the parameters that are force constants or amplitudes: energy and forces are proportional to them.
     const STRENGTHS: &'static [usize];
-    /// Number of floating-point operations for one term, accurate to about a tenth. It includes the computation of
-    /// the displacements and the addition of the forces to those of the atoms.
+    /// Number of floating-point operations for one term, accurate to about 10 %. The number includes computing the
+    /// displacements and adding the forces to the atomic forces.
     const FLOPS: f64;
 
     /// The atoms, in the order of the formula.
@@ -105,7 +105,7 @@ macro_rules! define_bonded_terms {
                 self.pairs14.retain(|term| keep(&term.atoms));
             }
 
-            /// The terms whose atoms `keep` accepts, without the grids of the correction maps.
+            /// Returns a copy of the terms whose atoms `keep` accepts, without the grids of the correction maps.
             pub fn of_those(&self, keep: impl Fn(&[u32]) -> bool) -> Self {
                 let mut result = Self::default();
                 $($(result.$list.extend(self.$list.iter().filter(|term| keep(&term.atoms)));)+)*
@@ -142,8 +142,8 @@ macro_rules! define_bonded_terms {
                 self.pairs14.iter().for_each(|term| see(&term.atoms));
             }
 
-            /// Splits the terms among `parts` parts of a system. `part` gives the part of each atom. The grids of the
-            /// correction maps are not copied.
+            /// Splits the terms among `parts` parts of a system. `part` returns the part to which an atom belongs.
+            /// The grids of the correction maps are not copied.
             pub fn by_part(&self, parts: usize, part: impl Fn(u32) -> usize) -> Vec<Self> {
                 let mut result = vec![Self::default(); parts];
                 $($(self.$list.iter().for_each(|term| result[part(term.atoms[0])].$list.push(*term));)+)*
@@ -425,8 +425,8 @@ impl BondedTerm<4, 3, 2> for HarmonicImproper {
     }
 }
 
-/// A torsion–torsion correction map (CMAP) on two torsions φ and ψ. They may share atoms: usually φ has the atoms 0-3
-/// and ψ the atoms 1-4 of five atoms.
+/// A torsion–torsion correction map (CMAP) on two torsions φ and ψ. The two torsions may share atoms: usually φ has
+/// the atoms 0-3 and ψ has the atoms 1-4 of five atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cmap {
     /// atoms of φ, then atoms of ψ

@@ -1,4 +1,4 @@
-//! The contents of a topology, from a file or code, before anything is derived from it.
+//! The contents of a topology, as read from a file or given by code.
 
 use super::{DispersionCorrection, Electrostatics, LjModifier, Nonbonded, Topology};
 
@@ -10,7 +10,7 @@ pub struct Description {
     pub topology: Topology,
     /// Lennard-Jones tables
     pub nonbonded: Nonbonded,
-    /// the cell in the topology file; a cell in the coordinate file has precedence
+    /// the cell in the topology file, which is used if the coordinate file has no cell
     pub cell_hint: CellHint,
     /// whether the topology file has no names of atoms and residues, so that the names in the coordinate file are
     /// used

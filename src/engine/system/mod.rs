@@ -1,5 +1,5 @@
-//! Plain data of a simulation: [`System`], which does not change during a run, and [`State`], which does. This module
-//! computes nothing.
+//! Plain data of a simulation: [`System`], which does not change during a run, and [`State`], which changes in every
+//! step. This module computes nothing.
 
 mod bonded;
 mod chains;

@@ -24,7 +24,8 @@ impl Molecules {
         }
         for &[i, j] in bonds {
             let (a, b) = (root(&mut parent, i), root(&mut parent, j));
-            // the smaller index becomes the root, so that the root is the first atom of a molecule
+            // the smaller index becomes the root of the union-find tree, so that the root is the first atom of a
+            // molecule
             parent[a.max(b) as usize] = a.min(b);
         }
         let mut of_atom = vec![0u32; atoms];
@@ -86,15 +87,15 @@ impl Molecules {
 }
 
 impl Topology {
-    /// Pairs of nearby atoms of one molecule: chemical bonds, and constraints of the force field with or without a
-    /// bond (GROMACS' types 1 and 2). Rigid waters have bonds.
+    /// Pairs of nearby atoms of one molecule. The pairs are the chemical bonds and the constraints of the force
+    /// field, with or without a bond (GROMACS' types 1 and 2). The atoms of rigid waters are linked by bonds.
     pub fn links(&self) -> Vec<[u32; 2]> {
         let constrained = self.constraints.iter().map(|constraint| constraint.atoms);
         self.connectivity.iter().copied().chain(constrained).collect()
     }
 
-    /// Pairs of atoms that virtual sites join to one molecule, at any distance: the first atom from which a site is
-    /// constructed, paired with each other such atom and with the site.
+    /// Pairs of atoms that a virtual site joins to one molecule, at any distance. The first atom from which the site
+    /// is constructed is paired with each of the other atoms of the construction, and with the site.
     pub fn site_joins(&self) -> Vec<[u32; 2]> {
         let joins = |site: &VirtualSite| {
             let atoms = site.construction.atoms();

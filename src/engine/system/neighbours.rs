@@ -4,7 +4,7 @@
 /// Finds atoms by the number of bonds between them and a given atom.
 pub(crate) struct Neighbours {
     bonded: Vec<Vec<u32>>,
-    /// the start atom of the last search that reached each atom
+    /// for each atom, the start atom of the last search that reached it
     reached_from: Vec<Option<u32>>,
 }
 
@@ -45,7 +45,7 @@ impl Neighbours {
 mod tests {
     use super::*;
 
-    /// A five-membered ring, with a chain of two atoms bonded to its first atom.
+    /// A five-membered ring, with a chain of two atoms bonded to the first ring atom.
     const RING: [[u32; 2]; 7] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 5], [6, 5]];
 
     fn shells(atom: u32, most: usize) -> Vec<Vec<u32>> {

@@ -4,10 +4,10 @@
 use crate::error::Problem;
 
 /// Maximum number of Lennard-Jones types of a system. Force fields have a few hundred types. Tables for 4096 types
-/// take 270 MB.
+/// take 270 MB of memory.
 const MOST_TYPES: usize = 4096;
 
-/// A combination rule that reproduces the whole table from one pair of numbers per type.
+/// A combination rule, which gives the whole table from two numbers for each type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum CombinationRule {
     /// c6 and c12 are geometric means
@@ -52,17 +52,17 @@ pub struct Nonbonded {
     /// c4 in kJ/mol nm⁴, `c4[a * types + b]`: attraction between an ion and the dipole that it induces (Li and Merz,
     /// J. Chem. Theory Comput. 10, 289 (2014)); empty if no pair has a c4
     pub c4: Vec<f64>,
-    /// maximum errors of the entries (c6, c12) due to the limited number of digits in a file; empty if entries are
-    /// exact
+    /// maximum errors of (c6, c12) for each pair of types, due to the limited number of digits in a file; empty if
+    /// the values are exact
     pub rounding: Vec<[f64; 2]>,
 }
 
-/// Relative tolerance of the test whether an entry follows a combination rule. c6 and c12 must agree with the rule to
-/// this tolerance, or to the precision of the digits in the file. In the single precision of the kernels σ is
-/// accurate to 2⁻²⁴ and σ¹² to 7·10⁻⁷.
+/// Relative tolerance for deciding whether a pair of types follows a combination rule. c6 and c12 must agree with the
+/// rule within this tolerance, or within the precision of the digits in the file. In the single precision of the
+/// kernels the relative error of σ is 2⁻²⁴ and that of σ¹² is 7·10⁻⁷.
 const RULE_TOLERANCE: f64 = 1e-6;
-/// Maximum relative uncertainty, due to the digits in a file, of an entry that counts as following a combination
-/// rule. Less certain entries are kept as exceptions from the rule.
+/// Maximum relative uncertainty, due to the digits in a file, with which a pair of types can count as following a
+/// combination rule. Pairs with a larger uncertainty keep their parameters from the file.
 const MOST_ROUNDING: f64 = 1e-4;
 
 impl Nonbonded {
@@ -91,7 +91,7 @@ impl Nonbonded {
         table
     }
 
-    /// Sets the entry of a pair of types, in both orders.
+    /// Sets the parameters of a pair of types, in both orders.
     pub fn set_pair(&mut self, a: u32, b: u32, parameters: LennardJones) {
         for (a, b) in [(a, b), (b, a)] {
             let index = a as usize * self.types + b as usize;
@@ -99,7 +99,7 @@ impl Nonbonded {
         }
     }
 
-    /// Entry (c6, c12) of a pair of types.
+    /// Coefficients (c6, c12) of a pair of types, in kJ/mol nm⁶ and kJ/mol nm¹².
     #[inline(always)]
     pub fn pair(&self, a: u32, b: u32) -> (f64, f64) {
         let index = a as usize * self.types + b as usize;
@@ -123,7 +123,7 @@ impl Nonbonded {
         self.pair(a, b) != (0.0, 0.0) || self.c4(a, b) != 0.0
     }
 
-    /// √c6 (kJ^½/mol^½ nm³) of a type with itself, which the mesh of LJ-PME uses instead of a charge.
+    /// √c6 (kJ^½/mol^½ nm³) of a pair of atoms of the same type, which the mesh of LJ-PME uses instead of a charge.
     pub fn root_c6(&self, lj_type: u32) -> f64 {
         self.pair(lj_type, lj_type).0.max(0.0).sqrt()
     }
@@ -136,7 +136,7 @@ impl Nonbonded {
         [CombinationRule::Geometric, CombinationRule::LorentzBerthelot].into_iter().find(|&rule| obeys(rule))
     }
 
-    /// Exceptions from the rule: pairs of `types` whose table entries differ from those that the rule gives. `None`
+    /// Pairs of `types` whose parameters in the table differ from those of the combination rule (exceptions). `None`
     /// if the rule cannot combine the parameters of a type.
     pub fn exceptions(&self, rule: CombinationRule, types: &[u32]) -> Option<Vec<[u32; 2]>> {
         let expressible = |&t: &u32| {
@@ -147,7 +147,7 @@ impl Nonbonded {
         types.iter().all(expressible).then(|| before.filter(|&[a, b]| !self.gives(rule, a, b)).collect())
     }
 
-    /// Whether the rule gives the table entry of a pair of types.
+    /// Whether the rule gives the parameters that the table has for a pair of types.
     fn gives(&self, rule: CombinationRule, a: u32, b: u32) -> bool {
         let ((expected6, expected12), (c6, c12)) = (self.combined(rule, a, b), self.pair(a, b));
         let [rounding6, rounding12] = self.combined_rounding(rule, a, b);
@@ -158,7 +158,7 @@ impl Nonbonded {
         close(c6, expected6, rounding6 + own[0]) && close(c12, expected12, rounding12 + own[1])
     }
 
-    /// Maximum relative errors of an entry (c6, c12).
+    /// Maximum relative errors of c6 and c12 of a pair of types.
     fn relative_rounding(&self, a: u32, b: u32) -> [f64; 2] {
         let (c6, c12) = self.pair(a, b);
         let rounding = self.rounding.get(a as usize * self.types + b as usize).copied().unwrap_or_default();
@@ -237,7 +237,7 @@ mod tests {
         for digits in [5, 6, 8, 16] {
             assert_eq!(printed(&exact, digits).rule(), Some(CombinationRule::LorentzBerthelot), "{digits}");
             assert_eq!(printed(&products, digits).rule(), Some(CombinationRule::Geometric), "{digits}");
-            // an entry whose error is ten times the maximum that the digits of all parameters can cause together
+            // changes a pair by ten times the maximum error that the digits of all parameters can cause together
             let mut off = printed(&exact, digits);
             let change = 1.0 + 10.0 * (9.0 * 0.5 * 10f64.powi(-(digits as i32))).max(RULE_TOLERANCE);
             off.c12[1] *= change;
@@ -246,7 +246,7 @@ mod tests {
             assert_eq!(off.exceptions(CombinationRule::LorentzBerthelot, &all), Some(vec![[1, 0]]), "{digits}");
             assert_eq!(off.rule(), None, "{digits}");
         }
-        // with four significant digits the table is too uncertain for a rule
+        // with four significant digits the parameters are too uncertain to follow a rule
         assert_eq!(printed(&exact, 3).rule(), None);
     }
 
@@ -269,7 +269,7 @@ mod tests {
         let geometric = table(&types, |a, b| ((a.0 * b.0).sqrt(), (a.1 * b.1).sqrt()));
         assert_eq!(geometric.rule(), Some(CombinationRule::Geometric));
         let mut special = lorentz.clone();
-        special.c6[2] += 1e-4; // entry of type 0 with type 2, in both orders
+        special.c6[2] += 1e-4; // the pair of type 0 and type 2, in both orders
         special.c6[6] += 1e-4;
         assert_eq!(special.rule(), None);
     }

@@ -50,8 +50,8 @@ impl LjModifier {
 pub enum DispersionCorrection<P = PmeParameters> {
     /// no correction
     Off,
-    /// average over all pairs of atoms, where n atoms of one type count as n(n+1)/2 pairs of N(N+1)/2, with the tails
-    /// of r⁻⁶ and r⁻¹² (OpenMM)
+    /// average over all N(N+1)/2 pairs of atoms, of which n atoms of one type form n(n+1)/2, with the tails of r⁻⁶
+    /// and r⁻¹² (OpenMM)
     #[default]
     AllPairs,
     /// average of c6 over all pairs that are not excluded, with the tail of r⁻⁶ only (GROMACS)
@@ -193,8 +193,8 @@ pub struct Constraints {
 
 impl Default for Constraints {
     fn default() -> Self {
-        // tighter than OpenMM's default of 1e-5, so that the error of constraints, 1e-8 per step, is never visible in
-        // the energy drift
+        // the tolerance is smaller than OpenMM's default of 1e-5, so that the error of constraints, 1e-8 per step,
+        // does not contribute visibly to the energy drift
         Self { settles: vec![], bonds: vec![], tolerance: 1e-6 }
     }
 }

@@ -1,6 +1,7 @@
-//! Virtual sites: particles without mass whose positions are computed from those of atoms.
+//! Virtual sites: particles without mass whose positions are computed from the positions of atoms.
 
-/// A virtual site. Its charge and Lennard-Jones type are in its entry in the list of atoms, where its mass is zero.
+/// A virtual site. The list of atoms also contains the site, with its charge, its Lennard-Jones type and a mass of
+/// zero.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct VirtualSite {
     /// atom number of the site
@@ -9,8 +10,8 @@ pub struct VirtualSite {
     pub construction: Construction,
 }
 
-/// Construction of a virtual site from the atoms i, j, k, l, in this order, with r_ij = r_j − r_i. These atoms may be
-/// virtual sites as well. The names of the construction in GROMACS and OpenMM are in brackets.
+/// Construction of a virtual site from the atoms i, j, k, l, in this order, with r_ij = r_j − r_i. The atoms i to l
+/// may themselves be virtual sites. The names of each construction in GROMACS and OpenMM are in brackets.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Construction {
     /// r = Σ w r of two atoms, Σ w = 1 (2; `TwoParticleAverageSite`)
@@ -113,7 +114,7 @@ impl Construction {
         }
     }
 
-    /// Mutable [`Construction::atoms`], for renumbering.
+    /// Mutable reference to the atoms of [`Construction::atoms`], for renumbering.
     pub fn atoms_mut(&mut self) -> &mut [u32] {
         match self {
             Construction::Average2 { atoms, .. } | Construction::FixedDistance2 { atoms, .. } => atoms,

@@ -1,32 +1,32 @@
-//! The dynamic variables of a simulation. None of them can be computed from the others.
+//! The dynamic variables of a simulation. No variable can be computed from the other variables.
 
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
-/// Variables of thermostat and barostat, and the work done by them.
+/// Variables of thermostat and barostat, and the work that they have done.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Coupling {
-    /// energy put into the system by the thermostat so far, kJ/mol
+    /// energy that the thermostat has added to the system since the start of the run, kJ/mol
     pub thermostat_work: f64,
-    /// energy put into the system by the barostat so far, kJ/mol
+    /// energy that the barostat has added to the system since the start of the run, kJ/mol
     pub barostat_work: f64,
-    /// ln of the length factors along x, y, z of a box scaling, of whose work only the first half has been counted so
-    /// far
+    /// ln of the length factors along x, y, z of the last box scaling, if only the first half of its work has been
+    /// counted; otherwise zero
     pub pending_scaling: Vec3,
-    /// coefficient 1 − 1/λ of the work that remains to be counted of a velocity rescaling by λ, for each temperature
-    /// group; empty if no work remains
+    /// for each temperature group, the coefficient 1 − 1/λ of the part of the work of a velocity rescaling by λ that
+    /// must still be counted; empty if all work has been counted
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,
     /// state of the Monte Carlo volume moves for each extent of the cell
     pub trials: [TrialMoves; 3],
-    /// energy put into the system by moving restraint centers in earlier stages, kJ/mol
+    /// energy that moving restraint centers have added to the system in earlier stages, kJ/mol
     pub restraint_work: f64,
 }
 
-/// The current cycle of multiple time steps, from one impulse to the next: the data from which the work of a
-/// thermostat that refreshes velocities is computed ([`crate::ensemble::multiple_time_steps`]). Empty without
-/// multiple time steps or without such a thermostat.
+/// Data of the current cycle of multiple time steps, which lasts from one impulse to the next. The work of a
+/// thermostat that refreshes velocities is computed from these data ([`crate::ensemble::multiple_time_steps`]). The
+/// data are empty without multiple time steps, or without such a thermostat.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ImpulseCycle {
     /// n, number of steps from one impulse to the next
@@ -35,7 +35,7 @@ pub struct ImpulseCycle {
     pub step: u32,
     /// S₀, slow forces at the impulse, kJ/mol/nm
     pub slow: Vec<Vec3>,
-    /// Σ (j+½) Δⱼ of the thermostat's velocity changes Δⱼ since the impulse, nm/ps
+    /// Σ (j+½) Δⱼ, where Δⱼ are the velocity changes by the thermostat since the impulse, nm/ps
     pub changes: Vec<Vec3>,
 }
 

@@ -77,16 +77,16 @@ pub struct Exclusions {
     partners: Vec<u32>,
 }
 
-/// Number of excluded pairs that a system of any size may have, enough for a group of 4000 atoms without mutual
-/// interactions. `EXCLUSIONS_PER_ATOM` more are allowed for each atom (about 25 atoms are within three bonds of an
-/// atom), and `MOST_EXCLUSIONS` is the limit for every system.
+/// Number of excluded pairs that a system of any size may have. The number is enough for a group of 4000 atoms
+/// without mutual interactions. In addition, each atom may have `EXCLUSIONS_PER_ATOM` excluded pairs (about 25 atoms
+/// are within three bonds of an atom). No system may have more than `MOST_EXCLUSIONS` pairs.
 const FREE_EXCLUSIONS: u64 = 1 << 23;
 const EXCLUSIONS_PER_ATOM: u64 = 64;
 const MOST_EXCLUSIONS: u64 = 1 << 28;
 
 impl Exclusions {
-    /// Returns an error if `pairs` is more than the excluded pairs that a system of `atoms` atoms may have. To be
-    /// called before memory is allocated for the pairs.
+    /// Returns an error if `pairs` excluded pairs are too many for a system of `atoms` atoms. Must be called before
+    /// memory is allocated for the pairs.
     pub fn check_number(pairs: u64, atoms: usize) -> Result<(), Problem> {
         let most = MOST_EXCLUSIONS.min(FREE_EXCLUSIONS + EXCLUSIONS_PER_ATOM * atoms as u64);
         if pairs <= most {
@@ -155,7 +155,7 @@ pub struct Topology {
     /// non-bonded methods specified by the topology file, if any; the methods in the input file are used, and the log
     /// names both
     pub methods: Option<Methods>,
-    /// places (file:line) of parameters that replace other parameters of the same types, as GROMACS allows
+    /// positions (file:line) of parameters that replace earlier parameters of the same atom types, as GROMACS allows
     pub replaced: Vec<String>,
     /// all atoms
     pub atoms: Vec<Atom>,
@@ -168,7 +168,7 @@ pub struct Topology {
     pub bonded: BondedTerms,
     /// constraints that are part of the force field; the input file may request more
     pub constraints: Vec<Constraint>,
-    /// virtual sites; in a [`System`](super::System) each comes after the sites that it is constructed from
+    /// virtual sites; in a [`System`](super::System) each site comes after the sites from which it is constructed
     pub virtual_sites: Vec<VirtualSite>,
     /// pairs excluded from the non-bonded sum
     pub exclusions: Exclusions,
@@ -188,7 +188,7 @@ impl Topology {
         format!("{} of {} {}", atom.name, residue.name, residue.number)
     }
 
-    /// Each virtual site with the first of the atoms that it is constructed from.
+    /// Each virtual site, paired with the first of the atoms from which it is constructed.
     pub fn site_links(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
         self.virtual_sites.iter().filter_map(|site| Some([*site.construction.atoms().first()?, site.site]))
     }
@@ -213,7 +213,7 @@ impl Topology {
     }
 
     /// Whether a pair is the H–H bond of a water. LEaP writes this bond instead of the angle, and CHARMM writes it
-    /// for SHAKE. It fixes a distance and is not a chemical bond.
+    /// for SHAKE. Such a bond fixes the H–H distance and is not a chemical bond.
     pub fn is_water_brace(&self, pair: [u32; 2]) -> bool {
         let [a, b] = pair.map(|i| &self.atoms[i as usize]);
         a.element == 1 && b.element == 1 && a.residue == b.residue && self.is_water(a.residue as usize)

@@ -3,11 +3,13 @@
 use super::Real;
 use crate::vec3::Vec3;
 
-/// The two atoms of each displacement, which is the first position minus the second. A bond has r_i − r_j; an angle
-/// also has r_k − r_j; a torsion also has r_l − r_k. A term of N atoms uses the first N − 1 displacements.
+/// The two atoms of each displacement, which is the position of the first atom minus that of the second. A bond has
+/// r_i − r_j. An angle also has r_k − r_j, and a torsion also has r_l − r_k. A term of N atoms uses the first N − 1
+/// displacements.
 pub const DISPLACEMENTS: [[usize; 2]; 3] = [[0, 1], [2, 1], [3, 2]];
 
-/// Positions of the atoms relative to the second atom, computed from the displacements, for the virial.
+/// Positions of the atoms relative to the second atom. They are computed from the displacements and are used for the
+/// virial.
 #[inline(always)]
 pub fn relative_positions<T: Real, const N: usize, const E: usize>(displacements: [Vec3<T>; E]) -> [Vec3<T>; N] {
     let mut positions = [Vec3::splat(T::constant(0.0)); N];

@@ -1,8 +1,8 @@
 //! Torsion–torsion correction maps (CMAP): a periodic bicubic surface E(φ, ψ).
 //!
-//! MacKerell, Feig & Brooks, J. Comput. Chem. 25, 1400 (2004). Slopes at the grid points are those of periodic cubic
-//! splines along each grid line, and the mixed derivative is that of splines through the slopes. Between grid points
-//! the surface is the bicubic polynomial defined by the values, slopes and mixed derivatives at the four corners.
+//! MacKerell, Feig & Brooks, J. Comput. Chem. 25, 1400 (2004). The slopes at the grid points come from periodic cubic
+//! splines along each grid line. The mixed derivative comes from splines through the slopes. Between grid points the
+//! surface is the bicubic polynomial defined by the values, slopes and mixed derivatives at the four corners.
 
 use std::f64::consts::{PI, TAU};
 
@@ -44,7 +44,7 @@ pub fn cmap<T: Real>(
     (phi.forces(slope_u * steps_per_radian), psi.forces(slope_v * steps_per_radian), energy)
 }
 
-/// The polynomials of a whole map.
+/// The bicubic polynomials of all squares of a correction map.
 #[derive(Clone, Debug)]
 pub struct CmapTable {
     /// number of grid points per angle
@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn smooth_surfaces_are_reproduced_to_fourth_order() {
-        // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: below 2·10⁻⁵ per unit of f⁗, twice that here
+        // the error of cubic splines is h⁴/384 max|f⁗| with h = 2π/24: at most 2·10⁻⁵ max|f⁗|, where max|f⁗| is 2
+        // here
         let f = |phi: f64, psi: f64| phi.cos() * psi.sin() + psi.cos();
         let table = CmapTable::new(SIZE, &energies(f));
         let mut random = random(10);

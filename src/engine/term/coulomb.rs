@@ -1,7 +1,7 @@
 //! Coulomb pairs: plain, reaction field, and the two direct-space parts of an Ewald sum.
 //!
-//! All functions take the charge product multiplied by Coulomb's constant (kJ nm/mol). They return f/r (kJ/mol/nm²;
-//! the force on i is (f/r)(r_i − r_j)) and E.
+//! All functions take the charge product multiplied by Coulomb's constant (kJ nm/mol). They return f/r and E, where
+//! f/r (kJ/mol/nm²) is the force over the distance: the force on i is (f/r)(r_i − r_j).
 
 use super::{Real, Special};
 
@@ -26,7 +26,7 @@ impl ReactionField<f64> {
     /// permittivity ε beyond the cutoff r_c (nm). ε = ∞ is a conductor (Tironi et al., J. Chem. Phys. 102, 5451
     /// (1995)).
     pub fn new(permittivity: f64, cutoff: f64) -> Self {
-        // written with 1/ε, so that ε may be infinite
+        // the formulas use 1/ε, so that ε may be infinite
         let inverse = 1.0 / permittivity;
         Self {
             quadratic: (1.0 - inverse) / ((2.0 + inverse) * cutoff.powi(3)),
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn excluded_pair_is_direct_minus_plain() {
-        // erfc(αr) − 1 = −erf(αr); the subtraction loses digits by the factor by which 1/r exceeds erf(αr)/r: three
+        // erfc(αr) − 1 = −erf(αr); the subtraction loses precision by the ratio of 1/r to erf(αr)/r, which is three
         // digits at 10⁻³ nm
         for r in [1e-3, 0.03, 0.034, 0.1, 0.5, 1.4f64] {
             let (direct, plain) = (ewald_direct(COULOMB, r * r, 1.0 / r, 3.0), coulomb(COULOMB, 1.0 / r));

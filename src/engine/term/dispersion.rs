@@ -31,7 +31,7 @@ pub fn dispersion_off_mesh<T: Special>(product: T, r2: T, inverse_r2: T, beta: T
     let beta6 = beta2 * beta2 * beta2;
     let far = (c(1.0) - gaussian * sum) * inverse4 * inverse4;
     let eighth = T::select(x2.less(c(SERIES_RANGE)), near * beta6 * beta2, far);
-    // the same sum with one term less, for the division by x⁶: the quotient by x⁸ times x², plus the omitted term
+    // the same sum without its last term, divided by x⁶: the quotient by x⁸ times x², plus the omitted term
     let sixth = eighth.mul_add(r2, gaussian * beta6 * c(1.0 / 6.0));
     (product * c(6.0) * eighth, product * sixth)
 }

@@ -12,8 +12,8 @@ pub enum LjSwitch<T> {
 }
 
 /// The force switch adds a polynomial to the force of r⁻ᵅ, so that the force and its derivative are continuous at r₁
-/// and vanish at r_c (GROMACS reference manual, "Modified non-bonded interactions"; CHARMM's force fields are used
-/// with it). With t = max(r − r₁, 0):
+/// and vanish at r_c (GROMACS reference manual, "Modified non-bonded interactions"). CHARMM's force fields are used
+/// with the force switch. With t = max(r − r₁, 0):
 ///
 /// F(r) = α/rᵅ⁺¹ + A t² + B t³,  V(r) = 1/rᵅ − A t³/3 − B t⁴/4 − C,
 /// A = −α [(α + 4) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)²],  B = α [(α + 3) r_c − (α + 1) r₁]/[r_cᵅ⁺² (r_c − r₁)³],
@@ -204,7 +204,8 @@ mod tests {
 
     const FROM: f64 = 1.0;
     const CUTOFF: f64 = 1.2;
-    /// relative error of the approximation by V‴ at 10⁻³ nm from the cutoff, where the next term is a hundredth
+    /// relative error of the approximation by V‴ at 10⁻³ nm from the cutoff, where the next term of the series is a
+    /// hundredth of the V‴ term
     const SERIES: f64 = 0.02;
 
     fn switches() -> [LjSwitch<f64>; 2] {

@@ -1,4 +1,4 @@
-//! Number traits of the formulas.
+//! Traits of the number types on which the formulas are evaluated.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -41,8 +41,8 @@ pub trait Special: Real {
     fn erfc(self) -> Self;
 }
 
-/// Squared length (nm²) below which a vector has no direction. 10⁻¹⁵ nm is far below the spacing of `f64` coordinates
-/// of a few nm, and its square is still a normal number in `f32`.
+/// Squared length (nm²) below which a vector has no direction. The corresponding length, 10⁻¹⁵ nm, is far below the
+/// spacing of `f64` coordinates of a few nm, and its square is still a normal number in `f32`.
 const VANISHING: f64 = 1e-30;
 
 /// Returns 1/√x, and zero for x = 0, so that the direction of a zero vector is the zero vector and forces stay
@@ -65,8 +65,8 @@ macro_rules! primitive {
             }
             #[inline(always)]
             fn mul_add(self, factor: Self, summand: Self) -> Self {
-                // the fused instruction is not in the baseline instruction set, and would be a slow library call
-                // there
+                // product and sum are rounded separately, because the baseline instruction set has no fused
+                // instruction and would need a slow library call
                 self * factor + summand
             }
             #[inline(always)]

@@ -1,8 +1,8 @@
 //! Numbers with an error bound for the same computation in `f32`, for tests.
 //!
-//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): each value
-//! carries a bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds its
-//! own rounding, so that cancellation and steep functions increase the bound of the result.
+//! Running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3): each value has
+//! a bound of |result in `f32` − value|. Every operation propagates the bounds of its operands and adds its own
+//! rounding, so that cancellation and steep functions increase the bound of the result.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -90,7 +90,7 @@ impl Real for Rounded {
         Rounded { value, error: (f64::from(value as f32) - value).abs() }
     }
     fn mul_add(self, factor: Self, summand: Self) -> Self {
-        // the result counts as rounded twice, since two roundings are the worse case
+        // the bound assumes two roundings, which is the worse case
         self * factor + summand
     }
     fn sqrt(self) -> Self {
@@ -105,8 +105,8 @@ impl Real for Rounded {
         Rounded { value: self.value.round(), error: if from_tie > self.error { 0.0 } else { 1.0 } }
     }
     fn atan2(self, x: Self) -> Self {
-        // a point at distance r from the origin that moves by d rotates by at most arcsin(d/r); across the cut behind
-        // the origin the angle jumps
+        // a point at distance r from the origin that moves by d changes its angle by at most arcsin(d/r), except on
+        // the negative x axis, where the angle jumps by 2π
         let moved = self.error.hypot(x.error) / self.value.hypot(x.value);
         let turned = if moved < 1.0 { moved.asin() } else { std::f64::consts::PI };
         let jump = if x.value < x.error && self.value.abs() <= self.error { std::f64::consts::TAU } else { 0.0 };

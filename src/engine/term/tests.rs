@@ -1,6 +1,6 @@
 //! Compares every formula on sixteen lanes of `f32` with the same formula in `f64`, on every instruction set. The
-//! CUDA counterpart in `kernels/term.cuh` is compared, too. The test requires that the difference is within the
-//! rounding error bound at that geometry ([`Rounded`]), and that the bound is small.
+//! CUDA version of the formula in `kernels/term.cuh` is also compared. The difference must be within the rounding
+//! error bound of the geometry ([`Rounded`]), and this bound must be small.
 
 use super::rounded::{Rounded, UNIT};
 use super::testing::{chain, random};
@@ -17,8 +17,8 @@ use std::marker::PhantomData;
 
 /// A term as a function from displacements and parameters to forces and energies.
 trait Formula<const IN: usize, const OUT: usize> {
-    /// Name of the counterpart in `src/engine/backend/cuda/emulator/terms.cpp`; `None` if there is none in the
-    /// kernels.
+    /// Name of the CUDA version of the formula in `src/engine/backend/cuda/emulator/terms.cpp`; `None` if the kernels
+    /// do not have the formula.
     const TWIN: Option<&'static str>;
     fn evaluate<T: Real>(input: [T; IN]) -> [T; OUT];
     /// Parameters of one term.
@@ -201,13 +201,13 @@ impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<
 
 /// Batches of sixteen terms of each kind.
 const BATCHES: usize = 200;
-/// Maximum typical bound, since a test with large bounds would test nothing. For half of all results the bound must
-/// be less than this number of roundings of the largest result of the same kind. Formulas with some fifty operations
-/// have bounds of about fifty roundings.
+/// Upper limit of the median error bound, since a test with large bounds would test nothing. For half of all results
+/// the bound must be less than this number of rounding errors of the largest result of the same kind. Formulas with
+/// some fifty operations have bounds of about fifty roundings.
 const TYPICAL_ROUNDINGS: f64 = 100.0;
 
-/// Input of a term: ATOMS − 1 bonds of a chain as displacements from the left neighbour, with the signs of the term,
-/// then parameters.
+/// Input of a term. The first numbers are the ATOMS − 1 bond vectors of a chain with the signs of
+/// [`DISPLACEMENTS`](super::DISPLACEMENTS), then the parameters follow.
 fn input<M: Formula<IN, OUT>, const IN: usize, const OUT: usize, const ATOMS: usize>(
     random: &mut Stream,
     displacements: fn([Vec3; ATOMS]) -> Vec<Vec3>,

@@ -1,8 +1,9 @@
 //! The unit system and the physical constants.
 //!
-//! Length nm, time ps, mass amu, energy kJ/mol, charge e, temperature K, angle rad. The units are coherent (1 kJ/mol
-//! = 1 amu nm²/ps²), so that the integration loop needs no conversion factor except Coulomb's constant. Forces are in
-//! kJ/mol/nm, velocities in nm/ps, internal pressures in kJ/mol/nm³.
+//! The internal units are nm for length, ps for time, amu for mass, kJ/mol for energy, e for charge, K for
+//! temperature, and rad for angles. The units are coherent (1 kJ/mol = 1 amu nm²/ps²), so that the integration loop
+//! needs no conversion factor except Coulomb's constant. Forces are in kJ/mol/nm, velocities in nm/ps, internal
+//! pressures in kJ/mol/nm³.
 
 mod physical;
 mod quantity;
@@ -31,5 +32,6 @@ pub const AMBER_CHARGE: f64 = 18.2223;
 /// Unit of velocities in AMBER files, nm/ps: Å per AMBER time unit, which is 1/20.455 ps.
 pub const AMBER_VELOCITY: f64 = ANGSTROM * 20.455;
 
-/// Mass density: g/cm³ per amu/nm³ (the atomic mass constant in g · 10²¹ nm³/cm³, CODATA 2018).
+/// Factor that converts a mass density from amu/nm³ to g/cm³ (the atomic mass constant in g times 10²¹ nm³/cm³,
+/// CODATA 2018).
 pub const DENSITY: f64 = 1.660_539_066_60e-3;

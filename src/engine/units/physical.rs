@@ -1,14 +1,14 @@
 //! Physical ranges of quantities. The ranges are wide enough for every model of matter. They are narrow enough that
-//! squares and products of two quantities are finite, also in single precision.
+//! squares and products of two quantities are finite even in single precision.
 //!
 //! [`Dimension::largest`] limits the values in an input file, and [`Range`] limits the parameters of a topology.
 
 use super::{BAR, Dimension};
 
-/// Largest coordinate, box edge and distance, nm. A millimetre is more than the path of any diffusing molecule. At
-/// this coordinate the resolution of `f64` is 1e-10 nm.
+/// Largest coordinate, box edge and distance, nm. This length, a millimetre, is longer than any molecule diffuses in
+/// a simulation. At this coordinate the resolution of `f64` is 1e-10 nm.
 pub const FARTHEST: f64 = 1e6;
-/// Longest simulated time, ps: one second. Simulations reach milliseconds.
+/// Longest simulated time, ps: one second. The longest known simulations reach milliseconds.
 const LATEST: f64 = 1e12;
 /// Longest wall-clock time, s: a century. Sums of such times do not overflow the clock of the standard library.
 const WALL_TIME: f64 = 100.0 * 365.25 * 86400.0;
@@ -50,7 +50,7 @@ impl Dimension {
             D::Energy => ENERGY,
             D::Force | D::ForceConstant | D::Torque | D::AngularForceConstant | D::EnergyRate => STIFFEST,
             D::Pressure => PRESSURE * BAR,
-            // largest pressure times a cell height
+            // the largest pressure times a cell height of 1000 nm
             D::SurfaceTension => PRESSURE * BAR * 1e3,
             // compressibility of a gas at 1e-6 bar
             D::Compressibility => 1e6 / BAR,
@@ -86,7 +86,8 @@ impl Range {
     pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
     /// The length of a constraint, at least the size of a nucleus.
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };
-    /// The force constant of a term that must be stable without other terms, so that it must not be negative.
+    /// The force constant of a term that must not be negative, because the term must have a minimum without help of
+    /// other terms.
     pub const STIFFNESS: Self = Self { what: "force constant", low: 0.0, high: STIFFEST, unit: "kJ/mol/nm²" };
     /// The force constant of a harmonic distance. Negative values are allowed, since the term may correct other
     /// terms.
@@ -106,12 +107,13 @@ impl Range {
     /// The periodicity of a torsion.
     pub const PERIODICITY: Self = Self { what: "periodicity", low: 0.0, high: 255.0, unit: "" };
     /// The amplitude of a torsion or a correction map, of either sign, up to 25 times the energy of a chemical bond.
-    /// The terms of one torsion partly cancel. If they were larger, their sum would be below the resolution of single
-    /// precision.
+    /// The terms of one torsion partly cancel. With larger amplitudes the sum of the terms would be smaller than the
+    /// rounding error of single precision.
     pub const AMPLITUDE: Self = Self::around("energy", 1e4, "kJ/mol");
     /// A weight of a virtual site.
     pub const WEIGHT: Self = Self::around("weight", 1e3, "");
-    /// A distance of a virtual site. Negative distances are on the opposite side.
+    /// A distance of a virtual site from its first atom. With a negative distance the site is on the opposite side of
+    /// the atom.
     pub const SITE_DISTANCE: Self = Self::around("distance", 1e3, "nm");
     /// The coefficient of a cross product of a virtual site.
     pub const CROSS: Self = Self::around("coefficient of the cross product", 1e3, "1/nm");

@@ -1,7 +1,8 @@
 //! Quantities with units as text: `"2 fs"`, `"0.9 nm"`, `"1 bar"`.
 //!
 //! A quantity is a number, optional blanks, and a unit from the table of its [`Dimension`]. There are no default
-//! units: a number without a unit, an unknown unit and a unit of another dimension are three different errors.
+//! units. A number without a unit, an unknown unit, and a unit of another dimension give three different error
+//! messages.
 
 use super::{ANGSTROM, BAR, KCAL};
 use crate::error::Problem;
@@ -54,7 +55,8 @@ use Dimension::{
     InverseLength, Length, Mass, Pressure, Rate, SurfaceTension, Temperature, Time, Torque, Velocity, WallTime,
 };
 
-/// Spelling, dimension, size in internal units. Messages recommend the first unit of a dimension.
+/// Table of the units: spelling, dimension, and size in internal units. Messages recommend the first unit of each
+/// dimension.
 const UNITS: &[(&str, Dimension, f64)] = &[
     ("nm", Length, 1.0),
     ("A", Length, ANGSTROM),
@@ -95,7 +97,7 @@ const UNITS: &[(&str, Dimension, f64)] = &[
     ("kJ/mol/ns", EnergyRate, 1e-3),
     ("kcal/mol/ns", EnergyRate, 1e-3 * KCAL),
     ("bar", Pressure, BAR),
-    // standard atmosphere and pascal by definition: 1.01325 bar, 1e-5 bar
+    // by definition a standard atmosphere is 1.01325 bar, and a pascal is 1e-5 bar
     ("atm", Pressure, 1.013_25 * BAR),
     ("Pa", Pressure, 1e-5 * BAR),
     ("kPa", Pressure, 1e-2 * BAR),
@@ -204,7 +206,7 @@ impl Dimension {
         }
     }
 
-    /// [`Self::parse`] without the physical range.
+    /// Parses `text` as [`Self::parse`] does, but without checking the physical range.
     fn read(self, text: &str) -> Result<f64, Problem> {
         let (number, unit) = split(text);
         let Ok(value) = number.parse::<f64>() else {
@@ -235,9 +237,9 @@ impl Dimension {
         self.spell_by(value, |read| read == value)
     }
 
-    /// Writes `value` with as few digits as possible, such that `is_exact` accepts the value read back. Because of
-    /// rounding, some values are not equal to any number times the size of the usual unit. Such values are written in
-    /// the internal unit, whose size is 1.
+    /// Writes `value` with as few digits as possible, such that `is_exact` accepts the value read back. Some values
+    /// are not equal to any number times the size of the usual unit, because the product is rounded. Such values are
+    /// written in the internal unit, whose size is 1.
     pub fn spell_by(self, value: f64, is_exact: impl Fn(f64) -> bool) -> String {
         let short = self == Time && value.abs() < SHORT;
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
@@ -251,14 +253,15 @@ impl Dimension {
         exact.unwrap_or_else(|| with_digits(internal, DIGITS))
     }
 
-    /// The problem of a number without a unit. The help of the problem shows `number` with the recommended unit.
+    /// Returns the problem for a number without a unit. The help text of the problem shows `number` with the
+    /// recommended unit.
     pub fn bare(self, number: &str) -> Problem {
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
         let message = format!("missing unit: {} is written as text with its unit", self.name());
         Problem::new(message).help(format!("write \"{number} {usual}\"; accepted units: {}", self.unit_list()))
     }
 
-    /// The problem of a magnitude (in internal units) outside the physical range.
+    /// Returns the problem for a magnitude (in internal units) outside the physical range.
     fn beyond(self, text: &str, size: f64) -> Problem {
         let bound = match size < Self::SMALLEST {
             true => format!("at least {} in size, or zero", self.spell(Self::SMALLEST)),
@@ -313,7 +316,7 @@ fn split(text: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// Products of a handful of factors: several roundings of 1.1e-16 each.
+    /// Tolerance for products of a few factors: several rounding errors of 1.1e-16 each.
     const ROUNDING: f64 = 1e-15;
 
     #[test]
@@ -376,14 +379,14 @@ mod tests {
         }
     }
 
-    /// Not every value is a number times the size of the usual unit: 2 of 100 times cannot be written exactly in
-    /// femtoseconds.
+    /// Not every value equals a number times the size of the usual unit. Of 100 tested times, 2 cannot be written
+    /// exactly in femtoseconds.
     #[test]
     fn what_is_spelled_reads_as_the_same_number() {
         let mut in_picoseconds = 0;
         for unit in UNITS.iter().filter(|unit| unit.2 == 1.0) {
             for k in 0..500 {
-                // values with all digits in use, and exponents around the usual ones
+                // values with many significant digits and with exponents around the usual exponents
                 let value = 0.7 * (1.0 + (f64::from(k) * 0.618_033_988_749_894_9).fract()) * 2f64.powi(k % 23 - 15);
                 let text = unit.1.spell(value);
                 assert_eq!(unit.1.parse(&text).unwrap().to_bits(), value.to_bits(), "{text}");

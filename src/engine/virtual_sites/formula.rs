@@ -1,4 +1,5 @@
-//! Position of a virtual site, and the distribution of its force over its atoms, for each [`Construction`].
+//! For each [`Construction`], the position of a virtual site and the distribution of the force on the site over its
+//! atoms.
 //!
 //! Forces are propagated backwards through the steps that compute the position (reverse-mode differentiation). A
 //! force F on û = u/|u| becomes the force (F − û (û·F))/|u| on u. A force F on p = u × v becomes v × F on u and F × u
@@ -52,7 +53,8 @@ pub fn position<T: Real>(construction: &Construction, at: impl Fn(u32) -> Vec3<T
     }
 }
 
-/// Distributes the force on a site over its atoms (kJ/mol/nm). Each force is passed to `add`.
+/// Distributes the force on a site over the atoms from which the site is constructed (kJ/mol/nm). The function passes
+/// the force on each atom to `add`.
 #[inline(always)]
 pub fn spread(construction: &Construction, at: impl Fn(u32) -> Vec3, force: Vec3, mut add: impl FnMut(u32, Vec3)) {
     let mut weigh = |atoms: &[u32], weights: &[f64]| {

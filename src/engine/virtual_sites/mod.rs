@@ -1,10 +1,12 @@
-//! Virtual sites: positions computed from those of atoms, and forces distributed back to the atoms.
+//! Virtual sites: positions are computed from the positions of atoms, and forces on sites are distributed to these
+//! atoms.
 //!
-//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. These atoms may be
-//! sites whose positions were computed before. A force F on the site therefore acts on atom k as F_k = (∂r/∂r_k)ᵀ F.
-//! Energies depend on the positions of the atoms alone, and total force and torque are preserved. [`formula`]
-//! implements both directions for every [`crate::system::Construction`]; a [`SitePlan`] applies them to a system.
-//! Positions are unwrapped and molecules whole, so that minimum images are not needed.
+//! A site at the position r(r_1 … r_n) moves with the atoms 1 … n from which it is constructed. Some of these atoms
+//! may be virtual sites themselves, whose positions are computed first. A force F on the site therefore acts on atom
+//! k as F_k = (∂r/∂r_k)ᵀ F. Energies depend on the positions of the atoms alone, and total force and torque are
+//! preserved. [`formula`] implements both directions for every [`crate::system::Construction`]; a [`SitePlan`]
+//! applies them to a system. Positions are not wrapped, and molecules are whole, so that minimum images are not
+//! needed.
 
 mod formula;
 #[cfg(test)]
@@ -61,7 +63,8 @@ impl SitePlan {
                 _ => sections.push(Section { atoms: first..end, sites: index..index + 1 }),
             }
         }
-        // a site constructed from another site is in the same section; sorting restores their order
+        // a site that is constructed from another site is in the same section; sorting puts each site after the sites
+        // from which it is constructed
         sections.iter().for_each(|section| sites[section.sites.clone()].sort_by_key(|(number, _)| *number));
         let sites = sites.into_iter().map(|(_, site)| site.clone()).collect();
         SitePlan { sites, virials: vec![Mat3::ZERO; sections.len()], sections }
@@ -113,7 +116,8 @@ impl SitePlan {
         virials.iter().fold(Mat3::ZERO, |sum, virial| sum + *virial)
     }
 
-    /// `atoms` and all sites constructed from them, directly or through other sites; ascending.
+    /// Returns `atoms` together with all sites that are constructed from them, directly or through other sites, in
+    /// ascending order.
     pub fn with_sites(&self, atoms: &[u32]) -> Vec<u32> {
         let mut all: HashSet<u32> = atoms.iter().copied().collect();
         for VirtualSite { site, construction } in &self.sites {
@@ -126,9 +130,9 @@ impl SitePlan {
         all
     }
 
-    /// Distributes the forces on sites over their atoms if the forces on only some atoms are known. `forces` are the
-    /// forces on the atoms `listed` (ascending). The result is complete for an atom if all sites that are constructed
-    /// from it are listed.
+    /// Distributes the forces on sites over the atoms from which they are constructed, if the forces on only some
+    /// atoms and sites are known. `forces` are the forces on the atoms `listed` (ascending). The result is complete
+    /// for an atom if all sites that are constructed from it are listed.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };
@@ -152,7 +156,7 @@ impl SitePlan {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };
             let error = std::mem::take(&mut errors[index]);
-            // a force of any direction has at most this magnitude along each axis
+            // a force of unknown direction has at most the magnitude `error` along each axis
             for along in [vec3(error, 0.0, 0.0), vec3(0.0, error, 0.0), vec3(0.0, 0.0, error)] {
                 spread(
                     construction,

@@ -74,8 +74,8 @@ fn total_force_and_torque_stay() {
     }
 }
 
-/// A topology with one site of every kind. The four atoms of a site are interleaved with those of the other sites;
-/// all sites follow all atoms.
+/// A topology with one site of every kind. The four atoms of one site are interleaved with the atoms of other sites.
+/// All sites come after all atoms.
 fn topology() -> Topology {
     let kinds = constructions();
     let number = kinds.len() as u32;
@@ -112,7 +112,7 @@ fn a_plan_places_and_spreads_all_and_counts_their_virial() {
         assert!(error.abs() < 100.0 * ROUNDING, "virial {row} {k}: {error}");
     }
     assert!(forces[4 * number..].iter().all(|f| *f == Vec3::ZERO));
-    // the same forces, site by site
+    // distributes the same forces again with `spread_listed`
     let everybody: Vec<u32> = (0..all.len() as u32).collect();
     plan.spread_listed(&all, &everybody, &mut listed);
     assert_eq!(listed, forces);
@@ -121,7 +121,8 @@ fn a_plan_places_and_spreads_all_and_counts_their_virial() {
     assert_eq!(plan.with_sites(&[0]), [vec![0], (0..1).map(|k| 4 * number as u32 + k).collect()].concat());
 }
 
-/// Sites 5, 4, 6 on atoms 0 to 3. Sites after the first are constructed from the sites before them.
+/// A topology with the sites 5, 4 and 6, in this order, on the atoms 0 to 3. Each site after the first is constructed
+/// from earlier sites.
 fn nested() -> Topology {
     let sites = [
         (5, Construction::FixedDistance3 { atoms: [0, 1, 2], weight: 0.4, distance: 0.07 }),

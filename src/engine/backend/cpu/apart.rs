@@ -2,11 +2,11 @@
 //!
 //! In four-site water the oxygen has Lennard-Jones interactions and no charge, and the other sites have charges only.
 //! Of the sixteen site pairs of two molecules six have no interaction, one has Lennard-Jones interactions, and nine
-//! have Coulomb interactions. If each block holds one kind of site, pair lists contain interacting pairs only, and
-//! the kernel computes only one of the two terms per block.
+//! have Coulomb interactions. If each block holds one kind of site, pair lists contain only interacting pairs, and
+//! the kernel computes only one of the two interactions for each block.
 
 /// Threshold for separate blocks: they are used if they save more than this fraction of all pairs. Separate blocks
-/// also have a cost: they need more columns, so a few per cent more slots hold no atom.
+/// also have a cost: they need more columns, so that a few per cent more slots are empty.
 const IDLE_PAIRS: f64 = 0.05;
 
 /// Returns whether each atom has no charge. The result is empty if separate blocks save too few pairs, because there
@@ -27,7 +27,8 @@ mod tests {
     fn only_uncharged_atoms_beside_pure_charges_are_kept_apart() {
         let four_sites = kept_apart(&[0.0, 0.5, 0.5, -1.0], &[true, false, false, false]);
         assert_eq!(four_sites, [true, false, false, false]);
-        // three-site water; a noble gas; uncharged atoms among atoms with both interactions
+        // separate blocks are of no use for three-site water, for a noble gas, and for uncharged atoms among atoms
+        // with both interactions
         assert!(kept_apart(&[-1.0, 0.5, 0.5], &[true, false, false]).is_empty());
         assert!(kept_apart(&[0.0; 3], &[true; 3]).is_empty());
         assert!(kept_apart(&[0.0, 0.5, -0.5], &[true; 3]).is_empty());

@@ -21,8 +21,8 @@ struct Batch<const N: usize, const P: usize> {
     parameters: [[f32; LANES]; P],
 }
 
-/// Groups terms into batches. The last batch is padded with copies of a term. In the copies the parameters with the
-/// indices `strengths`, to which energy and force are proportional, are set to zero.
+/// Groups terms into batches. The last batch is padded with copies of a term whose energy and forces are zero. In the
+/// copies the parameters with the indices `strengths` (force constants and amplitudes) are set to zero.
 fn batches<const N: usize, const P: usize>(terms: &[([u32; N], [f64; P])], strengths: &[usize]) -> Vec<Batch<N, P>> {
     let batch = |chunk: &[([u32; N], [f64; P])]| {
         let mut batch = Batch { atoms: [[0; LANES]; N], parameters: [[0.0; LANES]; P] };
@@ -136,7 +136,7 @@ pub(super) struct BondedKernel<'a, const SUMS: bool> {
     pub output: &'a mut BondedOutput,
 }
 
-/// Energies (kJ/mol) and virial of one work partition; zeros unless requested.
+/// Energies (kJ/mol) and virial of one work partition. The values are zero unless they are requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BondedOutput {
     pub energies: Energies,
@@ -210,8 +210,8 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         if SUMS { f64::from(lanes.sum()) } else { 0.0 }
     }
 
-    /// Adds the forces of sixteen terms; `along` are the positions of their atoms relative to a common origin of each
-    /// term.
+    /// Adds the forces of sixteen terms. `along` are the positions of the atoms of each term, relative to an origin
+    /// that all atoms of the term share.
     #[inline(always)]
     fn add<S: Simd, const A: usize>(
         &mut self,
@@ -241,7 +241,8 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
         }
     }
 
-    /// Adds the forces of one term in `f64`; `along` are the positions of its atoms relative to a common origin.
+    /// Adds the forces of one term in `f64`. `along` are the positions of its atoms relative to an origin that they
+    /// share.
     #[inline(always)]
     fn add_exact<const N: usize>(&mut self, atoms: &[u32], along: [Vec3; N], forces: [Vec3; N]) {
         for a in 0..N {

@@ -69,7 +69,8 @@ impl Kernel for Fill<'_> {
         for z in 0..green.len().min(moduli.len()) {
             let (green, modulus) = (&mut green[z], moduli[z]);
             let (_, squares) = waves.at(influence.signed(2, z));
-            // exponentials are function calls; this separate loop lets the compiler vectorise the next one
+            // exponentials are function calls; they have their own loop, so that the compiler can vectorise the next
+            // loop
             let gaussians = map(squares, |squared| gaussian(squared, alpha));
             for lane in 0..LANES {
                 let transform = potential.transform(squares[lane], gaussians[lane], alpha);

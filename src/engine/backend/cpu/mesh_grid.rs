@@ -1,4 +1,4 @@
-//! Charge mesh of one thread, padded for splines that extend beyond the faces.
+//! Charge mesh of one thread, padded for splines that extend beyond the upper faces of the cell.
 
 use crate::memory;
 use crate::simd::{Aligned16, LANES};
@@ -34,7 +34,7 @@ impl Padded {
     }
 }
 
-/// Charge buffer of one thread, for the blocks whose charges it spreads.
+/// Mesh onto which one thread spreads the charges of its blocks.
 pub(super) struct SpreadBuffer {
     /// private charge mesh
     pub grid: Vec<Aligned16>,
@@ -51,8 +51,8 @@ impl SpreadBuffer {
         SpreadBuffer { grid: padded.grid(), touched: marks(padded.planes), begins: marks(padded.size[0]) }
     }
 
-    /// Adds the values in the padding beyond the upper faces to their periodic images inside the mesh. Along z the
-    /// padding is not cleared.
+    /// Adds the values in the padding beyond the upper faces to their periodic images inside the mesh. The padding
+    /// along z keeps its values.
     pub(super) fn fold(&mut self, padded: &Padded) {
         let Padded { size: [nx, ny, nz], row, plane, over, .. } = *padded;
         let grid: &mut [f32] = bytemuck::cast_slice_mut(&mut self.grid);

@@ -66,9 +66,9 @@ fn floor(s: f64) -> f64 {
 }
 
 impl MeshAtoms<'_> {
-    /// Computes mesh positions. Grid coordinates of block centers are computed in `f64`, grid coordinates of atoms
-    /// relative to the block center in `f32`, so no digits are lost in a large cell. Results are clamped to the mesh;
-    /// results for empty slots are arbitrary.
+    /// Computes mesh positions. Grid coordinates of block centers are computed in `f64`, and those of atoms relative
+    /// to the block center in `f32`, so that a large cell does not reduce the precision. The results are clamped to
+    /// the mesh. The results for empty slots have no meaning.
     #[inline(always)]
     fn places<S: Simd>(&self, frame: &Frame, blocks: [usize; 2]) -> MeshPositions<S::F> {
         let packed = [&self.packed[blocks[0]], &self.packed[blocks[1]]];
@@ -217,7 +217,7 @@ impl<const N: usize, const P: usize> Kernel for Spread<'_, N, P> {
     }
 }
 
-/// Prepares a batch from the first two of `blocks`, or from one if only one is left.
+/// Prepares a batch from the first two blocks of `blocks`, or from a single block if only one block is left.
 #[inline(always)]
 fn fill_batch<S: Simd, const N: usize>(
     atoms: &MeshAtoms<'_>,

@@ -1,8 +1,9 @@
-//! CPU backend: pair interactions, PME and bonded terms in `f32` on sixteen SIMD lanes, sums in `f64`.
+//! CPU backend. Pair interactions, PME and bonded terms are computed in `f32` on sixteen SIMD lanes, and sums are
+//! accumulated in `f64`.
 //!
 //! The work is split into a fixed number of partitions, by default one per thread. Sums are taken in the order of the
-//! partitions, so the results depend on the number of partitions only, bit for bit. [`Cpu`] is the place to start
-//! reading.
+//! partitions, so that the results, bit for bit, depend only on the number of partitions. [`Cpu`] is the place to
+//! start reading.
 
 mod apart;
 mod bonded;
@@ -52,8 +53,8 @@ use threads::WorkPartition;
 /// Options of the CPU backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuOptions {
-    /// number of work partitions; rounding errors depend on this number, and more threads than partitions have no
-    /// work
+    /// number of work partitions, on which rounding errors depend; if there are more threads than partitions, the
+    /// additional threads have no work
     pub parts: usize,
     /// instruction set
     pub level: Level,
@@ -84,14 +85,13 @@ pub struct Cpu {
     phases: Phases,
 }
 
-/// Number of atoms by which prefetching is ahead when forces are collected.
+/// Prefetch distance in atoms when forces are collected.
 const PREFETCH_DISTANCE: usize = 64;
 /// Atoms per parallel task, for work that takes a few operations per atom.
 const ATOMS: usize = 2048;
 
 impl Cpu {
-    /// Creates the force field. For a system that is not supported, the error is the same as from
-    /// [`super::Reference`].
+    /// Creates the force field. Returns the same error as [`super::Reference`] for a system that is not supported.
     pub fn new(system: &System, options: CpuOptions, team: Arc<Team>) -> std::result::Result<Self, Problem> {
         super::check_system(system)?;
         let CpuOptions { parts, level, schedule, .. } = options;
@@ -133,8 +133,8 @@ impl Cpu {
         self.nonbonded.select(settings.electrostatics, terms, region, ranks.is_first());
     }
 
-    /// Makes this force field one of several ranks. Reciprocal space then covers the atoms of all ranks. Terms that
-    /// depend on no atom are counted on the first rank only.
+    /// Makes this force field one of several ranks that compute together. Reciprocal space then includes the atoms of
+    /// all ranks. Only the first rank counts the energy terms that do not depend on atoms.
     pub(super) fn among(mut self, ranks: &Ranks) -> Self {
         if !ranks.is_first() {
             self.tail = DispersionTail::default();
@@ -164,7 +164,7 @@ impl Cpu {
         });
     }
 
-    /// Adds the reciprocal-space forces to the other forces, or keeps them apart. Returns the reciprocal-space
+    /// Adds the reciprocal-space forces to the other forces, or stores them separately. Returns the reciprocal-space
     /// energies of Coulomb interactions and of dispersion, and their virial.
     fn long_range(&mut self, cell: Option<&PeriodicCell>, part: LongRange, sums: bool) -> ([f64; 2], Mat3) {
         let (mut energies, mut virial) = ([0.0; 2], Mat3::ZERO);
@@ -208,7 +208,7 @@ impl Cpu {
         });
     }
 
-    /// Copies the mesh forces that are kept apart into topology order.
+    /// Copies the mesh forces that are stored separately into topology order.
     fn collect_apart(&self, forces: &mut Vec<Vec3>) {
         let Nonbonded { grid, apart, .. } = &self.nonbonded;
         memory::resize(forces, grid.atom_slot.len(), Vec3::ZERO);

@@ -30,8 +30,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Distance, as a fraction of the cutoff, within which the two atoms of an excluded pair are the excluded image. All
-/// other images are further apart, because the cell is at least two cutoffs wide.
+/// Distance, as a fraction of the cutoff, below which an image of an excluded pair is the excluded (nearest) image.
+/// All other images of the pair are further apart, because the cell is at least two cutoffs wide.
 const IMAGE_REACH: f64 = 1.0;
 /// Lower limit of distances in systems without a cutoff, nm. The distance of overlapping atoms is clamped to this
 /// limit.
@@ -44,7 +44,8 @@ const FORCE_TOLERANCE: f64 = 5e-6;
 /// distance, so their errors add up. The tolerance is half of the limit of 10⁻⁶ for the total error.
 const ENERGY_TOLERANCE: f64 = 5e-7;
 
-/// Maximum number of list chunks in a search task, for load balance. It does not affect the contents of a chunk.
+/// Maximum number of list chunks in a search task, for load balance. This number does not affect the contents of the
+/// chunks.
 const CHUNKS: usize = 64;
 /// Number of blocks in one task of packing and of force reduction.
 const BLOCKS: usize = 64;
@@ -77,8 +78,8 @@ pub(super) struct Nonbonded {
     excluded_pairs: Vec<[u32; 2]>,
     far_exclusions: Vec<[u32; 2]>,
     coulomb: CoulombPotential,
-    /// energy correction of all excluded pairs at distance zero, kJ/mol; the kernel adds the dependence on the
-    /// distance. Many excluded pairs have the same distance, as in rigid water, so the `f32` rounding errors of the
+    /// energy correction of all excluded pairs at distance zero, kJ/mol. The kernel adds only the dependence on the
+    /// distance. Many excluded pairs have the same distance, as in rigid water, so that `f32` rounding errors of the
     /// full energies would add up
     excluded_at_contact: f64,
     tables: CoulombTables,
@@ -98,7 +99,8 @@ pub(super) struct Nonbonded {
     pub slot_root_c6: AlignedArrays<8>,
     slot_lj: AlignedArrays<16>,
     slot_types: AlignedArrays<8>,
-    /// marks of clusters whose pairs may deviate from the combination rule; empty if no pair of types deviates
+    /// bit masks of each cluster for pairs that may not follow the combination rule; empty if all pairs of types
+    /// follow the rule
     cluster_marks: Vec<Marks>,
     /// bit mask of each block: the atoms with Lennard-Jones interactions
     lj_lanes: Vec<u8>,
@@ -111,7 +113,7 @@ pub(super) struct Nonbonded {
     thread_buffers: Vec<ThreadBuffer>,
     /// forces of each block, summed over threads
     pub total: AlignedArrays<24>,
-    /// reciprocal-space forces of each block, if they are kept apart from the other forces
+    /// reciprocal-space forces of each block, if they are stored separately from the other forces
     pub apart: AlignedArrays<24>,
     virial_parts: Vec<Mat3>,
 }
@@ -179,7 +181,8 @@ impl Nonbonded {
         }
     }
 
-    /// Replaces the atoms by the atoms of a domain. `first`: this rank adds the terms that count once for all ranks.
+    /// Replaces the atoms by the atoms of a domain. `first` is true on the one rank that adds the terms that are
+    /// counted once for all ranks.
     pub(super) fn select(&mut self, electrostatics: Electrostatics, terms: LocalTerms, region: Region, first: bool) {
         let LocalTerms { topology: Topology { atoms, exclusions, .. }, excluded } = terms;
         self.charges = kernel_charges(electrostatics, &atoms);
@@ -390,13 +393,13 @@ impl Nonbonded {
         });
     }
 
-    /// Zeroes the buffer of the mesh forces that are kept apart, before they are gathered.
+    /// Sets the separately stored mesh forces to zero, before they are gathered.
     pub(super) fn clear_apart(&mut self) {
         self.apart.resize(self.total.len());
         self.team.for_each(self.apart.par_chunks_mut(BLOCKS), |blocks| blocks.fill([0.0; 24]));
     }
 
-    /// Adds the forces of a mesh to `total`, or, if `apart`, to the mesh forces that are kept apart.
+    /// Adds the forces of a mesh to `total`, or to the separately stored mesh forces if `apart` is true.
     pub(super) fn gather(&mut self, mesh: &Mesh, cell: &PeriodicCell, apart: bool) {
         let home = self.grid.home_blocks();
         let Nonbonded { team, total, apart: other, grid, packed, slot_charges, slot_root_c6, .. } = self;

@@ -7,8 +7,8 @@ use crate::pair::{RadialFunction, RadialTable};
 use crate::simd::{Arithmetic, Simd};
 use crate::system::System;
 
-/// Largest error of the polynomial relative to its largest value. The largest value is far smaller than the force of
-/// a pair in contact.
+/// Largest error of the polynomial relative to its largest value. The largest value of the function is far smaller
+/// than the force of a pair in contact.
 const TOLERANCE: f64 = 5e-7;
 
 /// LJ-PME parameters of one system.
@@ -35,7 +35,7 @@ impl LjPme {
         })
     }
 
-    /// Replaces the atoms by atoms with the given Lennard-Jones types.
+    /// Replaces the atoms of the system by atoms with the given Lennard-Jones types.
     pub(super) fn select(&mut self, lj_types: &[u32]) {
         self.charges.clear();
         self.charges.extend(lj_types.iter().map(|&lj_type| self.of_types[lj_type as usize]));

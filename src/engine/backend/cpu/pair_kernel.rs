@@ -22,8 +22,8 @@ use crate::simd::{Arithmetic, Float, Kernel, Simd};
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
 
-/// Kernel over a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT`: the Coulomb and Lennard-Jones
-/// cutoffs differ. `END`: treatment of Lennard-Jones interactions at the cutoff.
+/// Kernel over a range of chunks, which adds to `forces` (layout of `packed`). `SPLIT` is true if the Coulomb and
+/// Lennard-Jones cutoffs differ. `END` is the treatment of Lennard-Jones interactions at the cutoff.
 pub(super) struct PairKernel<'a, const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> {
     pub input: PairInput<'a>,
     pub list: &'a PairList,
@@ -41,7 +41,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
     fn run<S: Simd>(self) {
         if S::RARE && RULE != UNLIMITED {
             let PairKernel { input, list, range, forces, output } = self;
-            // this version always computes energies; the caller ignores them unless requested
+            // this version always computes energies; the caller ignores them if they are not requested
             PairKernel::<TYPE_TABLE, true, END, true> { input, list, range, forces, output }.general::<S>();
         } else {
             self.compute::<S>();
@@ -50,7 +50,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> Kerne
 }
 
 impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairKernel<'_, RULE, SPLIT, END, ENERGY> {
-    /// Generic version for SIMD levels without intrinsics, instantiated only once for all rules and cutoffs.
+    /// Generic version for SIMD levels without intrinsics, with one instantiation for all rules and cutoffs.
     #[inline(never)]
     fn general<S: Simd>(self) {
         self.compute::<S>();
@@ -80,7 +80,7 @@ impl<const RULE: u8, const SPLIT: bool, const END: u8, const ENERGY: bool> PairK
                     finish::<S, ENERGY>(rows, entry, &sums, forces, output);
                     continue;
                 }
-                // with energies one instantiation serves all rows, because atoms without Lennard-Jones interactions
+                // with energies one instantiation serves all i-atoms, since atoms without Lennard-Jones interactions
                 // have zero parameters
                 macro_rules! both_rows {
                     ($lj:literal) => {
@@ -162,7 +162,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
     if blocks.is_empty() {
         return;
     }
-    // if the index were known only at run time, the vectors would have to be in memory
+    // the index must be a constant, since an index known only at run time would force the vectors into memory
     let mut row = if half == 0 { rows.row(0) } else { rows.row(1) };
     let lj = ENERGY || half < entry.lj_rows.vectors();
     match (S::TABLES || ENERGY, lj) {
@@ -181,7 +181,7 @@ fn single<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const ENERG
 /// Squared distances between i-atoms and a block, and the part of the force that depends on distances only.
 struct Distances<S: Simd, const N: usize> {
     block: usize,
-    /// nm², clamped from below, if necessary, to the smallest r² for which forces are computed
+    /// squared distances, nm²; raised to the smallest r² for which forces are computed where this may be necessary
     r2: [S::F; N],
     /// nm², not clamped
     true_r2: [S::F; N],
@@ -275,7 +275,8 @@ impl<S: Simd> Staged<S> {
 
 /// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector
 /// takes two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains
-/// let blocks overlap. The constants of each loop, above all the polynomial's, also fit into sixteen registers.
+/// let blocks overlap. In addition, the constants of each loop, above all the coefficients of the polynomial, fit
+/// into sixteen registers.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,
@@ -318,7 +319,7 @@ fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: u
     row.add(&total);
 }
 
-/// Processes the plain blocks of an entry without Coulomb interactions.
+/// Processes the blocks without a mask of a list entry that has no Coulomb interactions.
 #[inline(always)]
 fn without_charges<S: Simd, const RULE: u8, const END: u8, const ENERGY: bool>(
     fixed: &Fixed<'_, S>,
@@ -448,8 +449,8 @@ fn radial_forces<
             (charges * radial).keep(inside)
         };
         if ENERGY {
-            // below the smallest distance the force f·d has the potential ½ f (lowest² − r²), as minimisers need
-            // consistent energies
+            // below the smallest distance the force is f·d with constant f; its potential ½ f (lowest² − r²) keeps
+            // the energy consistent with the force, as minimisers need
             sums.lj += forces[row] * (S::F::splat(0.5) * (r2 - distances.true_r2[row]));
         }
         let excluded_bits = (pair.excluded >> (16 * row)) as u16;

@@ -121,7 +121,8 @@ impl<S: Simd> LjTerms<S> {
     }
 }
 
-/// Returns the sixth and the twelfth power minus their values at the cutoff (which are zero without a shift).
+/// Returns the sixth and the twelfth power minus the given values at the cutoff, which are zero without a potential
+/// shift.
 #[inline(always)]
 fn above_cutoff<S: Simd>(power6: S::F, at_cutoff: S::F) -> [S::F; 2] {
     [power6 - at_cutoff, power6 * power6 - at_cutoff * at_cutoff]

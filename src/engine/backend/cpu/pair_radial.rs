@@ -1,6 +1,6 @@
 //! Coulomb functions of the pair kernel. SIMD levels with enough registers keep tables in registers; other levels
-//! compute forces from 1/r and a polynomial. Energies use tables on every level. They are seldom computed, and in a
-//! crystal, which has few distinct distances, the errors of a polynomial would add up.
+//! compute forces from 1/r and a polynomial. Energies use tables on every level, because they are seldom computed. In
+//! a crystal, which has few distinct distances, the errors of a polynomial would also add up.
 
 use super::pair_rules::{UNLIMITED, is_switched};
 use crate::arrays::map;
@@ -53,15 +53,15 @@ impl<'a, S: Simd> Radial<'a, S> {
         Radial { function, bins: S::F::bins(&function.tables) }
     }
 
-    /// Returns the part of the force of interacting pairs that is a polynomial, without the singular part, on SIMD
-    /// levels without tables.
+    /// Returns the polynomial part of the force of interacting pairs, without the singular part. Used on SIMD levels
+    /// without tables.
     #[inline(always)]
     pub(super) fn regular<const RULE: u8>(&self, r2: S::F) -> S::F {
         if S::TABLES || RULE == UNLIMITED { S::F::splat(0.0) } else { self.polynomial(r2) }
     }
 
-    /// Returns the Coulomb force over distance of interacting pairs of unit charges; without a cutoff the force of
-    /// 1/r. `regular` is the result of [`Self::regular`].
+    /// Returns the Coulomb force over distance of interacting pairs of unit charges. Without a cutoff it is the force
+    /// of the potential 1/r. `regular` is the result of [`Self::regular`].
     #[inline(always)]
     pub(super) fn force<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>, regular: S::F) -> S::F {
         if RULE == UNLIMITED {
@@ -73,7 +73,7 @@ impl<'a, S: Simd> Radial<'a, S> {
         }
     }
 
-    /// Returns the Coulomb energy of interacting pairs of unit charges; without a cutoff 1/r.
+    /// Returns the Coulomb energy of interacting pairs of unit charges. Without a cutoff it is 1/r.
     #[inline(always)]
     pub(super) fn energy<const RULE: u8>(&self, r2: S::F, inverse: &Inverse<S>) -> S::F {
         if RULE == UNLIMITED { inverse.first } else { self.table(r2) }

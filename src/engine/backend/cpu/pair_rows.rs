@@ -34,7 +34,7 @@ pub(super) struct Fixed<'a, S: Simd> {
     /// smallest r² for which forces are computed, nm²
     pub(super) lowest: S::F,
     pub(super) cutoff_squared: S::F,
-    /// switch functions; each is meaningful only in kernels with that switch
+    /// switch functions; each one has meaningful values only in kernels with this kind of switch
     pub(super) force_switch: ForceSwitch<S::F>,
     pub(super) potential_switch: PotentialSwitch<S::F>,
 }
@@ -102,8 +102,8 @@ impl<S: Simd> Rows<S, 2> {
         };
         for k in 0..3 {
             rows.x[k] = two_rows::<S>(&packed[k * BLOCK + base..], fine[k]);
-            // hidden from the compiler, which would otherwise subtract centers as scalars and broadcast each
-            // difference by a permutation
+            // `black_box` hides the value from the compiler, which would otherwise subtract centers as scalars and
+            // broadcast each difference by a permutation
             rows.center[k] = std::hint::black_box(S::F::splat(input.grid.centers[index][k] + coarse[k]));
         }
         rows
@@ -133,8 +133,8 @@ impl<S: Simd> Rows<S, 2> {
         }
     }
 
-    /// Adds the summed forces on the i-atoms to the slots of the cluster, and their sum to the force on the lattice
-    /// shift.
+    /// Adds the accumulated forces on the i-atoms to the slots of the cluster, and adds the sum of these forces to
+    /// the force on the lattice shift.
     #[inline(always)]
     pub(super) fn finish(self, entry: &Entry, forces: &mut [[f32; 24]], output: &mut PairOutput) {
         let (index, base) = (entry.cluster as usize / 2, entry.cluster as usize % 2 * CLUSTER);
@@ -252,7 +252,7 @@ impl<S: Simd, const N: usize> Near<S, N> {
 pub(super) fn positions<S: Simd, const N: usize>(fixed: &Fixed<'_, S>, rows: &Rows<S, N>, block: u32) -> [S::F; 3] {
     let block = block as usize;
     // SAFETY: pruning has indexed the packed offsets with every block of the list. The kernel has checked that atoms
-    // were not sorted since the pruning, and that every array has one element per block of the grid
+    // have not been sorted since the pruning, and that every array has one element per block of the grid
     let (packed, center) = unsafe { (fixed.packed.get_unchecked(block), fixed.centers.get_unchecked(block)) };
     let mut positions = [S::F::splat(0.0); 3];
     for k in 0..3 {

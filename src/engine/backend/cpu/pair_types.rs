@@ -1,13 +1,13 @@
-//! Lennard-Jones parameters in the form that the pair kernel reads: a combination rule, a rule with exceptions, or a
-//! table over the types in use.
+//! Lennard-Jones parameters in the form that the pair kernel reads: a combination rule, a combination rule with
+//! exceptions, or a table over the types in use.
 //!
 //! Types that no atom has are dropped, and types with equal parameters are merged. If at most 64 types remain, the
 //! kernel looks up parameters in a row of the table by register permutations
 //! ([`Float::pick`](crate::simd::Float::pick)). An exception is a pair of types whose parameters deviate from the
-//! combination rule. If a rule holds with some exceptions, clusters and blocks that may contain an exception are
-//! marked ([`Marks`]) and use the table. Pairs of types with an r⁻⁴ term (12-6-4 ions) are marked in the same way,
-//! for every rule. The choice between a rule and a table depends only on the counts of types and on constant cost
-//! estimates, so it is the same on every machine.
+//! combination rule. If a rule holds except for some pairs of types, the kernel uses the table only for clusters and
+//! blocks that may contain such a pair. Bit masks ([`Marks`]) identify these clusters and blocks. Pairs of types with
+//! an r⁻⁴ term (12-6-4 ions) are treated in the same way, for every rule. The choice between a rule and a table
+//! depends only on the counts of types and on constant cost estimates, so it is the same on every machine.
 
 use super::pair_rules::{GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE, UNLIMITED};
 use super::pair_variants::{end_of, rules};
@@ -15,11 +15,12 @@ use crate::pair::{BLOCK, CLUSTER, Marks};
 use crate::simd::Aligned16;
 use crate::system::{CombinationRule, System};
 
-/// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the rule. In
-/// such a block both vectors of i-atoms are computed, one after the other, with a gather for each.
+/// Estimated time of sixteen pairs in a block with exceptions, relative to sixteen pairs that follow the rule. In a
+/// block with exceptions the kernel computes both vectors of i-atoms, one after the other, with a gather instruction
+/// for each.
 const EXCEPTION_COST: f64 = 3.0;
 
-/// First bit of a mark that stands for exceptions from the rule. The bit below stands for r⁻⁴ terms.
+/// First bit of a [`Marks`] mask that stands for exceptions from the rule. The bit below it stands for r⁻⁴ terms.
 const FIRST_BIT: u32 = 1;
 
 /// Lennard-Jones parameters and the rule by which the kernel combines them.
@@ -39,8 +40,8 @@ pub(super) struct PairTypes {
     pub(super) c4: Vec<[f32; 2]>,
     /// a row of 6 c6 and a row of 12 c12 for each kernel type, padded to the row length of the rule
     pub(super) rows: Vec<Aligned16>,
-    /// mark of each kernel type: the types with which it forms an exception or has an r⁻⁴ term; empty if there is no
-    /// such pair of types
+    /// bit masks of each kernel type for the types with which it forms an exception or has an r⁻⁴ term; empty if
+    /// there is no such pair of types
     pub(super) marks: Vec<Marks>,
 }
 
@@ -65,7 +66,7 @@ impl PairTypes {
             by_rule.filter(|(_, expected, _)| *expected < cost).min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
         let (rule, mut marks) = cheapest.map_or((by_table, vec![]), |(rule, _, marks)| (rule, marks));
         let dipoles = induced_dipoles(system, &used);
-        // all r⁻⁴ terms share one bit, because a pair that is marked without need costs only time
+        // all r⁻⁴ terms share one bit; some pairs are then marked without need, which costs only time
         let _ = mark(&mut marks, &dipoles, &of_type, count, std::iter::repeat(1));
         let parameters = (0..system.nonbonded.types as u32).map(|t| lj_parameters(system, rule, t)).collect();
         let rows = match rule {
@@ -166,8 +167,8 @@ fn exception_fraction(exceptions: &[[u32; 2]], counts: &[usize]) -> f64 {
     1.0 - (-pairs * (CLUSTER * BLOCK) as f64).exp()
 }
 
-/// Adds exceptions to the marks as bits. One bit stands for one type and all types with which it forms exceptions;
-/// types with the most exceptions come first. Returns `None` if there are not enough bits.
+/// Adds exceptions to the bit masks `marks`. One bit stands for one type and all types with which it forms
+/// exceptions. Types with the most exceptions get their bits first. Returns `None` if there are not enough bits.
 fn mark(
     marks: &mut Vec<Marks>,
     exceptions: &[[u32; 2]],

@@ -35,8 +35,8 @@ pub(super) fn end_of(settings: &ForceSettings) -> u8 {
     }
 }
 
-/// Combination rules for which kernels are compiled with the given treatment at the cutoff. Rules that few systems
-/// would use are replaced by rows of a table, to keep the program small and the build short.
+/// Combination rules for which kernels are compiled with the given treatment at the cutoff. Instead of rules that few
+/// systems would use, rows of a table are used, which keeps the program small and the build short.
 pub(super) fn rules(end: u8) -> &'static [u8] {
     match end {
         TRUNCATED => &[GEOMETRIC, LORENTZ_BERTHELOT, ROWS_OF_16, ROWS_OF_32, ROWS_OF_64, TYPE_TABLE],
@@ -63,7 +63,7 @@ pub(super) fn run(
             )
         };
     }
-    // steps with energies are rare, so one instantiation serves equal and different cutoffs
+    // steps with energies are rare, so that one instantiation serves equal and different cutoffs
     macro_rules! shared_energy {
         ($rule:expr, $end:expr) => {
             match (split, energy) {
@@ -81,7 +81,8 @@ pub(super) fn run(
             }
         };
     }
-    // these rules are rare, so one instantiation serves equal and different cutoffs, with and without energies
+    // few systems use these rules, so that one instantiation serves equal and different cutoffs, with and without
+    // energies
     macro_rules! shared {
         ($rule:expr, $end:expr) => {
             if energy { run!($rule, true, $end, true) } else { run!($rule, true, $end, false) }

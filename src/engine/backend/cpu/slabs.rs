@@ -20,7 +20,8 @@ impl Slabs {
         Slabs { ranks, planes, buffers: Default::default() }
     }
 
-    /// Range of planes along x of a rank. It consists of pairs of planes, except perhaps the last plane.
+    /// Range of planes along x of a rank. The range consists of pairs of planes, but the last plane of the mesh may
+    /// be alone.
     pub(super) fn x(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = partition(self.planes[0].div_ceil(2), rank, self.ranks.count());
         2 * start..(2 * end).min(self.planes[0])

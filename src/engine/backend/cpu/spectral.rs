@@ -4,8 +4,8 @@
 //!
 //! 1. for every pair of x-planes, transforms along y, with sixteen z in a vector; two real planes make one complex
 //!    transform;
-//! 2. for every k_y, transforms along x, then, after transposing blocks of sixteen, along z; after the transform
-//!    along z, the spectrum is multiplied by the influence function, and both transforms are inverted;
+//! 2. for every k_y, transforms along x, then along z after blocks of sixteen are transposed; the spectrum is then
+//!    multiplied by the influence function, and both transforms are inverted;
 //! 3. for every pair of x-planes, inverse transforms along y; then the padding of the potential is filled.
 //!
 //! Each pass reads one array and writes another, so that the lines of a task stay in the cache of its core.
@@ -51,8 +51,8 @@ pub(super) struct Spectral {
     forward: Split,
     /// spectrum after the second pass, [k_y][x][block of z]
     backward: Split,
-    /// influence function for `green_cell`, [k_y][block of x][z]. It is divided by the constant of the potential,
-    /// which is contained in the charges
+    /// influence function for `green_cell`, [k_y][block of x][z]. The influence function is divided by the constant
+    /// of the potential, because the charges already contain this constant
     green: Vec<Aligned16>,
     green_cell: Option<PeriodicCell>,
     scratch: Vec<Scratch>,
@@ -118,8 +118,8 @@ impl Spectral {
     }
 
     /// Computes the potential on the planes of this rank from the folded charges of all threads on these planes.
-    /// Returns this rank's part of ½ Σ G |S|² (influence function G, spectrum S) and of its virial; both are zero
-    /// unless `sums`.
+    /// Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum S) and of the virial. Both
+    /// are zero unless `sums` is true.
     pub(super) fn solve(
         &mut self,
         team: &Team,
@@ -282,8 +282,8 @@ impl Spectral {
     }
 }
 
-/// Returns the charges of plane x: the plane of the buffer if only one buffer has charges there, otherwise the sum
-/// over buffers, computed in `sum`.
+/// Returns the charges of plane x. If only one thread buffer has charges on this plane, the plane of this buffer is
+/// returned. Otherwise the sum over all buffers is computed in `sum` and returned.
 fn charges<'a>(
     thread_buffers: &'a [SpreadBuffer],
     x: usize,
@@ -364,8 +364,8 @@ impl Kernel for Separate<'_> {
     }
 }
 
-/// Inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). The imaginary parts at k = 0 and k = n/2
-/// vanish in the transform of real lines and are ignored.
+/// Inverse of [`Separate`]: C(k) = A(k) + iB(k), C(n − k) = A*(k) + iB*(k). The imaginary parts at k = 0 and k = n/2,
+/// which are zero in the transform of real lines, are not read.
 struct Join<'a> {
     planes: [Lines<'a>; 2],
     points: usize,

@@ -1,9 +1,10 @@
-//! Cache of compiled kernels, in memory for further GPUs of the process and on disk for later processes.
+//! Cache of compiled kernels. Kernels are kept in memory for other GPUs of the same process, and on disk for later
+//! processes.
 //!
-//! There is one file per program. Its name is a hash of all inputs of the compilation. The cache causes no errors: a
-//! file that is truncated, damaged or foreign is replaced by a new compilation, and programs are kept in memory only
-//! if the disk cannot be used. A folder that belongs to another user, or that other users may write to, is not used,
-//! because other users could put programs there.
+//! The cache has one file for each compiled program. The name of the file is a hash of all inputs of the compilation.
+//! The cache causes no errors. A file that is truncated, damaged or not from this cache is replaced by a new
+//! compilation. If the disk cannot be used, programs are kept only in memory. A folder that belongs to another user,
+//! or to which other users may write, is not used, because other users could put programs there.
 
 use crate::error::Result;
 use crate::team::locked;
@@ -19,16 +20,16 @@ use std::time::SystemTime;
 const MOST: usize = 16;
 /// Length of a hash in bytes.
 const HASH: usize = 32;
-/// File name suffix of cached programs.
+/// Suffix of the file names of cached programs.
 const ENDING: &str = ".cubin";
 /// File name prefix of a file that is still being written.
 const UNFINISHED: &str = ".unfinished-";
 /// Mode of the folder: access for its owner only.
 const PRIVATE: u32 = 0o700;
-/// Mode bits that allow the group or all others to write.
+/// Mode bits that give write permission to the group or to all other users.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// All inputs of the compilation, which determine the program.
+/// All inputs of the compilation, which together determine the compiled program.
 #[derive(Clone, Copy)]
 pub(super) struct Recipe<'a> {
     /// the whole source text
@@ -94,7 +95,7 @@ fn cached(folder: Option<&Path>, key: &[u8; HASH], compile: impl FnOnce() -> Res
         return Ok(program);
     }
     let program = compile()?;
-    // failure to write to the folder is ignored
+    // an error when writing to the folder is ignored
     let _ = keep(folder, &path, key, &program);
     Ok(program)
 }
@@ -106,12 +107,13 @@ fn is_private(folder: &Path) -> bool {
     folder.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & WRITABLE_BY_OTHERS == 0)
 }
 
-/// Returns the header of a file: a hash of the file name and the program, which detects any change or truncation.
+/// Returns the header of a cache file, which is a hash of the file name and the program. It detects any change or
+/// truncation of the file.
 fn checksum(key: &[u8; HASH], program: &[u8]) -> [u8; HASH] {
     Sha256::new().chain_update(key).chain_update(program).finalize().into()
 }
 
-/// Returns the program in a file if the header matches.
+/// Returns the program in a cache file if the header of the file is correct.
 fn checked(key: &[u8; HASH], bytes: &[u8]) -> Option<Vec<u8>> {
     let (found, program) = bytes.split_first_chunk::<HASH>()?;
     (*found == checksum(key, program)).then(|| program.to_vec())
@@ -165,7 +167,7 @@ mod tests {
         (program.expect("a program"), compiled)
     }
 
-    /// Returns the result of [`get`] with a new cache on `folder`, as another process would use the folder.
+    /// Returns the result of [`get`] with a new cache that uses `folder`, as another process would.
     fn through(folder: &Path, recipe: &Recipe) -> (Vec<u8>, bool) {
         get(&Programs::new(Some(folder.to_owned())), recipe)
     }
@@ -227,7 +229,7 @@ mod tests {
             assert_eq!(through(folder.path(), &RECIPE), (PROGRAM.to_vec(), true), "{} bytes", bytes.len());
             assert_eq!(fs::read(&path).expect("a file"), whole);
         }
-        // a file that bears the name of another program is rejected too
+        // a file with the name of another program is also rejected
         through(folder.path(), &Recipe { version: "2.0.0", ..RECIPE });
         let other = files(folder.path()).into_iter().find(|file| *file != path).expect("the other file");
         fs::copy(other, &path).expect("a copy");

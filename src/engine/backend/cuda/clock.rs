@@ -1,18 +1,18 @@
-//! Time per phase of a step. The kernels of a CUDA graph cannot be timed individually. Once per list lifetime, one
-//! step is therefore launched kernel by kernel, with events before and after each kernel, and the times of this step
-//! represent all other steps. Kernels of the timed step do not overlap, but kernels of a graph do, so the sum of the
-//! phases may exceed the time of a step.
+//! Measures the time of each phase of a step. The kernels of a CUDA graph cannot be timed individually. Once per list
+//! lifetime, one step is therefore launched kernel by kernel, with events before and after each kernel, and the times
+//! of this step represent all other steps. Kernels of the timed step do not overlap, but kernels of a graph do, so
+//! the sum of the phases may exceed the time of a step.
 
 use super::device::{Span, Timing};
 use super::kernel::Kernel;
 use crate::backend::Phases;
 
-/// Number of steps without output between a search and the timed step. In the search the host had to wait for the
-/// length of the list, so during the first steps the device waits for launches by the host, and events would include
-/// this wait.
+/// Number of steps without output between a search and the timed step. The host waits for the list length during the
+/// search. In the first steps after the search the device therefore waits for launches by the host, and timed events
+/// would include this wait.
 const WARM_UP_STEPS: u32 = 5;
 
-/// Number of all steps, and number and times of the timed steps.
+/// Counts all steps and the timed steps, and adds up the times of the timed steps.
 #[derive(Default)]
 pub(super) struct Clock {
     steps: u64,
@@ -31,7 +31,7 @@ impl Clock {
         self.quiet = 0;
     }
 
-    /// Counts a step, and returns whether this step is to be timed. `quiet`: the step has no output.
+    /// Counts a step, and returns whether this step must be timed. `quiet` is true if the step has no output.
     pub(super) fn step(&mut self, quiet: bool) -> bool {
         self.steps += 1;
         self.quiet += u32::from(quiet);
@@ -63,7 +63,7 @@ impl Clock {
 }
 
 /// Returns the phase of a kernel. Bonded terms are computed by the pair kernels and count as pairs. SETTLE and SHAKE
-/// clusters count as update, coupled constraints as constraints.
+/// clusters count as update, and coupled constraints count as constraints.
 fn phase(phases: &mut Phases, kernel: Kernel) -> &mut f64 {
     match kernel {
         Kernel::Pack | Kernel::SpreadSites | Kernel::SpreadSitesSums => &mut phases.reduce,

@@ -1,5 +1,5 @@
-//! Run-time compilation (NVRTC) of the kernels for a GPU. The result is machine code, which loads even if the
-//! compiler is newer than the driver. If the GPU is newer than the compiler, the result is PTX, which the driver
+//! Compiles the kernels for a GPU at run time with NVRTC. The result is usually machine code, which loads even if the
+//! compiler is newer than the driver. If the compiler does not know the GPU, the result is PTX, which the driver
 //! compiles. Compilation needs no GPU.
 
 use super::cache::{Programs, Recipe};
@@ -10,9 +10,9 @@ use cudarc::nvrtc::{result, sys};
 use std::ffi::{CStr, CString};
 
 /// Compiler options in addition to the architecture. Multiply-adds are fused only where kernels do so explicitly.
-/// Otherwise the compiler could choose differently for the variants of a kernel with and without sums, and requesting
-/// energies would change the trajectory. Denormals of `f32` (below 10⁻³⁸) count as zero, which saves a test in every
-/// reciprocal square root.
+/// Otherwise the compiler might fuse different operations in the variants of a kernel with and without energy sums,
+/// so that requesting energies would change the trajectory. Denormal numbers of `f32` (below 10⁻³⁸) are treated as
+/// zero, which saves a test in every reciprocal square root.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--fmad=false", "--ftz=true"];
 
 /// Oldest architecture that the kernels support: Turing.
@@ -40,9 +40,9 @@ enum Form {
     Intermediate,
 }
 
-/// Returns the architecture to compile for, as a compiler option, and the form of the program: machine code if the
-/// compiler knows the GPU, otherwise PTX for the latest earlier architecture in `known` (10 times the major plus the
-/// minor version).
+/// Returns the architecture for which to compile, as a compiler option, and the form of the program. The form is
+/// machine code if the compiler knows the GPU. Otherwise it is PTX for the latest earlier architecture in `known`,
+/// whose elements are 10 times the major version plus the minor version.
 fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     let own = 10 * major + minor;
     if known.contains(&own) {
@@ -52,7 +52,7 @@ fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     Some((format!("--gpu-architecture=compute_{latest}"), Form::Intermediate))
 }
 
-/// Returns the compiled kernels for a compute capability, from the cache `kept` if possible.
+/// Returns the compiled kernels for a compute capability. They are taken from the cache `kept` if it has them.
 pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
     let compiler = version().map_err(|error| failed("the version cannot be read", error))?;
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(target((7, 0), &known), None);
     }
 
-    /// Compiles all kernels to PTX with the given options, which include the architecture.
+    /// Compiles all kernels to PTX with the given compiler options, which include the architecture.
     fn intermediate(options: &[&str]) -> String {
         let text = compile(&source::text(), options, Form::Intermediate).expect("the kernels compile");
         let text = CStr::from_bytes_with_nul(&text).expect("one zero, at the end");

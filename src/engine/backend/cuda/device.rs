@@ -1,5 +1,5 @@
-//! Interface of a GPU: memory, launches, transforms, and captured sequences of launches. [`super::gpu`] is the real
-//! GPU; tests run the same backend on an emulated GPU.
+//! Interface of a GPU: memory, launches, transforms, and captured sequences of launches. [`super::gpu`] implements
+//! the interface for a real GPU. Tests run the same backend on an emulated GPU.
 
 use super::kernel::Kernel;
 use super::layout::Arguments;
@@ -26,7 +26,7 @@ pub struct Launch {
     pub block: u32,
     /// dynamic shared memory per block in bytes, in addition to the memory that the kernel declares
     pub shared: u32,
-    /// numeric argument of the kernel, described in the comment of the kernel
+    /// numeric argument of the kernel; the comment of each kernel describes its meaning
     pub parameter: f64,
 }
 
@@ -56,7 +56,7 @@ pub struct Span {
     pub(super) seconds: f64,
 }
 
-/// A GPU or an emulated GPU. Work is done in the order of the calls; only reads wait for its completion.
+/// A GPU or an emulated GPU. Work is done in the order of the calls. Only reads wait until the work is complete.
 pub trait Device: Send {
     /// Name of the device, for the log.
     fn name(&self) -> String;
@@ -81,8 +81,8 @@ pub trait Device: Send {
     fn plan_transforms(&mut self, size: [usize; 3]) -> Result<()>;
     /// Transforms between mesh (`f32`) and spectrum (pairs of `f32`).
     fn transform(&self, direction: Direction, grid: u64, spectrum: u64) -> Result<()>;
-    /// Runs both closures, with their work on the device concurrent if possible. Neither closure may call this
-    /// function.
+    /// Runs both closures. The work that they start on the device runs concurrently if possible. Neither closure may
+    /// call this function.
     fn concurrently(
         &self,
         first: impl FnOnce(&Self) -> Result<()>,
@@ -98,7 +98,7 @@ pub trait Device: Send {
         self.timing().set(None);
         done
     }
-    /// Kind of work that is being timed; `None` while launches are not timed.
+    /// Kind of work whose launches are timed now; `None` while launches are not timed.
     fn timing(&self) -> &Cell<Option<Timing>>;
     /// Returns the times of the launches since the last call. Waits for these launches.
     fn spans(&self) -> Result<Vec<Span>>;

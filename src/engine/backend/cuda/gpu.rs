@@ -1,5 +1,5 @@
-//! A real GPU, through the CUDA driver. Libraries are opened at run time on first use, and only this file depends on
-//! these libraries.
+//! A real GPU, through the CUDA driver. The libraries of CUDA are opened at run time on first use. No other file
+//! depends on these libraries.
 
 use super::cache::Programs;
 use super::compiler;
@@ -17,18 +17,18 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// Maximum number of CUDA graphs that are kept. Four graphs are in use. Three pack positions: a step without output,
-/// a step with kinetic energies and a step with the virial. The fourth is a step without output that does not pack
-/// positions. The other four are spare.
+/// Maximum number of CUDA graphs that are kept. Four kinds of steps have a graph. Three of them pack positions: a
+/// step without output, a step with kinetic energies, and a step with the virial. The fourth is a step without output
+/// that does not pack positions. The remaining four graphs are a reserve.
 const GRAPHS: usize = 8;
 
-/// Oldest driver that supports [`PRIORITIES`], the driver of CUDA 11.7. cudarc panics if a driver lacks a function;
-/// this driver has all functions that are called here.
+/// Version of the oldest driver that supports [`PRIORITIES`], which is the driver of CUDA 11.7. cudarc panics if a
+/// driver lacks a function, but this driver has all functions that are called here.
 const OLDEST_DRIVER: i32 = 11070;
 
-/// Flags for the instantiation of graphs: each kernel keeps the priority of the stream on which it was captured.
-/// Without these flags all kernels have the priority of the stream that launches the graph, and the kernels of PME
-/// wait until the last block of the pair kernel has started.
+/// Flags for the instantiation of graphs, with which each kernel keeps the priority of the stream on which it was
+/// captured. Without these flags all kernels have the priority of the stream that launches the graph, and the kernels
+/// of PME wait until the last block of the pair kernel has started.
 const PRIORITIES: sys::CUgraphInstantiate_flags =
     sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
@@ -131,7 +131,7 @@ fn seconds_between(before: &CudaEvent, behind: &CudaEvent) -> Result<f64> {
     Ok(1e-3 * f64::from(milliseconds))
 }
 
-/// Returns the error for compiled kernels that the driver cannot load. The cause is nearly always a driver that is
+/// Returns the error for compiled kernels that the driver cannot load. Nearly always the reason is that the driver is
 /// older than the compiler.
 fn does_not_load(error: result::DriverError) -> Error {
     let driver = driver().map_or("unknown".into(), version);
@@ -142,8 +142,8 @@ fn does_not_load(error: result::DriverError) -> Error {
     ))
 }
 
-/// Allows the kernels that transform mesh planes to use the maximum shared memory per block of this GPU; no other
-/// kernel may need that much. Returns the maximum in bytes.
+/// Allows the kernels that transform mesh planes to use the maximum shared memory per block of this GPU. No other
+/// kernel needs an amount above the default limit. Returns the maximum in bytes.
 fn grant_shared_memory(context: &CudaContext, functions: &[sys::CUfunction]) -> Result<u32> {
     const OF_DEVICE: sys::CUdevice_attribute =
         sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
@@ -164,7 +164,7 @@ pub struct Gpu {
     context: Arc<CudaContext>,
     /// stream of all work except concurrent PME
     main: Arc<CudaStream>,
-    /// second stream, for work that runs concurrently: PME
+    /// second stream, for PME, which runs concurrently with other work
     beside: Arc<CudaStream>,
     /// whether launches currently go to the second stream
     is_beside: Cell<bool>,
@@ -180,12 +180,13 @@ pub struct Gpu {
     timing: Cell<Option<Timing>>,
     /// events before and after each timed launch
     spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
-    /// captured steps with their keys, the latest last; `None` after the first run with a key, which is not captured
+    /// captured steps with their keys, in the order of their last use; `None` after the first run with a key, because
+    /// the first run is not captured
     graphs: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
 }
 
-// SAFETY: any thread that has bound the context may use the driver's handles, and every operation binds the context;
-// a `Gpu` has one owner at a time, so two threads never use it at once
+// SAFETY: any thread that has bound the context may use the handles of the driver, and every operation binds the
+// context. A `Gpu` has one owner at a time, so that two threads never use it at the same time
 unsafe impl Send for Gpu {}
 
 impl Gpu {
@@ -193,8 +194,8 @@ impl Gpu {
     pub fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("a stream cannot be created"))?;
-        // kernels of PME are short; with a higher priority their blocks start before the blocks of the pair kernel,
-        // which fill the GPU
+        // kernels of PME are short, and the blocks of the pair kernel fill the GPU; with a higher priority the blocks
+        // of PME start first
         let (_, first) =
             result::stream::get_priority_range().map_err(failed("the stream priorities cannot be read"))?;
         let beside = context.new_stream_with_priority(first).map_err(failed("a stream cannot be created"))?;
@@ -235,8 +236,8 @@ impl Gpu {
         if self.is_beside.get() { &self.beside } else { &self.main }
     }
 
-    /// Calls `start`, which launches `kernel`. If launches are timed, an event is recorded before the launch and one
-    /// after it.
+    /// Calls `start`, which launches `kernel`. If launches are timed, an event is recorded before the launch, and
+    /// another event after it.
     fn between_events(&self, kernel: Kernel, start: impl FnOnce() -> Result<()>) -> Result<()> {
         let Some(timing) = self.timing.get() else { return start() };
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
@@ -289,14 +290,15 @@ impl Device for Gpu {
         unsafe { result::free_sync(address) }.map_err(failed("memory cannot be freed"))
     }
 
-    // empty arrays are skipped: a system may have no bonds, and the driver does not document copies of zero bytes
+    // empty arrays are skipped, because the driver does not document copies of zero bytes; for example, a system may
+    // have no bonds
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.bind()?;
-        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. On a GPU that reads
-        // host memory directly, the copy may continue after the call returns
+        // SAFETY: the caller's array is as long as `bytes`, which live until the copy is done. A GPU that reads host
+        // memory directly may continue the copy after the call returns
         unsafe { result::memcpy_htod_async(address, bytes, self.main.cu_stream()) }
             .map_err(failed("copying to the GPU failed"))?;
         self.wait()
@@ -391,7 +393,7 @@ impl Device for Gpu {
             self.main.join(&self.beside).map_err(failed(what))?;
         }
         let done = done.and_then(|()| second(self));
-        // streams are joined even after an error, because a capture must not end with unjoined streams
+        // streams are joined even after an error, because a capture must not end while the second stream is unjoined
         self.main.join(&self.beside).map_err(failed(what))?;
         done
     }
@@ -403,7 +405,7 @@ impl Device for Gpu {
         let mut graphs = self.graphs.borrow_mut();
         let Some(index) = graphs.iter().position(|(other, _)| *other == key) else {
             if graphs.len() == GRAPHS {
-                // the graph that is removed may still be running
+                // waits, because the graph that is removed may still be running
                 self.wait()?;
                 graphs.remove(0);
             }
@@ -435,7 +437,7 @@ impl Device for Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // errors cannot be reported here, and the driver frees all memory when the process ends
+        // `drop` cannot return an error, and the driver frees all memory when the process ends
         let _ = self.wait();
         self.graphs.borrow_mut().clear();
         self.spans.borrow_mut().clear();

@@ -1,4 +1,5 @@
-//! Leapfrog step on the device. It first launches the kernels of forces that were requested but not launched yet.
+//! Leapfrog step on the device. The step first launches the kernels for forces that were requested earlier but not
+//! launched yet.
 
 use super::Cuda;
 use super::device::{Device, Timing};
@@ -32,7 +33,7 @@ impl<D: Device> Cuda<D> {
         let (device, a, rule) =
             (&self.device, &Arguments { renews, refreshed: refreshed.into(), ..self.arguments }, self.rule);
         let pending = self.pending.take();
-        // packing also clears the sums
+        // the packing kernel also clears the sums
         let packs = !self.packed || sums || pending == Some(true);
         let timed = self.clock.get_mut().step(pending == Some(false) && !virial && !kinetic);
         let step = |device: &D| {

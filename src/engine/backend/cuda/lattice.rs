@@ -1,6 +1,6 @@
-//! Conversion of the cell to and from the device. The device itself computes the quantities derived from the lattice
-//! vectors (`kernels/ensemble.cu`), because a barostat changes the cell on the device, and an uploaded cell must give
-//! the same bits.
+//! Conversion of the cell to and from the device. The device itself computes all quantities that are derived from the
+//! lattice vectors (`kernels/ensemble.cu`). A barostat changes the cell on the device, and an uploaded cell must give
+//! the same bits as this cell.
 
 use super::layout::Lattice;
 use crate::cell::PeriodicCell;

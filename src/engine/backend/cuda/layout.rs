@@ -24,12 +24,13 @@ use std::fmt::Write;
 
 /// Lanes of a warp, and atoms of a block.
 pub(super) const WARP: u32 = 32;
-/// Value that stands for a slot without an atom, or for no fault.
+/// Value for a slot without an atom, and for the atom of a fault if there is no fault.
 pub(super) const NO_ATOM: u32 = u32::MAX;
 /// Atoms in half a block. A warp computes the pairs of half a block with one chunk.
 pub(super) const HALF: u32 = WARP / 2;
-/// Groups of 32 list entries in a chunk. Forces on the i-atoms are added once per chunk, at little cost for eight
-/// groups, and the empty part of the last group is small. With more groups the longest warps would take too long.
+/// Groups of 32 list entries in a chunk. A warp adds the forces on the i-atoms to memory once per chunk. With eight
+/// groups this costs little, and the empty part of the last group is small. With more groups the longest warps would
+/// take too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
 /// Bits of a list entry that hold the slot index. The other bits hold the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
@@ -41,20 +42,23 @@ pub(super) const CENTRAL_SHIFT: u32 = 62;
 pub(super) const GRID_BITS: u32 = 10;
 /// Warps per block of threads in list and pair kernels.
 pub(super) const SEARCH_WARPS: u32 = 4;
-/// Threads of the single block that scans the slices: the maximum, so that few tiles are scanned in sequence.
+/// Threads of the single block that computes the prefix sum over the slices. This is the maximum number of threads,
+/// so that few tiles follow one another.
 pub(super) const SCAN_THREADS: u32 = 1024;
 /// Minimum number of resident blocks of pair kernels per multiprocessor. It limits threads to 64 registers, so that
-/// all pairs of a system of 24 000 atoms are in flight at once on the 132 multiprocessors of an H100.
+/// the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the same time.
 const PAIR_BLOCKS: u32 = 8;
 
 /// Atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial sorting.
 pub(super) const SPREAD_ATOMS: u32 = 64;
-/// Threads per atom in the kernel that spreads charges. They take turns at the planes of the atom's grid points.
+/// Threads per atom in the kernel that spreads charges. The threads of an atom alternate between the planes of its
+/// grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
 /// Grid points that the spreading kernel keeps in shared memory (16 KiB): two blocks of a liquid at 0.07 nm spacing.
 const SPREAD_POINTS: u32 = 4096;
 
-/// Forces are summed as integer multiples of 2⁻³² kJ/mol/nm, which is 10⁻¹³ of a typical force.
+/// Units per kJ/mol/nm of forces: forces are summed as integer multiples of 2⁻³² kJ/mol/nm, which is 10⁻¹³ of a
+/// typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
 /// Limit of a force contribution (kJ/mol/nm); a larger contribution stops the run. A sum of 2¹¹ contributions, more
 /// than an atom has neighbours, still fits into 63 bits.
@@ -65,19 +69,20 @@ pub(super) const SUM_SCALE: f64 = 16_777_216.0;
 pub(super) const GRID_SCALE: f32 = 67_108_864.0;
 /// Origins of blocks are multiples of this length (nm), so that their differences are exact in `f32`.
 pub(super) const ORIGIN_QUANTUM: f64 = 1.0 / 1024.0;
-/// Margin (nm) of bounding boxes of blocks, because coordinates up to 100 nm are rounded to `f32`.
+/// Margin (nm) by which bounding boxes of blocks are enlarged, because coordinates up to 100 nm are rounded to `f32`.
 const BOUNDS_ROUNDING: f32 = 2e-5;
-/// Offset of empty slots from the origin (nm): beyond any cutoff, but with a finite square.
+/// Offset of empty slots from the origin (nm). It is beyond any cutoff, but its square is finite.
 const NOWHERE: f32 = 1e6;
 /// Maximum number of Newton iterations for a SHAKE cluster, as on the CPU.
 const SHAKE_ITERATIONS: u32 = 50;
 /// Maximum number of Newton iterations for a cluster of coupled constraints, as on the CPU.
 const COUPLED_ITERATIONS: u32 = 100;
-/// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. Bonds turn
-/// by about 0.03 rad in a step, so nonlinear terms leave a thousandth of the residuals in any case.
+/// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. A smaller
+/// factor would be of no use: bonds turn by about 0.03 rad in a step, so that nonlinear terms leave a thousandth of
+/// the residuals.
 const COUPLED_REDUCTION: f64 = 1e-3;
-/// Maximum number of steps of the linear solver. Eight steps suffice for the bonds of a protein, a hundred for a
-/// condition number of 700.
+/// Maximum number of steps of the linear solver. Eight steps are enough for the bonds of a protein, and a hundred
+/// steps are enough for a condition number of 700.
 const COUPLED_STEPS: u32 = 100;
 /// Threads per cluster of coupled constraints.
 pub(super) const COUPLED_THREADS: u32 = 256;
@@ -88,7 +93,8 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters come from a table. An atom holds the start of its type's row and the column, as float bits.
+/// Lennard-Jones parameters come from a table. Each atom stores the start of the row and the index of the column of
+/// its type, as bits of floats.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
 /// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, which needs fewer kernels.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
@@ -108,7 +114,8 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-/// Kinds of bonded terms; the lists of the table come first. The energy sum of a kind has the number of the kind.
+/// Numbers of the kinds of bonded terms. The lists of the table come first. The energy sum of each kind has the same
+/// number as the kind.
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
@@ -118,7 +125,8 @@ numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
 }
-/// Reasons for a halt: failed forces or constraints, fast atoms, a large scaling by the barostat, a small cell.
+/// Reasons for which the device halts a run: too large forces or failed constraints, too fast atoms, too large
+/// scaling by a barostat, too small cell.
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
@@ -145,7 +153,7 @@ pub(super) const SUM_VIRIAL: u32 = SUM_LJ + 12;
 pub(super) const SUM_CONSTRAINT_VIRIAL: u32 = SUM_VIRIAL + 6;
 /// Total momentum: three components.
 pub(super) const SUM_MOMENTUM: u32 = SUM_CONSTRAINT_VIRIAL + 6;
-/// Σ r×F of position restraints, kJ/mol. It is needed because the virial of these restraints is not symmetric.
+/// Torque Σ r×F of position restraints, kJ/mol, from which the antisymmetric part of their virial is computed.
 pub(super) const SUM_RESTRAINT_TORQUE: u32 = SUM_MOMENTUM + 3;
 /// work of the constraint forces in one step, kJ/mol; used if a thermostat renews velocities
 pub(super) const SUM_CONSTRAINT_WORK: u32 = SUM_RESTRAINT_TORQUE + 3;
@@ -180,18 +188,19 @@ shared! {
     Status {
         /// lowest index of an atom with a force above the limit
         overflow: u32,
-        /// lowest center, and lowest leaf, of the constraints that could not be satisfied
+        /// lowest center atom and lowest leaf atom of the constraints that could not be satisfied
         failed: [u32; 2],
         /// reason why the run has halted; 0 while it goes on
         stopped: u32,
-        /// 1 once a pair may be missing from the lists; in this case steps do nothing until new lists are built
+        /// 1 from the moment when the lists may lack a pair within the cutoff; steps then do nothing until new lists
+        /// are built
         lists_expired: u32,
         /// steps made since the last search
         steps: u32,
-        /// scaling factors of the last step of the barostat
+        /// scaling factors of the last scaling by the barostat
         length_factor: f64,
         velocity_factor: f64,
-        /// pressure at the last step of the barostat, kJ/mol/nm³
+        /// pressure at the last scaling by the barostat, kJ/mol/nm³
         pressure: f64,
         /// kinetic energy that the barostat has added, kJ/mol; 0 after the next integration step
         kinetic_change: f64,
@@ -202,7 +211,8 @@ shared! {
         pending_rescaling: f64,
         /// parameters of the next velocity refreshment
         refreshment: Refreshment,
-        /// work of refreshments that is not yet part of `thermostat_work`, in units of 1/[`SUM_SCALE`] kJ/mol
+        /// work of velocity refreshments that has not been added to `thermostat_work` yet, in units of
+        /// 1/[`SUM_SCALE`] kJ/mol
         refreshment_work: i64,
     }
 }
@@ -240,7 +250,7 @@ members!(Rescaling, BoxScaling);
 shared! {
     /// List lengths that only the device knows.
     Counts {
-        /// number of chunks that the search needed, which may exceed the capacity
+        /// number of chunks that the search needed; a number above the capacity means that the lists must be enlarged
         chunks_found: u32,
         /// chunks in the list
         chunks: u32,
@@ -382,11 +392,12 @@ shared! {
         rescaling: Rescaling,
         box_scaling: BoxScaling,
         refreshment: Refreshment,
-        /// trace of the virial terms that are not in the sums, times the volume, kJ nm³/mol
+        /// trace of the virial of the terms that only depend on the volume, times the volume, kJ nm³/mol
         trace_times_volume: f64,
         /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
         cutoff: f64,
-        /// Ewald parameter α, 1/nm, in double precision, because energies of many equal pairs are summed
+        /// Ewald parameter α, 1/nm, in double precision, because the rounding errors of many equal excluded pairs
+        /// would add up
         exact_alpha: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
@@ -394,7 +405,7 @@ shared! {
         coulomb_cutoff2: f32,
         lj_cutoff2: f32,
         largest_cutoff2: f32,
-        /// smallest squared distance, nm²; smaller squared distances are clamped to it
+        /// lower limit of squared distances, nm²; smaller squared distances are raised to this limit
         lowest_r2: f32,
         /// 1/r_c⁶ with a potential shift, otherwise 0, nm⁻⁶
         lj_shift: f32,
@@ -404,7 +415,7 @@ shared! {
         inner_radius: f32,
         /// Ewald parameter α, 1/nm
         alpha: f32,
-        /// 1/√C: charges of the kernels include the factor √C, which the mesh removes
+        /// 1/√C with Coulomb's constant C; charges of the kernels include the factor √C, which the mesh removes
         inverse_root_coulomb: f32,
         /// Lennard-Jones parameters of an empty slot
         empty_lj: [f32; 2],
@@ -427,7 +438,7 @@ shared! {
         renews: u32,
         /// 1 if displacements limit the lifetime of the lists
         check_displacements: u32,
-        /// 1 if the kernel that integrates also packs the new positions
+        /// 1 if the integration kernel also packs the new positions
         packs_ahead: u32,
         /// 1 if the work of constraint forces is added to the work of refreshments
         refreshed: u32,

@@ -1,16 +1,17 @@
-//! Schedule of the host's checks whether pair lists have expired, for lists without a fixed lifetime.
+//! Decides when the host checks whether pair lists have expired, for lists whose lifetime is limited by
+//! displacements.
 //!
-//! The device checks displacements before the forces of every step. Once the lists have expired, all kernels that
-//! change the state return at once until there are new lists. The host meanwhile launches further steps. At its next
-//! check it reads how many of these steps did nothing, and replays them, so the results do not depend on when the
-//! host checks, bit for bit. An early check makes the host wait; a late check costs launches that do nothing.
-//! Searching on the device without the host would cost about ten launches in every step. If the host always checked
-//! the step before last, pairs would be missed.
+//! The device checks displacements before the forces of every step. After the lists have expired, all kernels that
+//! change the state return at once until new lists are built. The host meanwhile launches further steps. At its next
+//! check the host reads how many of these steps did nothing, and replays them. The results therefore do not depend,
+//! bit for bit, on when the host checks. An early check makes the host wait, and a late check costs launches that do
+//! nothing. Searching on the device without the host would cost about ten launches in every step. If the host always
+//! checked the state of the step before the last one, pairs would be missed.
 
 /// Number of steps before the first check by the host.
 const FIRST_LIFETIME: u64 = 10;
 
-/// Number of steps since the last search, and the next check.
+/// Counts the steps since the last pair search, and knows after which step the host checks next.
 pub(super) struct ListLifetime {
     /// steps launched since the last search
     steps: u64,
@@ -51,7 +52,8 @@ impl ListLifetime {
         self.next_check = self.next_check.max(self.steps + (self.lifetime / 4).max(1));
     }
 
-    /// Records that the lists expired after `done` steps. Returns how many more steps were launched.
+    /// Records that the lists expired after `done` steps. Returns the number of steps that were launched after the
+    /// expiry.
     pub(super) fn expired(&mut self, done: u64) -> u64 {
         let undone = self.steps.saturating_sub(done);
         (self.steps, self.lifetime) = (done, done.max(1));

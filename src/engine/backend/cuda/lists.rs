@@ -14,8 +14,8 @@ use std::mem::offset_of;
 
 /// Mean number of atoms in a slice. The number is small because the atoms of a slice are ordered by insertion sort.
 const SLICE_ATOMS: f64 = 2.0;
-/// Initial list capacity in chunks per block, twice what a liquid needs at a cutoff of 1 nm. Lists grow when
-/// necessary.
+/// Initial capacity of the lists in chunks per block, which is twice the need of a liquid at a cutoff of 1 nm. Lists
+/// are enlarged when necessary.
 const FIRST_CHUNKS: u32 = 6;
 /// New capacity of a list that was too small, relative to the size needed.
 const GROWTH: f64 = 1.25;
@@ -54,13 +54,13 @@ fn slices(a: &Arguments) -> usize {
     (a.columns_x * a.columns_y * a.slices) as usize
 }
 
-/// Frees the allocated ones among `arrays`.
+/// Frees those of `arrays` that are allocated.
 fn give_back<const N: usize>(device: &impl Device, arrays: [&mut u64; N]) -> Result<()> {
     arrays.into_iter().filter(|array| **array != 0).try_for_each(|array| device.free(std::mem::take(array)))
 }
 
-/// Reallocates the lists, whose contents are lost. After an error the capacity of the lists is zero, and kernels do
-/// nothing.
+/// Reallocates the lists, which loses their contents. After an error the capacity of the lists is zero, so that list
+/// kernels do nothing.
 fn allocate_lists(device: &impl Device, a: &mut Arguments, chunks: u32) -> Result<()> {
     a.chunk_capacity = 0;
     let groups = [&mut a.chunk_block.0, &mut a.outer_groups.0, &mut a.inner_groups.0];
@@ -120,7 +120,7 @@ pub(super) fn rebuild(device: &impl Device, a: &mut Arguments, cell: Option<&Per
 }
 
 /// Prunes the outer list to the inner list at the positions predicted for a time `lookahead` (ps) later. The
-/// predicted positions overwrite the positions of `a`.
+/// predicted positions overwrite the positions in the arrays of `a`.
 pub(super) fn prune(device: &impl Device, a: &Arguments, lookahead: f64) -> Result<()> {
     if lookahead > 0.0 {
         device.launch(Launch { parameter: lookahead, ..over(Kernel::PredictPositions, a.atoms) }, a)?;
@@ -147,8 +147,8 @@ pub(super) fn count(device: &impl Device, a: &Arguments) -> Result<PairCounts> {
     Ok(PairCounts { slots, lj_slots: slots, entries: chunks as u64, outer_slots })
 }
 
-/// Checks at the current positions whether displacements since the search have expired the lists. [`Kernel::Pack`]
-/// does the check.
+/// Checks whether the lists have expired, because displacements since the search are too large at the current
+/// positions. [`Kernel::Pack`] does the check.
 pub(super) fn check_displacements(device: &impl Device, a: &Arguments) -> Result<()> {
     steps::pack(device, a)
 }

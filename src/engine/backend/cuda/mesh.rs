@@ -1,14 +1,15 @@
 //! PME mesh on the device: its arrays, and the kernels between spreading and gathering.
 //!
-//! Three kernels of this project (`kernels/mesh_fft.cu`), which include the Fourier transforms, serve all meshes that
-//! fit. They replace cuFFT because this part of a step is limited by latency. On an H100, with 23 558 atoms and 54³
-//! grid points, cuFFT takes six kernels of 4.7 µs for both transforms. The conversion of the mesh before the
-//! transforms takes 3.4 µs and the solution between them 4.1 µs. Each kernel is followed by a gap of 1 µs and uses 3
-//! to 7 percent of the GPU's throughput. A whole step takes 95 µs.
+//! Three kernels of this project (`kernels/mesh_fft.cu`), which include the Fourier transforms, are used for all
+//! meshes that fit. These kernels replace cuFFT because latency limits this part of a step. On an H100, with 23 558
+//! atoms and 54³ grid points, cuFFT takes six kernels of 4.7 µs for both transforms. The conversion of the mesh
+//! before the transforms takes 3.4 µs, and the multiplication by the influence function between the transforms takes
+//! 4.1 µs. Each kernel is followed by a gap of 1 µs and uses 3 to 7 percent of the GPU's throughput. A whole step
+//! takes 95 µs.
 //!
-//! cuFFT serves the other meshes: those with a plane that exceeds the shared memory of a block, with an odd number of
-//! rows, or with a size that is not a product of two available radices. All sizes that the program chooses fit the
-//! kernels of this project up to 128 points along an edge, and up to 112 on Turing.
+//! cuFFT is used for all other meshes. A mesh needs cuFFT if a plane exceeds the shared memory of a block, if the
+//! number of rows is odd, or if a size is not a product of two available radices. The sizes that the program chooses
+//! fit the kernels of this project up to 128 points along an edge, or up to 112 points on Turing.
 
 use super::device::{Device, Direction, Launch, allocate, over, store, zeros};
 use super::kernel::Kernel;
@@ -21,7 +22,7 @@ use crate::system::PmeParameters;
 use bytemuck::Zeroable;
 use std::f64::consts::{PI, TAU};
 
-/// Shared memory that a block may use without an opt-in, bytes; kernels for lines along x need less.
+/// Shared memory in bytes that a block may use without a request to the driver. Kernels for lines along x need less.
 const UNASKED: u32 = 48 * 1024;
 /// Bytes of a complex number.
 const COMPLEX: u32 = 8;
@@ -62,7 +63,8 @@ fn factors([nx, ny, nz]: [usize; 3], shared_memory: u32) -> Option<[[u32; 2]; 3]
 }
 
 /// Returns two radices whose product is `points`, the first a multiple of `step`. Of all such pairs the function
-/// picks the one with the smallest larger radix; between two orders it prefers the smaller radix first.
+/// picks the one whose larger radix is smallest. Between the two orders of a pair it prefers the order with the
+/// smaller radix first.
 fn two_factors(points: u32, step: u32) -> Option<[u32; 2]> {
     let firsts = FIRST_RADICES.into_iter().filter(|first| first.is_multiple_of(step) && points.is_multiple_of(*first));
     let pairs = firsts.map(|first| [first, points / first]).filter(|[_, second]| SECOND_RADICES.contains(second));
@@ -87,8 +89,8 @@ fn set_axes(device: &impl Device, t: &mut Transforms, grid: [usize; 3], factors:
 }
 
 /// Returns the number of complex numbers per row of a plane. A row has `parts` parts, each padded to an odd length,
-/// and two more elements for a row that is its own mirror image. The total is made odd, so that neighbours in a
-/// column are in different banks.
+/// and two more elements, which a row that is its own mirror image needs. The total is made odd, so that neighbours
+/// in a column are in different banks of shared memory.
 fn pitch(parts: u32, length: u32) -> u32 {
     (parts * (length | 1) + 2) | 1
 }

@@ -1,33 +1,34 @@
-//! CUDA backend: state, lists and forces are in device memory, and the host reads only data that output needs.
+//! CUDA backend. State, pair lists and forces are in device memory, and the host reads only the data that output
+//! needs.
 //!
-//! `kernels/` holds the device code, with file names as in the modules of the CPU backend; `layout` holds the shared
-//! structures. Steps without output are captured as a CUDA graph and replayed. The host waits for the device only
-//! when it reads a result. [`Cuda`] is the place to start reading, then `steps`.
+//! `kernels/` holds the device code, with file names like those of the modules of the CPU backend. `layout` holds the
+//! structures that host and device share. Steps without output are captured as a CUDA graph and replayed. The host
+//! waits for the device only when it reads a result. Start reading at [`Cuda`], then `steps`.
 //!
-//! Couplings do not synchronise host and device: their random numbers are drawn by the host in advance or by the
-//! kernel that integrates, and kinetic energies, virial and cell stay on the device. Lists whose lifetime depends on
-//! displacements do not synchronise either: see `list_lifetime`.
+//! Thermostats and barostats do not synchronise host and device. The host draws their random numbers in advance, or
+//! the integration kernel draws them. Kinetic energies, virial and cell stay on the device. Pair lists whose lifetime
+//! is limited by displacements do not synchronise host and device either, see `list_lifetime`.
 //!
 //! Kernels per step with PME and without coupled constraints:
 //!
-//! - 7: spreading; three that transform and solve; gathering; pairs with bonded terms; integration, which packs
-//!   positions for the next step
-//! - +1 if anything but the integration has changed positions, or if sums must be cleared
-//! - +5 if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, solution and two transforms of three
-//!   kernels each
+//! - 7: charge spreading; three kernels for the transforms and the influence function; force gathering; pairs with
+//!   bonded terms; integration, which also packs positions for the next step
+//! - +1 if positions were changed after the integration, or if sums must be cleared
+//! - +5 if cuFFT transforms the mesh (see `mesh`): conversion of the mesh, influence function, and two transforms of
+//!   three kernels each, instead of three kernels
 //! - +1 for coupled constraints
 //! - +2 for virtual sites
 //! - +1 for a rescaling of velocities; a refreshment needs no further kernel
-//! - +2 for a barostat's step (3 with coupled constraints or virtual sites, 4 with both); a refreshment after
-//!   the scaling adds one kernel less than the barostat
-//! - +1 in the step after a rescaling or a barostat's step
+//! - +2 for a scaling by a barostat (3 with coupled constraints or virtual sites, 4 with both); a velocity
+//!   refreshment after the scaling adds one kernel less than the scaling
+//! - +1 in the step after a rescaling of velocities or a scaling by a barostat
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
 //!
-//! With velocity rescaling every ten steps a step has 7.4 kernels on average, and 7.6 if a barostat also acts. PME
-//! runs concurrently with pairs and bonded terms; its short kernels have priority.
+//! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition it has 7.6.
+//! PME runs concurrently with pairs and bonded terms; its short kernels have priority.
 //!
-//! Forces, sums and the charge mesh are integers, so the order of additions changes no bit of the result. A fault on
-//! the device halts the run on the device, and is reported when the host next reads a result.
+//! Forces, sums and the charge mesh are integers, so the order of additions changes no bit of the result. After a
+//! fault the device makes no further steps. The host reports the fault when it next reads a result.
 
 mod cache;
 mod clock;
@@ -87,7 +88,7 @@ pub use emulator::device::Emulated;
 pub use gpu::Gpu;
 pub use gpu::{Limits, limits};
 
-/// Returns the name of GPU `number`, or the reason why the GPU cannot be used. Compiles no kernel.
+/// Returns the name of GPU `number`, or an error with the reason why the GPU cannot be used. No kernel is compiled.
 pub fn find(number: u32) -> Result<String> {
     gpu::find(number)
 }
@@ -124,19 +125,19 @@ pub struct Cuda<D> {
     evaluation: Evaluation,
     /// positions before the step that failed, or the last uploaded positions
     last_good: Vec<Vec3>,
-    /// forces that were requested without energies and are launched with the next step; `Some(true)` if with the
-    /// virial
+    /// forces that were requested without energies, and that the next step will launch; `Some(true)` if the virial
+    /// was requested too
     pending: Option<bool>,
-    /// whether the last integration has packed the positions; false once positions have changed or forces have been
-    /// added since
+    /// whether the positions packed by the last integration can still be used; false if positions have changed or
+    /// forces have been added since then
     packed: bool,
     list_lifetime: ListLifetime,
-    /// the next refreshment on the device, if the host knows it
+    /// the next velocity refreshment on the device; `None` if the host does not know it
     next_refreshment: Option<layout::Refreshment>,
     /// number that changes whenever the arguments change, because captured graphs hold a copy of the arguments
     epoch: u64,
     clock: RefCell<Clock>,
-    /// number of outer lists built so far
+    /// number of outer lists that have been built
     searches: u64,
     /// steps requested since the last search
     step_requests: Vec<StepRequest>,
@@ -181,14 +182,14 @@ impl<D: Device> Cuda<D> {
         Ok(cuda)
     }
 
-    /// Returns the status after the steps so far, or an error if a step has failed. Before it returns an error, it
-    /// reads the positions before the failed step.
+    /// Returns the status after all launched steps, or an error if a step has failed. Before it returns an error, the
+    /// function reads the positions before the failed step.
     fn check(&mut self) -> Result<Status> {
         let result = sums::check(&self.device, &self.arguments);
         if result.is_err() {
             self.cell()?;
-            // if a force is too large, the step is not made, so the present positions are valid; after any other
-            // failure the positions before the step have been kept
+            // if a force is too large, the step is not made, so that the current positions are valid; for any other
+            // failure the device has kept the positions before the step
             let Status { overflow, failed, .. } = read_one(&self.device, self.arguments.status)?;
             let Arguments { positions, old, .. } = self.arguments;
             let last = if overflow != NO_ATOM && failed[0] == NO_ATOM { positions } else { old };
@@ -203,7 +204,7 @@ impl<D: Device> Cuda<D> {
         copy(&self.device, a.positions, snapshot.positions, self.masses.len())
     }
 
-    /// Sets energies and virial to the kernels' sums plus the terms that depend only on the volume.
+    /// Sets energies and virial to the sums of the kernels plus the terms that depend only on the volume.
     fn evaluate(&mut self, sums: &Sums, workload: Workload) -> Result<()> {
         let (mut energies, mut virial) = (sums.energies(), sums.virial());
         if let Some(volume) = self.cell()?.map(|cell| cell.volume()) {
@@ -305,7 +306,8 @@ impl<D: Device> Backend for Cuda<D> {
         self.packed = false;
         let a = &mut self.arguments;
         let reallocated = self.device.timed(Timing::Lists, |device| lists::rebuild(device, a, cell.as_ref()))?;
-        // reading the times needs no wait: the search has read the length of the list, so all launches are done
+        // reading the times needs no wait, because the search has read the list length, so that all launches are
+        // complete
         let spans = self.device.spans()?;
         let clock = self.clock.get_mut();
         clock.lists_built();
@@ -314,7 +316,7 @@ impl<D: Device> Backend for Cuda<D> {
         self.snapshot(ListLevel::Outer)?;
         lists::reset_expiry(&self.device, &self.arguments)?;
         self.list_lifetime.lists_built();
-        // steps that did nothing will be replayed, and so will their refreshments
+        // steps that did nothing will be replayed together with their velocity refreshments
         self.next_refreshment = None;
         self.step_requests.clear();
         self.searches += 1;
@@ -373,7 +375,7 @@ impl<D: Device> Backend for Cuda<D> {
         }
         (self.pending, self.packed) = (None, false);
         self.set_force_constants()?;
-        // displacements are not checked here, because callers that need energies have checked the lists
+        // displacements are not checked here, because the caller has already checked that the lists are valid
         let unchecked = Arguments { check_displacements: 0, ..self.arguments };
         steps::pack(&self.device, &unchecked)?;
         steps::forces(&self.device, &unchecked, self.rule, true)?;

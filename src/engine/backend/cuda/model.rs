@@ -20,9 +20,9 @@ use crate::units::COULOMB;
 use bytemuck::Zeroable;
 use std::collections::BTreeMap;
 
-/// Largest error of the energy polynomial relative to 1/r: the rounding error of `f32`. The tolerance is smaller than
-/// on the CPU. On the CPU a polynomial also serves excluded pairs, and most errors cancel in neutral molecules. On
-/// the GPU the energies of excluded pairs are exact.
+/// Largest error of the energy polynomial relative to 1/r, which is the rounding error of `f32`. The tolerance is
+/// smaller than on the CPU. On the CPU excluded pairs also use a polynomial, so that most errors cancel in neutral
+/// molecules. On the GPU the energies of excluded pairs are exact, so that errors do not cancel.
 const ENERGY_TOLERANCE: f64 = 5e-8;
 
 /// Returns the Lennard-Jones rule of the kernels.
@@ -45,7 +45,7 @@ fn parameters(system: &System, rule: u32, lj_type: u32, types: u32) -> [f32; 2] 
     }
 }
 
-/// Returns an error if the kernels do not support the system. The log shows the error as the reason for running on
+/// Returns an error if the kernels do not support the system. The log shows this error as the reason why a run uses
 /// the CPU.
 pub(super) fn check(system: &System) -> std::result::Result<Groups, Problem> {
     let masses: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.mass).collect();
@@ -81,8 +81,8 @@ pub(super) fn upload(device: &mut impl Device, system: &System, schedule: &ListS
     bonded(device, &mut a, system)?;
     update_groups(device, &mut a, system, &groups)?;
     virtual_sites::upload(device, &mut a, system)?;
-    // integration does not pack positions if there are virtual sites, which are placed after the integration, or if
-    // displacements expire lists, because expiry must be known before a step begins
+    // the integration does not pack positions if there are virtual sites, whose positions are computed after the
+    // integration; nor if displacements limit the list lifetime, because expiry must be known before a step begins
     a.packs_ahead = u32::from(a.site_clusters == 0 && a.check_displacements == 0);
     if let Electrostatics::Pme(parameters) = system.settings.electrostatics {
         mesh::upload(device, &mut a, &parameters)?;
@@ -195,7 +195,7 @@ pub(super) fn starts<const N: usize, const M: usize>(counts: [u32; N]) -> [u32; 
     starts
 }
 
-/// Uploads bonded terms, and the excluded pairs, whose contribution to the reciprocal sum is subtracted.
+/// Uploads bonded terms and excluded pairs. The contribution of excluded pairs to the reciprocal sum is subtracted.
 fn bonded(device: &impl Device, a: &mut Arguments, system: &System) -> Result<()> {
     let terms = &system.topology.bonded;
     let scale = if system.settings.electrostatics == Electrostatics::Off { 0.0 } else { COULOMB };
@@ -246,9 +246,9 @@ fn excluded_pairs(system: &System) -> Vec<ExcludedTerm> {
     pairs.map(|[i, j]| ExcludedTerm { atoms: [i, j], charge_product: COULOMB * charge(i) * charge(j) }).collect()
 }
 
-/// Uploads update groups: atoms connected by constraints, and free atoms.
+/// Uploads update groups: groups of atoms connected by constraints, and atoms without constraints.
 fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, groups: &Groups) -> Result<()> {
-    // virtual sites (mass zero) are not free: they move with their constructing atoms
+    // virtual sites (mass zero) are not free atoms, because their positions are computed from other atoms
     let mut free: Vec<bool> = system.topology.atoms.iter().map(|atom| atom.mass > 0.0).collect();
     let mut shakes: [Vec<ShakeCluster>; 4] = Default::default();
     let water = |w: &crate::system::Settle| SettleWater { atoms: w.atoms, unused: 0, oh: w.oh, hh: w.hh };
@@ -284,8 +284,8 @@ fn update_groups(device: &impl Device, a: &mut Arguments, system: &System, group
 fn coupled_clusters(device: &impl Device, a: &mut Arguments, clusters: &[Vec<Constraint>]) -> Result<Vec<CoupledAtom>> {
     let (mut coupled, mut constraints, mut atoms, mut ends) = (vec![], vec![], vec![], vec![]);
     for cluster in clusters {
-        // atoms are in ascending order and constraints in the order of the cluster, so that sums at an atom have a
-        // fixed order
+        // atoms are in ascending order and constraints are in the order of the cluster, so that sums over the
+        // constraints of an atom have a fixed order
         let mut ends_of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (number, constraint) in (constraints.len() as u32..).zip(cluster) {
             for (end, atom) in (0..).zip(constraint.atoms) {

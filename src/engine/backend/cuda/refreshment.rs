@@ -1,8 +1,8 @@
 //! Thermostats that partially renew velocities, computed by `kernels/refreshment.cuh`.
 //!
-//! The device keeps the parameters of the next refreshment and counts the steps itself, so a captured step needs no
-//! new data from the host. The host knows which refreshment the device will do next. It sets another one if the
-//! temperature changes or if some steps are not refreshed.
+//! The device keeps the parameters of the next refreshment and counts the steps itself, so that a captured step needs
+//! no new data from the host. The host knows which refreshment the device will do next, and replaces this refreshment
+//! if the temperature changes or if some steps have no refreshment.
 
 use super::Cuda;
 use super::device::Device;
@@ -38,7 +38,7 @@ fn after(refreshment: layout::Refreshment) -> layout::Refreshment {
 }
 
 impl<D: Device> Cuda<D> {
-    /// Makes `refreshment` the next refreshment on the device, unless it already is the next.
+    /// Makes `refreshment` the next refreshment on the device. Does nothing if it is the next refreshment already.
     pub(super) fn set_refreshment(&mut self, refreshment: layout::Refreshment) -> Result<()> {
         let is_set = |known: &layout::Refreshment| bytemuck::bytes_of(known) == bytemuck::bytes_of(&refreshment);
         if !self.next_refreshment.as_ref().is_some_and(is_set) {

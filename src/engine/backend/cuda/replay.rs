@@ -1,8 +1,8 @@
 //! Replay of steps that were requested after the lists had expired.
 //!
-//! The device makes no step with expired lists, and the host learns of the expiry later (see `list_lifetime`).
-//! Requests are therefore kept until the next search, and replayed with new lists from the first step that was not
-//! made.
+//! The device makes no step with expired lists, but the host learns of the expiry only later (see `list_lifetime`).
+//! The host therefore keeps all requests for steps until the next search. After an expiry it replays them with new
+//! lists, beginning with the first step that was not made.
 
 use super::Cuda;
 use super::device::Device;
@@ -28,8 +28,9 @@ pub(super) struct StepRequest {
 }
 
 impl StepRequest {
-    /// Creates a request. `virial` states whether forces are computed with the virial; `None` if they were computed
-    /// with energies. A step with energies is never replayed, because energies require valid lists.
+    /// Creates a request. `virial` states whether the forces of the step are computed with the virial. It is `None`
+    /// if the forces were computed with energies. A step with energies is never replayed, because energies are
+    /// computed only with valid lists.
     pub(super) fn new(
         virial: Option<bool>,
         leapfrog: Leapfrog,

@@ -1,8 +1,8 @@
 //! Position restraints of a stage: their arrays on the device, and the work of time-dependent force constants.
 //!
-//! The kernel of bonded terms computes the restraints, also in captured graphs. If a force constant changes with
-//! time, a small kernel before each step sets the force constant, and a small kernel after each step adds its work.
-//! The host waits for neither kernel.
+//! The kernel for bonded terms also computes the restraints, even in captured CUDA graphs. If a force constant
+//! changes with time, a small kernel before each step sets the force constant, and a small kernel after each step
+//! adds its work. The host waits for neither kernel.
 
 use super::device::{Device, read_one, store, zeros};
 use super::lattice::lattice;

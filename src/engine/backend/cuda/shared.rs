@@ -99,7 +99,7 @@ macro_rules! shared {
                 let mut text = format!("struct {name} {{\n");
                 $(text += &format!("    {};\n", <$type as Member>::declare(stringify!($field)));)*
                 text += &format!("}};\nstatic_assert(sizeof({name}) == {}, \"{name}\");\n", size_of::<Self>());
-                // the device compiler has no offsetof; it lays out structures in the same way as the host compiler
+                // the device compiler has no `offsetof`, but it uses the same structure layout as the host compiler
                 text += "#ifndef __CUDACC__\n";
                 $(text += &format!(
                     "static_assert(__builtin_offsetof({name}, {field}) == {offset}, \"{name}.{field}\");\n",

@@ -41,8 +41,8 @@ fn short_range(device: &impl Device, a: &Arguments, rule: u32, sums: bool) -> Re
         (_, true) => Kernel::PairTypeTableSums,
     };
     let block = SEARCH_WARPS * WARP;
-    // each chunk of the list capacity gets two warps, and warps without a chunk return at once: the hardware starts
-    // blocks as other blocks end, which balances the load and lets blocks of the mesh kernels run in between
+    // each chunk of the list capacity gets two warps, and warps without a chunk return at once. The hardware starts a
+    // block when another block ends, which balances the load and lets blocks of the mesh kernels run in between
     let blocks = (2 * a.chunk_capacity).div_ceil(SEARCH_WARPS) + a.bonded_starts[BONDED_KINDS as usize].div_ceil(block);
     device.launch(Launch { block, ..over(kernel, blocks * block) }, a)
 }
@@ -66,7 +66,7 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
         6 => (Kernel::Spread6, Kernel::Gather6),
         _ => (Kernel::Spread8, Kernel::Gather8),
     };
-    // each atom takes `order` lanes, and a warp processes as many atoms as fit completely
+    // each atom takes `order` lanes, and a warp processes as many atoms as its 32 lanes can hold
     let lanes = a.slots.div_ceil(WARP / a.order) * WARP;
     let (spread_blocks, block) = (a.slots.div_ceil(SPREAD_ATOMS), SPREAD_ATOMS * SPREAD_PLANES);
     device.launch(Launch { block, ..over(spread, spread_blocks * block) }, a)?;
@@ -74,8 +74,9 @@ fn long_range(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(gather, lanes), a)
 }
 
-/// Integrates a step. `sums`: kinetic energies and the constraint virial are added to sums that [`pack`] has cleared.
-/// `refreshed`: the work of constraint forces is accumulated. Velocities are renewed if `a` says so.
+/// Integrates a step. With `sums`, kinetic energies and the constraint virial are added to the sums, which [`pack`]
+/// has cleared. With `refreshed`, the work of constraint forces is accumulated. Velocities are refreshed if
+/// `a.renews` is set.
 pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: bool, refreshed: bool) -> Result<()> {
     let [groups_kernel, coupled_kernel] = match (sums, refreshed) {
         (false, false) => [Kernel::Advance, Kernel::AdvanceCoupled],
@@ -83,7 +84,8 @@ pub(super) fn advance(device: &impl Device, a: &Arguments, timestep: f64, sums: 
         (false, true) => [Kernel::AdvanceRefreshed, Kernel::AdvanceCoupledRefreshed],
         (true, true) => [Kernel::AdvanceRefreshedSums, Kernel::AdvanceCoupledRefreshedSums],
     };
-    // at least one thread is launched, even if all constraints are coupled, because the first thread counts steps
+    // at least one thread is launched, even if all update groups have coupled constraints, because the first thread
+    // counts steps
     let groups = update_groups(groups_kernel, a);
     device.launch(Launch { parameter: timestep, threads: groups.threads.max(1), ..groups }, a)?;
     device.launch(Launch { parameter: timestep, ..coupled_clusters(coupled_kernel, a) }, a)?;
@@ -128,7 +130,7 @@ pub(super) fn scale_box(device: &impl Device, a: &Arguments) -> Result<()> {
     virtual_sites::place(device, a, false)
 }
 
-/// Adds the rest of the work of the couplings, after a step of `timestep` (ps).
+/// Adds the pending work of thermostat and barostat, after a step of `timestep` (ps).
 pub(super) fn finish_work(device: &impl Device, a: &Arguments, timestep: f64) -> Result<()> {
     device.launch(Launch { block: WARP, parameter: timestep, ..over(Kernel::FinishWork, 1) }, a)
 }
@@ -138,7 +140,7 @@ pub(super) fn derive_cell(device: &impl Device, a: &Arguments) -> Result<()> {
     device.launch(over(Kernel::ChangeCell, BLOCK), a)
 }
 
-/// Removes the motion of the center of mass; `mass` is the mass of the system in amu.
+/// Removes the motion of the center of mass. `mass` is the total mass of the system in amu.
 pub(super) fn remove_translation(device: &impl Device, a: &Arguments, mass: f64) -> Result<()> {
     let first = a.sums.0 + u64::from(SUM_MOMENTUM) * size_of::<i64>() as u64;
     clear(device, Pointer::<i64>::new(first), 3)?;

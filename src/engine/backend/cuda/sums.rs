@@ -56,17 +56,18 @@ impl Sums {
     /// Returns the virial of all terms that the kernels compute.
     pub(super) fn virial(&self) -> Mat3 {
         let [x, y, z] = [0, 1, 2].map(|axis| self.at(SUM_RESTRAINT_TORQUE + axis));
-        // the kernels sum the elements on and above the diagonal; the torque of restraints corrects those below
+        // the kernels sum the elements on and above the diagonal; the elements below the diagonal follow by symmetry
+        // and from the torque of restraints
         self.tensor(SUM_VIRIAL) + Mat3([[0.0; 3], [-z, 0.0, 0.0], [y, -x, 0.0]])
     }
 }
 
-/// Returns the status after the steps so far. Returns an error if a step has failed, in which case the device has
-/// halted.
+/// Returns the status after all launched steps. Returns an error if a step has failed. After a failed step the device
+/// makes no further steps.
 pub(super) fn check(device: &impl Device, a: &Arguments) -> Result<Status> {
     let status = read_one(device, a.status)?;
     let Status { overflow, failed, stopped, length_factor, pressure, .. } = status;
-    // constraints are checked first, because forces after a failed constraint are meaningless
+    // constraints are checked first, because forces have no meaning after a constraint has failed
     if failed[0] != NO_ATOM {
         return Err(ConstraintFailure { atoms: failed }.into());
     }

@@ -1,8 +1,8 @@
 //! Virtual sites on the device, computed by `kernels/virtual_sites.cu`.
 //!
-//! Sites are placed after every change of positions. The forces on sites are spread after all other forces have been
-//! computed. One thread handles a cluster of sites that depend on each other, in order; most clusters are a single
-//! site.
+//! The positions of virtual sites are computed after every change of atomic positions. The forces on sites are
+//! distributed to atoms after all other forces have been computed. One thread handles a cluster of sites that depend
+//! on each other, in their order. Most clusters are a single site.
 
 use super::device::{Device, Launch, copy, over, read, store};
 use super::kernel::Kernel;
@@ -51,14 +51,15 @@ pub(super) fn upload(device: &impl Device, a: &mut Arguments, system: &System) -
     Ok(())
 }
 
-/// Places all sites. `moved`: a step has moved the atoms, so the old positions of the sites are kept for the case of
-/// an error.
+/// Computes the positions of all sites. `moved` is true if a step has moved the atoms. In this case the old positions
+/// of the sites are kept, because they are needed if the step has failed.
 pub(super) fn place(device: &impl Device, a: &Arguments, moved: bool) -> Result<()> {
     let parameter = if moved { 1.0 } else { 0.0 };
     device.launch(Launch { parameter, ..over(Kernel::PlaceSites, a.site_clusters) }, a)
 }
 
-/// Places all sites of an uploaded state, on the device and in `positions`, the copy of the positions on the host.
+/// Computes the positions of all sites of an uploaded state, on the device and in `positions`, which is the copy on
+/// the host.
 pub(super) fn place_first(device: &impl Device, a: &Arguments, positions: &mut [Vec3]) -> Result<()> {
     if a.site_clusters == 0 {
         return Ok(());
@@ -68,7 +69,8 @@ pub(super) fn place_first(device: &impl Device, a: &Arguments, positions: &mut [
     read(device, a.positions, positions)
 }
 
-/// Spreads the forces on sites to their constructing atoms. `sums`: also corrects the virial.
+/// Distributes the forces on sites to the atoms from which the sites are constructed. With `sums` it also corrects
+/// the virial.
 pub(super) fn spread(device: &impl Device, a: &Arguments, sums: bool) -> Result<()> {
     device.launch(over(if sums { Kernel::SpreadSitesSums } else { Kernel::SpreadSites }, a.site_clusters), a)
 }

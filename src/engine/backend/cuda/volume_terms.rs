@@ -6,7 +6,7 @@ use crate::pme::MeshPotential;
 use crate::system::{Electrostatics, System};
 use crate::vec3::Mat3;
 
-/// Constants of PME that the mesh parameters do not contain.
+/// Constants of PME that are needed in addition to the mesh parameters.
 struct MeshConstants {
     alpha: f64,
     /// −C α/√π Σ q², kJ/mol
@@ -43,8 +43,8 @@ impl VolumeTerms {
         self.mesh.as_ref().map_or(0.0, plasma)
     }
 
-    /// Each diagonal element of the virial of the volume-dependent terms, kJ/mol; inversely proportional to the
-    /// volume (nm³).
+    /// Value of each diagonal element of the virial of the volume-dependent terms, kJ/mol. It is inversely
+    /// proportional to the volume (nm³).
     pub(super) fn virial(&self, volume: f64) -> f64 {
         self.plasma(volume) + self.tail.at(volume).1
     }

@@ -4,8 +4,9 @@ use super::{LjPme, Nonbonded};
 use crate::cell::{PeriodicCell, displacement_within_cutoff};
 use crate::vec3::Vec3;
 
-/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. Pairs within this distance
-/// when the list is built stay within the cutoff, and so in the list, for the lifetime of the list.
+/// Distance, as a fraction of the cutoff, up to which the kernel corrects excluded pairs. A pair that is within this
+/// distance when the list is built stays within the cutoff for the lifetime of the list, and therefore is in the
+/// list.
 const NEAR_EXCLUSION: f64 = 0.8;
 impl Nonbonded {
     /// Calls `visit` for each excluded pair that the kernel does not correct, with i and j, the displacement, f/r,

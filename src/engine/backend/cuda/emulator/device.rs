@@ -1,4 +1,5 @@
-//! Emulated device: host memory, kernels of the [`Library`](super::Library), and Fourier transforms of this project.
+//! Emulated device, which uses host memory, the kernels of the [`Library`](super::Library), and the Fourier
+//! transforms of this project.
 
 use super::{bounded, library};
 use crate::backend::cuda::cache::Programs;
@@ -11,7 +12,7 @@ use num_complex::Complex;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Number of guard words (16 bytes each) before an array, and after it. Kernels must not write to guard words.
+/// Number of guard words of 16 bytes before each array, and also after it. Kernels must not write to guard words.
 const GUARD: usize = 4;
 /// Value of guard words and of uninitialised memory: NaN as a float.
 const UNTOUCHED: u128 = u128::MAX;
@@ -34,14 +35,14 @@ pub struct Tally {
     pub waits: u32,
     /// number of kernels, including those of transforms
     pub kernels: u32,
-    /// number of kernels in the longest sequence that may be captured
+    /// number of kernels in the longest sequence that may be captured as a CUDA graph
     pub longest_captured: u32,
 }
 
 /// Nominal duration of a launch or a transform in seconds.
 pub(in crate::backend::cuda) const LAUNCH: f64 = 1.0;
 
-/// Emulated device, whose blocks and threads run in one of three orders.
+/// Emulated device, whose blocks and threads run in one of three orders, since results must not depend on the order.
 pub struct Emulated {
     order: u32,
     /// a kernel that does nothing, to emulate a fault
@@ -69,8 +70,8 @@ impl Emulated {
         }
     }
 
-    /// Opens an emulated device instead of a GPU. Number 0 opens a correct device; with any other number n, kernel n
-    /// does nothing.
+    /// Opens an emulated device instead of a GPU. Number 0 opens a correct device. Any other number n opens a faulty
+    /// device, on which kernel n does nothing.
     pub fn open(number: u32, _: &Programs) -> Result<Self> {
         Ok(if number == 0 { Emulated::new(0) } else { Emulated::without(Kernel::ALL[number as usize]) })
     }
@@ -208,7 +209,7 @@ impl Device for Emulated {
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
-        // results must not depend on which closure runs first
+        // the results must not depend on which closure runs first, so the order of the closures is varied
         if self.order == 0 {
             first(self)?;
             second(self)

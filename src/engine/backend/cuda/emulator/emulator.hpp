@@ -1,8 +1,9 @@
-// Emulation of the part of CUDA that the kernels use, on one processor thread. Without a GPU it is the only check of
-// the numbers that kernels compute. Blocks run one after another. The threads of a block run as fibers that switch
-// only at collectives and barriers. The emulator detects errors that lock-step execution would hide: lanes that are
-// at different collectives, and lanes that wait for lanes that have returned. The order of blocks and threads can be
-// changed; the results must not depend on it. Shared memory is filled with NaN when a block begins.
+// Emulation of the part of CUDA that the kernels use, on one processor thread. Without a GPU the emulation is the
+// only check of the numbers that kernels compute. Blocks run one after another. The threads of a block run as fibers
+// that switch only at collectives and barriers. The emulator detects errors that lock-step execution would hide:
+// lanes that are at different collectives, and lanes that wait for lanes that have returned. The order of blocks and
+// threads can be changed, and the results must not depend on this order. Shared memory is filled with NaN when a
+// block begins.
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +16,8 @@
 #include <ucontext.h>
 #include <vector>
 
-// All symbols from here to the start of terms.cpp are hidden: a process loads several copies of the library, which must
-// not share variables.
+// All symbols from here to the start of terms.cpp are hidden, because a process loads several copies of the library,
+// and these copies must not share variables.
 #pragma GCC visibility push(hidden)
 
 #define __device__
@@ -123,13 +124,14 @@ inline void fiber_main() {
 inline unsigned in_order(unsigned k, unsigned n, unsigned order) {
     if (order == 0) return k;
     if (order == 1) return n - 1 - k;
-    // order 2: steps of a length that shares no factor with n
+    // order 2: strides through the indices with a stride that has no common factor with n
     unsigned step = 7;
     while (std::gcd(n, step) > 1) ++step;
     return unsigned((unsigned long long)k * step % n);
 }
 
-// The segment that holds shared memory. Only shared memory is `thread_local`, so the loader keeps it in one segment.
+// The segment that holds shared memory. Shared memory is the only `thread_local` memory, so that the loader keeps all
+// of it in one segment.
 struct Piece {
     void* start;
     size_t size;
@@ -203,7 +205,7 @@ inline const char* run(void (*kernel)(const void*, double), const void* a, doubl
     threads = size;
     fault = nullptr;
     if (size % LANES != 0 || size > 1024 || size == 0) return "a block must have 32 to 1024 threads in whole warps";
-    // makes the loader allocate this thread's segment
+    // this access makes the loader allocate the segment of this thread
     asked_for = 1;
     if (!dl_iterate_phdr(find_shared, nullptr) || !shared_memory.start) return "the shared-memory segment was not found";
     fibers.resize(size);

@@ -1,4 +1,5 @@
-//! Kernels compiled as host C++, for tests of single terms ([`Library::term`]) and of whole launches.
+//! Kernels compiled as C++ for the host. Tests use them to check single terms ([`Library::term`]) and whole kernel
+//! launches.
 //!
 //! `emulator.hpp` emulates the parts of CUDA that the kernels use. The source of the kernels is the same as for a
 //! GPU.
@@ -15,8 +16,8 @@ use std::num::NonZero;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 
-/// Source text before the kernels: the emulated part of CUDA. The source text after them defines terms as plain
-/// functions.
+/// Source text before the kernels, which is the emulated part of CUDA. The source text after the kernels defines
+/// terms as plain functions.
 const BEFORE: &str = include_str!("emulator.hpp");
 const BEHIND: &str = include_str!("terms.cpp");
 
@@ -60,8 +61,8 @@ impl Library {
         let (text, object) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, format!("{BEFORE}{}{BEHIND}{}", source::text(), table()))
             .expect("the source can be written");
-        // contraction of multiply-adds would differ between machines; `_FORTIFY_SOURCE` is undefined because a kernel
-        // may have the name of a function of the C library
+        // multiply-adds are not fused, because machines differ in this; `_FORTIFY_SOURCE` is undefined because a
+        // kernel may have the name of a function of the C library
         let options =
             ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off"];
         let compiler = Command::new("c++")
@@ -93,8 +94,8 @@ impl Library {
         free.unwrap_or_else(|| locked(&self.copies[0]))
     }
 
-    /// Evaluates a term. Input and output are plain numbers, of type `f32` unless the name of the term ends in
-    /// `_f64`.
+    /// Evaluates a term. Input and output are plain numbers. Their type is `f32`, or `f64` if the name of the term
+    /// ends in `_f64`.
     #[cfg(test)]
     pub(crate) fn term<T: Copy + Default, const IN: usize, const OUT: usize>(
         &self,

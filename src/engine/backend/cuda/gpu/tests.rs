@@ -10,8 +10,8 @@ use crate::system::State;
 use crate::testing::{EVERYTHING, Sample};
 use crate::vec3::Vec3;
 
-/// Tolerance of forces: the limit of this project for interactions in f32. Fused operations and different reciprocals
-/// cause smaller errors.
+/// Tolerance of forces, which is the limit of this project for interactions in f32. The differences due to fused
+/// operations and other reciprocal functions are smaller.
 const FORCE: f64 = 2e-5;
 /// Tolerance of energies relative to the largest energy.
 const ENERGY: f64 = 1e-6;
@@ -30,7 +30,7 @@ const SYSTEMS: [&str; 10] = [
     "salt-displaced",
 ];
 
-/// Opens the GPU, or prints the reason why there is no usable GPU. Panics if a GPU exists but does not open.
+/// Opens the GPU, or prints why no GPU can be used. Panics if there is a usable GPU that cannot be opened.
 fn gpu() -> Option<Gpu> {
     super::find(0).map_err(|error| eprintln!("skipped: {error}")).ok()?;
     Some(Gpu::open(0, &Programs::default()).expect("a GPU with kernels"))
@@ -114,8 +114,8 @@ fn renewed_velocities_are_those_of_the_emulated_device() {
     }
 }
 
-/// Tolerance of work (relative to the kinetic energy) and of the edge length, compared with the emulated device, with
-/// forces accurate to [`FORCE`].
+/// Relative tolerance of the work (relative to the kinetic energy) and of the edge length between GPU and emulated
+/// device, if forces are accurate to [`FORCE`].
 const COUPLING: f64 = 1e-4;
 
 #[test]

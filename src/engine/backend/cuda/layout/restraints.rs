@@ -6,8 +6,8 @@ use bytemuck::{Pod, Zeroable};
 
 members!(Lattice);
 
-/// Scaling of reference positions ([`crate::restraint::ReferenceScaling`]): no scaling, center of the references
-/// only, all references.
+/// Values for the scaling of reference positions ([`crate::restraint::ReferenceScaling`]): no scaling, scaling of the
+/// center of mass of the references, scaling of all references.
 pub(in crate::backend::cuda) const REFERENCES_FIXED: u32 = 0;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CENTER: u32 = 1;
 pub(in crate::backend::cuda) const REFERENCES_WITH_CELL: u32 = 2;
@@ -48,11 +48,11 @@ shared! {
 shared! {
     /// Work of time-dependent force constants ([`crate::restraint::Restraining`]).
     RestraintWork {
-        /// time for which the force constants are set, ps since the start of the stage
+        /// time (ps since the start of the stage) at which the current force constants apply
         time: f64,
-        /// work up to half a step after the last step, kJ/mol
+        /// work done until half a step after the last step, kJ/mol
         after: f64,
-        /// work up to the last step, kJ/mol
+        /// work done until the last step, kJ/mol
         at_step: f64,
         /// 0 before the first step, then 1
         begun: u32,

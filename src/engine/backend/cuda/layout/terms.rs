@@ -188,7 +188,8 @@ shared! {
     /// Atom with coupled constraints.
     CoupledAtom {
         atom: u32,
-        /// index of the atom's first constraint end; the range of its ends stops at the first end of the next atom
+        /// index of the first constraint end of this atom; the range of its ends stops before the first end of the
+        /// next atom
         first_end: u32,
     }
 }

@@ -3,8 +3,8 @@
 use crate::backend::cuda::shared::{Element, Member, Pointer, members, shared};
 use bytemuck::{Pod, Zeroable};
 
-/// Number of lines along x per block of threads. Memory accesses read 32 bytes (four complex numbers) at once, and
-/// the 32 banks of shared memory hold 16 complex numbers.
+/// Number of lines along x per block of threads. A memory access reads 32 bytes (four complex numbers), and one row
+/// of the 32 banks of shared memory holds 16 complex numbers.
 pub(in crate::backend::cuda) const LINES: u32 = 16;
 /// Maximum number of threads per block in kernels that transform lines along x.
 pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
@@ -12,8 +12,8 @@ pub(in crate::backend::cuda) const LINE_THREADS: u32 = LINES * LARGEST_RADIX;
 /// then computes one short transform per stage.
 pub(in crate::backend::cuda) const PLANE_THREADS: u32 = 512;
 /// Minimum number of resident blocks per multiprocessor in kernels that transform planes. It limits threads to 64
-/// registers, which suffice for the largest radix; with more registers, blocks would wait for blocks of the pair
-/// kernel to finish.
+/// registers, which suffice for the largest radix; with more registers per thread, these blocks would have to wait
+/// until blocks of the pair kernel finish.
 pub(in crate::backend::cuda) const PLANE_BLOCKS: u32 = 2;
 /// First radices for which kernels are compiled. The number of points along an axis is the product of the first and
 /// the second radix.
@@ -29,7 +29,7 @@ const LARGEST_SECOND: u32 = 10;
 const _: () = assert!(LINES >= LARGEST_SECOND && PLANE_THREADS >= LARGEST_RADIX * LARGEST_SECOND);
 
 shared! {
-    /// An integer divisor that kernels replace by a multiplication.
+    /// An integer divisor. Kernels divide by it with a multiplication, which is faster.
     Divisor {
         value: u32,
         /// 2³²/value, rounded up. For n below 2³²/value the quotient n/value is n · reciprocal / 2³², rounded down

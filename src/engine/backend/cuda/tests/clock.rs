@@ -20,8 +20,8 @@ fn launches(steps: f64) -> Phases {
         .scaled(steps * LAUNCH)
 }
 
-/// Number of kernels of a search (five that sort, then positions, search, and end of the search) and of a pruning
-/// (two, with positions).
+/// Number of kernels of a search (five that sort atoms, then packing of positions, the search, and the end of the
+/// search), and of a pruning (two, including packing of positions).
 const LISTS: f64 = 8.0 + 2.0;
 
 #[test]
@@ -31,7 +31,7 @@ fn one_timed_step_per_list_lifetime_represents_all() {
     steps(&mut cuda, 10, Workload::default());
     let expected = Phases { search: LISTS * LAUNCH, ..launches(10.0) };
     assert_eq!(cuda.phases().unwrap(), expected);
-    // reading the times changes nothing; steps with sums are assigned the times of steps without output
+    // reading the times does not change them; steps with energy sums get the times of steps without output
     assert_eq!(cuda.phases().unwrap(), expected);
     steps(&mut cuda, 3, EVERYTHING);
     cuda.build_lists().unwrap();
@@ -46,8 +46,8 @@ fn lists_are_counted_in_tiles() {
     let counts = sample.emulated(0).pair_counts().unwrap();
     let useful = useful_pairs(&sample.system, sample.state.cell.map(|cell| cell.volume()));
     let share = useful / counts.slots as f64;
-    // the 16 atoms of half a block fill half a cube of 0.7 nm, and an atom within 0.95 nm of one of them is paired
-    // with all of them: (0.9/1.2)³ = 0.42
+    // the 16 atoms of half a block fill half of a cube of 0.7 nm; an atom within 0.95 nm of one of these 16 atoms is
+    // paired with all of them, so that about (0.9/1.2)³ = 0.42 of the pairs are within the cutoff
     assert!((0.2..0.5).contains(&share), "{share} of the pairs are useful");
     assert!(counts.slots.is_multiple_of(512) && counts.lj_slots == counts.slots && counts.outer_slots > counts.slots);
     assert!(counts.entries > 0 && counts.entries * 8 * 1024 >= counts.outer_slots);

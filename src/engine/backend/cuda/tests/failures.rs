@@ -73,7 +73,7 @@ fn coupled_constraints_that_fail_name_the_worst_bond_and_keep_positions() {
 #[test]
 fn a_thermostat_does_not_cool_what_flies_off() {
     let mut sample = Sample::load("water");
-    // this velocity corresponds to 5·10⁷ K on average over the system
+    // the velocity of this atom corresponds to a mean temperature of the system of 5·10⁷ K
     sample.state.velocities[30] = vec3(2e5, 0.0, 0.0);
     let mut cuda = sample.emulated(0);
     cuda.forces(Workload::default()).unwrap();

@@ -16,8 +16,8 @@ const LATTICE_FORCE: f64 = 1e-3;
 const ENERGY: f64 = 1e-6;
 /// Tolerance of the virial, from positions of a few nm times forces accurate to [`FORCE`], as in `tests/forces.rs`.
 const VIRIAL: f64 = 2e-5;
-/// Tolerance of the virial, relative to the direct and reciprocal parts of the Coulomb virial. The two parts cancel,
-/// and each is accurate to a few times [`ENERGY`].
+/// Tolerance of the virial, relative to the direct and reciprocal parts of the Coulomb virial. The two parts nearly
+/// cancel, and each part is accurate to a few times [`ENERGY`].
 const VIRIAL_PARTS: f64 = 4e-6;
 
 fn rms(vectors: impl Iterator<Item = Vec3>) -> f64 {
@@ -157,8 +157,8 @@ fn virtual_sites() {
     compare(&Sample::with_sites_of_sites(), "sites of sites");
 }
 
-/// Tests a short cutoff, for which α is large. The sum of the energies of excluded pairs and of the mesh is then a
-/// tenth of each.
+/// Tests a short cutoff, for which α is large. The energies of excluded pairs and of the mesh then nearly cancel, and
+/// their sum is a tenth of either energy.
 #[test]
 fn energies_that_cancel() {
     for name in ["water", "opc"] {

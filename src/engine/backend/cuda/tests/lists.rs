@@ -22,7 +22,7 @@ fn array<T: Element>(cuda: &Cuda<Emulated>, pointer: Pointer<T>, length: u32) ->
 fn listed(cuda: &Cuda<Emulated>, sample: &Sample, inner: bool) -> HashMap<[u32; 2], Vec<Vec3>> {
     let a = &cuda.arguments;
     let counts = array(cuda, a.counts, 1)[0];
-    // the inner list has one part per half of a block, the outer list has one part per block
+    // the inner list has separate groups for each half of a block, and the outer list has one group for each block
     let (groups, entries, parts) = if inner { (a.inner_groups, a.inner, 2) } else { (a.outer_groups, a.outer, 1) };
     let groups = array(cuda, groups, parts * counts.chunks);
     let blocks = array(cuda, a.chunk_block, counts.chunks);
@@ -88,7 +88,7 @@ fn check(name: &str) {
 
 #[test]
 fn slots_without_atoms_have_no_force() {
-    // no kernel adds to empty slots, but the host reads the whole array
+    // no kernel adds forces to empty slots, but the host reads the whole array of forces
     let mut cuda = Sample::load("peptide-ff19sb").emulated(0);
     cuda.forces(EVERYTHING).expect("forces");
     let a = &cuda.arguments;
@@ -135,7 +135,7 @@ fn lists_expire_by_actual_and_not_by_predicted_positions() {
     let mut cuda = Cuda::new(&sample.system, Emulated::new(0), &ListSchedule::exact(1.0)).expect("a supported system");
     cuda.upload(&sample.state).expect("a state");
     cuda.build_lists().unwrap();
-    // positions are predicted 0.2 nm away, four times as far as these lists allow
+    // the predicted positions are 0.2 nm away, which is four times the displacement that these lists allow
     cuda.prune_lists(0.2).unwrap();
     assert_eq!(array(&cuda, cuda.arguments.status, 1)[0].lists_expired, 0);
 }

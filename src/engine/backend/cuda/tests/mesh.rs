@@ -15,7 +15,7 @@ use crate::vec3::Mat3;
 use bytemuck::Zeroable;
 use num_complex::Complex;
 
-/// Meshes that test every radix on every axis on which the radix is possible. Some sizes are odd, because only rows
+/// Meshes that test every radix along every axis along which it is possible. Some sizes are odd, because only rows
 /// with an even number of points have a middle element that is its own mirror image.
 const GRIDS: [[usize; 3]; 12] = [
     [12, 20, 27],
@@ -35,8 +35,8 @@ const GRIDS: [[usize; 3]; 12] = [
 /// Tolerance of a transform in `f32`, RMS error over RMS value. The error is at most 1.3·10⁻⁷ here, one unit in the
 /// last place.
 const ROUNDING: f64 = 2e-7;
-/// Tolerance of three transforms forth and back, and of the exponential in the influence function, whose rounded
-/// argument is up to 20.
+/// Tolerance for three forward and three inverse transforms, and for the exponential in the influence function, whose
+/// argument is up to 20 and is rounded to `f32`.
 const SOLVED: f64 = 5e-7;
 /// Tolerance of energies and of the virial: the limit of this project for energies.
 const ENERGY: f64 = 1e-6;

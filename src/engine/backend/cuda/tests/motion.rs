@@ -17,16 +17,16 @@ use crate::virtual_sites::SitePlan;
 
 const TIMESTEP: f64 = 0.002;
 const STEPS: usize = 5;
-/// Tolerance of positions, nm. Forces have an RMS of 10³ kJ/mol/nm and an RMS error of 2·10⁻⁵ of that; the largest
-/// error is ten times larger, 0.2 kJ/mol/nm. For hydrogen dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm per step. Over five steps
-/// this adds up to fifteen times as much at worst.
+/// Tolerance of positions, nm. Forces have an RMS value of 10³ kJ/mol/nm, and their RMS error is 2·10⁻⁵ of this
+/// value. The largest error is ten times the RMS error, 0.2 kJ/mol/nm. For hydrogen dt²/m · 0.2 kJ/mol/nm is 10⁻⁶ nm
+/// per step. Over five steps the error grows at most to fifteen times this length.
 const POSITION: f64 = 1.5e-5;
 /// Relative tolerance of sums of squared velocities. The velocities differ by [`POSITION`] per time step.
 const KINETIC: f64 = 1e-6;
 /// Relative tolerance of velocities up to 100 nm/ps that device and host multiply by factors in `f64`.
 const FEW_ROUNDINGS: f64 = 1e-15;
-/// Tolerance of the constraint virial: device and host satisfy constraints to the same tolerance, and constraint
-/// forces are as accurate as forces.
+/// Tolerance of the constraint virial. Device and host satisfy constraints to the same tolerance, and constraint
+/// forces are as accurate as other forces.
 const VIRIAL: f64 = 1e-4;
 
 pub(super) fn advance(sums: bool) -> Leapfrog {
@@ -127,8 +127,8 @@ fn waters_with_virtual_sites() {
     compare_steps(&Sample::load("tip4pew").all_bonds());
 }
 
-/// Largest relative error of a constraint: twice the tolerance of the solver, because that tolerance applies to half
-/// a squared length.
+/// Largest relative error of a constraint length. It is twice the tolerance of the solver, because the solver
+/// compares half of a squared length with the tolerance.
 const DISTANCE: f64 = 2e-6;
 
 /// Compares steps with coupled constraints, and checks that the constraints are satisfied afterwards.
@@ -193,8 +193,8 @@ fn waters_of_unequal_hydrogens_are_triangles() {
     compare_chains(&sample.rigid());
 }
 
-/// Tolerance of lengths. Scaling factors of about 1.005 follow from pressures, whose parts are accurate to [`VIRIAL`]
-/// and cancel to a third.
+/// Tolerance of lengths. Scaling factors of about 1.005 are computed from pressures. The parts of the pressure are
+/// accurate to [`VIRIAL`] and partly cancel, so that a third remains.
 const LENGTH: f64 = 3.0 * 5e-3 * VIRIAL;
 /// Tolerance of work relative to the kinetic energy: twice the length error [`LENGTH`] times a virial.
 const WORK: f64 = 2.0 * LENGTH;
@@ -209,7 +209,7 @@ fn barostats_on_the_device_are_those_of_the_host() {
     compare_scaling(&Sample::load("tip5p").rigid(), true);
 }
 
-/// Makes a step with thermostat, barostat and removal of the center-of-mass motion, and the step after it.
+/// Makes a step with thermostat, barostat and removal of the center-of-mass motion, and one more step.
 fn coupled_step(backend: &mut impl Backend, box_scaling: BoxScaling) {
     let virial = Workload { energy: false, virial: true, ..Workload::FORCES };
     backend.forces(virial).unwrap();
@@ -330,13 +330,13 @@ fn coupling_on_the_device_is_that_of_the_host() {
     }
     assert!(work.abs() > 1.0, "{work}");
     assert_eq!(state_of(&quiet), state_of(&looking));
-    // the work of an uploaded state is continued
+    // after the upload of a state, its work is continued
     looking.upload(&state_of(&quiet)).unwrap();
     assert_eq!(looking.coupling().unwrap(), quiet.coupling().unwrap());
 }
 
-/// Rounding error of a tenth of the energies that about fifty warps have summed as multiples of 2⁻²⁴ kJ/mol, over
-/// five steps.
+/// Rounding error over five steps of a tenth of the energies, which about fifty warps add up as multiples of 2⁻²⁴
+/// kJ/mol.
 const SUMMED: f64 = 5.0 * 0.1 * 50.0 * 6e-8;
 
 /// Returns the state after steps without output, with blocks and threads in the given order.
@@ -396,7 +396,7 @@ fn lists_are_pruned_for_where_sites_will_be() {
     let mut expected: Vec<Vec3> = sample.state.positions.iter().zip(&sample.state.velocities).map(flight).collect();
     SitePlan::new(topology).place(&Team::single(), &mut expected);
     assert!(largest_difference(&pruned.positions, &expected) < 1e-12);
-    // pruning leaves virtual sites at their present positions
+    // pruning does not predict positions of virtual sites
     let mut now = sample.state.positions.clone();
     SitePlan::new(topology).place(&Team::single(), &mut now);
     assert!(largest_difference(&state_of(&cuda).positions, &now) < 1e-12);

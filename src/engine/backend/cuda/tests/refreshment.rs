@@ -18,16 +18,17 @@ use crate::testing::{EVERYTHING, Sample};
 use smallvec::smallvec;
 
 const STEPS: u64 = 5;
-/// Tolerance of positions, nm, as in `motion`. Random numbers are the same on both sides; only forces differ.
+/// Tolerance of positions, nm, as in `motion`. Device and host use the same random numbers, so that only forces
+/// differ.
 const POSITION: f64 = 1.5e-5;
 /// Tolerance of velocities: [`POSITION`] over half a time step, nm/ps.
 const VELOCITY: f64 = POSITION / 0.001;
-/// Tolerance of work relative to the kinetic energy. The work is a sum of squares of velocities, whose errors are
-/// [`VELOCITY`], in each step.
+/// Tolerance of the work in each step, relative to the kinetic energy. The work is a sum of squared velocities, and
+/// the errors of the velocities are [`VELOCITY`].
 const WORK: f64 = 5e-6;
 
 /// Returns a refreshment with a friction of 50/ps, which renews a large part of the velocities in five steps. Seed
-/// and step need both words.
+/// and step are so large that both of their 32-bit words are used.
 fn refreshed(step: u64) -> Refreshment {
     let bath = Bath { degrees_of_freedom: 0.0, temperature: 400.0, coupling_time: 0.02 };
     let key = (7 | 3 << 40, (1 << 32) - 3 + step);

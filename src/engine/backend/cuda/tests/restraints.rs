@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 const TIMESTEP: f64 = 0.001;
 const K: f64 = 1000.0;
-/// Tolerance of energies and forces. Both sides compute in `f64`. On a device each force is rounded to 2⁻³²
-/// kJ/mol/nm, and the energy of each warp to 2⁻²⁴ kJ/mol.
+/// Tolerance of energies and forces. Device and host compute in `f64`. The device rounds each force to a multiple of
+/// 2⁻³² kJ/mol/nm, and the energy of each warp to a multiple of 2⁻²⁴ kJ/mol.
 const ROUNDING: f64 = 1e-5;
 /// Tolerance of work. Work adds up over steps, in which positions differ because of rounding errors of the other
 /// forces.
@@ -29,7 +29,7 @@ const WORK: f64 = 1e-4;
 fn restraints(sample: &Sample, scaling: ReferenceScaling, flat_radius: f64, k: impl Into<Schedule>) -> Restraints {
     let offset = |atom: u32| vec3(0.05, -0.03 * f64::from(atom % 2), 0.01 * f64::from(atom % 5));
     let atoms = (0..sample.state.positions.len() as u32).step_by(3);
-    // in periodic samples the reference positions of some atoms are in another image
+    // in periodic samples the reference positions of some atoms are in another periodic image than the atoms
     let own = |atom: u32| {
         sample.state.cell.map_or(([0; 3], Vec3::ZERO), |cell| {
             let image = [i32::from(atom.is_multiple_of(2)), -2, 0];
@@ -171,7 +171,7 @@ fn steps_give_the_same_bits_whatever_is_looked_at() {
 #[test]
 fn steps_that_are_replayed_have_their_own_force_constants() {
     let mut sample = Sample::load("argon");
-    // velocities so high that lists expire after some steps
+    // the velocities are so high that the lists expire after some steps
     sample.state.velocities = (0..sample.state.positions.len()).map(|k| vec3(4.0, 0.0, k as f64 * 1e-3)).collect();
     let restraints = restraints(&sample, ReferenceScaling::None, 0.0, rising());
     let lists = ListSchedule::exact(sample.system.settings.longest_cutoff() + 0.05);

@@ -13,13 +13,13 @@ use crate::term::{ewald_excluded, inverse_norm};
 use crate::vec3::{Vec3, vec3};
 
 /// Tolerance of the correction of an excluded pair, in units of rounding errors relative to 2α/√π (energy) and α³
-/// (force). erf and exp are each accurate to four units. Their difference in the force is magnified by 1/(αr)², which
-/// is four at the distance where the series ends.
+/// (force). erf and exp are each accurate to four units. In the force the error of their difference is magnified by
+/// 1/(αr)², which is four at the distance where the power series ends.
 const ENERGY_ROUNDINGS: f64 = 8.0;
 const FORCE_ROUNDINGS: f64 = 8.0 * std::f64::consts::FRAC_2_SQRT_PI * 4.0;
 
-/// Tolerance in units of rounding errors: both sides do the same six operations, each of which a compiler may fuse
-/// with the next.
+/// Tolerance in units of rounding errors. Device and host do the same six operations, and a compiler may fuse each
+/// operation with the next one.
 const FACTOR_ROUNDINGS: f64 = 6.0;
 
 #[test]
@@ -44,7 +44,8 @@ fn factors_of_a_thermostat() {
     let mut random = random(13);
     let bath = Bath { degrees_of_freedom: 300.0, temperature: 300.0, coupling_time: 0.1 };
     for step in 0..2000 {
-        // kinetic energies down to those at which noise alone determines the factor and reverses velocities
+        // the range of kinetic energies extends down to values at which noise alone determines the factor and may
+        // reverse velocities
         let kinetic = if step == 0 { 0.0 } else { bath.target() * 10f64.powf(random.between(-6.0, 1.0)) };
         for rescaling in [velocity_rescale(bath, 0.02, (1, step), 0), berendsen(bath, 0.02)] {
             let Rescaling { kept, along, across } = rescaling;
@@ -55,8 +56,8 @@ fn factors_of_a_thermostat() {
     }
 }
 
-/// Tolerance in units of rounding errors: both sides do the same ten operations on numbers near one, and the cube
-/// root is accurate to one unit.
+/// Tolerance in units of rounding errors. Device and host do the same ten operations on numbers near one, and the
+/// cube root is accurate to one unit.
 const DILATION_ROUNDINGS: f64 = 12.0;
 
 #[test]
@@ -137,7 +138,7 @@ fn rotation_of_the_whole() {
     assert_eq!(turning(&[2.0], &[axis], &[axis]), Vec3::ZERO);
 }
 
-/// Checks values and slopes of splines of one order, to within rounding errors.
+/// Checks that values and slopes of splines of one order are correct within rounding errors.
 fn check_spline<const N: usize, const OUT: usize>(name: &str) {
     let mut random = random(12);
     for _ in 0..2000 {
