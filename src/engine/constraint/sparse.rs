@@ -13,8 +13,7 @@ pub(super) struct Pattern {
     starts: Vec<u32>,
     /// row of each element, ascending within a column
     rows: Vec<u32>,
-    /// for each column and each pair p > q of elements of the column: the index of the element at (row of p, row of
-    /// q)
+    /// index of the element at (row of p, row of q), for each column and each pair p > q of elements of the column
     targets: Vec<u32>,
 }
 

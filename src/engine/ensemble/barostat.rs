@@ -335,7 +335,7 @@ impl Relaxation {
     }
 }
 
-/// One scaling by a barostat as a function of pressure and cell, with all random numbers already drawn.
+/// Scaling by a barostat as a function of pressure and cell, with all random numbers already drawn.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BoxScaling {
     /// directions that are scaled alike

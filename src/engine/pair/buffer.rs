@@ -291,7 +291,7 @@ impl<'a> BufferEstimate<'a> {
         virial.abs()
     }
 
-    /// For each pair of atom classes: the sums of interaction parameters, the fraction of atom pairs per nm of
+    /// Returns for each pair of atom classes the sums of interaction parameters, the fraction of atom pairs per nm of
     /// distance at the list radius, and the moments J₀ … J₄ of the displacements after `time` (ps).
     fn displacement_moments(&self, radius: f64, time: f64) -> impl Iterator<Item = (&Pairs, f64, [f64; 5])> {
         self.pairs.iter().map(move |pairs| {

@@ -67,9 +67,9 @@ pub(super) fn dispersion(truncation: &Truncation, state: &State) -> Result<Dispe
 /// at their mean distance. The bound matters only in a perfect crystal, where the RMS force is zero. In liquids the
 /// RMS force is about equal to the force between two mean charges.
 const SMALLEST_RELATIVE_FORCE: f64 = 0.01;
-/// Shortest Coulomb cutoff for tuning, and below it the longest one, as fractions of the longer of the two cutoffs.
-/// With a shorter cutoff excluded pairs may be farther apart than the pair kernels can correct. With longer cutoffs
-/// the additional pairs cost more than a coarser mesh saves.
+/// Shortest Coulomb cutoff for tuning, as a fraction of the longer of the two cutoffs. [`LONGEST_CUTOFF`] is the
+/// upper limit. With a shorter cutoff excluded pairs may be farther apart than the pair kernels can correct. With
+/// longer cutoffs the additional pairs cost more than a coarser mesh saves.
 const SHORTEST_CUTOFF: f64 = 0.65;
 const LONGEST_CUTOFF: f64 = 1.2;
 /// Maximum Coulomb cutoff for tuning, as a fraction of half the width of the cell. The margin lets a barostat shrink

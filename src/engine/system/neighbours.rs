@@ -4,7 +4,7 @@
 /// Finds atoms by the number of bonds between them and a given atom.
 pub(crate) struct Neighbours {
     bonded: Vec<Vec<u32>>,
-    /// for each atom, the start atom of the last search that reached it
+    /// start atom of the last search that reached the atom, for each atom
     reached_from: Vec<Option<u32>>,
 }
 

@@ -13,8 +13,8 @@ pub struct Coupling {
     /// ln of the length factors along x, y, z of the last box scaling, if only the first half of its work has been
     /// counted; otherwise zero
     pub pending_scaling: Vec3,
-    /// for each temperature group, the coefficient 1 − 1/λ of the part of the work of a velocity rescaling by λ that
-    /// must still be counted; empty if all work has been counted
+    /// coefficient 1 − 1/λ of the part of the work of a velocity rescaling by λ that must still be counted, for each
+    /// temperature group; empty if all work has been counted
     pub pending_rescaling: Vec<f64>,
     /// velocities (1/ps) of the Nosé–Hoover chain of each temperature group; empty before the first coupling
     pub chains: Vec<[f64; 3]>,

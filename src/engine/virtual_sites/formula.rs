@@ -1,5 +1,5 @@
-//! For each [`Construction`], the position of a virtual site and the distribution of the force on the site over its
-//! atoms.
+//! Computes the position of a virtual site, and distributes the force on the site over its atoms, for each
+//! [`Construction`].
 //!
 //! Forces are propagated backwards through the steps that compute the position (reverse-mode differentiation). A
 //! force F on û = u/|u| becomes the force (F − û (û·F))/|u| on u. A force F on p = u × v becomes v × F on u and F × u

@@ -44,11 +44,11 @@ pub(super) struct Mesh {
     /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
     /// other ranks
     parts: usize,
-    /// for each other rank a vector over the planes of this rank, with 1 where the other rank has charges, otherwise
-    /// 0
+    /// planes of this rank on which each other rank has charges: a vector per other rank with 1 for such a plane,
+    /// otherwise 0
     wanted: Vec<Vec<u8>>,
-    /// for each other rank a vector over the planes of the other rank, with 1 where this rank has charges, otherwise
-    /// 0
+    /// planes of each other rank on which this rank has charges: a vector per other rank with 1 for such a plane,
+    /// otherwise 0
     lent: Vec<Vec<u8>>,
     /// measured times
     pub times: MeshTimes,

@@ -275,8 +275,7 @@ impl<S: Simd> Staged<S> {
 
 /// Computes the forces of [`unmasked`] for one vector without energies, in four short loops. On levels where a vector
 /// takes two registers, the operations of one block fill the out-of-order window, and only shorter dependency chains
-/// let blocks overlap. In addition, the constants of each loop, above all the coefficients of the polynomial, fit
-/// into sixteen registers.
+/// let blocks overlap. The constants of each loop, such as the polynomial's, also fit into sixteen registers.
 #[inline(always)]
 fn staged<S: Simd, const RULE: u8, const SPLIT: bool, const END: u8, const LJ: usize>(
     fixed: &Fixed<'_, S>,

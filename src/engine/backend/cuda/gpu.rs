@@ -180,8 +180,8 @@ pub struct Gpu {
     timing: Cell<Option<Timing>>,
     /// events before and after each timed launch
     spans: RefCell<Vec<(Timing, Kernel, [CudaEvent; 2])>>,
-    /// captured steps with their keys, in the order of their last use; `None` after the first run with a key, because
-    /// the first run is not captured
+    /// captured steps with their keys, in the order of their first use; `None` after the first run with a key,
+    /// because the first run is not captured
     graphs: RefCell<Vec<([u64; 3], Option<CudaGraph>)>>,
 }
 

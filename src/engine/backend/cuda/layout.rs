@@ -28,9 +28,8 @@ pub(super) const WARP: u32 = 32;
 pub(super) const NO_ATOM: u32 = u32::MAX;
 /// Atoms in half a block. A warp computes the pairs of half a block with one chunk.
 pub(super) const HALF: u32 = WARP / 2;
-/// Groups of 32 list entries in a chunk. A warp adds the forces on the i-atoms to memory once per chunk. With eight
-/// groups this costs little, and the empty part of the last group is small. With more groups the longest warps would
-/// take too long.
+/// Groups of 32 list entries in a chunk. Forces on the i-atoms are added to memory once per chunk. With eight groups
+/// this costs little and leaves few empty entries. With more groups the longest warps would take too long.
 pub(super) const CHUNK_GROUPS: u32 = 8;
 /// Bits of a list entry that hold the slot index. The other bits hold the index of one of 125 lattice shifts.
 pub(super) const SLOT_BITS: u32 = 25;
@@ -42,8 +41,7 @@ pub(super) const CENTRAL_SHIFT: u32 = 62;
 pub(super) const GRID_BITS: u32 = 10;
 /// Warps per block of threads in list and pair kernels.
 pub(super) const SEARCH_WARPS: u32 = 4;
-/// Threads of the single block that computes the prefix sum over the slices. This is the maximum number of threads,
-/// so that few tiles follow one another.
+/// Threads of the single block that computes prefix sums over the slices; the maximum, so that few tiles are needed.
 pub(super) const SCAN_THREADS: u32 = 1024;
 /// Minimum number of resident blocks of pair kernels per multiprocessor. It limits threads to 64 registers, so that
 /// the 132 multiprocessors of an H100 process all pairs of a system of 24 000 atoms at the same time.
@@ -51,14 +49,12 @@ const PAIR_BLOCKS: u32 = 8;
 
 /// Atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial sorting.
 pub(super) const SPREAD_ATOMS: u32 = 64;
-/// Threads per atom in the kernel that spreads charges. The threads of an atom alternate between the planes of its
-/// grid points.
+/// Threads per atom in the kernel that spreads charges. They share the planes of the atom's grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
 /// Grid points that the spreading kernel keeps in shared memory (16 KiB): two blocks of a liquid at 0.07 nm spacing.
 const SPREAD_POINTS: u32 = 4096;
 
-/// Units per kJ/mol/nm of forces: forces are summed as integer multiples of 2⁻³² kJ/mol/nm, which is 10⁻¹³ of a
-/// typical force.
+/// Forces are summed as integer multiples of 2⁻³² kJ/mol/nm, which is 10⁻¹³ of a typical force.
 pub(super) const FORCE_SCALE: f64 = 4_294_967_296.0;
 /// Limit of a force contribution (kJ/mol/nm); a larger contribution stops the run. A sum of 2¹¹ contributions, more
 /// than an atom has neighbours, still fits into 63 bits.
@@ -77,9 +73,8 @@ const NOWHERE: f32 = 1e6;
 const SHAKE_ITERATIONS: u32 = 50;
 /// Maximum number of Newton iterations for a cluster of coupled constraints, as on the CPU.
 const COUPLED_ITERATIONS: u32 = 100;
-/// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. A smaller
-/// factor would be of no use: bonds turn by about 0.03 rad in a step, so that nonlinear terms leave a thousandth of
-/// the residuals.
+/// Factor by which the linear solver reduces the residuals in a Newton iteration for coupled constraints. Bonds turn
+/// by about 0.03 rad in a step, so that nonlinear terms leave a thousandth of the residuals anyway.
 const COUPLED_REDUCTION: f64 = 1e-3;
 /// Maximum number of steps of the linear solver. Eight steps are enough for the bonds of a protein, and a hundred
 /// steps are enough for a condition number of 700.
@@ -93,8 +88,7 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters come from a table. Each atom stores the start of the row and the index of the column of
-/// its type, as bits of floats.
+/// Lennard-Jones parameters come from a table. Atoms store start of row and index of column, as the bits of floats.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
 /// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, which needs fewer kernels.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;
@@ -114,8 +108,7 @@ macro_rules! numbered {
     (@next $number:expr,) => {};
 }
 
-/// Numbers of the kinds of bonded terms. The lists of the table come first. The energy sum of each kind has the same
-/// number as the kind.
+/// Numbers of the kinds of bonded terms, after those of the lists of the table. Energy sums have the same numbers.
 pub(super) const KIND_CMAP: u32 = BONDED_LISTS;
 pub(super) const KIND_PAIR14: u32 = BONDED_LISTS + 1;
 pub(super) const KIND_EXCLUDED: u32 = BONDED_LISTS + 2;
@@ -125,8 +118,7 @@ numbered! {
     /// Kinds of update groups.
     UPDATE_GROUP_KINDS: GROUP_FREE GROUP_SETTLE GROUP_SHAKE1 GROUP_SHAKE2 GROUP_SHAKE3 GROUP_SHAKE4
 }
-/// Reasons for which the device halts a run: too large forces or failed constraints, too fast atoms, too large
-/// scaling by a barostat, too small cell.
+/// Reasons for a halt: failed forces or constraints, too fast atoms, too large scaling by a barostat, too small cell.
 pub(super) const STOPPED_BY_FAULT: u32 = 1;
 pub(super) const STOPPED_BY_SPEED: u32 = 2;
 pub(super) const STOPPED_BY_PRESSURE: u32 = 3;
@@ -192,8 +184,7 @@ shared! {
         failed: [u32; 2],
         /// reason why the run has halted; 0 while it goes on
         stopped: u32,
-        /// 1 from the moment when the lists may lack a pair within the cutoff; steps then do nothing until new lists
-        /// are built
+        /// whether the lists may lack a pair (0 or 1); if they may, steps do nothing until new lists are built
         lists_expired: u32,
         /// steps made since the last search
         steps: u32,
@@ -211,8 +202,7 @@ shared! {
         pending_rescaling: f64,
         /// parameters of the next velocity refreshment
         refreshment: Refreshment,
-        /// work of velocity refreshments that has not been added to `thermostat_work` yet, in units of
-        /// 1/[`SUM_SCALE`] kJ/mol
+        /// work of refreshments that is not yet in `thermostat_work`, in units of 1/[`SUM_SCALE`] kJ/mol
         refreshment_work: i64,
     }
 }
@@ -396,8 +386,7 @@ shared! {
         trace_times_volume: f64,
         /// the longer of the Coulomb and Lennard-Jones cutoffs, nm; infinite without a cutoff
         cutoff: f64,
-        /// Ewald parameter α, 1/nm, in double precision, because the rounding errors of many equal excluded pairs
-        /// would add up
+        /// Ewald parameter α, 1/nm, in double precision, because rounding errors of many equal pairs would add up
         exact_alpha: f64,
         coulomb_force: Smooth,
         coulomb_energy: Smooth,
