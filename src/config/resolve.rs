@@ -178,7 +178,7 @@ fn scalar(
         ) => dimensional(&name, key, dimension.expect("a quantity has one"), node),
         (Kind::Interval, Node::Text(text)) => Ok((Value::Interval(interval(text).map_err(named)?), quote(text.trim()))),
         (Kind::Interval, Node::Number { text, .. }) => {
-            let problem = Problem::new("missing unit: an interval is written as text with its unit");
+            let problem = Problem::new("missing unit: an interval must be written as text with its unit");
             Err(named(problem.help(format!("write \"{text} ps\" or \"{text} steps\""))))
         }
         (Kind::Grid, Node::Array(items)) => grid(items).ok_or_else(|| range(GRID_WORDS)),

@@ -40,7 +40,9 @@ pub fn repartition_hydrogen_mass(topology: &mut Topology, target: f64, rigid_wat
                 residue.name,
                 residue.number
             );
-            return Err(Problem::new(message).help("3 amu is the usual choice for 4 fs steps").into());
+            return Err(Problem::new(message)
+                .help("use a smaller hydrogen_mass; 3 amu is usual for time steps of 4 fs")
+                .into());
         }
     }
     Ok(())

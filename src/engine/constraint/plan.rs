@@ -330,7 +330,7 @@ fn check(constraints: &Constraints, masses: &[f64]) -> Result<(), Problem> {
         }
         let repeated = atoms.iter().enumerate().any(|(k, a)| atoms[..k].contains(a));
         if repeated {
-            return Err(Problem::new(format!("the constraint between atoms {} contains one of them twice", name())));
+            return Err(Problem::new(format!("the constraint between atoms {} connects an atom with itself", name())));
         }
         Ok(())
     };
@@ -408,7 +408,7 @@ fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<C
     distances.sort_by_key(|c| (molecules.of_atom(c.atoms[0] as usize), ascending(c)));
     if let Some(twice) = distances.windows(2).find(|w| ascending(&w[0]) == ascending(&w[1])) {
         let [i, j] = ascending(&twice[0]);
-        return Err(Problem::new(format!("there are two constraints between atoms {} and {}", i + 1, j + 1)));
+        return Err(Problem::new(format!("there is more than one constraint between atoms {} and {}", i + 1, j + 1)));
     }
     let same = |a: &Constraint, b: &Constraint| {
         molecules.of_atom(a.atoms[0] as usize) == molecules.of_atom(b.atoms[0] as usize)

@@ -76,7 +76,7 @@ pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> R
     for ([i, j], length) in own.chain(chosen).filter(flexible) {
         if !(length > 0.0 && length.is_finite()) {
             let message = format!("the bond between atoms {} and {} has length {length} nm", i + 1, j + 1);
-            return Err(Problem::new(message).help("only a positive length can be constrained").into());
+            return Err(Problem::new(message).help("correct the length, because the bond is constrained to it").into());
         }
         bonds.push(Constraint { atoms: [i.min(j), i.max(j)], length });
     }
@@ -131,7 +131,9 @@ fn without_repetition(mut bonds: Vec<Constraint>) -> Result<Vec<Constraint>> {
             a.length,
             b.length
         );
-        return Err(Problem::new(message).help("only one length can be constrained").into());
+        return Err(Problem::new(message)
+            .help("give both bonds the same length, because the bond is constrained")
+            .into());
     }
     bonds.dedup_by_key(|c| c.atoms);
     Ok(bonds)

@@ -418,8 +418,8 @@ pub fn stochastic_rescale(
 /// kJ/mol/nm³.
 pub(crate) fn torn(length_factor: f64, measured: f64) -> Error {
     let what = format!(
-        "the barostat would scale the cell by {length_factor:.3} at a pressure of {:.0} bar; equilibrate at constant \
-         volume first, or use a longer coupling_time",
+        "the barostat would scale the cell by a factor of {length_factor:.3} at a pressure of {:.0} bar; equilibrate at \
+         constant volume first, or use a longer coupling_time",
         measured / crate::units::BAR
     );
     Error::unstable(what, [])
@@ -433,8 +433,8 @@ pub(crate) fn check_minimum_image(cell: &PeriodicCell, cutoff: f64) -> Result<()
         return Ok(());
     }
     let what = format!(
-        "the cell has shrunk: the cutoff of {cutoff} nm exceeds half of its shortest dimension ({half:.3} nm); start \
-         from a larger cell or a denser system"
+        "the cell has shrunk: the cutoff of {cutoff} nm is longer than half of the shortest dimension of the cell \
+         ({half:.3} nm); start from a larger cell or a denser system"
     );
     Err(Error::unstable(what, []))
 }

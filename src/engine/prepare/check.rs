@@ -87,11 +87,15 @@ fn check_options(forces: &ForceOptions, truncation: &Truncation) -> Vec<Problem>
         "PME and reaction field need a cutoff",
         "set electrostatics = \"plain\", the only Coulomb method without a cutoff",
     );
-    require(numbers, "the permittivity of a reaction field is not positive", "use infinity for a conductor");
+    require(
+        numbers,
+        "the permittivity of a reaction field is not positive",
+        "set a positive permittivity, or infinity for a conductor",
+    );
     require(
         truncation.dispersion_correction == DispersionCorrection::Off || truncation.cutoff_lj.is_some(),
         "the dispersion correction needs a cutoff",
-        "switch off the dispersion correction, or set a cutoff",
+        "set dispersion_correction = false, or set a cutoff",
     );
     require(
         positive(forces.constraint_tolerance) && forces.constraint_tolerance < 1.0,
@@ -116,7 +120,7 @@ fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Proble
         return Some(problem.help("set lj_modifier = \"potential-shift\" or \"none\""));
     }
     let Some(cutoff) = truncation.cutoff_lj else {
-        let problem = Problem::new("Lennard-Jones interactions without a cutoff cannot be switched off");
+        let problem = Problem::new("a Lennard-Jones switch needs a cutoff");
         return Some(problem.help("set a cutoff, or leave lj_modifier out"));
     };
     // the comparison is false for NaN and if there is no cutoff
@@ -130,7 +134,7 @@ fn check_switch(forces: &ForceOptions, truncation: &Truncation) -> Option<Proble
         let help = "use a longer cutoff (1.2 nm in the CHARMM convention), or set lj_modifier";
         return Some(Problem::new(message).help(help));
     }
-    let message = format!("lj_switch is {from} nm, not between zero and cutoff_lj, {cutoff} nm");
+    let message = format!("lj_switch is {from} nm, but must be between zero and cutoff_lj, which is {cutoff} nm");
     Some(Problem::new(message).help("for example lj_switch = \"1.0 nm\" with cutoff_lj = \"1.2 nm\""))
 }
 
@@ -143,7 +147,7 @@ fn check_vectors(topology: &Topology, coordinates: &Coordinates) -> Vec<Problem>
         let (found, expected) = (values.len(), topology.atoms.len());
         if found != expected {
             let message =
-                format!("the coordinates have a {what} for each of {found} atoms, the topology has {expected}");
+                format!("the coordinates have a {what} for each of {found} atoms, but the topology has {expected}");
             problems.push(Problem::new(message).help("use the coordinates of the system that the topology describes"));
         }
         problems.extend(beyond(values, what, most, topology));
@@ -162,7 +166,7 @@ fn beyond(values: &[Vec3], what: &str, most: f64, topology: &Topology) -> Option
         residue.map_or_else(|| format!(" ({})", atom.name), |r| format!(" ({} of {} {})", atom.name, r.name, r.number))
     });
     let message = format!(
-        "the {what} of atom {}{} is not finite, or is outside the physical range; this concerns {count} atoms",
+        "the {what} of atom {}{} is NaN, infinite or outside the physical range; {count} atoms have this problem",
         first + 1,
         name.unwrap_or_default()
     );
@@ -351,13 +355,16 @@ mod tests {
         let with = |lj_modifier, forces| problems(ForceOptions { lj_modifier, ..forces }, &still(Some(2.0)));
         for from in [0.9, 1.0, 0.0, -0.1, f64::NAN] {
             for modifier in [LjModifier::ForceSwitch { from }, LjModifier::PotentialSwitch { from }] {
-                assert_one(&with(Setting::Given(modifier), ForceOptions::default()), "not between zero and cutoff_lj");
+                assert_one(
+                    &with(Setting::Given(modifier), ForceOptions::default()),
+                    "must be between zero and cutoff_lj",
+                );
             }
         }
         let switch = Setting::Given(LjModifier::ForceSwitch { from: 0.8 });
         assert_eq!(with(switch, ForceOptions::default()), Vec::<String>::new());
         let all_pairs = ForceOptions { lj_modifier: switch, ..ForceOptions::all_pairs() };
-        assert_one(&problems(all_pairs, &still(None)), "cannot be switched off");
+        assert_one(&problems(all_pairs, &still(None)), "a Lennard-Jones switch needs a cutoff");
     }
 
     #[test]
@@ -370,6 +377,6 @@ mod tests {
         assert_one(&problems(ForceOptions::default(), &bad), "the velocity of atom 1");
         let mut bad = still(Some(2.0));
         bad.positions.pop();
-        assert_one(&problems(ForceOptions::default(), &bad), "for each of 1 atoms, the topology has 2");
+        assert_one(&problems(ForceOptions::default(), &bad), "for each of 1 atoms, but the topology has 2");
     }
 }

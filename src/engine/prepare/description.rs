@@ -66,7 +66,7 @@ pub fn problems(description: &Description) -> Vec<Problem> {
     check_bonded(number, bonded, &mut problems);
     if exclusions.atoms() != atoms.len() {
         problems.push(Problem::new(format!(
-            "the exclusion table has {} atoms, the topology has {}",
+            "the exclusion table has {} atoms, but the topology has {}",
             exclusions.atoms(),
             atoms.len()
         )));
@@ -212,5 +212,5 @@ fn check_terms<T, const N: usize, const M: usize>(
 /// Returns the problem for a term with an atom that does not exist.
 pub(super) fn absent(what: &str, atom: u32, atoms: usize) -> Problem {
     let message = format!("{what} refers to atom {}, but there are only {atoms} atoms", u64::from(atom) + 1);
-    Problem::new(message).help("atoms count from 0 in code, from 1 in messages")
+    Problem::new(message).help("atoms are numbered from 0 in code, but from 1 in messages")
 }

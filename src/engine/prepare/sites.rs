@@ -25,10 +25,10 @@ pub(super) fn problem(topology: &Topology, is_site: &[bool]) -> Option<Problem> 
     topology.virtual_sites.iter().find_map(|VirtualSite { site, construction }| {
         let problem = |what: String| Problem::new(format!("virtual site {}: {what}", u64::from(*site) + 1));
         let Some(seen) = seen.get_mut(*site as usize) else {
-            return Some(problem(format!("there are only {} atoms", is_site.len())));
+            return Some(problem(format!("no such atom exists; the topology has {} atoms", is_site.len())));
         };
         if std::mem::replace(seen, true) {
-            return Some(problem("it has two constructions".into()));
+            return Some(problem("it has more than one construction".into()));
         }
         let atoms = construction.atoms();
         if let Some(atom) = atoms.iter().find(|&&atom| atom as usize >= is_site.len()) {

@@ -56,7 +56,9 @@ pub fn select(topology: &Topology, text: &str) -> Result<Vec<u32>, Problem> {
     let mut parser = Parser { topology, text, words: padded.split_whitespace().collect(), next: 0, depth: 0, parts: 0 };
     let chosen = parser.any_of()?;
     if let Some(word) = parser.peek() {
-        return Err(parser.problem(&format!("\"{word}\" follows where \"and\", \"or\" or the end was expected")));
+        return Err(
+            parser.problem(&format!("expected \"and\", \"or\" or the end of the selection, but found \"{word}\""))
+        );
     }
     let atoms: Vec<u32> = (0u32..).zip(&chosen).filter(|(_, chosen)| **chosen).map(|(i, _)| i).collect();
     if atoms.is_empty() {
@@ -103,7 +105,7 @@ impl<'a> Parser<'a> {
         self.parts += 1;
         let atoms = self.topology.atoms.len();
         if self.parts.saturating_mul(atoms) > MOST_TESTS {
-            let message = format!("more than {} parts are too many for {atoms} atoms", self.parts - 1);
+            let message = format!("a selection from {atoms} atoms can have at most {} parts", self.parts - 1);
             return Err(self
                 .problem(&format!("{message}: list names or numbers after one keyword, for example index 1 5 7-20")));
         }
@@ -190,7 +192,7 @@ impl<'a> Parser<'a> {
     fn ranges(&mut self) -> Result<Vec<RangeInclusive<i64>>, Problem> {
         let words = self.list()?.into_iter();
         let ranges = words.map(|word| match range(word) {
-            Some(range) if range.is_empty() => Err(self.problem(&format!("the range {word} runs backwards"))),
+            Some(range) if range.is_empty() => Err(self.problem(&format!("the range {word} ends before it begins"))),
             Some(range) => Ok(range),
             None => Err(self.problem(&format!("\"{word}\" is neither a number nor a range such as 5-17"))),
         });
@@ -338,7 +340,7 @@ mod tests {
             ("protein)", "\")\" follows"),
             ("protein water", "\"water\" follows"),
             ("resid x", "\"x\" is neither"),
-            ("resid 9-7", "9-7 runs backwards"),
+            ("resid 9-7", "9-7 ends before it begins"),
             ("index 3 5-12", "index 5 to 12 is out of range: atoms are numbered 0 to 11"),
             ("index -1", "index -1 to -1 is out of range"),
             ("resid 3-", "\"3-\" is neither"),
@@ -353,7 +355,7 @@ mod tests {
         large.atoms = vec![large.atoms[0]; 1 << 20];
         let parts = "not all or ".repeat(3000) + "all";
         let problem = select(&large, &parts).unwrap_err().to_string();
-        assert!(problem.contains("more than 2048 parts are too many for 1048576 atoms"), "{}", &problem[..100]);
+        assert!(problem.contains("a selection from 1048576 atoms can have at most 2048 parts"), "{}", &problem[..100]);
         let deep = "(".repeat(1_000_000);
         let message = select(&topology(), &deep).unwrap_err().message;
         assert!(message.contains("((…\": more than 100 levels") && message.len() < 1000, "{message}");

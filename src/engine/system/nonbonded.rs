@@ -71,8 +71,8 @@ impl Nonbonded {
         if types <= MOST_TYPES {
             return Ok(());
         }
-        let message = format!("{types} types of Lennard-Jones parameters are in use, expected at most {MOST_TYPES}");
-        Err(Problem::new(message).help("give atoms of one kind the same parameters, to all their digits"))
+        let message = format!("{types} types of Lennard-Jones parameters are in use, but the maximum is {MOST_TYPES}");
+        Err(Problem::new(message).help("give atoms of the same kind exactly the same parameters, digit by digit"))
     }
 
     /// Table made by a combination rule from the parameters of each type. The rule must be able to combine the

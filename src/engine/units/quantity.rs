@@ -257,15 +257,15 @@ impl Dimension {
     /// recommended unit.
     pub fn bare(self, number: &str) -> Problem {
         let usual = self.example().split_once(' ').map_or("", |(_, unit)| unit);
-        let message = format!("missing unit: {} is written as text with its unit", self.name());
+        let message = format!("missing unit: {} must be written as text with its unit", self.name());
         Problem::new(message).help(format!("write \"{number} {usual}\"; accepted units: {}", self.unit_list()))
     }
 
     /// Returns the problem for a magnitude (in internal units) outside the physical range.
     fn beyond(self, text: &str, size: f64) -> Problem {
         let bound = match size < Self::SMALLEST {
-            true => format!("at least {} in size, or zero", self.spell(Self::SMALLEST)),
-            false => format!("at most {} in size", self.spell(self.largest())),
+            true => format!("at least {} in magnitude, or zero", self.spell(Self::SMALLEST)),
+            false => format!("at most {} in magnitude", self.spell(self.largest())),
         };
         let message = format!("\"{text}\" is outside the physical range of {}: {bound}", self.name());
         Problem::new(message).help(format!("for example \"{}\"", self.example()))

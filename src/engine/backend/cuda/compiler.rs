@@ -55,13 +55,13 @@ fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
 /// Returns the compiled kernels for a compute capability. They are taken from the cache `kept` if it has them.
 pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
-    let compiler = version().map_err(|error| failed("the version cannot be read", error))?;
-    let known = architectures().map_err(|error| failed("the supported architectures cannot be read", error))?;
+    let compiler = version().map_err(|error| failed("its version cannot be read", error))?;
+    let known = architectures().map_err(|error| failed("its list of supported architectures cannot be read", error))?;
     let Some((architecture, form)) = target(capability, &known) else {
         let ([newer, than], (major, minor)) = (compiler, capability);
         return Err(Error::Device(format!(
             "CUDA's run-time compiler {newer}.{than} no longer compiles for compute capability {major}.{minor}; install an \
-             earlier one"
+             earlier version"
         )));
     };
     let source = source::text();

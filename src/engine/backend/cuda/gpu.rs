@@ -138,7 +138,7 @@ fn does_not_load(error: result::DriverError) -> Error {
     let compiler = compiler::version().map_or("unknown".into(), |[major, minor]| format!("{major}.{minor}"));
     Error::Device(format!(
         "CUDA: the compiled kernels do not load: {error:?}; the driver supports CUDA {driver}, the run-time compiler \
-         (libnvrtc) is version {compiler}: install a newer driver, or the compiler of the driver's version"
+         (libnvrtc) is version {compiler}: install a newer driver, or a compiler of the version of the driver"
     ))
 }
 
@@ -251,7 +251,7 @@ impl Gpu {
     /// Captures the launches of `work` as a graph. `work` must have run once before, because the driver and cuFFT
     /// load and allocate what they need when a kernel runs for the first time.
     fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<CudaGraph> {
-        let what = "a step cannot be captured";
+        let what = "a step cannot be captured as a CUDA graph";
         self.main.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map_err(failed(what))?;
         let done = work(self);
         // the capture must end before an error of `work` is returned
@@ -381,7 +381,7 @@ impl Device for Gpu {
         first: impl FnOnce(&Self) -> Result<()>,
         second: impl FnOnce(&Self) -> Result<()>,
     ) -> Result<()> {
-        let what = "the two streams cannot be joined";
+        let what = "the two CUDA streams cannot be joined";
         if self.is_beside.get() {
             return Err(Error::Internal("nested concurrent work is not supported".into()));
         }
@@ -416,7 +416,7 @@ impl Device for Gpu {
             Some(graph) => graph,
             None => self.capture(work)?,
         };
-        graphs[index].1.insert(graph).launch().map_err(failed("a captured step cannot be launched"))
+        graphs[index].1.insert(graph).launch().map_err(failed("the CUDA graph of a step cannot be launched"))
     }
 
     fn timing(&self) -> &Cell<Option<Timing>> {
@@ -431,7 +431,7 @@ impl Device for Gpu {
     }
 
     fn wait(&self) -> Result<()> {
-        self.main.synchronize().map_err(failed("the GPU failed while it was working"))
+        self.main.synchronize().map_err(failed("the computation on the GPU failed"))
     }
 }
 

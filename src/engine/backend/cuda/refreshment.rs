@@ -13,7 +13,7 @@ use crate::error::{Error, Problem, Result};
 
 /// Returns the error for a thermostat that has no kernel.
 pub(super) fn lacking() -> Problem {
-    let problem = Problem::new("this device does not support this thermostat");
+    let problem = Problem::new("the GPU does not support this kind of thermostat");
     problem.help("set run.device = \"cpu\", or use thermostat kind \"v-rescale\" or \"langevin\"")
 }
 

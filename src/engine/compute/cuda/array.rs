@@ -40,8 +40,8 @@ impl<T: Number> CudaArray<T> {
         // SAFETY: the array has the length of `values`, and `values` lives until the copy is done. Some GPUs read
         // host memory after the call has returned; the synchronisation below waits for this copy
         unsafe { result::memcpy_htod_async(self.address, values, self.stream.cu_stream()) }
-            .map_err(failed("copying to the GPU"))?;
-        self.stream.synchronize().map_err(failed("the work on the GPU"))
+            .map_err(failed("copying to the GPU failed"))?;
+        self.stream.synchronize().map_err(failed("the computation on the GPU failed"))
     }
 
     pub(super) fn clear(&mut self) -> Result<()> {
@@ -58,8 +58,8 @@ impl<T: Number> CudaArray<T> {
         // SAFETY: the array has the length of the vector, any bytes are valid numbers, and the vector lives until the
         // copy is done
         unsafe { result::memcpy_dtoh_async(&mut values, self.address, self.stream.cu_stream()) }
-            .map_err(failed("copying from the GPU"))?;
-        self.stream.synchronize().map_err(failed("the work on the GPU"))?;
+            .map_err(failed("copying from the GPU failed"))?;
+        self.stream.synchronize().map_err(failed("the computation on the GPU failed"))?;
         Ok(values)
     }
 }

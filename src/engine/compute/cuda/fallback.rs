@@ -98,8 +98,8 @@ impl DeviceFft {
 unsafe fn copy_from<T>(stream: &CudaStream, address: u64, values: &mut [T]) -> Result<()> {
     // SAFETY: guaranteed by the caller; `values` lives until the copy is done
     unsafe { result::memcpy_dtoh_async(values, address, stream.cu_stream()) }
-        .map_err(failed("copying from the GPU"))?;
-    stream.synchronize().map_err(failed("the work on the GPU"))
+        .map_err(failed("copying from the GPU failed"))?;
+    stream.synchronize().map_err(failed("the computation on the GPU failed"))
 }
 
 /// Overwrites the array at `address` with `values`.
@@ -108,7 +108,8 @@ unsafe fn copy_from<T>(stream: &CudaStream, address: u64, values: &mut [T]) -> R
 /// The conditions of [`copy_from`] hold.
 unsafe fn copy_to<T>(stream: &CudaStream, values: &[T], address: u64) -> Result<()> {
     // SAFETY: guaranteed by the caller; `values` lives until the copy is done
-    unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }.map_err(failed("copying to the GPU"))?;
+    unsafe { result::memcpy_htod_async(address, values, stream.cu_stream()) }
+        .map_err(failed("copying to the GPU failed"))?;
     // a GPU that reads host memory directly may still read `values` after the call above
-    stream.synchronize().map_err(failed("the work on the GPU"))
+    stream.synchronize().map_err(failed("the computation on the GPU failed"))
 }

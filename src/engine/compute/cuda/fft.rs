@@ -60,10 +60,12 @@ impl<T: Real> CudaFft<T> {
         let [x, y, z] = size.map(i32::try_from);
         let (x, y, z) = (x.map_err(too_large)?, y.map_err(too_large)?, z.map_err(too_large)?);
         let plan = |kind| -> Result<Plan> {
-            let handle = result::plan_3d(x, y, z, kind).map_err(library_failed("no plan for the grid"))?;
+            let handle =
+                result::plan_3d(x, y, z, kind).map_err(library_failed("the plan for the grid cannot be created"))?;
             let plan = Plan { handle, stream: stream.clone() };
             // SAFETY: the plan is new, and the stream lives as long as the plan
-            unsafe { result::set_stream(handle, stream.cu_stream().cast()) }.map_err(library_failed("no stream"))?;
+            unsafe { result::set_stream(handle, stream.cu_stream().cast()) }
+                .map_err(library_failed("the stream cannot be set"))?;
             Ok(plan)
         };
         let [forward, inverse] = real::transforms::<T>();

@@ -74,7 +74,8 @@ impl Blas {
         let handle = result::create_handle().map_err(library_failed("does not start"))?;
         let blas = Blas { handle, stream: stream.clone() };
         // SAFETY: the handle is new, and the stream lives as long as the handle
-        unsafe { result::set_stream(handle, stream.cu_stream().cast()) }.map_err(library_failed("no stream"))?;
+        unsafe { result::set_stream(handle, stream.cu_stream().cast()) }
+            .map_err(library_failed("the stream cannot be set"))?;
         Ok(blas)
     }
 

@@ -45,14 +45,17 @@ pub(crate) fn not_found(what: &str, library: &str, packages: [&str; 2]) -> Error
 pub(crate) fn context(number: u32) -> Result<Arc<CudaContext>> {
     // SAFETY: the call opens and closes a library of NVIDIA by name
     if !unsafe { sys::is_culib_present() } {
-        return Err(Error::Device("no NVIDIA driver was found (libcuda, which its package installs)".into()));
+        return Err(Error::Device(
+            "no NVIDIA driver was found (the library libcuda is missing); install the driver".into(),
+        ));
     }
-    let devices = CudaContext::device_count().map_err(failed("the driver does not start"))?;
+    let devices = CudaContext::device_count().map_err(failed("the NVIDIA driver cannot be initialised"))?;
     if i64::from(number) >= i64::from(devices) {
-        let found = format!("there is no device cuda:{number}; the driver finds {devices}, numbered from 0");
+        let found =
+            format!("there is no device cuda:{number}; the number of GPUs is {devices}, and they are numbered from 0");
         return Err(Error::Device(found));
     }
-    let context = CudaContext::new(number as usize).map_err(failed("no context"))?;
+    let context = CudaContext::new(number as usize).map_err(failed("the CUDA context of the GPU cannot be created"))?;
     // With event tracking the first stream would wait for the whole device. This wait fails while another thread
     // captures a CUDA graph on the device. SAFETY: tracking orders the uses of `CudaSlice` values, and this program
     // has no such values
@@ -157,6 +160,6 @@ impl Core for CudaCore {
     }
 
     fn wait(&self) -> Result<()> {
-        self.stream.synchronize().map_err(failed("the work on the GPU"))
+        self.stream.synchronize().map_err(failed("the computation on the GPU failed"))
     }
 }

@@ -103,7 +103,7 @@ fn a_barostat_that_tears_the_cell_is_stopped() {
     let root = sample.state.cell.unwrap().volume().sqrt();
     // scaling by 12 percent in one step
     let (error, state) = quiet_barostat(&sample, by(-0.3 * root));
-    assert!(error.to_string().contains("would scale the cell by 0.888"), "{error}");
+    assert!(error.to_string().contains("would scale the cell by a factor of 0.888"), "{error}");
     assert!(state.cell == sample.state.cell && state.positions == sample.state.positions);
     // repeated scaling by 7 to 9 percent, until the cell is too small for the cutoff
     let (error, state) = quiet_barostat(&sample, by(-0.2 * root));

@@ -213,6 +213,6 @@ fn what_does_not_act_on_all_is_refused() {
     let langevin = Renewal::langevin(bath, 0.002);
     for renewals in [smallvec![Renewal::andersen(bath, 0.002)], smallvec![langevin, langevin]] {
         let refused = refreshment::on_device(&Refreshment { renewals, key: (1, 2) });
-        assert!(refused.err().expect("no kernel").to_string().contains("does not support this thermostat"));
+        assert!(refused.err().expect("no kernel").to_string().contains("does not support this kind of thermostat"));
     }
 }
