@@ -11,8 +11,8 @@
 use rayon::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Size of a huge page of x86-64, bytes. A request for huge pages does no harm on systems whose huge pages have
-/// another size, or that have none.
+/// Size of a huge page of x86-64, bytes. On systems without huge pages, or with huge pages of another size, a request
+/// for huge pages does no harm.
 const PAGE: usize = 2 << 20;
 /// Arrays of at least this size (bytes) are aligned to a huge page.
 const LARGE: usize = PAGE;

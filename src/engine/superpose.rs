@@ -87,7 +87,8 @@ pub struct Superposition {
 }
 
 impl Superposition {
-    /// Superposes `points` on the points `onto` (nm). Both have the same number of points, at least one.
+    /// Superposes `points` on the points `onto` (nm). Both sets have the same number of points, which is at least
+    /// one.
     pub fn new(points: &[Vec3], onto: &[Vec3]) -> Self {
         let [from, center] = [points, onto].map(|points| points.iter().copied().sum::<Vec3>() / points.len() as f64);
         let m = correlation(points.iter().zip(onto).map(|(&a, &b)| (a - from, b - center)));
@@ -145,7 +146,7 @@ mod tests {
         SymmetricEigen::new(n).eigenvalues.max()
     }
 
-    /// Rounding error of some hundred operations on numbers of order 10.
+    /// Rounding error of about a hundred operations on numbers of about 10.
     const ROUNDING: f64 = 1e-12;
     /// Rounding error of a double root, which is the square root of the rounding error of the polynomial: √(10⁻¹⁶ ·
     /// 10²).

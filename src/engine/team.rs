@@ -1,9 +1,9 @@
 //! Parallel regions with low latency: a thread team whose workers spin between regions.
 //!
-//! A step has about a dozen parallel regions of 20 to 3000 µs. Rayon's workers sleep after some ten idle
-//! microseconds, and waking one takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this time passes at the
-//! start of a region, and again at the end of the region if the waiting thread sleeps. The workers of a [`Team`] spin
-//! between the regions of a step, and sleep only after a timeout.
+//! A time step has about a dozen parallel regions of 20 to 3000 µs each. Rayon's workers sleep after about ten idle
+//! microseconds. Waking a worker takes 5 µs, or 30 to 50 µs in a virtual machine. With rayon this delay occurs at the
+//! start of a region, and again at its end if the waiting thread sleeps. The workers of a [`Team`] spin between the
+//! regions of a step, and sleep only after a timeout.
 //!
 //! The work of a region is a parallel iterator of rayon, split into a few pieces per thread. In every region a piece
 //! goes to the same thread, whose cache may still hold the data of the piece, unless another thread is idle.
@@ -24,10 +24,10 @@ use std::time::{Duration, Instant};
 const PIECES_PER_THREAD: usize = 4;
 /// Maximum number of pieces of a region, and hence of threads that take part.
 const MOST_PIECES: usize = 128;
-/// Time without work after which a spinning worker sleeps. This timeout is longer than the pauses within a step. It
-/// is short enough that the wasted CPU time is negligible.
+/// Time without work after which a spinning worker sleeps. This timeout is longer than the pauses within a step. The
+/// timeout is short enough that the wasted CPU time is negligible.
 const SPIN_TIMEOUT: Duration = Duration::from_micros(100);
-/// Number of polls between two readings of the clock. These polls take about a microsecond.
+/// Number of polls between two readings of the clock. This number of polls takes about a microsecond.
 const SPIN_LIMIT: usize = 32;
 
 /// The calling thread and its workers.
@@ -43,7 +43,7 @@ type Work = dyn Fn(usize) + Sync;
 
 /// State shared by leader and workers.
 struct Shared {
-    /// region number, odd while a region is open; numbers are never used twice
+    /// region number, which is odd while a region is open; no number is used twice
     region: CachePadded<AtomicUsize>,
     /// workers that may be reading `work`
     inside: CachePadded<AtomicUsize>,
@@ -66,8 +66,8 @@ unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
 impl Team {
-    /// A team of `threads` threads, including the calling thread. Every other thread first calls `start` with its
-    /// number (from 1).
+    /// A team of `threads` threads, including the calling thread. Every thread except the calling thread first calls
+    /// `start` with its number (from 1).
     pub fn new(threads: usize, start: impl Fn(usize) + Send + Clone + 'static) -> std::io::Result<Self> {
         let mut team = Team::alone();
         for number in 1..threads {

@@ -6,7 +6,7 @@
 use crate::arrays::map;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// A vector in Cartesian space; lengths are nm unless a field says otherwise.
+/// A vector in Cartesian space. Lengths are in nm unless a field says otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Vec3<T = f64> {

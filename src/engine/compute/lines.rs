@@ -59,7 +59,8 @@ impl Split {
 }
 
 impl Lines<'_> {
-    /// Exchanges real and imaginary parts. A forward transform between two exchanges is the inverse transform.
+    /// Exchanges real and imaginary parts. An exchange, a forward transform and a second exchange give the inverse
+    /// transform.
     pub fn swapped(self) -> Self {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
@@ -433,9 +434,9 @@ mod tests {
         for length in (1..=40).chain([54, 64, 72, 77, 81, 96, 100, 108, 143]) {
             for level in Level::available() {
                 let [back, spectrum] = round(level, length, 3);
-                // the tolerance covers the largest of some hundred errors: each stage rounds numbers of the size of
-                // √n by 6e-8, and a prime without a transform in registers is summed directly, which adds another
-                // factor √n
+                // tolerance for the largest of about a hundred errors. Each stage rounds numbers of about √n with a
+                // relative error of 6e-8. A prime factor without a transform in registers is summed directly, which
+                // adds another factor √n
                 let tolerance = 1e-6 * length as f64;
                 for k in 0..length {
                     for lane in [0, 7, 15] {

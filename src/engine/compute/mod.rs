@@ -2,7 +2,8 @@
 //! analysis. No other module calls FFT or linear-algebra crates.
 //!
 //! [`Fft3`] and [`gemm`] work on arrays of the host. [`Core`] is a common interface for the host and GPUs:
-//! [`HostCore`] uses [`Fft3`] and [`gemm`], [`CudaCore`] uses cuFFT and cuBLAS. [`LineFft`] serves the CPU backend.
+//! [`HostCore`] uses [`Fft3`] and [`gemm`], [`CudaCore`] uses cuFFT and cuBLAS. [`LineFft`] is used by the CPU
+//! backend.
 
 mod core;
 pub mod cuda;

@@ -19,8 +19,8 @@ use crate::system::Constraint;
 use crate::team::locked;
 use crate::vec3::{Mat3, Vec3};
 
-/// Maximum number of iterations. A cluster that has not converged after this number is an error. Each iteration
-/// reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
+/// Maximum number of iterations. It is an error if a cluster has not converged after this number of iterations. Each
+/// iteration reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 100;
 
 /// A cluster of coupled constraints.

@@ -63,8 +63,8 @@ impl Groups {
     }
 }
 
-/// A section of consecutive atoms, with the blocks of all their constraints: coupled clusters, one per block, then
-/// waters and SHAKE clusters, eight per block.
+/// A section of consecutive atoms, with blocks of all their constraints. Coupled clusters have one block each, and
+/// waters and SHAKE clusters are in blocks of eight.
 #[derive(Clone, Debug, Default)]
 struct Section {
     atoms: Range<usize>,
@@ -89,8 +89,8 @@ impl ConstraintPlan {
     /// Sorts `constraints` into blocks. `masses` holds the masses (amu) of all atoms.
     ///
     /// A water is solved as three separate constraints if its hydrogens differ in mass, or if one of its atoms has
-    /// another constraint. Fails if an atom is massless or does not exist, if a length is not positive, or if two
-    /// constraints are on the same pair of atoms.
+    /// another constraint. Returns an error if an atom is massless or does not exist, if a length is not positive, or
+    /// if two constraints are on the same pair of atoms.
     pub fn new(constraints: &Constraints, masses: &[f64]) -> Result<Self, Problem> {
         if !(constraints.tolerance > 0.0 && constraints.tolerance < 1.0) {
             return Err(Problem::new(format!("constraint tolerance {} is not between 0 and 1", constraints.tolerance)));
@@ -399,8 +399,8 @@ fn settle_blocks(settles: &[Settle], masses: &[f64]) -> Result<Vec<SettleBlock>,
     Ok(by_shape.iter().flat_map(blocks).collect())
 }
 
-/// Connected clusters of constraints, in the order of their first atoms. Fails if two constraints are on the same
-/// pair of atoms.
+/// Connected clusters of constraints, in the order of their first atoms. Returns an error if two constraints are on
+/// the same pair of atoms.
 fn clusters_of(mut distances: Vec<Constraint>, atoms: usize) -> Result<Vec<Vec<Constraint>>, Problem> {
     let pairs: Vec<[u32; 2]> = distances.iter().map(|c| c.atoms).collect();
     let molecules = Molecules::from_bonds(atoms, &pairs);

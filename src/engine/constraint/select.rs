@@ -34,9 +34,9 @@ pub enum ConstraintKind {
 ///
 /// With `rigid_water` every water becomes a [`Settle`], whatever `kind` is, and the bonds of waters are not added to
 /// the other constraints. Without `rigid_water` only waters whose three sides are constrained in the topology become
-/// a [`Settle`]. Lengths are those of the bond terms and of the constraints in the topology. The H–H length of a
-/// water may also follow from the H–O–H angle. Bonds to massless sites are not constrained, since the positions of
-/// virtual sites are computed. The tolerance is the default of [`Constraints`].
+/// a [`Settle`]. The lengths come from the bond terms and the constraints in the topology. The H–H length of a water
+/// may also follow from the H–O–H angle. Bonds to massless sites are not constrained, since the positions of virtual
+/// sites are computed. The tolerance is the default of [`Constraints`].
 pub fn derive(topology: &Topology, kind: ConstraintKind, rigid_water: bool) -> Result<Constraints> {
     let residue = |atom: u32| topology.atoms[atom as usize].residue as usize;
     let mut sides = vec![0; topology.residues.len()];

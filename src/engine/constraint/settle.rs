@@ -1,10 +1,11 @@
 //! SETTLE: the analytic solution for a rigid three-site water, eight at a time.
 //!
-//! The three constraint forces act along the sides of the triangle at the start of the step (the old triangle). They
-//! change neither the center of mass nor the heights of the atoms above the plane of the old triangle. The unknown is
-//! a rigid rotation with three angles. The angles φ and ψ follow from the heights of the atoms. The angle θ within
-//! the plane follows from the moment about the normal of the plane, because the constraint forces do not change this
-//! moment. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992), doi:10.1002/jcc.540130805.
+//! The three constraint forces act along the sides of the triangle at the start of the step (the old triangle).
+//! Constraint forces change neither the center of mass nor the heights of the atoms above the plane of the old
+//! triangle. The unknown is a rigid rotation with three angles. The angles φ and ψ follow from the heights of the
+//! atoms. The angle θ within the plane follows from the moment about the normal of the plane, because the constraint
+//! forces do not change this moment. S. Miyamoto, P. A. Kollman, J. Comput. Chem. 13, 952 (1992),
+//! doi:10.1002/jcc.540130805.
 //!
 //! The new triangle is built from the constrained side lengths and an orthonormal frame, so that its sides are exact
 //! to rounding even if the sides of the old triangle have errors. SETTLE does not iterate.
@@ -80,7 +81,7 @@ pub fn settle(shape: &SettleShape, old: [Vec3<Lanes>; 3], new: [Vec3<Lanes>; 3])
     let a1 = -(new_b + new_c) * hydrogen_fraction;
     let (b1, c1) = (new_b + a1, new_c + a1);
 
-    // frame: z along the normal of the old plane, the new oxygen in the yz plane
+    // coordinate frame with z along the normal of the old plane, and with the new oxygen in the yz plane
     let normal = old_b.cross(old_c);
     let ez = normal * (one / normal.norm_squared().sqrt());
     let across = a1.cross(ez);

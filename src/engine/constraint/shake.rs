@@ -16,8 +16,8 @@ use crate::vec3::Vec3;
 /// Maximum number of leaves of a SHAKE cluster: the four hydrogens of methane and ammonium.
 pub(super) const MAX_LEAVES: usize = 4;
 
-/// Maximum number of iterations. A SHAKE cluster that has not converged after this number is an error. Each iteration
-/// reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
+/// Maximum number of iterations. It is an error if a SHAKE cluster has not converged after this number of iterations.
+/// Each iteration reduces the error by a factor of ten even for bonds that rotate by 0.1 rad in a step.
 const MAX_ITERATIONS: usize = 50;
 
 /// Masses and lengths of eight SHAKE clusters of `N` leaves.

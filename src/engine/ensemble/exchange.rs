@@ -1,17 +1,16 @@
 //! Replica exchange: replicas of a system swap thermodynamic states.
 //!
-//! A state k has a temperature, optionally a pressure, and a Hamiltonian. Its density is exp(−uₖ) with
-//!   uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ.
-//! Replicas a and b in the states i and j swap their states with the probability min(1, exp(−Δ)),
-//!   Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b),
-//! which leaves the product of all densities invariant. If all states have the same Hamiltonian and pressure, this is
-//! the rule of Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9. If
-//! pressures differ, it is the rule of T. Okabe, M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001),
-//! doi:10.1016/S0009-2614(01)00055-0. Momenta cancel from Δ, because the velocities of a replica that goes from the
-//! temperature T to T' are multiplied by √(T'/T).
+//! A state k has a temperature, optionally a pressure, and a Hamiltonian. The probability density of state k is
+//! exp(−uₖ) with uₖ(x, V) = (Uₖ(x) + Pₖ V)/kTₖ. Replicas a and b in the states i and j swap their states with the
+//! probability min(1, exp(−Δ)), Δ = uᵢ(b) + uⱼ(a) − uᵢ(a) − uⱼ(b), which leaves the product of all densities
+//! invariant. If all states have the same Hamiltonian and pressure, this is the rule of Y. Sugita, Y. Okamoto, Chem.
+//! Phys. Lett. 314, 141 (1999), doi:10.1016/S0009-2614(99)01123-9. If pressures differ, it is the rule of T. Okabe,
+//! M. Kawata, Y. Okamoto, M. Mikami, Chem. Phys. Lett. 335, 435 (2001), doi:10.1016/S0009-2614(01)00055-0. Momenta
+//! cancel from Δ, because the velocities of a replica that goes from the temperature T to T' are multiplied by
+//! √(T'/T).
 //!
-//! Neighbouring states in the list try to swap their replicas: states 1–2, 3–4, ... at odd attempts (counted from 1),
-//! and states 2–3, 4–5, ... at even attempts.
+//! Neighbouring states in the list try to swap their replicas: states 1–2, 3–4, ... at odd exchange attempts (counted
+//! from 1), and states 2–3, 4–5, ... at even exchange attempts.
 //!
 //! The work of a swap counts as work of the thermostat, because a swap multiplies velocities between two steps, as in
 //! [`super::rescaling`].
@@ -53,7 +52,7 @@ impl Conditions {
 /// Energies and volume of a replica, from which an exchange attempt is decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
-    /// potential energy of the replica with the Hamiltonian of its present state, kJ/mol
+    /// potential energy of the replica with the Hamiltonian of its current state, kJ/mol
     pub own: f64,
     /// potential energy of the replica with the Hamiltonian of the state that the swap would give it, kJ/mol
     pub other: f64,
@@ -64,21 +63,21 @@ pub struct Offer {
 /// Result of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// state of each replica after the attempt
+    /// state of each replica after the exchange attempt
     pub states: Vec<usize>,
     /// exchange probability of each pair of neighbouring states k and k+1, at index k; `None` for pairs that did not
     /// try to swap
     pub probabilities: Vec<Option<f64>>,
 }
 
-/// The lower state k of each pair of states k and k+1 that try to swap at this attempt.
+/// The lower state k of each pair of states k and k+1 that try to swap their replicas at exchange attempt `attempt`.
 fn pairs(attempt: u64, states: usize) -> impl Iterator<Item = usize> {
     let first = if attempt.is_multiple_of(2) { 1 } else { 0 };
     (first..states.saturating_sub(1)).step_by(2)
 }
 
-/// State with which `state` tries to swap its replica at this attempt, among `states` states; `None` if `state` does
-/// not take part in the attempt.
+/// State with which `state` tries to swap its replica at exchange attempt `attempt`, among `states` states. `None` if
+/// `state` does not take part in this attempt.
 pub fn neighbour(attempt: u64, state: usize, states: usize) -> Option<usize> {
     pairs(attempt, states).find_map(|low| match state {
         _ if state == low => Some(low + 1),
@@ -93,8 +92,8 @@ impl Exchange {
         (step > 0 && step.is_multiple_of(self.every)).then(|| step / self.every)
     }
 
-    /// Decides which replicas swap in an attempt. `states` are the current states of the replicas. Each random number
-    /// depends on (seed, attempt, pair) only.
+    /// Decides which replicas swap their states in an exchange attempt. `states` are the current states of the
+    /// replicas. Each random number depends only on seed, number of the attempt and pair of states.
     pub fn decide(&self, attempt: u64, states: &[usize], offers: &[Offer]) -> Attempt {
         let count = self.states.len();
         let mut holder = vec![0; count];

@@ -1,7 +1,7 @@
 //! Thermostats, barostats, initial velocities and motion of the whole system: the arithmetic that all backends share.
 //!
-//! Thermostats and barostats are pure functions of scalars (kinetic energy, virial, volume, a random key). They
-//! return a scale factor and its work. The caller, which owns the atoms, applies the factor. This module has no
+//! Thermostats and barostats are pure functions of scalars (kinetic energy, virial, volume, a random key). Their
+//! results are a scale factor and its work. The caller, which owns the atoms, applies the factor. This module has no
 //! state. Random numbers depend only on (seed, purpose, step), so that a restarted run draws the same numbers.
 
 pub mod barostat;

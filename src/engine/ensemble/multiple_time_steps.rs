@@ -1,22 +1,22 @@
 //! Multiple time steps: the forces of reciprocal space act as an impulse at every n-th step.
 //!
-//! The forces of the meshes (PME, and LJ-PME if used) change slowly. They are computed only at the steps of a stage
-//! that are multiples of n, where they act multiplied by n. All other forces, including the corrections of excluded
-//! pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA is exp(½ n dt S·∂p)
-//! [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p), a symmetric product of the flows of parts of the
-//! Hamiltonian. This integrator is reversible, conserves phase-space volume, and conserves an energy that differs
-//! from the true one by O((n dt)²). The kicks between two drifts can be combined, so that leapfrog (with v(t+½) for
-//! v(t+½dt)) reads v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n at steps that are multiples of n, and w = 0 at
-//! other steps. M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992), doi:10.1063/1.463137; H.
-//! Grubmüller, H. Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991), doi:10.1080/08927029108022142.
-//! GROMACS (`mts`) and OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate with vibrations of a period of
-//! 2 n dt (T. Schlick, E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26, 181 (1997),
-//! doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a period of the fastest vibration, which is
-//! 5 fs for an unconstrained bond to hydrogen.
+//! The forces of the meshes (PME, and LJ-PME if used) change slowly. These mesh forces are computed only at the steps
+//! of a stage that are multiples of n, where they act multiplied by n. All other forces, including the corrections of
+//! excluded pairs, act at every step. With the fast forces F and the mesh forces S, one cycle of r-RESPA is exp(½ n
+//! dt S·∂p) [exp(½ dt F·∂p) exp(dt v·∂x) exp(½ dt F·∂p)]ⁿ exp(½ n dt S·∂p), a symmetric product of the flows of parts
+//! of the Hamiltonian. This integrator is reversible, conserves phase-space volume, and conserves an energy that
+//! differs from the true one by O((n dt)²). The kicks between two drifts can be combined, so that leapfrog (with
+//! v(t+½) for v(t+½dt)) reads v(t+½) = v(t−½) + (dt/m) (F(t) + w S(t)),  w = n at steps that are multiples of n, and
+//! w = 0 at other steps. M. Tuckerman, B. J. Berne, G. J. Martyna, J. Chem. Phys. 97, 1990 (1992),
+//! doi:10.1063/1.463137; H. Grubmüller, H. Heller, A. Windemuth, K. Schulten, Mol. Simul. 6, 121 (1991),
+//! doi:10.1080/08927029108022142. GROMACS (`mts`) and OpenMM (`MTSIntegrator`) use the same scheme. Impulses resonate
+//! with vibrations of a period of 2 n dt (T. Schlick, E. Barth, M. Mandziuk, Annu. Rev. Biophys. Biomol. Struct. 26,
+//! 181 (1997), doi:10.1146/annurev.biophys.26.1.181): n dt must stay well below half a period of the fastest
+//! vibration, which is 5 fs for an unconstrained bond to hydrogen.
 //!
 //! Energies and virials at t are computed from the forces F + S, both with weight 1, even if S acts with another
 //! weight at this step:
-//! - Energy and virial are those of F + S. Kinetic energies are those of the half-step velocities of the run. At an
+//! - Energy and virial belong to F + S. Kinetic energies are computed from the half-step velocities of the run. At an
 //!   impulse the mean of v(t−½) and v(t+½) is the velocity of the r-RESPA cycle at t. The mean kinetic energy of both
 //!   half steps exceeds the kinetic energy at t by Σ dt²/8m (F + n S)². Without impulses the difference is Σ dt²/8m
 //!   (F + S)².
@@ -26,7 +26,7 @@
 //! - Constraint forces respond to the forces that act, F + w S. The reported constraint virial is the constraint
 //!   virial of the step, minus (w − 1) times the virial of the constraint forces that respond to S alone. The
 //!   response to S is linear: it is m Δa, where Δa is the change that the constraints at x(t) make to S/m. For rigid
-//!   groups the pressure is then exactly that of their centers.
+//!   groups the atomic pressure is then exactly the pressure of the group centers.
 //!
 //! Barostats and thermostats that multiply velocities act at impulses. The second half of the work of a barostat
 //! needs the virial one step after the impulse, so that S is computed at that step, too. Monte Carlo volume moves
@@ -42,13 +42,13 @@
 //! (n−1−2j) dt S/2m the change of the energy is ½ m (v′−ℓ)² − ½ m (v−ℓ)² = ½ m (v′² − v²) − m ℓ·Δ.
 //!
 //! Derivation for a force S that changes: the work ½ n dt S·(v + v′) of an impulse is shared equally between the two
-//! adjacent cycles. The potential of S falls by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is linear in x. The
-//! two halves of a drift are made with vⱼ and v′ⱼ. The sum of all contributions consists of the above terms in Δⱼ,
-//! and of terms that are present even without a thermostat. The latter terms stay bounded. With n = 1 the second sum
-//! is ¼ dt Δ·(S₁ − S₀), whose average is zero; the second sum is counted only with n > 1. The conserved quantity is
-//! the energy minus the work of the thermostat: G. Bussi, M. Parrinello, Phys. Rev. E 75, 056707 (2007),
-//! doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, and the term with Sₙ is counted at
-//! the next impulse.
+//! adjacent cycles. In a cycle the potential of S decreases by ½ (S₀ + Sₙ)·(x(t + n dt) − x(t)), exactly if S is
+//! linear in x. The two halves of a drift are made with vⱼ and v′ⱼ. The sum of all contributions consists of the
+//! above terms in Δⱼ, and of terms that are present even without a thermostat. The latter terms stay bounded. With n
+//! = 1 the second sum is ¼ dt Δ·(S₁ − S₀), whose average is zero; the second sum is counted only with n > 1. The
+//! conserved quantity is the energy minus the work of the thermostat: G. Bussi, M. Parrinello, Phys. Rev. E 75,
+//! 056707 (2007), doi:10.1103/PhysRevE.75.056707. The term with S₀ is counted together with Δⱼ, and the term with Sₙ
+//! is counted at the next impulse.
 //!
 //! If S is not linear, the trapezoidal rule leaves an error of the integrator, which friction dissipates. The
 //! conserved quantity of a peptide in water with a friction of 10/ps drifts by 1.4(7), 3.7(6) and 14.5 kJ/mol/ps with

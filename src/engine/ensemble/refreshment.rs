@@ -5,8 +5,8 @@
 //! over the time τ with α = exp(−γτ). The first half of the drift uses v, and the second half uses v'. Leapfrog has
 //! made both halves of the drift with v. The second half is therefore corrected: ½ dt (v' − v) is added to x(t+dt),
 //! and constraints are applied, as in GROMACS' integrator `sd`. With γ > 0 at every step this is the middle scheme of
-//! Langevin dynamics. Its positions have the canonical distribution of a harmonic potential at any stable time step,
-//! and its v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. Both properties also hold if velocities
+//! Langevin dynamics. In a harmonic potential the positions have the canonical distribution at any stable time step,
+//! and v(t−½) and v(t+½) both have the Maxwell–Boltzmann distribution. These distributions stay correct if velocities
 //! are refreshed only every few steps, with a correspondingly longer τ. Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J.
 //! Liu, J. Phys. Chem. A 123, 6056 (2019), doi:10.1021/acs.jpca.9b02771.
 //!

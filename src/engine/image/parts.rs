@@ -72,7 +72,7 @@ impl Parts {
         self.iter().map(nearest).collect()
     }
 
-    /// Images in which the sum of squared distances of the atoms of each part from their positions in `target` is
+    /// Image of each part in which the sum of squared distances between its atoms and their positions in `target` is
     /// smallest.
     pub fn nearest_to(&self, cell: &PeriodicCell, positions: &[Vec3], target: &[Vec3]) -> Vec<Image> {
         let displacement = |part: &[u32]| {

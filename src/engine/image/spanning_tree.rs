@@ -79,7 +79,7 @@ fn divide(part: usize, mut places: Vec<u32>, positions: &[Vec3], blocks: &mut Ve
     divide(part, upper, positions, blocks);
 }
 
-/// The groups of parts that are joined so far (union-find).
+/// The groups of parts that are already joined (union-find).
 struct Joined {
     group: Vec<usize>,
     tree: Vec<Link>,

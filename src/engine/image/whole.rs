@@ -38,8 +38,8 @@ impl WholeMolecules {
                 continue;
             }
             starts.push(walk.len());
-            // index in `walk` of the next atom whose links are followed, index of the next atom whose joins are
-            // followed, and the number of joins of the latter atom that were followed already
+            // indices in `walk` of the next atom whose links are followed and of the next atom whose joins are
+            // followed; the third number counts the joins of the second atom that were followed already
             let (mut head, mut joined, mut followed) = (walk.len(), walk.len(), 0);
             walk.push([first as u32; 2]);
             loop {

@@ -113,7 +113,7 @@ const CPU: Costs = Costs { prune: 0.56, search: 2.4, far: 0.4, switched: 1.25, r
 /// source of the kernels for a system of some 10⁴ atoms on a large GPU, where a step takes 50 µs:
 ///
 /// - `cycles`: a lane needs 53 instructions (cycles) for a pair, or 57 if some pairs of the tile do not interact;
-/// - `prune`: distances up to the first hit, 8 of 57 instructions per slot; copying and two launches take as long;
+/// - `prune`: a distance test takes 8 instructions per slot (pair: 57); copying and two launches take as long;
 /// - `search`: distances of three times as many slots, bounding boxes and exclusions take 60 instructions. A dozen
 ///   kernel launches and the transfer of the list length to the host take 100 µs, three times the time of the pairs;
 /// - `far`: the kernel computes both interactions in one branch, so that such slots are not cheaper;

@@ -1,4 +1,4 @@
-//! Spatial sorting: the slot of each atom, and the position of each block.
+//! Spatial sorting: assigns each atom to a slot of a block, and computes the position of each block.
 
 use super::region::Region;
 use crate::cell::PeriodicCell;

@@ -35,7 +35,7 @@ pub fn shift_image(index: usize) -> [i32; 3] {
     [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
 }
 
-/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms come first in the cluster.
+/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms are the first of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {
     /// no row

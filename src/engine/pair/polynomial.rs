@@ -102,7 +102,7 @@ mod tests {
     }
 
     const CUTOFF: f64 = 0.9;
-    /// Tolerance of forces, equal to that of the tables (`super::super::table`).
+    /// Relative tolerance of forces, equal to the tolerance of the tables (`super::super::table`).
     const FORCE: f64 = 5e-6;
     /// Tolerance of energies: sixteen roundings of 6·10⁻⁸.
     const ENERGY: f64 = 1e-6;

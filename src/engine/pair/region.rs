@@ -1,10 +1,11 @@
 //! The region whose atoms a [`Grid`](super::Grid) sorts: the whole cell, or one domain and its halo.
 //!
-//! A domain is a part of the cell between planes that are parallel to its faces. Its home atoms form zone 0. Halo
-//! atoms are copied from the next higher domains along one or more divided directions. Each bit of the zone number of
-//! a halo atom stands for one of these directions. A pair of atoms may be present in several domains. The pair is
-//! computed in the domain that is lowest along every divided direction. Only in this domain do the zone numbers of
-//! the two atoms have no common bit (the eighth-shell method: Bowers, Dror & Shaw 2007, 10.1016/j.jcp.2006.08.014).
+//! A domain is a part of the cell between planes that are parallel to its faces. The home atoms of a domain form zone
+//! 0. Halo atoms are copied from the next higher domains along one or more divided directions. Each bit of the zone
+//! number of a halo atom stands for one of these directions. A pair of atoms may be present in several domains. The
+//! pair is computed in the domain that is lowest along every divided direction. Only in this domain do the zone
+//! numbers of the two atoms have no common bit (the eighth-shell method: Bowers, Dror & Shaw 2007,
+//! 10.1016/j.jcp.2006.08.014).
 
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};

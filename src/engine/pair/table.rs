@@ -32,8 +32,8 @@ pub struct RadialTable {
 
 impl RadialTable {
     /// Makes the table and the polynomial of `function(r)` for r up to `largest` nm. Kernels add `singular(r)` to the
-    /// polynomial, whose error is at most `tolerance` relative to `singular(r)`, or relative to the largest value if
-    /// there is no singular part.
+    /// polynomial. The error of the polynomial is at most `tolerance` relative to `singular(r)`, or relative to the
+    /// largest value of the function if there is no singular part.
     pub fn new(function: RadialFunction, singular: RadialFunction, tolerance: f64, largest: f64) -> Self {
         let top = (largest * largest).log2().ceil() as i32;
         let mut tables = Tables([[0.0; 32]; 5]);

@@ -9,7 +9,8 @@ use crate::vec3::Vec3;
 
 /// Threshold below which the squared modulus of the transform of the spline counts as zero. For odd orders the
 /// modulus is zero at the wave number K/2 of a grid of even K. The mean of the values at the two neighbouring wave
-/// numbers is used instead, as in other programs. The term is negligible because of the Gaussian factor.
+/// numbers is used instead, as in other programs. The contribution of this wave number is negligible because of the
+/// Gaussian factor.
 const VANISHING_MODULUS: f64 = 1e-7;
 
 /// The factors of the influence function that depend on α, grid and order, but not on the cell.

@@ -26,8 +26,8 @@ pub(super) struct MeshError {
 /// Brillouin zone, where S = 0 for odd spline orders. With α·spacing ≥ 0.1 the Gaussian spans at least one wave
 /// vector and the sums approximate integrals to a few per cent.
 const BOX: i32 = 25;
-/// Number of aliases on each side of a wave number. The first neglected alias is smaller than the last counted one by
-/// a factor of (3/4)^(2·order).
+/// Number of aliases on each side of a wave number. The contribution of the first neglected alias is smaller than
+/// that of the last counted alias by a factor of (3/4)^(2·order).
 const ALIASES: i32 = 3;
 
 /// Sums over aliases along one dimension, for one wave number.

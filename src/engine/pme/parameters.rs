@@ -20,12 +20,13 @@ pub const SPACING_TOLERANCE: f64 = 1e-5;
 /// attraction is weak at the cutoff. 10⁻³ is the default of `ewald-rtol-lj` in GROMACS.
 pub const LJ_SPACING_TOLERANCE: f64 = 1e-3;
 
-/// Maximum number of grid points (8 GiB in single precision). Larger grids are refused as a mistake.
+/// Maximum number of grid points (8 GiB in single precision). Larger grids are an error, because they are probably a
+/// mistake of the user.
 const MAX_POINTS: usize = 1 << 31;
 
 /// Splitting parameter α (1/nm) with erfc(α · cutoff) = `tolerance`, cutoff in nm.
 pub fn alpha_for_tolerance(cutoff: f64, tolerance: f64) -> f64 {
-    // erfc(x) falls monotonically from 1 at x = 0 to below the smallest f64 at x = 27
+    // erfc(x) decreases monotonically from 1 at x = 0, and at x = 27 it is below the smallest f64
     bisect(0.0, 27.0, |x| Special::erfc(x) > tolerance) / cutoff
 }
 
@@ -220,8 +221,8 @@ impl ErrorModel {
     }
 
     /// Parameters with the coarsest grid, for each of the orders 4, 5 and 6, whose expected RMS force error is at
-    /// most `force_error` (kJ/mol/nm). α follows from the allowed error of the direct sum, and the grid from that of
-    /// the reciprocal sum ([`allowed`]).
+    /// most `force_error` (kJ/mol/nm). α follows from the allowed error of the direct sum, and the grid follows from
+    /// the allowed error of the reciprocal sum ([`allowed`]).
     pub fn choices(&self, force_error: f64) -> Result<[PmeParameters; 3], Problem> {
         let ErrorEstimate { direct: allowed_direct, reciprocal: allowed_reciprocal } = allowed(force_error);
         // range of α·cutoff; at the lower end the Gaussian is as wide as the cutoff, and at the upper end the

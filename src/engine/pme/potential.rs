@@ -53,7 +53,7 @@ impl MeshPotential {
             MeshPotential::Dispersion => {
                 let gaussian = gaussian(squared, alpha);
                 let shape = shape(squared, gaussian, alpha);
-                // for large b the difference of both terms is 3 exp(−b²)/2b²; it is zero if exp(−b²) is below the
+                // for large b the difference of both terms is 3 exp(−b²)/2b², which is zero if exp(−b²) is below the
                 // smallest f64
                 if shape > 0.0 { 6.0 * ratio_squared * (gaussian - tail(squared, alpha)) / shape } else { 0.0 }
             }
@@ -70,7 +70,7 @@ impl MeshPotential {
         }
     }
 
-    /// Energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q with its neutralising plasma, in a cell of V nm³. Its
+    /// Energy −C π Q²/(2 V α²) (kJ/mol) of a net charge Q with its neutralising plasma, in a cell of V nm³. The
     /// virial is this energy times the unit matrix. Zero for dispersion, which needs no neutralising plasma, since
     /// the mesh includes the term m = 0.
     pub fn plasma_energy(self, alpha: f64, charges: &[f64], volume: f64) -> f64 {

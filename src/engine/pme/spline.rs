@@ -6,8 +6,8 @@ use crate::term::Real;
 pub const ORDERS: [usize; 4] = [4, 5, 6, 8];
 
 /// The N weights of the cardinal B-spline M_N and their derivatives, for a particle with the grid coordinate g +
-/// `fraction`, g an integer and `fraction` in [0, 1). Element j belongs to grid point g + j and is M_N(fraction + N −
-/// 1 − j).
+/// `fraction`, where g is an integer and `fraction` is in [0, 1). Element j belongs to grid point g + j and is
+/// M_N(fraction + N − 1 − j).
 ///
 /// M_n(x) = (x M_{n−1}(x) + (n − x) M_{n−1}(x − 1))/(n − 1), M_n′(x) = M_{n−1}(x) − M_{n−1}(x − 1).
 /// The spline is shifted by N − 1 points relative to textbooks. The energy does not change, because charges and

@@ -23,7 +23,8 @@ pub struct ChargeStructure {
 /// Width of the shells of wave numbers in 1/nm. Features of S of a liquid are not narrower than the inverse of a few
 /// molecular diameters.
 const WIDTH: f64 = 0.5;
-/// Number of shells. They extend to |m| = 12/nm, that is to a wavelength of 0.08 nm, which is shorter than a bond.
+/// Number of shells. The shells extend to |m| = 12/nm, that is to a wavelength of 0.08 nm, which is shorter than a
+/// bond.
 const SHELLS: usize = 24;
 /// Number of wave vectors per shell. The value at one wave vector has a relative standard deviation of 1, so that the
 /// mean over a shell has a standard error of 25 %, and sums over many shells have a standard error of 10 %.

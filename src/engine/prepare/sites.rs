@@ -118,7 +118,7 @@ fn shape(construction: &Construction) -> Option<String> {
         (!right).then(|| format!("{what} add up to {sum}, not to {wanted}"))
     };
     let distance =
-        // a negative distance places the site on the opposite side
+        // with a negative distance the site is on the opposite side of the first atom
         |distance: f64| (distance == 0.0 || !distance.is_finite()).then(|| format!("its distance is {distance} nm"));
     let finite = |numbers: &[f64]| {
         (!numbers.iter().all(|number| number.is_finite()))

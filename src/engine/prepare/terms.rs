@@ -15,7 +15,7 @@ pub enum ConstrainedTerms {
     Keep,
 }
 
-/// Drops the terms that constraints hold fixed. These are bonds of constrained length, and angles between three
+/// Drops the terms that constraints hold fixed. Such terms are bonds of constrained length, and angles between three
 /// constrained distances (rigid waters; angles with hydrogen). Bonds between a virtual site and an atom from which it
 /// is constructed are also dropped, since AMBER files contain such bonds only to mark the sites.
 pub(super) fn drop_constrained_terms(topology: &mut Topology, constraints: &Constraints) {

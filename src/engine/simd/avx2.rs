@@ -6,8 +6,8 @@ use crate::arrays::{from_fn, map};
 use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// Runs intrinsics. Their callers are reached only through `dispatch`, which has checked the processor. Memory is
-/// accessed through references to arrays of the exact length.
+/// Runs intrinsics. The callers of these intrinsics are reached only through `dispatch`, which has checked that the
+/// processor supports them. Memory is accessed through references to arrays of the exact length.
 macro_rules! op {
     ($e:expr) => {
         // SAFETY: see the documentation of this macro

@@ -10,8 +10,8 @@
 //! - Every function between `dispatch` and an intrinsic is `#[inline(always)]`. A function that the compiler does not
 //!   inline is compiled without the instruction set of its caller.
 //! - Kernels use [`crate::arrays`] and loops over an index instead of the methods `map` of arrays and `zip` of
-//!   iterators. These methods are not inlined if the compiler puts them into another codegen unit. `.ci/kernels.py`
-//!   finds calls in the loops of kernels.
+//!   iterators. The compiler does not inline `map` and `zip` if it puts them into another codegen unit.
+//!   `.ci/kernels.py` finds calls in the loops of kernels.
 //! - A kernel is dispatched in a function that is not generic, because other packages would otherwise compile the
 //!   kernel again.
 //! - Horizontal sums are trait operations that add lanes in one fixed tree order.
@@ -206,7 +206,7 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     /// bits and two mantissa bits, which gives four bins per octave over eight octaves.
     fn look_up(self, bins: &Self::Bins) -> [Self; 5];
     /// Returns elements of two rows of 16 R floats, R = 1, 2 or 4. The bits of self are the indices, integers below
-    /// 16 R. Lanes 0–7 are from the first row, lanes 8–15 from the second row.
+    /// 16 R. Lanes 0–7 of the result come from the first row, and lanes 8–15 come from the second row.
     fn pick<const R: usize>(self, rows: [&[Aligned16; R]; 2]) -> Self;
     /// Returns first and second elements of pairs in two rows of any length. The bits of self are the indices, as for
     /// [`Self::pick`]. An index beyond the end of a row selects the last pair of the row.

@@ -348,7 +348,7 @@ const RECIPROCAL_ERROR: f64 = (1.5 / 4096.0) * (1.5 / 4096.0) + 2.0 / 16_777_216
 #[test]
 fn fast_reciprocals_keep_their_error() {
     for level in Level::available() {
-        // exponents for which argument and result are normal, and mantissas 2⁻¹³ apart with changing low bits
+        // exponents for which argument and result are normal numbers; mantissas that are 2⁻¹³ apart
         for exponent in [-125, -60, -1, 0, 1, 60, 124] {
             for step in 0..512u32 {
                 let x = from_fn(|k| {

@@ -11,8 +11,8 @@
 use crate::term::{self, Real};
 use crate::vec3::Vec3;
 
-/// A kind of bonded term on N atoms with P parameters. Its formula takes the parameters and E = N − 1 displacements,
-/// [`term::DISPLACEMENTS`].
+/// A kind of bonded term on N atoms with P parameters. The formula of the term takes the parameters and E = N − 1
+/// displacements, [`term::DISPLACEMENTS`].
 pub trait BondedTerm<const N: usize, const E: usize, const P: usize>: Copy + Send + Sync + 'static {
     /// Name of the formula in `kernels/term.cuh`. `None` if there is no such formula, so that GPUs do not support
     /// systems with these terms.

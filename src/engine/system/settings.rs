@@ -50,8 +50,8 @@ impl LjModifier {
 pub enum DispersionCorrection<P = PmeParameters> {
     /// no correction
     Off,
-    /// average over all N(N+1)/2 pairs of atoms, of which n atoms of one type form n(n+1)/2, with the tails of r⁻⁶
-    /// and r⁻¹² (OpenMM)
+    /// average over all pairs of atoms with the tails of r⁻⁶ and r⁻¹², as in OpenMM: N atoms count as N(N+1)/2 pairs,
+    /// and n atoms of one type as n(n+1)/2 pairs
     #[default]
     AllPairs,
     /// average of c6 over all pairs that are not excluded, with the tail of r⁻⁶ only (GROMACS)

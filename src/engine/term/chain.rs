@@ -8,8 +8,8 @@ use crate::vec3::Vec3;
 /// displacements.
 pub const DISPLACEMENTS: [[usize; 2]; 3] = [[0, 1], [2, 1], [3, 2]];
 
-/// Positions of the atoms relative to the second atom. They are computed from the displacements and are used for the
-/// virial.
+/// Positions of the atoms relative to the second atom. The positions are computed from the displacements, and are
+/// used for the virial.
 #[inline(always)]
 pub fn relative_positions<T: Real, const N: usize, const E: usize>(displacements: [Vec3<T>; E]) -> [Vec3<T>; N] {
     let mut positions = [Vec3::splat(T::constant(0.0)); N];

@@ -1,7 +1,7 @@
 //! Coulomb pairs: plain, reaction field, and the two direct-space parts of an Ewald sum.
 //!
-//! All functions take the charge product multiplied by Coulomb's constant (kJ nm/mol). They return f/r and E, where
-//! f/r (kJ/mol/nm²) is the force over the distance: the force on i is (f/r)(r_i − r_j).
+//! All functions take the charge product multiplied by Coulomb's constant (kJ nm/mol). All functions return f/r and
+//! E. The force over the distance f/r is in kJ/mol/nm², and the force on i is (f/r)(r_i − r_j).
 
 use super::{Real, Special};
 

@@ -18,7 +18,7 @@ const ARCTANGENT: [f64; 10] = [
     -0.001_743_701_138_373_267_3,
 ];
 
-/// Error of an angle up to π (rad): two roundings of π in `f32`.
+/// Error of an angle of up to π, in rad: two rounding errors of π in `f32`.
 #[cfg(test)]
 pub(super) const ARCTANGENT_ERROR: f32 = 5e-7;
 
@@ -52,7 +52,7 @@ impl<F: Float> Real for F {
         let (size_y, size_x) = (magnitude(self), magnitude(x));
         let steep = size_x.lt(size_y);
         let (large, small) = (size_y.select(steep, size_x), size_x.select(steep, size_y));
-        // at the origin the angle is arbitrary; 0 is returned
+        // at the origin, where the angle is undefined, 0 is returned
         let nonzero = zero.lt(large);
         let ratio = (small / large.select(nonzero, F::splat(1.0))).keep(nonzero);
         let square = ratio * ratio;

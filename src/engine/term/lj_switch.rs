@@ -223,7 +223,7 @@ mod tests {
             for r in [0.25, 0.4, 0.9, 0.999, 1.001, 1.05, 1.1, 1.15, 1.199] {
                 let (f, e) = pair(&switch, dual(r, 1.0) * dual(r, 1.0));
                 let error = (f.value * r + e.slope).abs() / e.slope.abs();
-                // rounding of some ten operations on terms that cancel to a thousandth near the cutoff
+                // tolerance for about ten rounding errors of terms that cancel to a thousandth near the cutoff
                 assert!(error < 1e-11, "{switch:?} at {r}: {} against {}", f.value * r, -e.slope);
             }
         }

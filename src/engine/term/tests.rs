@@ -203,7 +203,7 @@ impl<M: Formula<IN, OUT>, const IN: usize, const OUT: usize> Kernel for OnLanes<
 const BATCHES: usize = 200;
 /// Upper limit of the median error bound, since a test with large bounds would test nothing. For half of all results
 /// the bound must be less than this number of rounding errors of the largest result of the same kind. Formulas with
-/// some fifty operations have bounds of about fifty roundings.
+/// about fifty operations have error bounds of about fifty rounding errors.
 const TYPICAL_ROUNDINGS: f64 = 100.0;
 
 /// Input of a term. The first numbers are the ATOMS − 1 bond vectors of a chain with the signs of

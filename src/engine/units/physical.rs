@@ -1,5 +1,5 @@
-//! Physical ranges of quantities. The ranges are wide enough for every model of matter. They are narrow enough that
-//! squares and products of two quantities are finite even in single precision.
+//! Physical ranges of quantities. The ranges are wide enough for every model of matter. The ranges are also narrow
+//! enough that squares and products of two quantities are finite even in single precision.
 //!
 //! [`Dimension::largest`] limits the values in an input file, and [`Range`] limits the parameters of a topology.
 
@@ -70,7 +70,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The mass of an atom. Masses far below the mass of an electron, 5e-4 amu, are refused.
+    /// The mass of an atom. Masses far below the mass of an electron, 5e-4 amu, are an error.
     pub const MASS: Self = Self { what: "mass", low: 1e-6, high: HEAVIEST, unit: "amu" };
     /// The charge of an atom or of a coarse-grained particle, up to the charge of a colloid.
     pub const CHARGE: Self = Self::around("charge", 1e4, "e");

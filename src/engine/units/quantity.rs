@@ -280,7 +280,7 @@ impl Dimension {
     }
 }
 
-/// Times below this limit, in ps, are written in femtoseconds, as for time steps.
+/// Times below this limit (ps), such as time steps, are written in femtoseconds.
 const SHORT: f64 = 0.1;
 /// Decimal digits that distinguish all f64 values.
 const DIGITS: usize = 17;

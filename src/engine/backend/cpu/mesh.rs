@@ -44,11 +44,11 @@ pub(super) struct Mesh {
     /// number of threads that spread charges; if several ranks share the mesh, one more buffer holds the charges from
     /// other ranks
     parts: usize,
-    /// planes of this rank on which each other rank has charges: a vector per other rank with 1 for such a plane,
-    /// otherwise 0
+    /// planes of this rank that hold charges of another rank: one vector for each other rank, with 1 for a plane with
+    /// charges, otherwise 0
     wanted: Vec<Vec<u8>>,
-    /// planes of each other rank on which this rank has charges: a vector per other rank with 1 for such a plane,
-    /// otherwise 0
+    /// planes of another rank that hold charges of this rank: one vector for each other rank, with 1 for a plane with
+    /// charges, otherwise 0
     lent: Vec<Vec<u8>>,
     /// measured times
     pub times: MeshTimes,
@@ -94,7 +94,7 @@ impl Mesh {
     }
 
     /// Spreads the charges of all slots and computes the potential. Returns the energy (with self and neutralising
-    /// plasma terms) and the virial; both are zero unless `sums`.
+    /// plasma terms) and the virial; both are zero unless `sums` is true.
     pub(super) fn solve(&mut self, input: MeshInput<'_>, sums: bool) -> (f64, Mat3) {
         let cell = input.cell;
         let start = Instant::now();

@@ -2,8 +2,7 @@
 //! accumulated in `f64`.
 //!
 //! The work is split into a fixed number of partitions, by default one per thread. Sums are taken in the order of the
-//! partitions, so that the results, bit for bit, depend only on the number of partitions. [`Cpu`] is the place to
-//! start reading.
+//! partitions, so that the results, bit for bit, depend only on the number of partitions. Start reading at [`Cpu`].
 
 mod apart;
 mod bonded;

@@ -75,7 +75,7 @@ pub(super) struct DispersionTerms<S: Simd> {
 
 impl<S: Simd> DispersionTerms<S> {
     /// Computes the terms of pairs whose √(c6_i c6_j) is `product`. Forces are polynomials on every SIMD level,
-    /// because the registers hold only one table, that of the Coulomb force.
+    /// because the registers have room for only one table, which is the table of the Coulomb force.
     #[inline(always)]
     pub(super) fn new(fixed: &Fixed<'_, S>, product: S::F, r2: S::F) -> Self {
         let tables = fixed.input.dispersion_tables.expect("kernels with LJ-PME have its tables");

@@ -63,7 +63,7 @@ pub(super) fn run(
             )
         };
     }
-    // steps with energies are rare, so that one instantiation serves equal and different cutoffs
+    // steps with energies are rare, so that one instantiation is used for equal and different cutoffs
     macro_rules! shared_energy {
         ($rule:expr, $end:expr) => {
             match (split, energy) {
@@ -81,8 +81,8 @@ pub(super) fn run(
             }
         };
     }
-    // few systems use these rules, so that one instantiation serves equal and different cutoffs, with and without
-    // energies
+    // few systems use these rules, so that one instantiation is used for equal and different cutoffs, with and
+    // without energies
     macro_rules! shared {
         ($rule:expr, $end:expr) => {
             if energy { run!($rule, true, $end, true) } else { run!($rule, true, $end, false) }

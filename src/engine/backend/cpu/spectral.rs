@@ -118,8 +118,8 @@ impl Spectral {
     }
 
     /// Computes the potential on the planes of this rank from the folded charges of all threads on these planes.
-    /// Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum S) and of the virial. Both
-    /// are zero unless `sums` is true.
+    /// Returns this rank's part of the energy ½ Σ G |S|² (influence function G, spectrum S) and of the virial. Energy
+    /// and virial are zero unless `sums` is true.
     pub(super) fn solve(
         &mut self,
         team: &Team,

@@ -52,7 +52,8 @@ fn target((major, minor): (i32, i32), known: &[i32]) -> Option<(String, Form)> {
     Some((format!("--gpu-architecture=compute_{latest}"), Form::Intermediate))
 }
 
-/// Returns the compiled kernels for a compute capability. They are taken from the cache `kept` if it has them.
+/// Returns the compiled kernels for a compute capability. The kernels are taken from the cache `kept` if the cache
+/// has them.
 pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>> {
     check()?;
     let compiler = version().map_err(|error| failed("its version cannot be read", error))?;

@@ -190,7 +190,7 @@ pub struct Gpu {
 unsafe impl Send for Gpu {}
 
 impl Gpu {
-    /// Opens GPU `number`. Its kernels are compiled or taken from the cache.
+    /// Opens GPU `number`. The kernels are compiled or taken from the cache `programs`.
     pub fn open(number: u32, programs: &Programs) -> Result<Self> {
         let context = context(number)?;
         let main = context.new_stream().map_err(failed("a stream cannot be created"))?;

@@ -49,7 +49,7 @@ const PAIR_BLOCKS: u32 = 8;
 
 /// Atoms per block of threads in the kernel that spreads charges: two neighbouring blocks of the spatial sorting.
 pub(super) const SPREAD_ATOMS: u32 = 64;
-/// Threads per atom in the kernel that spreads charges. They share the planes of the atom's grid points.
+/// Threads per atom in the kernel that spreads charges. The threads share the planes of the atom's grid points.
 pub(super) const SPREAD_PLANES: u32 = 2;
 /// Grid points that the spreading kernel keeps in shared memory (16 KiB): two blocks of a liquid at 0.07 nm spacing.
 const SPREAD_POINTS: u32 = 4096;
@@ -88,7 +88,7 @@ pub(super) const ALL_ATOMS_THREADS: u32 = 512;
 pub(super) const RULE_GEOMETRIC: u32 = 0;
 /// Lennard-Jones parameters of an atom are σ/2 and √(48 ε).
 pub(super) const RULE_LORENTZ_BERTHELOT: u32 = 1;
-/// Lennard-Jones parameters come from a table. Atoms store start of row and index of column, as the bits of floats.
+/// Lennard-Jones parameters come from a table. Atoms store the start of a row and a column index, as bits of floats.
 pub(super) const RULE_TYPE_TABLE: u32 = 2;
 /// Switched interactions use a table as in [`RULE_TYPE_TABLE`] for every combination rule, which needs fewer kernels.
 pub(super) const RULE_FORCE_SWITCH: u32 = 3;

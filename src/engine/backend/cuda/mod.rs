@@ -21,7 +21,7 @@
 //! - +1 for a rescaling of velocities; a refreshment needs no further kernel
 //! - +2 for a scaling by a barostat (3 with coupled constraints or virtual sites, 4 with both); a velocity
 //!   refreshment after the scaling adds one kernel less than the scaling
-//! - +1 in the step after a rescaling of velocities or a scaling by a barostat
+//! - +1 in the step after a rescaling of velocities, or after a scaling by a barostat
 //! - +2 for the removal of center-of-mass motion (1 without a cell)
 //!
 //! With velocity rescaling every ten steps a step has 7.4 kernels on average. With a barostat in addition it has 7.6.

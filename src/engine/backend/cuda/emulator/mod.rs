@@ -94,8 +94,8 @@ impl Library {
         free.unwrap_or_else(|| locked(&self.copies[0]))
     }
 
-    /// Evaluates a term. Input and output are plain numbers. Their type is `f32`, or `f64` if the name of the term
-    /// ends in `_f64`.
+    /// Evaluates a term. Input and output are plain numbers. The type of the numbers is `f32`, or `f64` if the name
+    /// of the term ends in `_f64`.
     #[cfg(test)]
     pub(crate) fn term<T: Copy + Default, const IN: usize, const OUT: usize>(
         &self,

@@ -57,7 +57,7 @@ shared! {
 members!(Divisor, Axis);
 
 shared! {
-    /// Constants of the kernels that transform and solve, between spreading and gathering.
+    /// Constants of the kernels for Fourier transforms and influence function.
     Transforms {
         x: Axis,
         y: Axis,

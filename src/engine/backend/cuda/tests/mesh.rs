@@ -32,8 +32,8 @@ const GRIDS: [[usize; 3]; 12] = [
     [126, 112, 12],
 ];
 
-/// Tolerance of a transform in `f32`, RMS error over RMS value. The error is at most 1.3·10⁻⁷ here, one unit in the
-/// last place.
+/// Tolerance of a transform in `f32`, RMS error over RMS value. In these tests the error is at most 1.3·10⁻⁷, which
+/// is one unit in the last place.
 const ROUNDING: f64 = 2e-7;
 /// Tolerance for three forward and three inverse transforms, and for the exponential in the influence function, whose
 /// argument is up to 20 and is rounded to `f32`.
