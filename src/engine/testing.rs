@@ -112,7 +112,8 @@ impl Sample {
         self.constrained(constraints)
     }
 
-    /// Makes waters rigid and constrains all bonds: one cluster of coupled constraints per molecule.
+    /// Makes waters rigid and constrains all bonds. The constraints of each other molecule form one cluster of
+    /// coupled constraints.
     pub(crate) fn all_bonds(self) -> Self {
         let constraints = derive(&self.system.topology, ConstraintKind::AllBonds, true).expect("constraints");
         self.constrained(constraints)

@@ -1,4 +1,5 @@
-//! Blocks of eight waters or eight SHAKE clusters: their atoms, and reading and writing of the atoms' vectors.
+//! Blocks of eight waters or eight SHAKE clusters. A block knows its atoms, and reads and writes their positions and
+//! velocities.
 
 use super::lanes::{LANES, Lanes, gather, lane};
 use super::settle::{self, SettleShape, settle};

@@ -167,8 +167,8 @@ impl Coupled {
         guard
     }
 
-    /// Adds the displacements caused by constraint `k`: `force` pushes its atoms apart, weighted by the inverse
-    /// masses.
+    /// Adds the displacements caused by constraint `k`. Its two atoms are pushed apart along `force`, each in
+    /// proportion to its inverse mass.
     ///
     /// # Safety
     /// As for [`Self::shake`].

@@ -63,7 +63,7 @@ impl SettleShape {
 
 /// Position corrections (O, H, H; nm) that make the triangles `new` rigid.
 ///
-/// `old` are the triangles at the start of the step, which give the directions of the constraint forces. `old` and
+/// `old` holds the triangles at the start of the step, which give the directions of the constraint forces. `old` and
 /// `new` are unwrapped positions of whole molecules, so that minimum images are not needed. The result is NaN in
 /// lanes whose water rotated too far in one step (by 90° or more).
 #[inline(always)]

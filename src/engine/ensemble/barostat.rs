@@ -71,7 +71,7 @@ pub struct Barostat {
     pub kind: BarostatKind,
     /// directions that are scaled alike
     pub coupling: PressureCoupling,
-    /// pressure along x, y, z, kJ/mol/nm³; equal in directions that are scaled alike
+    /// target pressure along x, y, z, kJ/mol/nm³; the values are equal for directions that are scaled alike
     pub pressure: [Schedule; 3],
     /// surface tension of the xy plane, all interfaces together, kJ/mol/nm²; only for semi-isotropic coupling
     pub surface_tension: f64,
@@ -302,8 +302,9 @@ pub fn surface_tension(pressure: Vec3, height: f64) -> f64 {
     height * (pressure.z - 0.5 * (pressure.x + pressure.y))
 }
 
-/// Coupling of an extent s of the cell (volume, area or length) as a function of pressure P and volume V. With x = 1
-/// − a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s.
+/// Change of an extent s of the cell (volume, area or length) as a function of pressure P and volume V. With x = 1 −
+/// a (P₀ − P − e/V) + n/√V, stochastic rescaling changes s to x² s, and weak coupling changes s to x s. The fields
+/// are P₀, a, e and n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Relaxation {
     /// a, nm³ mol/kJ

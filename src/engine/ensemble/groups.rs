@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// Temperature group of each atom, and number of degrees of freedom of each group. Group 0 contains all atoms that
-/// are not in another group.
+/// are in no other group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TemperatureGroups {
     /// group of each atom; empty if all atoms are in group 0

@@ -34,7 +34,7 @@ pub const LEAST_COUPLINGS: f64 = 20.0;
 /// Number of substeps of a coupling. Each substep has three parts with fourth-order Suzuki–Yoshida weights.
 const SUBSTEPS: usize = 4;
 
-/// A coupling of a Nosé–Hoover chain over an interval.
+/// A Nosé–Hoover thermostat step over an interval Δt.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct NoseHoover {
     /// heat bath with f, kT and τ

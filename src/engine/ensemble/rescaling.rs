@@ -137,7 +137,7 @@ pub fn pending_work(pending: f64, forces: f64, constraints: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Maximum deviation in standard errors; the seed is fixed.
+    /// Maximum deviation in standard errors. The seed is fixed, so that the test cannot fail at random.
     const STANDARD_ERRORS: f64 = 4.0;
 
     /// Samples of K under repeated coupling, in units of kT/2 (χ² distributed in the canonical ensemble).

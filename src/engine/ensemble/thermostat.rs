@@ -26,7 +26,7 @@ pub struct Thermostat {
     pub groups: Vec<ThermostatGroup>,
 }
 
-/// A temperature group in addition to the group of all other atoms.
+/// A temperature group of selected atoms, with its own temperature and coupling time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThermostatGroup {
     /// selection of the group's atoms
@@ -47,7 +47,7 @@ pub enum ThermostatKind {
     Berendsen,
     /// chain of three thermostats: canonical, deterministic (Martyna, Klein, Tuckerman 1992)
     NoseHoover,
-    /// friction and noise on every atom, the middle scheme: canonical (Zhang et al. 2019)
+    /// friction and noise on every atom (Langevin dynamics, middle scheme): canonical (Zhang et al. 2019)
     Langevin,
     /// collisions that replace velocities: canonical (Andersen 1980)
     Andersen,

@@ -36,7 +36,7 @@ mod tests {
     use crate::constraint::ConstraintPlan;
     use crate::system::{Constraint, Constraints};
 
-    /// Maximum deviation in standard errors; the seed is fixed.
+    /// Maximum deviation in standard errors. The seed is fixed, so that the test cannot fail at random.
     const STANDARD_ERRORS: f64 = 4.0;
 
     #[test]

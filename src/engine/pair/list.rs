@@ -28,14 +28,14 @@ pub fn shift_index(image: [i32; 3]) -> usize {
     (((image[0] + REACH) * side + image[1] + REACH) * side + image[2] + REACH) as usize
 }
 
-/// The lattice shift for an index of [`shift_index`].
+/// The lattice shift (na, nb, nc) that has the index `index` in [`shift_index`].
 #[inline(always)]
 pub fn shift_image(index: usize) -> [i32; 3] {
     let (index, side) = (index as i32, 2 * REACH + 1);
     [index / (side * side) - REACH, index / side % side - REACH, index % side - REACH]
 }
 
-/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms are the first of a cluster.
+/// Rows (atoms) of an i-cluster with Lennard-Jones interactions. Such atoms come first in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LjRows {
     /// no row

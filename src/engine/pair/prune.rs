@@ -133,7 +133,7 @@ impl<S: Simd> BoundsProbe<S> {
     }
 }
 
-/// The square of a radius; a finite number for an infinite radius.
+/// The square of a radius. The result is a finite number even for an infinite radius.
 fn squared(radius: f64) -> f32 {
     (radius * radius).min(1e30) as f32
 }

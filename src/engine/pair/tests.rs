@@ -276,7 +276,7 @@ fn check_case(case: &Case, level: Level, seed: u64) {
         lj_lanes[slot / BLOCK] |= u8::from(atom != NO_ATOM && case.has_lj[atom as usize]) << (slot % BLOCK);
     }
     for nearer in [1.0, 0.8] {
-        // without a cutoff both interactions have an infinite reach
+        // without a cutoff the radii for both interactions are infinite
         let coulomb = if case.inner.is_finite() { nearer * case.inner } else { case.inner };
         let reach = Reach { coulomb, lj: case.inner };
         let input = PruneInput { grid: &grid, packed: &packed, cell, lj_lanes: &lj_lanes, reach };

@@ -92,7 +92,7 @@ fn check_order(order: usize) -> Result<(), Problem> {
     Err(Problem::new(format!("PME order {order} is not supported")).help("use order 4, 5, 6 or 8"))
 }
 
-/// Parameters for grid points at most `spacing` nm apart.
+/// PME parameters for a grid whose points are at most `spacing` nm apart.
 pub fn parameters_for_spacing(
     cell: &PeriodicCell,
     cutoff: f64,
@@ -104,7 +104,7 @@ pub fn parameters_for_spacing(
     Ok(PmeParameters { alpha: alpha_for_tolerance(cutoff, SPACING_TOLERANCE), grid, order })
 }
 
-/// Parameters of LJ-PME for grid points at most `spacing` nm apart.
+/// LJ-PME parameters for a grid whose points are at most `spacing` nm apart.
 pub fn lj_parameters_for_spacing(
     cell: &PeriodicCell,
     cutoff: f64,
@@ -178,7 +178,7 @@ pub struct ErrorModel {
 }
 
 impl ErrorModel {
-    /// Makes a model for a direct-space cutoff in nm.
+    /// Makes the error model for a direct-space cutoff in nm.
     pub fn new(cell: &PeriodicCell, cutoff: f64, charges: &[f64], structure: ChargeStructure) -> Self {
         let sum = |power| charges.iter().map(|q| q.powi(power)).sum::<f64>();
         Self { cell: *cell, cutoff, atoms: charges.len() as f64, second: sum(2), fourth: sum(4), structure }

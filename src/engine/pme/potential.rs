@@ -1,4 +1,4 @@
-//! The interaction summed by a mesh: Coulomb, or dispersion (LJ-PME).
+//! The interaction that a mesh sums: Coulomb (PME), or dispersion (LJ-PME).
 
 use std::f64::consts::PI;
 

@@ -42,7 +42,7 @@ pub struct RestraintProgress {
 }
 
 impl RestraintProgress {
-    /// Work done in the stage, kJ/mol, half a step after the last step that was made.
+    /// Work that the restraint has done in the stage until half a step after the last step, kJ/mol.
     pub fn work(&self) -> f64 {
         self.work.unwrap_or(0.0)
     }

@@ -48,7 +48,7 @@ fn philox(counter: [Lanes<u32>; 4], mut key: [u32; 2]) -> [Lanes<u32>; 4] {
     for _ in 0..ROUNDS {
         let keys = map(key, |key| pair(key, key));
         for i in 0..w.len() {
-            // products of the lower halves and of the upper halves
+            // products of the lower 32-bit halves and of the upper 32-bit halves
             let [[a, b], [c, d]] = map([(w[i], MULTIPLIERS[0]), (y[i], MULTIPLIERS[1])], |(number, factor)| {
                 map([number & LOWER, number >> 32], |half| half * u64::from(factor))
             });

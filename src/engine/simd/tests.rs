@@ -206,7 +206,7 @@ struct Sums(Box<[Lanes; 16]>);
 /// of at most half of 2⁻²³ times the sum of magnitudes. A little is added for the rounding of the magnitudes.
 const FOLDED_PRODUCT: f64 = 4.01 * 0.5 * f32::EPSILON as f64;
 
-/// Returns the sum by halves, in the tree order 16 → 8 → 4 → 2 → 1.
+/// Returns the sum of the values by repeated halving, in the tree order 16 → 8 → 4 → 2 → 1.
 fn tree(values: &[f32]) -> f32 {
     if values.len() == 1 {
         return values[0];

@@ -105,7 +105,8 @@ impl Topology {
         self.virtual_sites.iter().flat_map(joins).collect()
     }
 
-    /// Molecules: atoms connected by [`Self::links`] and [`Self::site_joins`], directly or through other atoms.
+    /// Molecules. Atoms belong to the same molecule if [`Self::links`] and [`Self::site_joins`] connect them directly
+    /// or through other atoms.
     pub fn molecules(&self) -> Molecules {
         let mut pairs = self.links();
         pairs.extend(self.site_joins());

@@ -82,7 +82,7 @@ impl Range {
     pub const C6: Self = Self::around("c6", 1e9, "kJ/mol nm⁶");
     /// The Lennard-Jones coefficient of 1/r¹², up to σ of 10 nm with ε of 100 kJ/mol.
     pub const C12: Self = Self::around("c12", 1e15, "kJ/mol nm¹²");
-    /// The equilibrium length of a bond, also between large particles.
+    /// The equilibrium length of a bond. The range includes bonds between large coarse-grained particles.
     pub const LENGTH: Self = Self { what: "length", low: 0.0, high: 1e3, unit: "nm" };
     /// The length of a constraint, at least the size of a nucleus.
     pub const CONSTRAINT: Self = Self { low: 1e-5, ..Self::LENGTH };

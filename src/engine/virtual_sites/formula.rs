@@ -160,7 +160,8 @@ impl<T: Real> Frame<T> {
 }
 
 impl Frame<f64> {
-    /// Forces on u and v that result from a force on the site at `p` in the frame.
+    /// Forces on the frame vectors u and v that result from a force on the site, whose coordinates in the frame are
+    /// `p`.
     fn through(&self, force: Vec3, [p1, p2, p3]: [f64; 3]) -> [Vec3; 2] {
         let ([x, _, z], Frame { u, v }) = (self.axes(), self);
         // ŷ = ẑ × x̂

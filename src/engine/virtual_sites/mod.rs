@@ -35,7 +35,7 @@ pub struct SitePlan {
     virials: Vec<Mat3>,
 }
 
-/// Virtual sites whose atoms are all in the same range of atoms.
+/// A range of consecutive atoms with the virtual sites that are constructed from them.
 #[derive(Clone, Debug)]
 struct Section {
     atoms: Range<usize>,
@@ -131,8 +131,8 @@ impl SitePlan {
     }
 
     /// Distributes the forces on sites over the atoms from which they are constructed, if the forces on only some
-    /// atoms and sites are known. `forces` are the forces on the atoms `listed` (ascending). The result is complete
-    /// for an atom if all sites that are constructed from it are listed.
+    /// atoms and sites are known. `forces` are the forces on the atoms `listed` (ascending). The resulting force on
+    /// an atom is complete if all sites that are constructed from this atom are in `listed`.
     pub fn spread_listed(&self, positions: &[Vec3], listed: &[u32], forces: &mut [Vec3]) {
         for VirtualSite { site, construction } in self.sites.iter().rev() {
             let Ok(index) = listed.binary_search(site) else { continue };

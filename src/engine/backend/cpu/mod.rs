@@ -295,7 +295,7 @@ impl ForceField for Cpu {
         self.short_range(cell, positions, workload);
         let computed = Instant::now();
         self.nonbonded.sum();
-        // the virial of the pair forces is computed before the mesh forces are added to them
+        // the virial of the pair forces is computed before the mesh forces are added to the pair forces
         let direct_virial = if workload.virial { self.nonbonded.virial(cell) } else { Mat3::ZERO };
         let mut reducing = (packed - start) + computed.elapsed();
         let (part, sums) = (workload.long_range, workload.energy || workload.virial);

@@ -1,4 +1,4 @@
-//! Lennard-Jones terms of the pair kernel, by combination rule.
+//! Lennard-Jones terms of the pair kernel for each combination rule.
 
 use super::pair_dispersion::DispersionTerms;
 use super::pair_input::{PairInput, eight};
@@ -158,8 +158,8 @@ fn pick_pairs<S: Simd>(table: &[[f32; 2]], length: usize, types: [usize; 2], j: 
     j.types.pick_pairs([&table[types[0] * length..][..length], &table[types[1] * length..][..length]])
 }
 
-/// Looks up (6 c6, 12 c12) in `rows`, which have 16 R elements. Each type of an i-atom has a row of 6 c6, then a row
-/// of 12 c12.
+/// Looks up (6 c6, 12 c12) in `rows`, which have 16 R elements. For each type of an i-atom, `rows` has a row of 6 c6,
+/// followed by a row of 12 c12.
 #[inline(always)]
 fn from_rows<S: Simd, const R: usize>(rows: &[Aligned16], i: [usize; 2], j: S::F) -> [S::F; 2] {
     let (first, second) = (&rows[2 * R * i[0]..][..2 * R], &rows[2 * R * i[1]..][..2 * R]);

@@ -20,7 +20,7 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launch {
     pub(super) kernel: Kernel,
-    /// number of threads; the launch rounds it up to whole blocks
+    /// number of threads, which the launch rounds up to whole blocks
     pub threads: u32,
     /// threads per block
     pub block: u32,

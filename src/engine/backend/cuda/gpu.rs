@@ -32,7 +32,8 @@ const OLDEST_DRIVER: i32 = 11070;
 const PRIORITIES: sys::CUgraphInstantiate_flags =
     sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
-/// Version of the driver: 1000 times the major plus 10 times the minor version.
+/// CUDA version that the driver supports, as 1000 times the major plus 10 times the minor version. `None` if it
+/// cannot be read.
 fn driver() -> Option<i32> {
     let mut version = 0;
     // SAFETY: `version` outlives the call

@@ -106,8 +106,8 @@ impl<D: Device> Cuda<D> {
         Ok(restraints.progress().to_vec())
     }
 
-    /// Reads the work of time-dependent force constants. `None` before the first step, and if no force constant
-    /// depends on time.
+    /// Reads the work of time-dependent force constants from the device. `None` before the first step, and if no
+    /// force constant depends on time.
     fn booked_restraint_work(&self) -> Result<Option<RestraintWork>> {
         if !self.restraints.changes() {
             return Ok(None);

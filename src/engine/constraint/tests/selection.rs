@@ -95,7 +95,7 @@ fn bonds_and_angles_of_gromos_are_constrained_as_harmonic_ones() {
     assert_eq!(masses(gromos), masses(harmonic));
 }
 
-/// A GROMACS topology of this repository, its constraints, and positions that satisfy them.
+/// A GROMACS topology from the test data, its constraints, and positions that satisfy the constraints.
 fn helix(kind: ConstraintKind) -> (Topology, Constraints, Vec<Vec3>) {
     let folder = crate::testing::folder("inputs/helix-gromacs");
     let topology = read_topology(&folder.join("helix.top.xz")).unwrap().topology;

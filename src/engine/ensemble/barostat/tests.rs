@@ -3,7 +3,7 @@ use crate::ensemble::rescaling::{Bath, scaling_work, velocity_rescale};
 use crate::ensemble::schedule::Schedule;
 use crate::vec3::vec3;
 
-/// Maximum deviation in standard errors; the seed is fixed.
+/// Maximum deviation in standard errors. The seed is fixed, so that the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 4.0;
 const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³.

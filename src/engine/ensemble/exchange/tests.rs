@@ -1,7 +1,7 @@
 use super::*;
 use crate::vec3::{Vec3, vec3};
 
-/// Maximum deviation in standard errors; the seeds are fixed.
+/// Maximum deviation in standard errors. The seeds are fixed, so that the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 4.0;
 
 fn exchange(states: Vec<Conditions>) -> Exchange {

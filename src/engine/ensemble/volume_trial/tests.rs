@@ -7,7 +7,7 @@ const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³.
 const PRESSURE: f64 = 0.06;
 const MOLECULES: usize = 50;
-/// Maximum deviation in standard errors; the seed is fixed.
+/// Maximum deviation in standard errors. The seed is fixed, so that the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 4.0;
 const TRIALS: u64 = 400_000;
 /// Number of moves after which block means are independent. The volume decorrelates within some tens of moves.

@@ -241,7 +241,7 @@ const TAIL: f64 = 5.0;
 /// the test cannot fail at random.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// Energy and virial of pairs that are not listed and come within the cutoff.
+/// Energy and virial of the pairs that come within the cutoff but are not in the list.
 #[derive(Clone, Copy, Default)]
 struct Gained {
     lj: f64,
@@ -253,7 +253,7 @@ struct Gained {
 }
 
 impl Gained {
-    /// Drift per atom, in kJ/mol/ps, defined as in the estimate.
+    /// Energy drift per atom, in kJ/mol/ps, with the same definition as in the estimate.
     fn drift(&self, time: f64) -> f64 {
         let energy = self.coulomb.iter().fold(self.lj.abs(), |sum, e| sum + e.abs());
         energy / f64::from(DRAWS) / f64::from(3 * MOLECULES) / time

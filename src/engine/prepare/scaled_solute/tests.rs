@@ -49,8 +49,8 @@ fn a_molecule_by_itself_is_scaled_but_for_bonds_and_angles() {
     }
 }
 
-/// U(λ) = λ A + √λ B + C: three factors determine the parts, and a fourth factor must agree. C is the energy inside
-/// the solvent.
+/// The energy is U(λ) = λ A + √λ B + C. Energies at three factors λ determine A, B and C, and the energy at a fourth
+/// factor must agree. C is the energy inside the solvent.
 #[test]
 fn energy_with_the_rest_goes_by_the_root() {
     let of = |factor: f64| {

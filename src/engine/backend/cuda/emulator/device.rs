@@ -33,7 +33,7 @@ const SHARED_MEMORY: u32 = 227 * 1024;
 pub struct Tally {
     /// number of times that the host has waited for the device
     pub waits: u32,
-    /// number of kernels, including those of transforms
+    /// number of kernels that were run, including those of Fourier transforms
     pub kernels: u32,
     /// number of kernels in the longest sequence that may be captured as a CUDA graph
     pub longest_captured: u32,

@@ -34,7 +34,7 @@ pub(in crate::backend::cuda) struct Bonded<T, const N: usize, const P: usize> {
 }
 
 impl<T: Number, const N: usize, const P: usize> Bonded<T, N, P> {
-    /// Converts a term, with parameters rounded to the device's precision.
+    /// Converts a bonded term, and rounds its parameters to the precision of the device.
     pub(in crate::backend::cuda) fn new<K: BondedTerm<N, E, P, Number = T>, const E: usize>(term: &K) -> Self {
         const { assert!(size_of::<Self>() == N * size_of::<u32>() + P * size_of::<T>(), "no padding") };
         Bonded { atoms: term.atoms(), parameters: term.parameters().map(T::nearest) }

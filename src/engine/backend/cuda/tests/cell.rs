@@ -39,7 +39,7 @@ fn check(cuda: &Cuda<Emulated>, cell: &PeriodicCell) {
         let exact = cell.shift(shift_image(index)).to_array();
         for k in 0..3 {
             let (high, low) = (f64::from(parts[0][k]), f64::from(parts[1][k]));
-            // tolerance: half a quantum of the block centers, rounded to 24 bits
+            // tolerance: half of the quantum of block centers, times the rounding error of 24 bits
             assert!((high + low - exact[k]).abs() < ORIGIN_QUANTUM / 2.0 / 16_777_216.0 + ROUNDINGS);
             assert_eq!((high / ORIGIN_QUANTUM).fract(), 0.0);
         }

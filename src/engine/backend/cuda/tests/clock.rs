@@ -13,8 +13,8 @@ fn steps(cuda: &mut Cuda<Emulated>, number: usize, workload: Workload) {
     }
 }
 
-/// Returns the times of the kernels of `steps` steps. Pairs and bonded terms take one kernel, and the solution with
-/// its transforms takes three. The kernel that integrates also packs positions.
+/// Returns the times of the kernels of `steps` steps. Pairs and bonded terms take one kernel. The influence function
+/// together with the Fourier transforms takes three kernels. The kernel that integrates also packs positions.
 fn launches(steps: f64) -> Phases {
     Phases { pairs: 1.0, pme_spread: 1.0, pme_solve: 3.0, pme_gather: 1.0, update: 1.0, ..Phases::default() }
         .scaled(steps * LAUNCH)

@@ -155,7 +155,7 @@ fn steps_give_the_same_bits_whatever_is_looked_at() {
         assert!(positions(&other) == positions(&expected), "order {order}");
         assert_eq!(other.restraint_progress().expect("a number"), progress, "order {order}");
     }
-    // a second run continues from an intermediate state
+    // a second run continues from an intermediate state of the first run
     let mut before = restrained(&sample, 0, &restraints);
     (0..4).for_each(|number| step(&mut before, number, false));
     let mut state = State::default();
