@@ -266,7 +266,8 @@ fn excess(ratio: f64) -> f64 {
 /// differ by less than a factor of 60.
 pub const MOST_IMAGES: usize = 129;
 /// Two images count as equally near if their squared lengths differ by less than this relative amount, which is a few
-/// rounding errors. Between two equally near images the search keeps the image that it found first.
+/// rounding errors. Of several equally near images the search keeps the current image, or else the one that it found
+/// first.
 const EQUAL: f64 = 1e-13;
 
 /// All integers, in the order of their distance from `value`.

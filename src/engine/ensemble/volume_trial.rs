@@ -12,8 +12,8 @@
 //!
 //! Time. The move takes place at the time t of the positions x(t) of a step, before the forces of the step act. U is
 //! the energy of x(t). The velocities of leapfrog, v(t−½), are unchanged, as in OpenMM and AMBER. The velocities
-//! v(t−½) are independent of the volume. These velocities depend on x(t) to first order in dt, because v(t) = v(t−½)
-//! + ½ dt F/m. A move therefore heats the system by a fraction of (F dt)²/m that is of second order in δ, and the
+//! v(t−½) are independent of the volume. The velocities depend on x(t) to first order in dt, since v(t) = v(t−½) + ½
+//! dt F/m. A move therefore heats the system by a fraction of (F dt)²/m that is of second order in δ, and the
 //! thermostat removes this heat.
 //!
 //! Work. A move increases the quantity ½ Σ m v(t−½)·v(t+½) + U, which leapfrog conserves, by ΔU + ½ dt Σ v(t−½)·ΔF.

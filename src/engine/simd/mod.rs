@@ -213,8 +213,7 @@ pub trait Float: Arithmetic + Div<Output = Self> + Neg<Output = Self> + AddAssig
     fn pick_pairs(self, rows: [&[[f32; 2]]; 2]) -> [Self; 2];
     /// Exact offset of self inside its bin of [`Self::look_up`]: self − (self with its low 21 bits cleared).
     fn bin_offset(self) -> Self;
-    /// Adds lanes 0–7 (`low`) and lanes 8–15 (`high`), and subtracts the sum from eight floats in memory: `to -= low
-    /// + high`.
+    /// Adds lanes 0–7 (`low`) and lanes 8–15 (`high`), and subtracts the sum from eight floats in memory, `to`.
     fn subtract_folded(self, to: &mut [f32; 8]);
     /// Does the same as [`Self::subtract_folded`] for the product of self and `factor`.
     #[inline(always)]
