@@ -12,11 +12,11 @@ use super::sections::Section;
 use super::table::Entry;
 use crate::format::number;
 
-/// Maximum number of grid points of a map along an angle. No map in use has more than 24 points, so a larger map is a
-/// damaged file.
+/// Maximum number of grid points of a correction map along an angle. No force field in use has maps of more than 24
+/// points, so a larger number means that the file is damaged.
 const MOST_POINTS: i32 = 1000;
-/// Minimum number of grid points of a map along an angle. Bicubic interpolation takes differences over two neighbours
-/// on each side.
+/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
+/// neighbouring points on each side.
 const FEWEST_POINTS: i32 = 4;
 
 /// Reader that adds the rows of one file to the parameters.
@@ -39,8 +39,8 @@ impl<'a> Reader<'a> {
         std::array::from_fn(|k| self.parameters.names.number(&words[k]))
     }
 
-    /// Reads `MASS number name mass [element]`, which gives the number of a type. PSF files of CHARMM format contain
-    /// this number instead of the type name. Masses are taken from the PSF file.
+    /// Reads a line `MASS number name mass [element]`, which gives the number of an atom type. PSF files of CHARMM
+    /// format contain the number instead of the type name. Masses are taken from the PSF file.
     pub(super) fn mass(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 5], "MASS, a number, a type and its mass")?;
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         let number = number::integer(words[1].as_bytes()).ok_or_else(problem)?;
         row.real(3)?;
         let [named] = self.types(&words[2..]);
-        // with −1 CHARMM chooses the number
+        // for the number −1, CHARMM chooses the number of the type
         if number > 0 {
             let entry = Entry::new(named, self.number, row);
             self.parameters.numbers.insert(number, entry, row, || format!("MASS {number}"));
@@ -100,7 +100,8 @@ impl<'a> Reader<'a> {
         Ok(TorsionParameters { force_constant, periodicity, phase })
     }
 
-    /// Reads a torsion. Rows with the same types and different n are added up.
+    /// Reads a torsion. Rows with the same types and different periodicity n are terms of one torsion, whose energies
+    /// add up.
     fn dihedral(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[7], "four types, k, n and delta")?;
@@ -138,8 +139,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a map: a line with eight types and the number of grid points along an angle, then the energies on any
-    /// number of lines. Returns the number of lines with energies.
+    /// Reads a correction map. Its first line has eight types and the number of grid points along an angle, and any
+    /// number of lines with the energies follow. Returns the number of lines with energies.
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
         let words = row.words(&[9], "eight types and the number of points of an angle")?;
@@ -167,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the options of `NONBONDED`. Options for cutoffs and switching are ignored, because the input file of
-    /// `md` decides these.
+    /// `md` sets cutoffs and switching.
     pub(super) fn options(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         for (index, word) in line.words.iter().enumerate().skip(1) {
@@ -188,7 +189,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Sets the Coulomb factor of all 1-4 pairs. A second, different value is an error.
+    /// Sets the factor of the Coulomb energy of all 1-4 pairs. A second value that differs from the first value is an
+    /// error.
     fn electrostatics14(&mut self, new: f64, row: Row<'_>) -> Parsed<()> {
         if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| **old != new) {
             let message = format!("E14FAC is {new}, but {old} in a section before");
@@ -198,7 +200,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads `type ignored −ε R/2`, optionally followed by the same three numbers for 1-4 pairs.
+    /// Reads a row `type ignored −ε R/2`, optionally followed by the same three numbers for 1-4 pairs.
     fn nonbonded(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let form = "a type, a number, -epsilon and Rmin/2, and perhaps the same three numbers of 1-4 pairs";
@@ -212,7 +214,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads `type type −ε R`, optionally followed by the same two numbers for 1-4 pairs.
+    /// Reads a row `type type −ε R`, optionally followed by the same two numbers for 1-4 pairs.
     fn nbfix(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 6], "two types, -epsilon and Rmin, and perhaps the same numbers of 1-4 pairs")?;

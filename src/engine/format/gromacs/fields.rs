@@ -15,7 +15,7 @@ impl<'w, 't> Fields<'w, 't> {
         Fields { words }
     }
 
-    /// Returns the words that are left.
+    /// Returns the words of the line that have not been read.
     pub(super) fn rest(&self) -> &'w [&'t str] {
         self.words
     }
@@ -42,7 +42,7 @@ impl<'w, 't> Fields<'w, 't> {
         number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number of up to nine digits", word))
     }
 
-    /// Reads the next word as an atom number from 1 to `count`; returns it counted from 0.
+    /// Reads the next word as an atom number from 1 to `count`. Returns the atom number counted from 0.
     pub(super) fn atom(&mut self, count: usize) -> Parsed<u32> {
         let atom = self.integer("an atom")?;
         match u32::try_from(atom) {
@@ -55,7 +55,7 @@ impl<'w, 't> Fields<'w, 't> {
         }
     }
 
-    /// Reads the next `N` words as different atoms.
+    /// Reads the next `N` words as atom numbers, which must all be different.
     pub(super) fn atoms<const N: usize>(&mut self, count: usize) -> Parsed<[u32; N]> {
         let mut atoms = [0; N];
         for k in 0..N {
@@ -67,7 +67,7 @@ impl<'w, 't> Fields<'w, 't> {
         Ok(atoms)
     }
 
-    /// Fails if words are left.
+    /// Fails if the line has words that have not been read.
     pub(super) fn end(&self) -> Parsed<()> {
         match self.words.first() {
             Some(word) => Err(Problem::new(format!("{} is too much in this line", number::quoted(word.as_bytes())))),

@@ -1,7 +1,7 @@
 //! Macros of the preprocessor: `#define NAME text` replaces the whole word NAME in later lines.
 //!
-//! Words are runs of letters, digits and `_`. Replaced text is searched again, so that a macro may use other macros.
-//! A macro without text is never replaced and is used by `#ifdef` only.
+//! Words are sequences of letters, digits and `_`. The text that replaces a macro is searched for macros again, so
+//! that a macro may use other macros. A macro without text is never replaced and is used by `#ifdef` only.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,27 +10,27 @@ use std::rc::Rc;
 use super::Parsed;
 use crate::error::Problem;
 
-/// Maximum length of a line after replacement, in bytes. A line with a correction map of 24 by 24 numbers has some 10
-/// 000 bytes.
+/// Maximum length of a line after the replacement of macros, in bytes. A line with a correction map of 24 by 24
+/// numbers has some 10 000 bytes.
 const LONGEST_LINE: usize = 1 << 20;
-/// Largest depth of macros that use other macros.
+/// Largest depth to which macros may use other macros.
 const DEEPEST: usize = 64;
 /// Largest number of replacements in one line. Nested macros that each use another macro twice exceed this number
-/// long before their line is too long.
+/// long before their line exceeds the length limit.
 const MOST_IN_LINE: usize = 1 << 16;
-/// Largest number of replacements in all lines. It allows one or two replacements in each of a few million lines,
-/// which take some seconds.
+/// Largest number of replacements in all lines. The limit allows one or two replacements in each of a few million
+/// lines, which take some seconds.
 const MOST_IN_ALL: usize = 1 << 23;
 
-/// All macros that are defined at a line.
+/// All macros that are defined at a given line of the topology.
 #[derive(Default)]
 pub(super) struct Macros {
     texts: HashMap<String, Rc<str>>,
-    /// number of macros that have a text
+    /// number of defined macros that have a text, and so replace words
     replacing: usize,
     /// macros defined by the user that no file has used yet
     unused: HashSet<String>,
-    /// number of replacements so far
+    /// number of replacements made up to now
     replacements: usize,
 }
 
@@ -69,7 +69,7 @@ impl Macros {
         self.texts.contains_key(name)
     }
 
-    /// Whether the macro is defined; marks it as used.
+    /// Whether the macro is defined. The call marks the macro as used.
     pub(super) fn ask(&mut self, name: &str) -> bool {
         self.unused.remove(name);
         self.contains(name)
@@ -98,7 +98,7 @@ impl Macros {
     }
 
     /// Appends the text with its macros replaced, up to `most` replacements. `within` are the macros whose text is
-    /// being replaced.
+    /// being searched for further macros.
     fn replace_into(&mut self, text: &str, within: &mut Vec<Rc<str>>, most: usize, out: &mut String) -> Parsed<()> {
         let mut copied = 0;
         for (start, word) in words(text) {
@@ -132,7 +132,8 @@ impl Macros {
     }
 }
 
-/// Returns the problem of a line with too many replacements, or of the line that exceeds the limit for all lines.
+/// Returns the error for a line with too many replacements, or for the line at which the limit for all lines is
+/// exceeded.
 fn too_many(word: &str, most: usize) -> Problem {
     let message = match most {
         MOST_IN_ALL => format!("the macros of this topology are replaced more than {MOST_IN_ALL} times"),
@@ -146,7 +147,7 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Iterates over the words of a text, with their start positions.
+/// Iterates over the words of a text, with the byte offset of each word.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;

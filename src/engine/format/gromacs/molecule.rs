@@ -12,8 +12,8 @@ use crate::format::number;
 use crate::system::{Atom, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
 use std::collections::HashSet;
 
-/// Molecule type. Atoms are numbered from 0 within the molecule type, and Lennard-Jones types are those of the force
-/// field.
+/// Molecule type. Atoms are numbered from 0 within the molecule type, and Lennard-Jones types are numbered as in the
+/// force field.
 #[derive(Default)]
 pub(super) struct MoleculeType {
     pub(super) name: String,
@@ -22,12 +22,12 @@ pub(super) struct MoleculeType {
     pub(super) topology: Topology,
     /// bonds that count for exclusions
     chemical: Vec<[u32; 2]>,
-    /// oxygens of `[ settles ]`, each followed by its hydrogens; GROMACS counts only the first O–H bond for
-    /// exclusions
+    /// oxygens of `[ settles ]`, each of which is followed by its two hydrogens. GROMACS counts only the first O–H
+    /// bond as a bond for exclusions
     waters: Vec<u32>,
     /// pairs of `[ exclusions ]`
     excluded: Vec<[u32; 2]>,
-    /// residue number of the last atom, as in the file
+    /// residue number of the last atom, as text of the file
     last_residue: String,
 }
 
@@ -95,8 +95,8 @@ impl MoleculeType {
         atoms.map(|atom| self.topology.atoms[atom as usize].lj_type)
     }
 
-    /// Reads an atom: number, type, residue number, residue name, atom name, charge group, and optionally charge and
-    /// mass.
+    /// Reads an atom. Its line has number, type, residue number, residue name, atom name, charge group, and
+    /// optionally charge and mass.
     fn read_atom(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let Topology { atoms, residues, .. } = &mut self.topology;
         let number = fields.integer("the number of the atom")?;
@@ -129,7 +129,7 @@ impl MoleculeType {
             || residues.last().is_some_and(|last| last.name != residue_name)
             || self.last_residue != residue_number
         {
-            // an insertion code may follow the number
+            // an insertion code may follow the residue number
             let digits = residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
             let number = number::integer(digits.as_bytes());
             let number =
@@ -176,7 +176,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Reads a rigid water: its oxygen, which precedes its hydrogens, and the distances O–H and H–H.
+    /// Reads a rigid water. Its line has the oxygen, which comes before the two hydrogens, and the distances O–H and
+    /// H–H.
     fn read_settle(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let count = self.topology.atoms.len();
         let oxygen = fields.atom(count)?;
@@ -199,8 +200,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Reads a 1-4 pair. Function type 1 optionally has Lennard-Jones parameters. Function type 2 optionally has a
-    /// factor of the charge product, two charges and Lennard-Jones parameters.
+    /// Reads a 1-4 pair. A line with function type 1 may have Lennard-Jones parameters. A line with function type 2
+    /// may have a factor of the charge product, two charges and Lennard-Jones parameters.
     fn read_pair(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let pair = fields.atoms(self.topology.atoms.len())?;
         let number = if fields.is_empty() { "1" } else { fields.word("the function type")? };
@@ -234,7 +235,7 @@ impl MoleculeType {
     }
 
     /// Returns the chemical bonds, each once, without the H–H bond of a flexible water. A bond from each virtual site
-    /// to the first atom that defines it is included, so that the site belongs to the molecule.
+    /// to the first atom that defines the site is included, so that the site belongs to the molecule.
     pub(super) fn connectivity(&self) -> Vec<[u32; 2]> {
         let of_waters = self.waters.iter().map(|&oxygen| [oxygen, oxygen + 2]);
         let bonds = self.chemical.iter().copied().chain(of_waters).filter(|&pair| !self.topology.is_water_brace(pair));
@@ -246,7 +247,7 @@ impl MoleculeType {
     }
 
     /// Returns the pairs that do not interact: the pairs of `[ exclusions ]`, and the pairs that are at most `nrexcl`
-    /// bonds apart. Fails if the atoms of a rigid water would interact.
+    /// bonds apart. Fails if two atoms of a rigid water would interact with each other.
     pub(super) fn exclusions(&self) -> Parsed<Vec<[u32; 2]>> {
         let atoms = self.topology.atoms.len();
         let mut neighbours = Neighbours::new(atoms, &self.chemical);
@@ -275,8 +276,8 @@ impl MoleculeType {
         }
     }
 
-    /// Fails if the molecule type has no atoms, a particle without mass that is no virtual site, or a virtual site
-    /// with mass.
+    /// Fails if the molecule type has no atoms, if a particle without mass is not a virtual site, or if a virtual
+    /// site has a mass.
     pub(super) fn check(&self) -> Parsed<()> {
         let Topology { atoms, virtual_sites, .. } = &self.topology;
         let mut is_site = vec![false; atoms.len()];
@@ -301,16 +302,17 @@ impl MoleculeType {
     }
 }
 
-/// Function and parameters of a term, from its line or from the tables.
+/// Function type and parameters of a term. The parameters are those in the line of the term or those of a table.
 struct Resolved<const N: usize> {
     function: Function,
     /// parameters of each term
     rows: Vec<Parameters>,
-    /// types in the row of the table; `None` if the line has the parameters
+    /// types in the row of the table that has the parameters; `None` if the line of the term has the parameters
     types: Option<[u32; N]>,
 }
 
-/// Returns the function of a line and its parameters. Parameters come from the tables if the line has none.
+/// Returns the function type of a line and its parameters. Parameters are looked up in the tables if the line has
+/// none.
 fn resolve<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,
@@ -332,7 +334,7 @@ fn resolve<const N: usize>(
     Ok(Resolved { function, rows: rows[..number].to_vec(), types: Some(types) })
 }
 
-/// Adds the terms of a line.
+/// Adds the bonded terms that a line defines.
 fn add<const N: usize>(
     topology: &mut Topology,
     tables: &mut Tables<N>,
