@@ -8,7 +8,7 @@
 //!
 //! - colinear, two hosts: the site is at the given distance from the first host, away from the second host (`COLI`);
 //! - relative, three hosts, distance above zero: the site is at the given distance, angle and dihedral from the
-//! first, second and third host (`RELA`);
+//!   first, second and third host (`RELA`);
 //! - bisector, three hosts, distance below zero: the site is placed as in the relative kind, with the midpoint of the
 //!   second and third host in place of the second host (`BISE`).
 //!

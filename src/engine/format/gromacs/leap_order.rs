@@ -8,9 +8,9 @@
 //!    the fourth name are equal and the third name sorts before the second name. An improper with a force constant of
 //!    zero is not reversed.
 //! 2. The improper then keeps its order if no earlier improper that kept its order has the same names or the same
-//! atoms.
+//!    atoms.
 //! 3. Otherwise the three atoms around the third (central) atom are sorted by name, and by atom number if names are
-//! equal.
+//!    equal.
 
 use std::collections::HashSet;
 

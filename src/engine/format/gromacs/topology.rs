@@ -1,4 +1,4 @@
-//! Reader of a topology: passes each line to the reader of its directive.
+//! Reader of a topology. It passes each line to the reader of the directive above the line.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -41,11 +41,11 @@ struct Reader {
     by_name: HashMap<String, usize>,
     title: String,
     molecules: Vec<Copies>,
-    /// number of atoms of the coordinates, if known
+    /// number of atoms in the coordinate file, if known
     held: Option<usize>,
     /// terms between molecules
     between: Option<Intermolecular>,
-    /// file and line of rows that replace parameters of earlier rows
+    /// file and line of each row that replaces parameters of an earlier row
     replaced: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Reader {
             return Ok(());
         }
         let Some(directive) = self.directive else {
-            // a comment at the beginning of GROMACS' force fields
+            // a line that begins with `*` is a comment at the beginning of GROMACS' force fields
             if line.starts_with('*') {
                 return Ok(());
             }
@@ -107,12 +107,12 @@ impl Reader {
             return Err(Problem::new(message).help("is a file included twice?"));
         }
         self.types.push(molecule);
-        // the atoms of the molecule type follow below the heading `[ atoms ]`
+        // the line below `[ moleculetype ]` has been read, and the heading `[ atoms ]` must follow before the atoms
         self.directive = Some(Directive::MoleculeTypeRead);
         Ok(())
     }
 
-    /// Reads name and number of molecules.
+    /// Reads a line of `[ molecules ]`: the name of a molecule type and the number of copies.
     fn read_molecules(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let name = fields.word("the name of a molecule type")?;
         let number = fields.integer("a number of molecules")?;
@@ -122,8 +122,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the molecule type with a name. Upper and lower case are distinguished only if two names differ in case
-    /// only.
+    /// Returns the molecule type with a name. Upper and lower case are the same, unless the names of two molecule
+    /// types differ in case only.
     fn find(&self, name: &str) -> Parsed<usize> {
         if let Some(&index) = self.by_name.get(name) {
             return Ok(index);
