@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 struct Shape {
     name: &'static str,
     size: [usize; 3],
-    /// for each of the two matrices, whether it is stored transposed
+    /// whether each of the two matrices is stored in transposed form
     transposed: [bool; 2],
 }
 
