@@ -123,7 +123,7 @@ impl Observable for Dihedrals {
         }
         if self.kinds.iter().all(|kind| kind.atoms.is_empty()) {
             return Err(Problem::new("the selection contains no dihedral angle of a protein")
-                .help("select residues of a protein with their atoms N, CA, C (and CB and the next one for chi1)")
+                .help("select residues of a protein with their atoms N, CA, C (for chi1 also CB and the gamma atom)")
                 .into());
         }
         Ok(())

@@ -52,7 +52,7 @@ use crate::observe::trajectory::FrameSource;
 pub const OBSERVABLES: [ObservableEntry; 5] = [
     ObservableEntry::new::<rmsd::Options>(
         "rmsd",
-        "Root mean square deviation of every frame from every other, or from a reference, each pair superposed at its best",
+        "Root mean square deviation between all pairs of frames, or from a reference, after optimal superposition",
     ),
     ObservableEntry::new::<rmsf::Options>(
         "rmsf",

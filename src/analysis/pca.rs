@@ -62,7 +62,7 @@ impl Observable for Components {
         for (number, value) in (1..=self.components).zip(&pca.eigenvalues) {
             sum += value;
             let share = 100.0 * sum / total;
-            summary.push(format!("component {number:<3}{value:12.6} {words}, {share:5.1} % with those before"));
+            summary.push(format!("component {number:<3}{value:12.6} {words}, {share:5.1} % cumulative"));
         }
         let (atoms, kept, count) = (self.frames.atoms.len(), pca.eigenvectors.len(), self.frames.len());
         let vectors = pca.eigenvectors.iter().flatten().flatten().copied().collect();

@@ -94,8 +94,8 @@ fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {
         return format!(
-            "{:.0} % of the time is outside all phases: threads or launches start, wait or share the device with \
-             others; fewer threads or a larger system would help.",
+            "{:.0} % of the time is outside all phases: threads or GPU kernels are starting, waiting, or sharing the \
+             device with other programs; fewer threads or a larger system would help.",
             100.0 * (1.0 - compute_share)
         );
     }

@@ -73,7 +73,7 @@ impl<'a> Target<'a> {
         let system = match topology {
             Some(topology) => topology.clone(),
             None if needs_names => {
-                let problem = Problem::new("this format contains atom names, and the input has none").in_file(path);
+                let problem = Problem::new("this format needs atom names, but the input has none").in_file(path);
                 return Err(problem.help("give the topology with --topology").into());
             }
             None => nameless(count),

@@ -94,7 +94,12 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
     let older = previous(path);
     match (load(&older).and_then(|stored| decode(stored, &older, version)), fault) {
         (Ok(body), fault) => {
-            let warning = format!("{} {}; went back to {}", path.display(), fault.reason(), older.display());
+            let warning = format!(
+                "{} {}; the previous checkpoint {} is used instead",
+                path.display(),
+                fault.reason(),
+                older.display()
+            );
             Ok(Some(Restored { body, warning: Some(warning) }))
         }
         (Err(Fault::Version(problem)), _) => Err(problem.into()),
@@ -285,7 +290,7 @@ mod tests {
             let found = restored(&path);
             assert_eq!(found.body, state(1));
             let warning = found.warning.unwrap();
-            assert!(warning.contains(words) && warning.contains("went back to"), "{warning}");
+            assert!(warning.contains(words) && warning.contains("is used instead"), "{warning}");
         }
         // writing a new checkpoint over the damaged one keeps the intact previous checkpoint
         write(&path, 1, &state(3)).unwrap();
@@ -334,7 +339,7 @@ mod tests {
         let found = restored(&path);
         assert_eq!(found.body, state(1));
         let warning = found.warning.unwrap();
-        assert!(warning.contains("cannot be read: ") && warning.contains("went back to"), "{warning}");
+        assert!(warning.contains("cannot be read: ") && warning.contains("is used instead"), "{warning}");
         write(&path, 1, &state(3)).unwrap();
         assert_eq!((restored(&path).body, restored(&previous(&path)).body), (state(3), state(1)));
         assert!(damaged(&path).join("inside").exists());

@@ -126,7 +126,8 @@ impl RunLog {
         self.table(["quantity", "average", "error", "fluctuation", "drift per ps", "unit"], &rows)?;
         self.line(
             Level::Detail,
-            "  error: standard error of the average, ? with too few independent values; fluctuation: standard deviation",
+            "  error: standard error of the average (? if there are too few independent values); fluctuation: \
+             standard deviation",
         )
     }
 
@@ -194,7 +195,8 @@ mod tests {
             \x20 total           2.000  100.0\n\
             \x20 quantity     average  error  fluctuation  drift per ps  unit\n\
             \x20 temperature   300.25      ?         2.50      -1.20e-4     K\n\
-            \x20 error: standard error of the average, ? with too few independent values; fluctuation: standard deviation\n";
+            \x20 error: standard error of the average (? if there are too few independent values); fluctuation: \
+             standard deviation\n";
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     }
 

@@ -115,7 +115,8 @@ fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Resul
     }
     let message = format!("this file has more than {} {kind} streams that unpack to {} bytes", *streams - 1, out.len());
     let help = format!(
-        "beyond {FREE_STREAMS} streams each must unpack to {BYTES_PER_STREAM} bytes; if it is genuine, unpack it by hand"
+        "in a file of more than {FREE_STREAMS} streams, each must unpack to {BYTES_PER_STREAM} bytes on average; if \
+         the file is right, unpack it yourself"
     );
     Err(Problem::new(message).help(help))
 }
@@ -143,8 +144,8 @@ fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> std::
     if out.len() as u64 > limit {
         let message = format!("the {kind} stream unpacks to more than {limit} bytes");
         let help = format!(
-            "at most {MAX_RATIO} times the packed size up to {} MiB, {MAX_LARGE_RATIO} times up to {} GiB, are unpacked; if it is \
-             genuine, unpack it by hand",
+            "md unpacks at most {MAX_RATIO} times the packed size up to {} MiB, and {MAX_LARGE_RATIO} times up to {} \
+             GiB; if the file is right, unpack it yourself",
             MAX_REPETITIVE >> 20,
             MAX_UNPACKED >> 30
         );
@@ -158,7 +159,7 @@ fn corrupt(kind: &str, reason: impl std::fmt::Display) -> Problem {
 }
 
 fn unsupported(kind: &str) -> Problem {
-    Problem::new(format!("{kind} files are not read")).help("unpack it, or pack it with gzip, bzip2, xz or zstd")
+    Problem::new(format!("md does not read {kind} files")).help("unpack it, or pack it with gzip, bzip2, xz or zstd")
 }
 
 /// Returns the error for a file that does not exist. The error suggests similar file names in the same folder.
@@ -181,7 +182,7 @@ fn missing(path: &Path) -> Problem {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     match near.iter().take(3).map(|(_, name)| name.as_str()).collect::<Vec<_>>().as_slice() {
-        [] => problem.help(format!("nothing of a similar name is in {}", folder.display())),
+        [] => problem.help(format!("{} contains no file with a similar name", folder.display())),
         names => problem.help(format!("did you mean {}?", names.join(", "))),
     }
 }
@@ -276,7 +277,7 @@ mod tests {
             let streams = FREE_STREAMS as usize;
             assert!(unpack(packed.repeat(streams), 1 << 20).is_ok());
             let problem = unpack(packed.repeat(streams + 1), 1 << 20).unwrap_err().to_string();
-            assert!(problem.contains("has more than 1000") && problem.contains("unpack it by hand"), "{problem}");
+            assert!(problem.contains("has more than 1000") && problem.contains("unpack it yourself"), "{problem}");
         }
         // streams with the smallest number of unpacked bytes that is allowed for each of many streams
         let block = vec![b'1'; BYTES_PER_STREAM as usize];

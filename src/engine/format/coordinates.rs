@@ -83,8 +83,11 @@ pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3
 
 /// Returns the error for a vector that [`scaled`] rejects. `index` is the index of the atom with this vector.
 pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
-    Problem::new(format!("atom {}: {triple:?} is beyond all bounds (1 mm, or the speed of light)", index + 1))
-        .help("the file is damaged, or the run that wrote it was unstable")
+    Problem::new(format!(
+        "atom {}: {triple:?} exceeds the limit (1 mm for positions, the speed of light for velocities)",
+        index + 1
+    ))
+    .help("the file is damaged, or the run that wrote it was unstable")
 }
 
 /// Returns the cell with the given edges (nm) and angles (degrees). Returns `None` if edges and angles do not form a

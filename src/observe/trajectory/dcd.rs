@@ -63,8 +63,8 @@ const TIME_ROUNDING: f64 = 1e-6;
 /// Tolerated deviation of a time, as a fraction of the interval between frames.
 const SPACING_ROUNDING: f64 = 1e-3;
 /// Warning about frames whose steps or times differ from those that readers compute from the header.
-const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: some frames will be read with other \
-                      times or steps; .h5md, .xtc, .trr and .nc store them";
+const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: programs will read wrong times or \
+    steps of some frames; .h5md, .xtc, .trr and .nc store the time of each frame";
 /// Text that precedes the identifier of the run in the title.
 const RUN: &str = "md run ";
 /// Largest number of atoms, so that record lengths stay below 2³¹.

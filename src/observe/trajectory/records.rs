@@ -340,7 +340,7 @@ impl<L: Layout> Files for Records<L> {
         let settings = if let Some(found) = found.filter(|&found| found != wanted) {
             Err(format!("positions are stored as {found:?}, and the run requests {wanted:?}"))
         } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
-            Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests something else"))
+            Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests other fields"))
         } else if layout.atoms() != atoms && opened.index.count() > 0 {
             Err(format!("the file has {} atoms, and the run writes {atoms}", layout.atoms()))
         } else {

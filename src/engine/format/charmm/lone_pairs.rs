@@ -35,7 +35,7 @@ struct Row {
 /// Reads the section of lone pairs below its heading. `atoms` is the number of atoms in the file.
 pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Parsed<Vec<VirtualSite>> {
     let [count, listed] = heading.counts[..] else {
-        return Err(lines.problem("expected two counts, of lone pairs and of the atoms they are listed with"));
+        return Err(lines.problem("expected two counts: the number of lone pairs, and the length of the list of atoms"));
     };
     let mut rows = vec![];
     for index in 0..count {
@@ -44,7 +44,7 @@ pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Pa
     }
     let list = numbers(lines)?;
     if list.len() != listed {
-        let message = format!("NUMLPH announces {listed} atoms, but {} follow", list.len());
+        let message = format!("NUMLPH is {listed}, but {} atoms follow", list.len());
         return Err(lines.problem(message).at_line(heading.line).help("the file is damaged or cut off"));
     }
     let mut sites = vec![];
@@ -93,7 +93,7 @@ fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
             let message = format!("expected a lone pair such as `3 1 F -0.15 0.0 0.0`, found {}", number::quoted(line));
             Err(lines
                 .problem(message)
-                .help("its number of hosts, its place in the list, F, distance, angle and dihedral"))
+                .help("a lone pair has the number of hosts, the place in the list, F, distance, angle and dihedral"))
         }
     }
 }

@@ -41,8 +41,9 @@ type Parsed<T> = std::result::Result<T, Problem>;
 /// for messages.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     if options.parameters.is_empty() {
-        let problem = Problem::new("a PSF file holds no parameters").in_file(path).at_line(1);
-        return Err(problem.help("list those of its force field: system.parameters = [\"par_all36m_prot.prm\", …]"));
+        let problem = Problem::new("a PSF file contains no parameters").in_file(path).at_line(1);
+        return Err(problem
+            .help("list the parameter files of its force field: system.parameters = [\"par_all36m_prot.prm\", …]"));
     }
     let psf = psf::read(path, bytes)?;
     let parameters = sections::read(&options.parameters)?;
@@ -96,8 +97,9 @@ fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     if unknown.is_empty() {
         return Ok(types);
     }
-    let message = format!("no file of system.parameters knows the atom types {}", terms::listed(unknown));
-    let help = "types that are numbers are those of MASS lines: list the .rtf, .prm or .str file that has them";
+    let message = format!("no file in system.parameters has the atom types {}", terms::listed(unknown));
+    let help = "a number stands for the type in the MASS line with this number: add the .rtf, .prm or .str file that \
+        has the line";
     Err(Problem::new(message).in_file(path).help(help))
 }
 

@@ -45,8 +45,8 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     }
     if !missing.is_empty() {
         let names = listed(missing.iter().map(String::as_str).collect());
-        let problem = Problem::new(format!("no parameters for NONBONDED {names}"));
-        return Err(problem.help("list the file that has them in system.parameters"));
+        let problem = Problem::new(format!("no Lennard-Jones parameters (NONBONDED) for the atom types {names}"));
+        return Err(problem.help("add the file with these parameters to system.parameters"));
     }
     let count = used.len();
     Nonbonded::check_types(count)?;

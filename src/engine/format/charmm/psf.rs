@@ -87,7 +87,7 @@ impl<'a> Lines<'a> {
     }
 
     pub(super) fn cut(&self, expected: &str) -> Problem {
-        self.problem(format!("the file, or this section, ends where {expected} is expected"))
+        self.problem(format!("the file or this section ends, but {expected} is expected"))
             .help("the file is cut off: copy it again")
     }
 }
@@ -135,7 +135,7 @@ fn heading(lines: &mut Lines<'_>) -> Parsed<Option<Heading>> {
     };
     let expected = || {
         let message = format!("expected a section such as `10 !NBOND`, found {}", number::quoted(text));
-        lines.problem(message).help("the section before may have another count than it says")
+        lines.problem(message).help("the count of the previous section may be wrong")
     };
     let mark = text.iter().position(|&b| b == b'!').ok_or_else(expected)?;
     let name = String::from_utf8_lossy(&text[mark + 1..]).to_uppercase();
@@ -203,13 +203,15 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
         }
         let atom = atom(&words, lines.at()).ok_or_else(|| {
             let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
-            lines.problem(message).help("its number, segment, residue number and name, name, type, charge and mass")
+            lines
+                .problem(message)
+                .help("an atom has number, segment, residue number, residue name, atom name, type, charge and mass")
         })?;
         // with five columns for atom numbers, the numbers of later atoms overflow or start again
         let number = number::integer(words[0].as_bytes()).filter(|_| index < COUNTED);
         if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
-            let problem = lines.problem(format!("a second atom of the number {number}, the first is in line {first}"));
-            return Err(problem.help("remove one of them, and number the atoms anew"));
+            let problem = lines.problem(format!("two atoms have the number {number}, the first is in line {first}"));
+            return Err(problem.help("remove one of the two atoms, and number the atoms again"));
         }
         if atom.mass < 0.0 {
             return Err(lines.problem(format!("atom {} ({}) has the mass {}", index + 1, atom.name, atom.mass)));
@@ -251,7 +253,7 @@ pub(super) fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
 pub(super) fn index(lines: &Lines<'_>, (number, line): (i32, usize), atoms: usize) -> Parsed<u32> {
     match usize::try_from(number) {
         Ok(1..) if number as usize <= atoms => Ok(number as u32 - 1),
-        _ => Err(lines.problem(format!("atom {number} is not in 1 to {atoms}")).at_line(line)),
+        _ => Err(lines.problem(format!("atom number {number} is not between 1 and {atoms}")).at_line(line)),
     }
 }
 

@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
 
     fn angle(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
-        let words = row.words(&[5, 7], "three types, k and theta0, and perhaps k and s0 of Urey and Bradley")?;
+        let words = row.words(&[5, 7], "three types, k and theta0, and optionally k and s0 of a Urey-Bradley term")?;
         let types = self.types::<3>(words);
         let urey_bradley = (words.len() > 5).then(|| row.reals(5)).transpose()?;
         let entry = Entry::new(AngleParameters { angle: row.reals(3)?, urey_bradley }, self.number, row);
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         let new = Entry::new(Self::torsion(row)?, self.number, row);
         if new.last().periodicity == 0 && new.last().force_constant != 0.0 {
             let problem = row.problem("a torsion with n = 0, which programs read in different ways");
-            return Err(problem.help("give the row a periodicity, or its k as 0"));
+            return Err(problem.help("set the periodicity n to 1 or more, or k to 0"));
         }
         let Parameters { names, dihedrals, .. } = &mut *self.parameters;
         let terms = dihedrals.entry(quadruple(types)).or_default();
@@ -143,9 +143,9 @@ impl<'a> Reader<'a> {
     /// number of lines with the energies follow. Returns the number of lines with energies.
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
-        let words = row.words(&[9], "eight types and the number of points of an angle")?;
+        let words = row.words(&[9], "eight types and the number of grid points along an angle")?;
         let size = number::integer(words[8].as_bytes()).filter(|n| (FEWEST_POINTS..=MOST_POINTS).contains(n));
-        let problem = || row.problem(format!("expected {FEWEST_POINTS} to {MOST_POINTS} points of an angle"));
+        let problem = || row.problem(format!("expected {FEWEST_POINTS} to {MOST_POINTS} grid points along an angle"));
         let size = size.ok_or_else(problem)? as usize;
         let types = self.types::<8>(words);
         let (mut energies, mut lines) = (vec![], 0);
@@ -193,8 +193,10 @@ impl<'a> Reader<'a> {
     /// error.
     fn electrostatics14(&mut self, new: f64, row: Row<'_>) -> Parsed<()> {
         if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| **old != new) {
-            let message = format!("E14FAC is {new}, but {old} in a section before");
-            return Err(row.problem(message).help("force fields with different 1-4 factors do not go together"));
+            let message = format!("E14FAC is {new}, but {old} in an earlier section");
+            return Err(row
+                .problem(message)
+                .help("force fields with different factors for 1-4 pairs cannot be combined"));
         }
         self.parameters.electrostatics14 = Some(new);
         Ok(())
@@ -203,7 +205,7 @@ impl<'a> Reader<'a> {
     /// Reads a row `type ignored −ε R/2`, optionally followed by the same three numbers for 1-4 pairs.
     fn nonbonded(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
-        let form = "a type, a number, -epsilon and Rmin/2, and perhaps the same three numbers of 1-4 pairs";
+        let form = "a type, a number, -epsilon and Rmin/2, and optionally the same three numbers for 1-4 pairs";
         let words = row.words(&[4, 7], form)?;
         let [named] = self.types(words);
         let general = well(row, 2)?;
@@ -217,7 +219,8 @@ impl<'a> Reader<'a> {
     /// Reads a row `type type −ε R`, optionally followed by the same two numbers for 1-4 pairs.
     fn nbfix(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
-        let words = row.words(&[4, 6], "two types, -epsilon and Rmin, and perhaps the same numbers of 1-4 pairs")?;
+        let words =
+            row.words(&[4, 6], "two types, -epsilon and Rmin, and optionally the same numbers for 1-4 pairs")?;
         let types = self.types::<2>(words);
         let general = well(row, 2)?;
         let pairs14 = if words.len() > 4 { well(row, 4)? } else { general };

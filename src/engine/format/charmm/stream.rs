@@ -55,7 +55,7 @@ pub(super) fn decides(line: &Line) -> bool {
 /// Returns the error for parts of a stream that depend on the condition in a line.
 pub(super) fn not_decided(row: &Row<'_>) -> Problem {
     let problem = row.problem(format!("the parts to read depend on the condition {}", row.line.words.join(" ")));
-    problem.help("md does not evaluate conditions: write the parts that apply into a file without them")
+    problem.help("md does not evaluate conditions: write the parts that apply into a file without conditions")
 }
 
 /// Reads the parts of a stream that CHARMM would read.
@@ -70,7 +70,7 @@ pub(super) fn read(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
         let elsewhere = content.is_some() && line.words.iter().any(|word| matches!(word.as_str(), "UNIT" | "NAME"));
         if line.first() == "STREAM" || elsewhere {
             let problem = row.problem(format!("{} reads another file", line.words.join(" ")));
-            return Err(problem.help("list that file in system.parameters, in place of this one"));
+            return Err(problem.help("list the other file in system.parameters, in place of this file"));
         } else if is_condition(line, &["READ", "STREAM"]) {
             return Err(not_decided(&row));
         } else if is_condition(line, &["THEN"]) {

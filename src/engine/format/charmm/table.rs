@@ -38,7 +38,7 @@ impl<V: PartialEq> Entry<V> {
     /// Replaces the value by `new`. `row` is the row of the new value, and `what` names the parameter in the error.
     pub(super) fn replace(&mut self, mut new: Self, row: Row<'_>, what: impl FnOnce() -> String) {
         if self.file == new.file && self.value != new.value {
-            let message = format!("{} is given twice, with other values in line {}", what(), self.line);
+            let message = format!("{} is given twice, with different values in line {}", what(), self.line);
             new.contradiction = Some(row.problem(message).help("remove one of them"));
         } else if self.file == new.file {
             new.contradiction = self.contradiction.take();

@@ -40,7 +40,7 @@ impl Missing {
             format!("{section} {}", listed(types.iter().map(String::as_str).collect()))
         };
         let all: Vec<String> = self.0.iter().map(of).collect();
-        let help = "list the file that has them, such as a .str file of CGenFF, in system.parameters";
+        let help = "add the file with these parameters, such as a .str file of CGenFF, to system.parameters";
         (!all.is_empty()).then(|| Problem::new(format!("no parameters for {}", all.join("; "))).help(help))
     }
 }

@@ -56,7 +56,7 @@ impl<const N: usize> TypeTable<N> {
             return Ok(replaced);
         } else if self.parameters[rows.clone()] != [parameters] {
             let message = "a second block of function type 9 for the same types of atoms, with other parameters";
-            return Err(Problem::new(message).help("which of the two is meant? remove one, or join them"));
+            return Err(Problem::new(message).help("remove one of the two blocks, or put their lines together"));
         }
         Ok(false)
     }

@@ -48,7 +48,10 @@ impl CmapTypes {
         let size = [fields.integer("the points along phi")?, fields.integer("the points along psi")?];
         let points = usize::try_from(size[0]).ok().filter(|points| POINTS.contains(points) && size[0] == size[1]);
         let points = points.ok_or_else(|| {
-            Problem::new(format!("a map of {} by {} points: expected a square one of {POINTS:?}", size[0], size[1]))
+            Problem::new(format!(
+                "a map of {} by {} points: expected a square map with {POINTS:?} points along each angle",
+                size[0], size[1]
+            ))
         })?;
         let mut energies = Vec::with_capacity(fields.rest().len().min(points * points));
         for _ in 0..points * points {
@@ -69,7 +72,8 @@ impl CmapTypes {
             let number = fields.integer("the number of a row of [ cmaptypes ]")?;
             fields.end()?;
             let index = usize::try_from(number).ok().filter(|number| (1..=self.rows.len()).contains(number));
-            let outside = || Problem::new(format!("row {number} of [ cmaptypes ] is not in 1 to {}", self.rows.len()));
+            let outside =
+                || Problem::new(format!("row {number} of [ cmaptypes ] is not between 1 and {}", self.rows.len()));
             return index.map(|index| index as u32 - 1).ok_or_else(outside);
         }
         let named = |row: &Row| row.residues.iter().zip(residues).all(|(own, name)| own.is_empty() || own == name);

@@ -52,12 +52,11 @@ pub(super) enum Part {
     Intermolecular,
 }
 
-const RESTRAINTS: &str = "restraints of distances, angles and torsions are set in the stage (restraints); leave the macro \
-     undefined that switches these on";
-const ORIENTATIONS: &str =
-    "restraints of orientations are not supported; leave the macro undefined that switches them on";
-pub(super) const POSITION_RESTRAINTS: &str = "position restraints are set in the stage (position_restraints); leave the macro undefined that \
-    switches these on";
+const RESTRAINTS: &str = "set restraints of distances, angles and torsions in the stage (restraints), and do not \
+    define the macro that includes this section";
+const ORIENTATIONS: &str = "md has no restraints of orientations; do not define the macro that includes this section";
+pub(super) const POSITION_RESTRAINTS: &str = "set position restraints in the stage (position_restraints), and do not \
+    define the macro that includes this section";
 const POLARIZATION: &str = "polarisable force fields are not supported";
 
 /// All directives of GROMACS: name, meaning of the lines, and the part of the topology.
@@ -128,7 +127,7 @@ fn find(name: &str) -> Option<(Directive, Part)> {
 pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Part)>> {
     let Some(name) = heading(line) else { return Ok(None) };
     if !line.ends_with(']') {
-        return Err(Problem::new("a heading stands in a line of its own, as [ atoms ]"));
+        return Err(Problem::new("a heading must be alone in its line, such as [ atoms ]"));
     }
     let Some((directive, own)) = find(name) else {
         let problem = Problem::new(format!("[ {name} ] is unknown to GROMACS"));
@@ -143,15 +142,15 @@ pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Par
             Directive::Unsupported(_) | Directive::PositionRestraints => Ok(Some((directive, part))),
             _ if BETWEEN_MOLECULES.contains(&directive) => Ok(Some((directive, part))),
             _ => {
-                let problem = Problem::new(format!("[ {name} ] stands below [ intermolecular_interactions ]"));
-                Err(problem.help("there may be bonds of type 6, angles, dihedrals, pairs and cmap"))
+                let problem = Problem::new(format!("[ {name} ] is not allowed below [ intermolecular_interactions ]"));
+                Err(problem.help("bonds of function type 6, angles, dihedrals, pairs and cmap are allowed"))
             }
         };
     }
     if own < part {
-        let message = format!("[ {name} ] stands too late");
-        let help = "parameters of the force field stand before the first [ moleculetype ], molecule types before [ system ]; \
-                    include files in that order";
+        let message = format!("[ {name} ] comes too late in the topology");
+        let help = "parameters of the force field must come before the first [ moleculetype ], and molecule types \
+            before [ system ]; include files in that order";
         return Err(Problem::new(message).help(help));
     }
     Ok(Some((directive, own)))
@@ -170,5 +169,5 @@ pub(super) fn unsupported(what: impl std::fmt::Display, help: &str) -> Problem {
 /// Returns the error for a function type that md does not support in a directive.
 pub(super) fn unknown_function(name: &str, number: &str, known: &str) -> Problem {
     let message = format!("function type {} of {name} is not supported", number::quoted(number.as_bytes()));
-    Problem::new(message).help(format!("md knows {known}"))
+    Problem::new(message).help(format!("md supports {known}"))
 }

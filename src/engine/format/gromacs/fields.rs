@@ -47,10 +47,9 @@ impl<'w, 't> Fields<'w, 't> {
         let atom = self.integer("an atom")?;
         match u32::try_from(atom) {
             Ok(number @ 1..) if number as usize <= count => Ok(number - 1),
-            _ => Err(Problem::new(format!("atom {atom} is not in 1 to {count}"))
-                .help(
-                "atoms count from 1 in their [ moleculetype ], and in [ intermolecular_interactions ] in the whole system; \
-                 is a file included in the wrong place?",
+            _ => Err(Problem::new(format!("atom {atom} is not between 1 and {count}")).help(
+                "atoms are numbered from 1 in each [ moleculetype ], and through the whole system in [ \
+                 intermolecular_interactions ]; is a file included in the wrong place?",
             )),
         }
     }
@@ -61,7 +60,7 @@ impl<'w, 't> Fields<'w, 't> {
         for k in 0..N {
             atoms[k] = self.atom(count)?;
             if atoms[..k].contains(&atoms[k]) {
-                return Err(Problem::new(format!("atom {} stands here twice", atoms[k] + 1)));
+                return Err(Problem::new(format!("the line names atom {} twice", atoms[k] + 1)));
             }
         }
         Ok(atoms)
@@ -82,7 +81,7 @@ pub(super) fn real(word: &str, what: &str) -> Parsed<f64> {
 }
 
 fn missing(what: &str) -> Problem {
-    Problem::new(format!("the line ends where {what} is expected"))
+    Problem::new(format!("the line ends, but {what} is expected"))
 }
 
 fn not(what: &str, kind: &str, word: &str) -> Problem {

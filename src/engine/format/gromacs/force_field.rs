@@ -153,7 +153,7 @@ impl ForceField {
 
     fn defaults(&self) -> Parsed<Defaults> {
         let help = "begin with #include of a force field, or with [ defaults ]";
-        self.defaults.ok_or_else(|| Problem::new("there is no [ defaults ] before this").help(help))
+        self.defaults.ok_or_else(|| Problem::new("there is no [ defaults ] before this line").help(help))
     }
 
     /// Reads an atom type. The position of the letter for the particle type tells whether the bonded type and the
@@ -348,7 +348,7 @@ fn add<const N: usize>(
 ) -> Parsed<bool> {
     let function = function(directive, fields.word("the function type")?)?;
     let parameters = function.read(fields.rest())?;
-    let parameters = parameters.ok_or_else(|| Problem::new("the line ends where parameters are expected"))?;
+    let parameters = parameters.ok_or_else(|| Problem::new("the line ends, but parameters are expected"))?;
     tables.entry(function.table).or_default().add(types, parameters, function.multiple)
 }
 

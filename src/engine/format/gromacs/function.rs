@@ -175,7 +175,7 @@ pub(super) fn same_state(first: &[f64], second: &[f64]) -> Parsed<()> {
     if first == second {
         return Ok(());
     }
-    let help = "free-energy perturbation is not computed here; remove the parameters of the B state";
+    let help = "md does not compute free-energy perturbation; remove the parameters of the B state";
     Err(unsupported("the parameters of states A and B differ", help))
 }
 

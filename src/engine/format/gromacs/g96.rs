@@ -73,7 +73,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
             }
             _ => {
                 let problem = Problem::new(format!("the block {} is unknown", number::quoted(name))).at_line(number);
-                let help = "known are TITLE, TIMESTEP, POSITION, POSITIONRED, VELOCITY, VELOCITYRED and BOX; \
+                let help = "known blocks are TITLE, TIMESTEP, POSITION, POSITIONRED, VELOCITY, VELOCITYRED and BOX; \
                             gmx editconf writes such files";
                 return Err(problem.help(help));
             }

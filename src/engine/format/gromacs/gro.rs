@@ -62,7 +62,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         }
         [line] => read_box(line).map_err(|problem| problem.at_line(box_line))?,
         _ => {
-            let problem = Problem::new("the file goes on behind the box").at_line(box_line + 1);
+            let problem = Problem::new("the file continues after the box").at_line(box_line + 1);
             return Err(problem.help("take one frame: gmx trjconv -dump writes it"));
         }
     };
@@ -98,13 +98,13 @@ impl Columns {
         let width = match points[..] {
             [first, second, third, ..] if third - second == second - first => second - first,
             _ => {
-                let message = "expected three positions behind column 20, their decimal points evenly spaced";
+                let message = "expected x, y and z after column 20, with evenly spaced decimal points";
                 return Err(Problem::new(message));
             }
         };
         match points.len() {
             3 | 6 => Ok(Columns { width, velocities: points.len() == 6 }),
-            other => Err(Problem::new(format!("expected 3 or 6 numbers behind column 20, found {other}"))),
+            other => Err(Problem::new(format!("expected 3 or 6 numbers after column 20, found {other}"))),
         }
     }
 
@@ -141,13 +141,16 @@ impl Columns {
                 let what = if field.trim_ascii().is_empty() { "nothing".into() } else { number::quoted(field) };
                 let message =
                     format!("number {} of the atom: expected a number in {} columns, found {what}", k + 1, self.width);
-                Problem::new(message).help("all atoms must have as many numbers, as wide, as the first")
+                Problem::new(message).help(
+                    "the lines of all atoms must have as many numbers as the line of the first \
+                    atom, in columns of the same width",
+                )
             })?;
         }
         if line.get(LABELS + count * self.width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
             let problem = Problem::new(format!("the atom has more than {count} numbers"));
             return Err(
-                problem.help("all atoms must have as many numbers as the first: velocities for all, or for none")
+                problem.help("all atoms must have as many numbers as the first atom: velocities for all, or for none")
             );
         }
         Ok([vec3(values[0], values[1], values[2]), vec3(values[3], values[4], values[5])])
@@ -176,6 +179,6 @@ pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>
     let cell = PeriodicCell::from_rows(rows).filter(|_| rows.iter().all(|row| row.norm() <= FARTHEST));
     Some(cell.map(Some).ok_or_else(|| {
         let help = "expected v1x v2y v3z above zero, and v1y = v1z = v2z = 0; gmx editconf writes such boxes";
-        Problem::new(format!("{values:?} make no box")).help(help)
+        Problem::new(format!("{values:?} do not form a box")).help(help)
     }))
 }

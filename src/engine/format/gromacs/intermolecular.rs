@@ -52,7 +52,7 @@ impl Intermolecular {
         self.system.line(force_field, directive, fields)?;
         if self.system.has_chemical_bonds() {
             let problem = Problem::new("a chemical bond, which excludes pairs, in [ intermolecular_interactions ]");
-            return Err(problem.help("take function type 6, or put both molecules into one [ moleculetype ]"));
+            return Err(problem.help("use function type 6, or put both molecules into one [ moleculetype ]"));
         }
         Ok(())
     }

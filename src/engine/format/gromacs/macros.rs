@@ -78,8 +78,8 @@ impl Macros {
     /// Fails if the user has defined a macro that no file has used.
     pub(super) fn check_used(&self) -> Parsed<()> {
         let Some(name) = self.unused.iter().min() else { return Ok(()) };
-        let message = format!("system.define names {name}, but no file of this topology asks for it");
-        Err(Problem::new(message).help("mend the spelling, or remove it"))
+        let message = format!("system.define has {name}, but no file of this topology uses this macro");
+        Err(Problem::new(message).help("correct the spelling, or remove the macro"))
     }
 
     /// Returns the text with all macros replaced.
@@ -104,12 +104,14 @@ impl Macros {
         for (start, word) in words(text) {
             let Some(replacement) = self.text_of(word).cloned() else { continue };
             if within.iter().any(|name| **name == *word) {
-                let message = format!("the macro {word} stands for itself: {} -> {word}", within.join(" -> "));
-                return Err(Problem::new(message).help("mend its #define"));
+                let message =
+                    format!("the text of macro {word} contains the macro itself: {} -> {word}", within.join(" -> "));
+                return Err(Problem::new(message).help("correct its #define line"));
             }
             if within.len() >= DEEPEST {
-                let message = format!("more than {DEEPEST} macros stand for each other, from {} on", within[0]);
-                return Err(Problem::new(message).help("mend their #define lines"));
+                let message =
+                    format!("macros contain each other more than {DEEPEST} levels deep, from {} on", within[0]);
+                return Err(Problem::new(message).help("correct their #define lines"));
             }
             if self.replacements >= most {
                 return Err(too_many(within.first().map_or(word, |name| name), most));
@@ -122,9 +124,8 @@ impl Macros {
             self.replace_into(&replacement, within, most, out)?;
             within.pop();
             if out.len() > LONGEST_LINE {
-                let message =
-                    format!("macros make this line longer than {LONGEST_LINE} bytes, and it does not end there");
-                return Err(Problem::new(message).help("mend the #define of its words"));
+                let message = format!("macros make this line longer than {LONGEST_LINE} bytes");
+                return Err(Problem::new(message).help("correct the #define lines of the macros in this line"));
             }
         }
         out.push_str(&text[copied..]);
@@ -137,9 +138,9 @@ impl Macros {
 fn too_many(word: &str, most: usize) -> Problem {
     let message = match most {
         MOST_IN_ALL => format!("the macros of this topology are replaced more than {MOST_IN_ALL} times"),
-        _ => format!("{word} stands for macros that stand for others, more than {MOST_IN_LINE} in this line"),
+        _ => format!("{word} and the macros in its text need more than {MOST_IN_LINE} replacements in this line"),
     };
-    Problem::new(message).help("mend the #define lines: does each level name the next one twice?")
+    Problem::new(message).help("correct the #define lines: does each macro contain the next macro twice?")
 }
 
 /// Whether a character belongs to a word.
@@ -195,7 +196,7 @@ mod tests {
         let doubling: Vec<(&str, &str)> =
             names.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
         let problem = macros(&doubling).replace("M0").unwrap_err().to_string();
-        assert!(problem.contains("M0 stands for macros that stand for others, more than 65536"), "{problem}");
+        assert!(problem.contains("M0 and the macros in its text need more than 65536"), "{problem}");
         // many lines, each with few replacements
         let mut few = macros(&[("A", "1")]);
         few.replacements = MOST_IN_ALL - 1;
@@ -209,6 +210,6 @@ mod tests {
         let names: Vec<String> = (0..100_001).map(|level| format!("M{level}")).collect();
         let chain: Vec<(&str, &str)> = names.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
         let problem = macros(&chain).replace("M0").unwrap_err().to_string();
-        assert!(problem.contains("more than 64 macros stand for each other, from M0 on"), "{problem}");
+        assert!(problem.contains("macros contain each other more than 64 levels deep, from M0 on"), "{problem}");
     }
 }

@@ -102,7 +102,7 @@ impl MoleculeType {
         let number = fields.integer("the number of the atom")?;
         if usize::try_from(number) != Ok(atoms.len() + 1) {
             let message = format!("atom {number} follows atom {}", atoms.len());
-            return Err(Problem::new(message).help("atoms of a molecule type count from 1 without gaps"));
+            return Err(Problem::new(message).help("atoms of a molecule type must be numbered from 1 without gaps"));
         }
         let type_name = fields.word("a type")?;
         let lj_type = force_field.atom_type(type_name)?;
@@ -257,7 +257,7 @@ impl MoleculeType {
             pairs.extend(near.filter(|&other| other > atom).map(|other| [atom, other]));
             Exclusions::check_number(pairs.len() as u64, atoms).map_err(|problem| {
                 let message = format!("molecule type {}: {}", self.name, problem.message);
-                Problem::new(message).help("mend its bonds, or nrexcl, a number of bonds, usually 3")
+                Problem::new(message).help("correct its bonds, or nrexcl (a number of bonds, usually 3)")
             })?;
         }
         let mut sides: HashSet<[u32; 2]> =
@@ -270,7 +270,7 @@ impl MoleculeType {
             Some([i, j]) => {
                 let message =
                     format!("molecule type {}: atoms {} and {} of a rigid water interact", self.name, i + 1, j + 1);
-                let help = "[ settles ] exclude the first O-H pair only: list all three pairs in [ exclusions ]";
+                let help = "[ settles ] excludes only the first O-H pair: list all three pairs in [ exclusions ]";
                 Err(Problem::new(message).help(help))
             }
         }
@@ -328,7 +328,7 @@ fn resolve<const N: usize>(
     let (rows, types) = rows.ok_or_else(|| {
         let problem =
             Problem::new("the line gives no parameters, and the force field has none for these types of atoms");
-        problem.help("is a file of the force field missing? else give the parameters behind the function type")
+        problem.help("is a file of the force field missing? otherwise give the parameters after the function type")
     })?;
     let number = if function.multiple { rows.len() } else { 1 };
     Ok(Resolved { function, rows: rows[..number].to_vec(), types: Some(types) })

@@ -138,7 +138,7 @@ impl Preprocessor<'_> {
         self.replaced += line.len().saturating_sub(before);
         if self.replaced > MOST_REPLACED {
             let message = format!("macros have made lines longer by more than {} MiB", MOST_REPLACED >> 20);
-            return Err(Problem::new(message).help("mend the #define lines of long texts"));
+            return Err(Problem::new(message).help("correct the #define lines with long texts"));
         }
         match without_comment(&line) {
             "" => Ok(()),
@@ -213,7 +213,7 @@ impl Preprocessor<'_> {
             return Err(Problem::new(message).help("remove one of the two #include lines"));
         }
         if self.open.len() >= DEEPEST {
-            return Err(Problem::new(format!("more than {DEEPEST} files include each other")));
+            return Err(Problem::new(format!("files include each other more than {DEEPEST} levels deep")));
         }
         self.files += 1;
         if self.files > MOST_FILES {
@@ -258,7 +258,8 @@ impl Preprocessor<'_> {
             return Ok(());
         }
         let message = format!(
-            "the topology with all it includes has more than {} MiB, files that are included again counted {REPEATED} times",
+            "the topology and all included files have more than {} MiB; a file that is included again counts \
+             {REPEATED} times",
             MOST_BYTES >> 20
         );
         Err(Problem::new(message).help("is a file included over and over?"))
@@ -279,7 +280,8 @@ impl Preprocessor<'_> {
         self.placed(Problem {
             file: problem.file,
             help: Some(
-                "it is not quoted, since no heading of a topology stands before it; is this the right file?".into(),
+                "the line is not shown, because the file has no topology heading before it; is this the right file?"
+                    .into(),
             ),
             ..unquoted
         })

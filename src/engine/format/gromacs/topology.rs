@@ -63,7 +63,7 @@ impl Reader {
             if line.starts_with('*') {
                 return Ok(());
             }
-            let message = format!("{} stands before the first heading", number::quoted(line.as_bytes()));
+            let message = format!("{} is before the first heading", number::quoted(line.as_bytes()));
             return Err(
                 Problem::new(message).help("a topology begins with [ defaults ], or an #include of a force field")
             );
@@ -82,7 +82,7 @@ impl Reader {
             }
             (Directive::Molecules, _) => self.read_molecules(fields),
             (Directive::MoleculeType, _) => self.begin_molecule(fields),
-            (Directive::MoleculeTypeRead, _) => Err(Problem::new("one line stands below [ moleculetype ], not two")),
+            (Directive::MoleculeTypeRead, _) => Err(Problem::new("[ moleculetype ] has more than one line")),
             (_, Part::ForceField) => {
                 if self.force_field.line(directive, fields)? {
                     self.replaced.push(format!("{}:{number}", path.display()));
@@ -94,7 +94,7 @@ impl Reader {
                 match (&mut self.between, self.types.last_mut()) {
                     (Some(between), _) => between.line(&mut self.force_field, directive, fields),
                     (None, Some(molecule)) => molecule.line(&mut self.force_field, directive, fields),
-                    (None, None) => Err(Problem::new("there is no [ moleculetype ] before this")),
+                    (None, None) => Err(Problem::new("there is no [ moleculetype ] before this line")),
                 }
             }
         }
@@ -103,7 +103,7 @@ impl Reader {
     fn begin_molecule(&mut self, fields: Fields<'_, '_>) -> Parsed<()> {
         let molecule = MoleculeType::new(fields)?;
         if self.by_name.insert(molecule.name.clone(), self.types.len()).is_some() {
-            let message = format!("a second molecule type of the name {}", molecule.name);
+            let message = format!("two molecule types have the name {}", molecule.name);
             return Err(Problem::new(message).help("is a file included twice?"));
         }
         self.types.push(molecule);

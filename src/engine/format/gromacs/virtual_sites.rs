@@ -101,7 +101,7 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
     while !fields.is_empty() {
         let atom = fields.atom(count)?;
         if !seen.insert(atom) {
-            return Err(Problem::new(format!("atom {} stands here twice", atom + 1)));
+            return Err(Problem::new(format!("the line names atom {} twice", atom + 1)));
         }
         atoms.push(atom);
         weights.push(match number {
@@ -123,7 +123,7 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
 fn parameters<const N: usize>(fields: &mut Fields<'_, '_>) -> Parsed<[f64; N]> {
     if fields.is_empty() {
         let problem = Problem::new("the parameters of the virtual site are missing");
-        return Err(problem.help("md does not derive them from bonds: give them behind the function type"));
+        return Err(problem.help("md does not derive them from bonds: give them after the function type"));
     }
     let mut values = [0.0; N];
     for value in &mut values {

@@ -58,14 +58,15 @@ pub(super) fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<u
         sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
     });
     let atoms = atoms.filter(|&atoms| atoms <= MOST_ATOMS).ok_or_else(|| {
-        Problem::new(format!("[ molecules ] makes more than {MOST_ATOMS} atoms")).help("mend the numbers of molecules")
+        Problem::new(format!("[ molecules ] lists more than {MOST_ATOMS} atoms"))
+            .help("correct the numbers of molecules")
     })?;
     if atoms == 0 {
         return Err(Problem::new("the topology has no atoms").help("list molecules and their numbers in [ molecules ]"));
     }
     match held.filter(|&held| held != atoms) {
-        Some(held) => Err(Problem::new(format!("[ molecules ] makes {atoms} atoms, but the coordinates hold {held}"))
-            .help("mend the numbers of molecules; topology and coordinates must belong together")),
+        Some(held) => Err(Problem::new(format!("[ molecules ] lists {atoms} atoms, but the coordinates have {held}"))
+            .help("correct the numbers of molecules; topology and coordinates must belong together")),
         None => Ok(atoms),
     }
 }

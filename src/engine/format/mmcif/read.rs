@@ -87,8 +87,8 @@ fn read_block(bytes: &[u8], every: bool) -> Parsed<Block<'_>> {
 }
 
 fn reserved(word: Value<'_>) -> Problem {
-    let problem = Problem::new(format!("{} has no place in PDBx/mmCIF structures", number::quoted(word.text)));
-    problem.at_line(word.line).help("values like it must be quoted")
+    let problem = Problem::new(format!("{} is not allowed in PDBx/mmCIF structures", number::quoted(word.text)));
+    problem.at_line(word.line).help("a value of this form must be quoted")
 }
 
 const CUT: &str = "the file is damaged or cut off";
@@ -300,7 +300,9 @@ impl<'a> Atoms<'a> {
         if self.models.last() != Some(&name) {
             if self.models.contains(&name) {
                 return match block.every {
-                    true => Err(Problem::new(format!("atoms of model {} are in two places", number::quoted(name)))),
+                    true => {
+                        Err(Problem::new(format!("the atoms of model {} are not consecutive", number::quoted(name))))
+                    }
                     false => Ok((self.models.first() == Some(&name)).then_some(&mut block.found)),
                 };
             }

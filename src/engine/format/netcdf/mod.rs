@@ -263,7 +263,8 @@ impl<'a> Cursor<'a> {
             [b'C', b'D', b'F', 2, ..] => (false, true),
             [b'C', b'D', b'F', 5, ..] => (true, true),
             _ => {
-                let message = "this kind of NetCDF is not read, expected a classic format (CDF-1, CDF-2 or CDF-5)";
+                let message =
+                    "md does not read this kind of NetCDF file, expected a classic format (CDF-1, CDF-2 or CDF-5)";
                 return Err(Problem::new(message).help("convert it with `nccopy -k classic`"));
             }
         };

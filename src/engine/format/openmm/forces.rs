@@ -60,7 +60,9 @@ pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Top
         "CMAPTorsionForce" => maps(force, count, topology)?,
         "CustomTorsionForce" => match harmonic_factor(force)? {
             Some(factor) => harmonic_impropers(force, factor, count, topology)?,
-            None => return Err(unsupported(force, "CustomTorsionForce of another energy than harmonic impropers")),
+            None => {
+                return Err(unsupported(force, "CustomTorsionForce whose energy is not that of harmonic impropers"));
+            }
         },
         kind => return Err(unsupported(force, kind)),
     }
@@ -149,7 +151,7 @@ fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mu
         let (k, angle) = (node.real(&k)?, node.real(&theta0)?);
         if angle != 0.0 && !wrapped {
             let problem = node.problem(format!("theta0 is {angle}, and the energy does not wrap theta - theta0"));
-            return Err(problem.help("md wraps it to -pi to pi; write the energy so"));
+            return Err(problem.help("md wraps theta - theta0 to -pi to pi; write the energy with this wrapping"));
         }
         let atoms = quadruple(&node, count)?;
         topology.bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle, force_constant: factor * k });

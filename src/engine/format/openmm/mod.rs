@@ -60,7 +60,9 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let root = Node::root(&document, path);
     if root.name() != "System" {
         let problem = root.problem("expected a <System> of OpenMM");
-        return Err(problem.help("write one with XmlSerializer.serialize(system); a State or a force field is none"));
+        return Err(
+            problem.help("write one with XmlSerializer.serialize(system); a State or a force field is not a System")
+        );
     }
     if root.text("version")? != VERSION {
         return Err(root.problem(format!("version {}, expected {VERSION}", root.text("version")?)));
@@ -83,11 +85,11 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
             "CustomNonbondedForce" => match lennard_jones::read_table(&force, count)? {
                 Some(_) if table.is_some() => return Err(force.problem("a second table of Lennard-Jones interactions")),
                 Some(found) => table = Some((force, found)),
-                None => return Err(forces::unsupported(&force, "CustomNonbondedForce of another energy")),
+                None => return Err(forces::unsupported(&force, "CustomNonbondedForce with an unsupported energy")),
             },
             "CustomBondForce" => match lennard_jones::read_pairs14(&force, count)? {
                 Some(found) => pairs14.extend(found),
-                None => return Err(forces::unsupported(&force, "CustomBondForce of another energy")),
+                None => return Err(forces::unsupported(&force, "CustomBondForce with an unsupported energy")),
             },
             kind if IGNORED.contains(&kind) => {}
             _ => forces::add(&force, kind, count, &mut topology)?,
@@ -116,13 +118,13 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
         let (mass, site) = (node.real("mass")?, sites.next());
         if let Some(second) = sites.next() {
             return Err(second
-                .problem(format!("particle {index} is placed twice"))
+                .problem(format!("particle {index} has two definitions of a virtual site"))
                 .help("remove one of the two sites"));
         }
         if mass < 0.0 || (site.is_some() != (mass == 0.0)) {
             let what = if site.is_some() { "a virtual site" } else { "a particle without a site" };
             let problem = node.problem(format!("particle {index}, {what}, has the mass {mass}"));
-            return Err(problem.help("OpenMM keeps massless particles in place; md has restraints for that"));
+            return Err(problem.help("OpenMM does not move massless particles; in md, use restraints instead"));
         }
         masses.push(mass);
         if let Some(site) = site {
@@ -143,7 +145,7 @@ fn cell(root: &Node<'_>) -> Parsed<PeriodicCell> {
         let [x, y, z] = node.reals(["x", "y", "z"])?;
         *row = vec3(x, y, z);
     }
-    PeriodicCell::from_rows(rows).ok_or_else(|| root.problem("the periodic box vectors span no cell"))
+    PeriodicCell::from_rows(rows).ok_or_else(|| root.problem("the periodic box vectors do not form a cell"))
 }
 
 fn box_kind(cell: &PeriodicCell) -> BoxKind {

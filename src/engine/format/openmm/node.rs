@@ -57,7 +57,8 @@ impl<'a> Node<'a> {
 
     pub(super) fn real(&self, attribute: &str) -> Parsed<f64> {
         let text = self.text(attribute)?;
-        let message = || self.problem(format!("{attribute} is {}, no finite number", number::quoted(text.as_bytes())));
+        let message =
+            || self.problem(format!("{attribute} is {}, not a finite number", number::quoted(text.as_bytes())));
         number::real(text.as_bytes()).ok_or_else(message)
     }
 
@@ -75,7 +76,7 @@ impl<'a> Node<'a> {
         let index = text.parse::<u32>().ok().filter(|&index| (index as usize) < count);
         let message = || {
             let last = count.saturating_sub(1);
-            self.problem(format!("{attribute} is {}, not in 0 to {last}", number::quoted(text.as_bytes())))
+            self.problem(format!("{attribute} is {}, not between 0 and {last}", number::quoted(text.as_bytes())))
         };
         index.ok_or_else(message)
     }
@@ -109,7 +110,7 @@ impl<'a> Pairs<'a> {
         match self.0.insert([a.min(b), a.max(b)], node) {
             Some(first) => {
                 let message =
-                    format!("a second one of the particles {a} and {b}, the first is in line {}", first.line());
+                    format!("the pair of particles {a} and {b} occurs twice, the first is in line {}", first.line());
                 Err(node.problem(message).help("remove one of them"))
             }
             None => Ok(()),

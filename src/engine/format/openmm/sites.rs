@@ -24,7 +24,7 @@ pub(super) fn read(node: &Node<'_>, site: u32, count: usize) -> Parsed<VirtualSi
         }
     };
     if construction.atoms().contains(&site) {
-        return Err(node.problem(format!("site {site} is placed by itself")));
+        return Err(node.problem(format!("site {site} is defined by its own position")));
     }
     Ok(VirtualSite { site, construction })
 }

@@ -49,7 +49,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
     pub(super) fn counted(&self, row: usize, column: usize, count: usize, what: &str) -> Parsed<u32> {
         let value = self.values()[row][column];
         if value < 1 || value as usize > count {
-            return Err(self.problem(row, column, format!("{what} {value} is not in 1 to {count}")));
+            return Err(self.problem(row, column, format!("{what} {value} is not between 1 and {count}")));
         }
         Ok(value as u32 - 1)
     }

@@ -20,8 +20,8 @@ pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<V
             Some(section) => section.problem_at(site as usize, message),
             None => Problem::new(message),
         };
-        let help = "the format does not say where extra points sit; known are those of water with four sites \
-                    (TIP4P, OPC) and five (TIP5P)";
+        let help = "the format does not contain the positions of extra points; md knows only those of water with four \
+            sites (TIP4P, OPC) and five (TIP5P)";
         unsupported(problem, help)
     })
 }

@@ -26,7 +26,7 @@ impl Tables {
         for (atom, index) in indices.into_iter().enumerate() {
             if index < 1 || index as usize > types {
                 return Err(
-                    section.problem_at(atom, format!("type {index} of atom {} is not in 1 to {types}", atom + 1))
+                    section.problem_at(atom, format!("type {index} of atom {} is not between 1 and {types}", atom + 1))
                 );
             }
             atom_types.push(index as u32 - 1);
@@ -61,10 +61,10 @@ impl PairIndex {
                 return Err(section.problem_at(k, message));
             }
             if index > 0 && index as usize > coefficients {
-                return Err(section.problem_at(k, format!("coefficient {index} is not in 1 to {coefficients}")));
+                return Err(section.problem_at(k, format!("coefficient {index} is not between 1 and {coefficients}")));
             }
             if index < 0 && index.unsigned_abs() as usize > pointers.hydrogen_bond_types {
-                let message = format!("10-12 term {} is not in 1 to {}", -index, pointers.hydrogen_bond_types);
+                let message = format!("10-12 term {} is not between 1 and {}", -index, pointers.hydrogen_bond_types);
                 return Err(section.problem_at(k, message));
             }
             places.push(if index > 0 { Some(index as usize - 1) } else { None });

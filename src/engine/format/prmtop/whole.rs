@@ -89,7 +89,8 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
         match sections.get(name) {
             // cpptraj writes the name of the force field also into files of AMBER force fields
             Some(section) if !chamber && (name != FORCE_FIELD || section.text().contains("CHARMM")) => {
-                let message = "a section of CHARMM force fields, but the file has no CTITLE, with which those begin";
+                let message =
+                    "a section of CHARMM force fields, but the file has no CTITLE, with which CHARMM topologies begin";
                 return Err(section.problem(message).help("the file is damaged: write it again"));
             }
             None if chamber && always => return sections.require(name).map(|_| ()),

@@ -257,7 +257,9 @@ fn middles(topology: &Topology) -> Parsed<BTreeMap<u32, u32>> {
             return problem("is not on a chain of five atoms, the only kind that GROMACS has");
         }
         if grids.insert(c, map.grid).is_some_and(|other| other != map.grid) {
-            return problem("is one of two on that atom with different grids: GROMACS tells them by types of atoms");
+            return problem(
+                "is one of two maps with different grids on that atom; GROMACS distinguishes maps only by atom types",
+            );
         }
     }
     Ok(grids)

@@ -131,7 +131,7 @@ fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()>
         let [a, b, c, d, .., e] = map.atoms;
         if map.atoms != [a, b, c, d, b, c, d, e] {
             let message = format!("the correction map around atom {} is not on a chain of five atoms", c + 1);
-            return Err(refused(message, "an AMBER topology has no other"));
+            return Err(refused(message, "an AMBER topology has no other correction maps"));
         }
         rows.extend([a, b, c, d, e, map.grid].map(|number| number as usize + 1));
     }
