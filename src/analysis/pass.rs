@@ -20,14 +20,14 @@ pub trait Observable {
         0.0
     }
 
-    /// Begins the pass over the frames. This function is called before the first frame. It fails if the observable
-    /// cannot be computed for the selected atoms.
+    /// Begins the pass over the frames. The pass calls this function before the first frame. An observable that
+    /// cannot be computed for the selected atoms returns an error.
     fn begin(&mut self, selection: &Selection<'_>) -> Result<()>;
 
-    /// Adds a frame. This function is called once for each frame.
+    /// Adds a frame. The pass calls `frame` once for each frame.
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()>;
 
-    /// Ends the pass and returns the results. This function is called after the last frame.
+    /// Ends the pass and returns the results. The pass calls `finish` after the last frame.
     fn finish(&mut self) -> Result<Findings>;
 }
 
@@ -154,8 +154,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Returns the positions (nm) of the selected atoms of a reference frame. They are in the periodic images that
-    /// fit the positions `target` best.
+    /// Returns the positions (nm) of the selected atoms of a reference frame, in the periodic images that fit the
+    /// positions `target` best.
     pub fn reference(&self, frame: &mut StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {

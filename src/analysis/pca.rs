@@ -30,7 +30,7 @@ impl ObservableOptions for Options {
     }
 }
 
-/// Observable of the principal components. It stores the selected atoms of every frame.
+/// Observable of the principal components, which stores the selected atoms of every frame.
 struct Components {
     by_mass: bool,
     components: usize,
@@ -89,8 +89,8 @@ const NEGLIGIBLE: f64 = 1e-12;
 pub struct Pca {
     /// mean positions after superposition on the first frame, nm: x, y, z of each atom
     pub mean: Vec<[f64; 3]>,
-    /// eigenvalues that are not zero, the largest first. They are the variances along the eigenvectors in nm² (amu
-    /// nm² if mass-weighted)
+    /// eigenvalues that are not zero, the largest first. An eigenvalue is the variance along its eigenvector in nm²
+    /// (amu nm² if mass-weighted)
     pub eigenvalues: Vec<f64>,
     /// leading eigenvectors, normalised: x, y, z of each atom
     pub eigenvectors: Vec<Vec<[f64; 3]>>,

@@ -29,8 +29,8 @@ impl Reference {
         })
     }
 
-    /// Returns the positions of the selected atoms of the reference. They are in the periodic images that fit the
-    /// first frame best.
+    /// Returns the positions of the selected atoms of the reference, in the periodic images that fit the first frame
+    /// best.
     pub fn positions(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Vec<Vec3>> {
         let count = trajectory.frames();
         if let Reference::Frame(index) = self
@@ -138,9 +138,9 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Isosceles triangles of base 2 and height 3 h are rotated and translated, and differ only by their heights.
-    /// Their atoms have the centered heights −h, −h and 2 h, so the RMSD of two triangles is √((Δh)² (1 + 1 + 4)/3) =
-    /// √2 |Δh|.
+    /// Isosceles triangles of base 2 and height 3 h are rotated and translated, and differ only by their heights. The
+    /// atoms of such a triangle have the centered heights −h, −h and 2 h, so the RMSD of two triangles is √((Δh)² (1
+    /// + 1 + 4)/3) = √2 |Δh|.
     #[test]
     fn triangles_differ_by_their_heights() {
         let triangle = |h: f64, turn: f64| {

@@ -63,7 +63,7 @@ impl RunLog {
         Ok(())
     }
 
-    /// Returns every warning so far, for the summary.
+    /// Returns every warning that the run has logged, for the summary.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -105,9 +105,9 @@ const ELEMENTS: [(&str, f64); 92] = [
 const MASS_TOLERANCE: f64 = 0.2;
 
 /// Maximum difference in amu between the mass of a united carbon and the sum of the atomic weights of its atoms.
-/// Force fields round masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu. These masses differ from the
-/// sums by less than the tolerance. The masses of nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0) differ from the
-/// sums by more than the tolerance.
+/// Force fields round masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu. The masses of united carbons
+/// differ from the sums by less than the tolerance. The masses of nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0)
+/// differ from the sums by more than the tolerance.
 const UNITED_TOLERANCE: f64 = 0.005;
 
 /// Atomic weights in amu of the atoms in united carbons, and the index of carbon in the table.

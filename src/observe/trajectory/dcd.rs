@@ -1,9 +1,9 @@
 //! DCD, the binary format of CHARMM, NAMD and X-PLOR: positions in `f32`, in Å.
 //!
-//! The file is a sequence of Fortran records, each between two copies of its length. It begins with a header of 84
-//! bytes (`CORD` and twenty words), title lines, and the number of atoms. Each frame has the cell, if there is one,
-//! then all x, all y, and all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The words of
-//! the header, from 0:
+//! The file is a sequence of Fortran records, each between two copies of its length. The file begins with a header of
+//! 84 bytes (`CORD` and twenty words), title lines, and the number of atoms. Each frame has the cell, if there is
+//! one, then all x, all y, and all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The
+//! words of the header, from 0:
 //!
 //! | word | meaning | | word | meaning |
 //! |---|---|---|---|---|
@@ -13,10 +13,10 @@
 //! | 8 | number of fixed atoms, which are left out | | 19 | version of CHARMM; 0 in X-PLOR |
 //!
 //! A cell is six `f64`: A, γ, B, β, α, C, with the angles in degrees or as their cosines. CHARMM writes instead the
-//! lower triangle of the shape matrix. This matrix is symmetric, and its rows are the lattice vectors. Programs other
-//! than CHARMM give a version of at most 24, so a file with a later version has shape matrices. In a file with an
-//! earlier version, a shape matrix is recognised because its elements are impossible as cell angles. A frame with a
-//! shape matrix is rotated as a whole into the lower-triangular form of [`PeriodicCell`].
+//! lower triangle of the shape matrix. The shape matrix is symmetric, and its rows are the lattice vectors. Programs
+//! other than CHARMM give a version of at most 24, so a file with a later version has shape matrices. In a file with
+//! an earlier version, a shape matrix is recognised because its elements are impossible as cell angles. A frame with
+//! a shape matrix is rotated as a whole into the lower-triangular form of [`PeriodicCell`].
 //!
 //! md writes cosines, as NAMD does, and 32-bit lengths in little endian. Frames do not store their times, which
 //! readers compute from the header. If the time of a written frame differs from the time that readers compute, md
@@ -128,7 +128,7 @@ impl Encoding {
 
     /// Returns the size in bytes of the title in the record at `begin`, whose length field is `given`. The record
     /// ends with a second copy of this length. Some programs always write the length of two title lines before the
-    /// title. Their records end with the length that follows from the number of title lines.
+    /// title. The records of these programs end with the length that follows from the number of title lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {

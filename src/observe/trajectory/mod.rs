@@ -167,7 +167,7 @@ pub trait FrameSink: Send {
     /// Writes pending frames and closes the file. Returns the mark of the file.
     fn close(self: Box<Self>) -> Result<Mark>;
 
-    /// Returns a warning for the user about this file and the frames written so far.
+    /// Returns a warning for the user about this file and the frames written to it.
     fn warning(&self) -> Option<&'static str> {
         None
     }

@@ -2,8 +2,8 @@
 //!
 //! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
 //! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples. Up to nine atoms are stored
-//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks the multiples. Its decoder
-//! does not check its input, so [`check_packed`] checks each stream first.
+//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks the multiples. The decoder of
+//! `molly` does not check its input, so [`check_packed`] checks each stream first.
 //!
 //! Steps have 32 bits; of larger step numbers, only the low 32 bits are stored. Times are `f32`. Cells of other
 //! programs that are not lower-triangular are refused.

@@ -1,5 +1,4 @@
-//! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms. These atoms are the hosts of
-//! the site.
+//! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, the hosts of the site.
 //!
 //! The heading has two counts. A line for each site follows, with the number of hosts, an index into the list at the
 //! end of the section, a flag and three numbers (Å, degrees). The list gives for each site the atom number of the

@@ -7,8 +7,8 @@
 //!
 //! Pairs one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone pair has
 //! the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
-//! ([`crate::units::COULOMB`], as in OpenMM). It is smaller than CHARMM's 332.0716 kcal Å/(mol e²) by a relative
-//! 2.4e-5.
+//! ([`crate::units::COULOMB`], as in OpenMM). The engine's constant is smaller than CHARMM's 332.0716 kcal Å/(mol e²)
+//! by a relative 2.4e-5.
 
 mod card;
 mod lines;

@@ -139,8 +139,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a correction map. Its first line has eight types and the number of grid points along an angle, and any
-    /// number of lines with the energies follow. Returns the number of lines with energies.
+    /// Reads a correction map. The first line of a map has eight types and the number of grid points along an angle,
+    /// and any number of lines with the energies follow. Returns the number of lines with energies.
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
         let words = row.words(&[9], "eight types and the number of grid points along an angle")?;

@@ -268,8 +268,8 @@ impl ForceField {
         add(&mut self.dihedrals, Directive::DihedralTypes, types, fields)
     }
 
-    /// Returns the Lennard-Jones parameters of two types. They come from `[ nonbond_params ]` if the pair is listed
-    /// there, and otherwise from the combination rule.
+    /// Returns the Lennard-Jones parameters of two types, from `[ nonbond_params ]` if the pair is listed there, and
+    /// otherwise from the combination rule.
     pub(super) fn lennard_jones(&self, a: u32, b: u32) -> Parsed<LennardJones> {
         if let Some(&own) = self.nonbonded.get(&ascending([a, b])) {
             return Ok(own);

@@ -95,8 +95,8 @@ impl MoleculeType {
         atoms.map(|atom| self.topology.atoms[atom as usize].lj_type)
     }
 
-    /// Reads an atom. Its line has number, type, residue number, residue name, atom name, charge group, and
-    /// optionally charge and mass.
+    /// Reads an atom. The line of an atom has number, type, residue number, residue name, atom name, charge group,
+    /// and optionally charge and mass.
     fn read_atom(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let Topology { atoms, residues, .. } = &mut self.topology;
         let number = fields.integer("the number of the atom")?;
@@ -176,8 +176,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Reads a rigid water. Its line has the oxygen, which comes before the two hydrogens, and the distances O–H and
-    /// H–H.
+    /// Reads a rigid water. The line of `[ settles ]` has the oxygen, which comes before the two hydrogens, and the
+    /// distances O–H and H–H.
     fn read_settle(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let count = self.topology.atoms.len();
         let oxygen = fields.atom(count)?;

@@ -1,5 +1,5 @@
 //! Reader of the position restraints of a topology. The restraints of `[ position_restraints ]` in all molecule types
-//! are returned for the atoms of the whole system. They are not part of the system itself.
+//! are returned for the atoms of the whole system. Position restraints are not part of the system itself.
 //!
 //! Function types are those of the reference manual, "Topology file", table of interactions. Type 1 is harmonic, ½ Σ
 //! kᵢ dᵢ², with the displacements dᵢ along x, y and z. Type 2 is flat-bottomed, with a geometry, a radius and a force
@@ -116,7 +116,7 @@ impl Reader {
     }
 }
 
-/// Reads a position restraint. Its line has the atom, the function type and the parameters.
+/// Reads a position restraint. The line of a restraint has the atom, the function type and the parameters.
 fn restraint(mut fields: Fields<'_, '_>, atoms: usize) -> Parsed<AtomRestraint> {
     let atom = fields.atom(atoms)?;
     let shape = match fields.word("the function type")? {

@@ -1,4 +1,4 @@
-//! The preprocessor of GROMACS topologies. It processes `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`,
+//! The preprocessor of GROMACS topologies, which processes `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`,
 //! `#else`, `#endif`, lines continued by `\`, and comments after `;`.
 //!
 //! Included files are searched in the folder of the including file, then in the folders of the files that include

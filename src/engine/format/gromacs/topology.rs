@@ -1,4 +1,4 @@
-//! Reader of a topology. It passes each line to the reader of the directive above the line.
+//! Reader of a topology, which passes each line to the reader of the directive above the line.
 
 use std::collections::HashMap;
 use std::path::Path;

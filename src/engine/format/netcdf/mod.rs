@@ -4,7 +4,7 @@
 //! values. Counts in the header have 64 bits in CDF-5 and 32 bits in the other forms. Offsets have 64 bits in CDF-2
 //! and CDF-5, and 32 bits in CDF-1. Variables without records come first, each padded to a multiple of four bytes. A
 //! record holds the values of all other variables for one frame, in the order of the header. Values are in the unit
-//! that the variable states, or in the unit that AMBER prescribes if it states none. They are multiplied by the
+//! that the variable states, or in the unit that AMBER prescribes if it states none. Values are multiplied by the
 //! variable's `scale_factor`. Fill values mark missing values, and are read as NaN.
 
 mod restart;

@@ -72,7 +72,7 @@ fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>
 }
 
 /// Reads the pairs excluded from the non-bonded sum. The partners of the first atom come first in one list, followed
-/// by those of the second atom, and so on. An atom without partners has a single 0.
+/// by those of the second atom, and so on. The list has a single 0 for an atom without partners.
 pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Exclusions> {
     let counts_section = sections.require("NUMBER_EXCLUDED_ATOMS")?;
     let list_section = sections.require("EXCLUDED_ATOMS_LIST")?;

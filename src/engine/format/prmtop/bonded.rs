@@ -95,8 +95,7 @@ pub(super) fn bonds(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<
     Ok(bonds)
 }
 
-/// Returns the bonds of the chemical graph. LEaP gives a water an H–H bond instead of an angle. This bond is left
-/// out.
+/// Returns the bonds of the chemical graph. The H–H bond that LEaP gives a water instead of an angle is left out.
 pub(super) fn connectivity(topology: &Topology) -> Vec<[u32; 2]> {
     let pairs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
     pairs.filter(|&pair| !topology.is_water_brace(pair)).collect()

@@ -1,5 +1,5 @@
-//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers. Their sections count
-//! atoms from 1, whereas the AMBER sections have coordinate pointers.
+//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers. The sections of
+//! these terms count atoms from 1, whereas the AMBER sections have coordinate pointers.
 
 use super::bonded::{HALF, Rows};
 use super::sections::{Parsed, Section, Sections};
@@ -53,9 +53,9 @@ fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parse
     Ok(())
 }
 
-/// Returns an equilibrium angle in rad. A comment in the files says that the angle is in degrees. This is true in
-/// older files, but newer files have radians. CHARMM uses only 0 and 180°, so the unit follows from the magnitude of
-/// the number.
+/// Returns an equilibrium angle in rad. A comment in the files says that the angle is in degrees. Older files have
+/// degrees, but newer files have radians. CHARMM uses only 0 and 180°, so the unit follows from the magnitude of the
+/// number.
 fn phase(value: f64) -> f64 {
     if value.abs() <= std::f64::consts::TAU { value } else { value.to_radians() }
 }

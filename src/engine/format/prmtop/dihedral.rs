@@ -11,8 +11,8 @@ use super::sections::{Parsed, Sections};
 use crate::system::{Pair14, Topology, Torsion};
 use crate::units::KCAL;
 
-/// Divisors of the Coulomb and the Lennard-Jones energy of 1-4 pairs. They apply to files older than Amber 11, which
-/// do not contain divisors.
+/// Divisors of the Coulomb and the Lennard-Jones energy of 1-4 pairs. These divisors apply to files older than Amber
+/// 11, which do not contain divisors.
 const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
 /// Divisors of the Coulomb and the Lennard-Jones energy of 1-4 pairs in CHARMM force fields. CHARMM does not scale
 /// 1-4 pairs, and has a separate Lennard-Jones table for them.

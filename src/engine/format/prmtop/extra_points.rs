@@ -1,5 +1,5 @@
 //! Extra points of waters with four and five sites. The format states which particles are extra points, but not where
-//! they are. Their positions follow from the bond lengths of the water, as in sander and OpenMM.
+//! they are. The positions of extra points follow from the bond lengths of the water, as in sander and OpenMM.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;

@@ -34,8 +34,8 @@ enum Length {
     Fixed(usize),
 }
 
-/// Sections that md does not read, because they do not influence its energies. They contain names, trees, radii of
-/// implicit solvent, and solvent pointers, which follow from the bonds.
+/// Sections that md does not read, because they do not influence its energies. These sections contain names, trees,
+/// radii of implicit solvent, and solvent pointers, which follow from the bonds.
 const UNREAD: &[(&str, Length)] = &[
     ("TITLE", Length::Text),
     ("CTITLE", Length::Text),

@@ -7,9 +7,9 @@
 //! residue numbers are copies of one molecule type. The writer fails for terms that the format cannot express:
 //! virtual sites in a local frame, correction maps on atoms that are not a chain of five, and 12-6-4 ions.
 //!
-//! A rigid water is written as `[ settles ]`. The O–H and H–H distances of a water may come from bonded terms. This
-//! is the case in AMBER topologies, where the input of a run determines whether water is rigid. The bonded terms of
-//! such a water are also written, and are used if the macro `FLEXIBLE` is defined, as in the water models of GROMACS.
+//! A rigid water is written as `[ settles ]`. The O–H and H–H distances of a water may come from bonded terms, as in
+//! AMBER topologies, where the input of a run determines whether water is rigid. The bonded terms of such a water are
+//! also written, and are used if the macro `FLEXIBLE` is defined, as in the water models of GROMACS.
 
 mod atom_types;
 mod molecule;
@@ -68,8 +68,8 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Returns a word that has no special meaning in the format. It contains no blanks and no comment characters, and is
-/// never empty.
+/// Returns a word that has no special meaning in the format. The word contains no blanks and no comment characters,
+/// and is never empty.
 fn word(name: &str) -> String {
     let word: String = name.chars().map(|c| if c.is_whitespace() || c == ';' || c == '\\' { '_' } else { c }).collect();
     match word.chars().next() {

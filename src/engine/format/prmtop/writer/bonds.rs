@@ -1,5 +1,5 @@
-//! Writer of bonds and angles. It also writes the bonds that represent rigid waters and the bonds that place extra
-//! points.
+//! Writer of bonds and angles. The writer also adds the bonds that represent rigid waters and the bonds that place
+//! extra points.
 
 use std::collections::HashMap;
 

@@ -27,8 +27,8 @@ impl UreyBradleys {
     }
 }
 
-/// Writes the harmonic impropers. Their angles are written in radians, although an old comment in the files says
-/// degrees.
+/// Writes the harmonic impropers. Equilibrium angles are written in radians, although an old comment in the files
+/// says degrees.
 pub(super) fn write_impropers(topology: &Topology, text: &mut Text) {
     let mut rows = Rows::new();
     for term in &topology.bonded.harmonic_impropers {

@@ -10,8 +10,8 @@ use crate::units::{ANGSTROM, KCAL};
 
 /// Maximum relative difference at which two numbers count as equal. Files have eight decimals.
 const SAME: f64 = 1e-7;
-/// Divisors of the Coulomb and the Lennard-Jones energy for torsions without a 1-4 pair. They also apply if the
-/// charges or the Lennard-Jones parameters of the 1-4 pair are zero.
+/// Divisors of the Coulomb and the Lennard-Jones energy for torsions without a 1-4 pair. The same divisors apply if
+/// the charges or the Lennard-Jones parameters of the 1-4 pair are zero.
 const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
 const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
