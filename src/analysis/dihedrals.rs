@@ -10,11 +10,11 @@ use crate::term::Dihedral;
 use crate::vec3::Vec3;
 
 /// Possible names of the fourth atom of χ₁ (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9).
-/// In a branched side chain, the angle to the first branch is taken.
+/// If the side chain is branched at this atom, the atom of the first branch is taken.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 
-/// Datasets of the result file: /phi, /psi, /omega, /chi1 (degrees, -180 to 180, frames × residues) with
-/// /phi_residue, … (0-based residues of the topology), /time, /step, /atoms
+/// Datasets of the result file: /phi, /psi, /omega and /chi1 (degrees, -180 to 180, frames × residues), /phi_residue,
+/// … (0-based residues of the topology), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {}
 
@@ -24,31 +24,31 @@ impl ObservableOptions for Options {
     }
 }
 
-/// Dihedral angles, in degrees, of the residues whose four atoms are selected.
+/// Observable of the dihedral angles, in degrees, of all residues in which the four atoms of an angle are selected.
 #[derive(Clone, Debug, Default)]
 pub struct Dihedrals {
     kinds: Vec<Kind>,
     frames: usize,
 }
 
-/// Values of one angle in every residue that has it.
+/// Values of one kind of dihedral angle in every residue that has this angle.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// names of two arrays in the result file: the angles, and the residues to which they belong
+    /// names of two arrays in the result file: the array of angles, and the array of the residues of these angles
     names: [&'static str; 2],
     residues: Vec<u32>,
     /// the four atoms of each angle, as indices into the selection
     atoms: Vec<[usize; 4]>,
-    /// angles in degrees, frame after frame
+    /// angles in degrees, for all residues of the first frame, then for all residues of the second frame, and so on
     values: Vec<f32>,
 }
 
 /// Atoms of the residues of a chain, found by name.
 struct Chain<'a> {
     topology: &'a Topology,
-    /// index in the selection of each atom of the topology; `None` if the atom is not selected
+    /// index of each atom of the topology in the selection; `None` if the atom is not selected
     places: Vec<Option<usize>>,
-    /// preceding residue, for each residue: its C is bonded to the N of the residue
+    /// residue that precedes each residue: the C of the preceding residue is bonded to the N of the residue
     before: Vec<Option<usize>>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Chain<'a> {
 
 impl Observable for Dihedrals {
     fn memory(&self, frames: usize, atoms: usize) -> f64 {
-        // memory for four angles per residue, if each residue has only four atoms
+        // memory for at most four angles per residue, if each residue has only four selected atoms
         size_of::<f32>() as f64 * frames as f64 * atoms as f64
     }
 
@@ -123,7 +123,7 @@ impl Observable for Dihedrals {
         }
         if self.kinds.iter().all(|kind| kind.atoms.is_empty()) {
             return Err(Problem::new("the selection contains no dihedral angle of a protein")
-                .help("select residues of a protein with their atoms N, CA, C (and CB and the next one for chi1)")
+                .help("select residues of a protein with their atoms N, CA, C (for chi1 also CB and the gamma atom)")
                 .into());
         }
         Ok(())

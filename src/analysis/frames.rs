@@ -1,13 +1,13 @@
-//! Selected atoms of a trajectory in memory, centered and weighted.
+//! Selected atoms of a trajectory, centered and weighted, in memory.
 
 use super::pass::Selection;
 use crate::error::{Problem, Result};
 use crate::vec3::Vec3;
 
-/// Positions of the selected atoms of some frames.
+/// Positions of the selected atoms in several frames.
 ///
-/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r. Sums over atoms then
-/// need no weights, and scaled positions are rotated in the same way as positions.
+/// Atom i is stored as √w_i (r_i − c), with weights w that add up to 1 and the center c = Σ w r. With these scaled
+/// positions, sums over atoms need no weights. A rotation acts on scaled positions as on positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frames {
     /// selected atoms, 0-based
@@ -16,15 +16,17 @@ pub struct Frames {
     pub steps: Vec<i64>,
     /// times of the frames, ps
     pub times: Vec<f64>,
-    /// weights w_i, equal or proportional to the masses; they add up to 1
+    /// weights w_i, which are equal or proportional to the masses; the sum of all weights is 1
     pub weights: Vec<f64>,
     /// whether the weights are proportional to the masses
     pub by_mass: bool,
-    /// sum of the weights before normalisation: the number of atoms, or their mass in amu
+    /// sum of the weights before normalisation: the number of atoms, or the total mass in amu if the weights are
+    /// masses
     pub total_weight: f64,
-    /// center of the first frame, nm
+    /// center of the selected atoms in the first frame, nm
     pub first_center: Vec3,
-    /// scaled positions √w_i (r_i − c) in nm: for each frame all x, then all y, then all z
+    /// scaled positions √w_i (r_i − c) in nm. A frame has the x of all atoms, then the y of all atoms, then the z of
+    /// all atoms
     pub scaled: Vec<f64>,
 }
 
@@ -34,7 +36,8 @@ impl Frames {
         (3 * size_of::<f64>()) as f64 * frames as f64 * atoms as f64
     }
 
-    /// Creates an empty set of frames. Atoms have equal weights unless masses (amu) are given.
+    /// Creates an empty set of frames. If `masses` (amu) are given, weights are proportional to the masses. Otherwise
+    /// all weights are equal.
     pub fn new(atoms: Vec<u32>, masses: Option<&[f64]>) -> Result<Self> {
         let raw = masses.map_or_else(|| vec![1.0; atoms.len()], <[f64]>::to_vec);
         let total_weight: f64 = raw.iter().sum();
@@ -51,7 +54,7 @@ impl Frames {
         Self::new(selection.atoms.to_vec(), masses.as_deref())
     }
 
-    /// Describes the weights, for the result file.
+    /// Returns the name and the value of the setting of the weights, for the result file.
     pub(super) fn weights_setting(&self) -> (&'static str, String) {
         ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }
@@ -81,7 +84,7 @@ impl Frames {
         self.times.is_empty()
     }
 
-    /// Returns Σ w |r − c|² of each frame in nm², which is the square of the radius of gyration.
+    /// Returns Σ w |r − c|² of each frame in nm², which is the square of the radius of gyration about the center c.
     pub fn spreads(&self) -> Vec<f64> {
         self.scaled.chunks_exact(3 * self.atoms.len()).map(|frame| frame.iter().map(|x| x * x).sum()).collect()
     }

@@ -1,9 +1,10 @@
 //! Analysis of trajectories: RMSD, fluctuations, principal components, radius of gyration, dihedral angles.
 //!
-//! [`pass`] reads frames once, one at a time, and passes each frame to any number of [`Observable`]s. Memory grows
-//! with the number of frames only by the data that an observable stores for each frame. [`write()`] stores the
-//! results as HDF5 that h5py reads. [`OBSERVABLES`] lists the observables of `md analyze`. A new observable needs a
-//! module and a row in this list. The library prints nothing.
+//! [`pass`] reads frames once, one at a time, and passes each frame to any number of [`Observable`]s. Frames are not
+//! kept in memory. Memory grows with the number of frames only if an observable stores data of each frame.
+//! [`write()`] stores the results as an HDF5 file, which programs such as h5py can read. [`OBSERVABLES`] lists the
+//! observables of `md analyze`. A new observable needs a module and a row in [`OBSERVABLES`]. The library prints
+//! nothing.
 //!
 //! ```
 //! use md::analysis::{Observable, RadiusOfGyration, SelectedFrame, Selection};
@@ -51,7 +52,7 @@ use crate::observe::trajectory::FrameSource;
 pub const OBSERVABLES: [ObservableEntry; 5] = [
     ObservableEntry::new::<rmsd::Options>(
         "rmsd",
-        "Root mean square deviation of every frame from every other, or from a reference, each pair superposed at its best",
+        "Root mean square deviation between all pairs of frames, or from a reference, after optimal superposition",
     ),
     ObservableEntry::new::<rmsf::Options>(
         "rmsf",
@@ -68,11 +69,12 @@ pub const OBSERVABLES: [ObservableEntry; 5] = [
     ),
 ];
 
-/// Registry entry of an observable. Results are written to `NAME.h5` unless another file is given.
+/// Description of an observable for the command line. Results are written to `NAME.h5` unless the user gives another
+/// file name.
 pub struct ObservableEntry {
     /// subcommand of `md analyze`
     pub name: &'static str,
-    /// description for the user
+    /// description of the observable in the help text
     pub about: &'static str,
     /// function that adds the options of the observable to the subcommand
     pub arguments: fn(Command) -> Command,
@@ -93,9 +95,9 @@ impl ObservableEntry {
     }
 }
 
-/// Options of an observable.
+/// Options of an observable, as given on the command line.
 pub trait ObservableOptions: std::fmt::Debug + Send + Sync {
-    /// Creates the observable for the selected atoms of a trajectory. The function may read frames of the trajectory
-    /// first.
+    /// Creates the observable for the selected atoms of a trajectory. To do this, the function may read frames of the
+    /// trajectory.
     fn observable(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Box<dyn Observable>>;
 }

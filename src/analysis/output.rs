@@ -1,4 +1,4 @@
-//! Results as HDF5 files: one dataset for each array, provenance in attributes.
+//! Result files in HDF5: one dataset for each array, and the provenance of the results in attributes.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub struct Findings {
     pub arrays: Vec<Array>,
     /// settings of the computation, by name, which become attributes of the result file
     pub settings: Vec<(&'static str, String)>,
-    /// lines of a summary for the user
+    /// lines that summarise the results for the user
     pub summary: Vec<String>,
 }
 
@@ -25,15 +25,15 @@ pub struct Findings {
 pub struct Array {
     /// name of the dataset
     pub name: &'static str,
-    /// extent along each axis; the last axis varies fastest
+    /// extent of the array along each axis; the last axis varies fastest
     pub shape: Vec<usize>,
-    /// values; their number is the product of the extents
+    /// values of the array; their number is the product of all extents
     pub values: Values,
-    /// H5MD unit; empty for pure numbers
+    /// unit in the notation of H5MD; empty for numbers without a unit
     pub unit: &'static str,
 }
 
-/// Numbers of one type.
+/// Numbers of an array, all of the same type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// 32-bit floating point
@@ -51,7 +51,7 @@ impl Array {
     }
 }
 
-/// Provenance of a result.
+/// Provenance of a result: trajectory and selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// path of the trajectory
@@ -62,7 +62,8 @@ pub struct Origin {
     pub atoms: Vec<u32>,
 }
 
-/// Writes results, with `/step`, `/time` (ps) and `/atoms` (0-based). After an error, the incomplete file is removed.
+/// Writes the results to a file, with the datasets `/step`, `/time` (ps) and `/atoms` (0-based). After an error, the
+/// incomplete file is removed.
 pub fn write(path: &Path, origin: &Origin, passed: &Passed, findings: &Findings) -> Result<()> {
     let all = || {
         let file = File::create(path)?;

@@ -1,8 +1,9 @@
 //! Pass over the frames of a trajectory, in which each frame is read once.
 //!
-//! Observables see the selected atoms only. By default molecules are made whole, and the molecules of a selection are
-//! gathered along their shortest distances ([`crate::image`]), so that results do not depend on the periodic images
-//! in the file. With [`Images::AsStored`] positions are used as they are in the file.
+//! Observables receive only the selected atoms. By default molecules are made whole, and the molecules of the
+//! selection are moved to those periodic images that are closest to each other ([`crate::image`]). Therefore results
+//! do not depend on the periodic images in the file. With [`Images::AsStored`] the positions in the file are used
+//! unchanged.
 
 use super::output::Findings;
 use crate::cell::PeriodicCell;
@@ -19,13 +20,14 @@ pub trait Observable {
         0.0
     }
 
-    /// Begins the pass; called before the first frame. Fails if the observable cannot be computed for these atoms.
+    /// Begins the pass over the frames. The pass calls this function before the first frame. An observable that
+    /// cannot be computed for the selected atoms returns an error.
     fn begin(&mut self, selection: &Selection<'_>) -> Result<()>;
 
-    /// Adds a frame; called for each frame.
+    /// Adds a frame. The pass calls `frame` once for each frame.
     fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()>;
 
-    /// Ends the pass and returns the results; called after the last frame.
+    /// Ends the pass and returns the results. The pass calls `finish` after the last frame.
     fn finish(&mut self) -> Result<Findings>;
 }
 
@@ -60,7 +62,7 @@ impl Selection<'_> {
 /// Frame of the selected atoms.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectedFrame<'a> {
-    /// index among the frames passed to the observable, from 0
+    /// index of the frame, from 0, among the frames that are passed to the observable
     pub index: usize,
     /// steps since the start of the run
     pub step: i64,
@@ -68,7 +70,8 @@ pub struct SelectedFrame<'a> {
     pub time: f64,
     /// unit cell; `None` for a frame without a cell
     pub cell: Option<PeriodicCell>,
-    /// positions in nm in the order of the selection, with molecules whole and gathered, or as stored in the file
+    /// positions in nm in the order of the selection; the molecules are whole and in neighbouring periodic images, or
+    /// the positions are as stored in the file
     pub positions: &'a [Vec3],
 }
 
@@ -81,27 +84,27 @@ pub struct Passed {
     pub times: Vec<f64>,
 }
 
-/// Choice of the periodic images of positions.
+/// Choice of the periodic images of the atoms that observables receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Images {
-    /// molecules are made whole, and the molecules of the selection are gathered
+    /// molecules are made whole, and the molecules of the selection are moved to neighbouring periodic images
     Gathered,
     /// positions are used as stored in the file
     AsStored,
 }
 
-/// Extractor of the selected atoms from frames.
+/// Extractor of the positions of the selected atoms from frames.
 pub struct Selector<'a> {
     selection: Selection<'a>,
-    /// molecules to gather; `None` if positions stay as stored
+    /// data to move molecules to neighbouring images; `None` if positions stay as stored
     molecules: Option<Gathering>,
 }
 
-/// Data to make molecules whole and to gather the selection.
+/// Data that are needed to make molecules whole and to move the molecules of the selection to neighbouring images.
 struct Gathering {
     molecules: Molecules,
     whole: WholeMolecules,
-    /// parts of the selection that are gathered
+    /// parts of the selection that are moved as a whole
     parts: Parts,
 }
 
@@ -121,7 +124,7 @@ impl<'a> Selector<'a> {
         &self.selection
     }
 
-    /// Returns the molecules of frames; `None` if positions stay as stored.
+    /// Returns the molecules of the topology; `None` if positions stay as stored.
     pub fn molecules(&self) -> Option<&Molecules> {
         self.molecules.as_ref().map(|gathering| &gathering.molecules)
     }
@@ -135,8 +138,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Returns the same positions as [`Self::positions`], and also moves the molecules of the selected atoms, with
-    /// all of their atoms, to the gathered places in the frame.
+    /// Returns the same positions as [`Self::positions`], and also changes the frame: the molecules of the selected
+    /// atoms are moved, with all of their atoms, to the same periodic images as these positions.
     pub fn gather(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { molecules, parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
@@ -151,8 +154,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Returns the positions (nm) of the selected atoms of a reference, in the periodic images that fit `target`
-    /// best.
+    /// Returns the positions (nm) of the selected atoms of a reference frame, in the periodic images that fit the
+    /// positions `target` best.
     pub fn reference(&self, frame: &mut StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
         let mut positions = self.whole(frame);
         if let (Some(Gathering { parts, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
@@ -162,7 +165,8 @@ impl<'a> Selector<'a> {
         positions
     }
 
-    /// Returns the positions (nm) of the selected atoms, with molecules whole but not gathered.
+    /// Returns the positions (nm) of the selected atoms with whole molecules, which are not moved to neighbouring
+    /// images.
     fn whole(&self, frame: &mut StoredFrame) -> Vec<Vec3> {
         if let (Some(Gathering { whole, .. }), Some(cell)) = (&self.molecules, &frame.cell) {
             whole.make_whole(cell, &mut frame.positions);

@@ -11,8 +11,8 @@ use crate::error::{Problem, Result};
 use crate::observe::trajectory::FrameSource;
 use crate::superpose::{Correlation, rotation};
 
-/// Datasets of the result file: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections
-/// (frames × components), /mean (nm, atoms × 3), /time, /step, /atoms
+/// Datasets of the result file: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections (frames ×
+/// components), /mean (nm, atoms × 3), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Weight atoms by mass (default: equal weights)
@@ -30,7 +30,7 @@ impl ObservableOptions for Options {
     }
 }
 
-/// Observable of principal components, which stores the selected atoms of every frame.
+/// Observable of the principal components, which stores the selected atoms of every frame.
 struct Components {
     by_mass: bool,
     components: usize,
@@ -62,7 +62,7 @@ impl Observable for Components {
         for (number, value) in (1..=self.components).zip(&pca.eigenvalues) {
             sum += value;
             let share = 100.0 * sum / total;
-            summary.push(format!("component {number:<3}{value:12.6} {words}, {share:5.1} % with those before"));
+            summary.push(format!("component {number:<3}{value:12.6} {words}, {share:5.1} % cumulative"));
         }
         let (atoms, kept, count) = (self.frames.atoms.len(), pca.eigenvectors.len(), self.frames.len());
         let vectors = pca.eigenvectors.iter().flatten().flatten().copied().collect();
@@ -76,11 +76,12 @@ impl Observable for Components {
     }
 }
 
-/// Largest eigenvalue problem that is solved. Its dimension is 3 × atoms or the number of frames, whichever is
-/// smaller. The time grows with the cube of the dimension; a problem of this size takes minutes on one core.
+/// Largest dimension of an eigenvalue problem that is solved. The dimension is 3 × atoms or the number of frames,
+/// whichever is smaller. The time to solve the problem grows with the cube of the dimension, and is some minutes on
+/// one core for the largest dimension.
 pub const LARGEST_PROBLEM: usize = 6000;
-/// Smallest significant eigenvalue, as a fraction of the largest. Smaller eigenvalues are rounding errors, and their
-/// eigenvectors are meaningless.
+/// Smallest eigenvalue that is kept, as a fraction of the largest eigenvalue. Smaller eigenvalues are rounding
+/// errors, and their eigenvectors are meaningless.
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// Eigenvalues and leading eigenvectors of the covariance of superposed positions.
@@ -88,7 +89,8 @@ const NEGLIGIBLE: f64 = 1e-12;
 pub struct Pca {
     /// mean positions after superposition on the first frame, nm: x, y, z of each atom
     pub mean: Vec<[f64; 3]>,
-    /// non-zero eigenvalues, largest first: variances along the eigenvectors in nm² (amu nm² if mass-weighted)
+    /// eigenvalues that are not zero, the largest first. An eigenvalue is the variance along its eigenvector in nm²
+    /// (amu nm² if mass-weighted)
     pub eigenvalues: Vec<f64>,
     /// leading eigenvectors, normalised: x, y, z of each atom
     pub eigenvectors: Vec<Vec<[f64; 3]>>,
@@ -98,12 +100,13 @@ pub struct Pca {
 
 impl Pca {
     /// Superposes all frames on the first and diagonalises the covariance Σ (q − ⟨q⟩)⊗(q − ⟨q⟩)/(F − 1) of F frames.
-    /// The q are the positions; in mass-weighted frames, each is multiplied by the square root of the mass.
+    /// q are the positions of all atoms. In mass-weighted frames, the position of each atom is multiplied by the
+    /// square root of its mass.
     ///
     /// If D = 3 × atoms ≤ F, the covariance itself is computed, as a product of a D × F by an F × D matrix. With
-    /// fewer frames the Gram matrix of F × F has the same eigenvalues. Its eigenvectors u give those of the
-    /// covariance as Xᵀu/|Xᵀu|, with the deviations of the frames as rows of X (the snapshot method: Sirovich, Q.
-    /// Appl. Math. 45, 561 (1987), doi:10.1090/qam/910462).
+    /// fewer frames, the Gram matrix of F × F is computed instead, which has the same eigenvalues. An eigenvector u
+    /// of the Gram matrix gives the eigenvector Xᵀu/|Xᵀu| of the covariance. The rows of X are the deviations q − ⟨q⟩
+    /// of the frames (the snapshot method: Sirovich, Q. Appl. Math. 45, 561 (1987), doi:10.1090/qam/910462).
     pub fn new(frames: &Frames, components: usize) -> Result<Self> {
         let (count, width) = (frames.len(), 3 * frames.atoms.len());
         if count < 2 {
@@ -118,7 +121,8 @@ impl Pca {
             .help(format!("select at most {} atoms, or use at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3))
             .into());
         }
-        // positions in stored frames are divided by the square root of the total weight
+        // stored positions have weights that add up to 1; with this factor the weights are the masses, or 1 without
+        // mass-weighting
         let scale = frames.total_weight.sqrt();
         let mut deviations: Vec<f64> = superposed(frames).into_iter().map(|x| x * scale).collect();
         let mean = subtract_mean(&mut deviations, width);
@@ -128,7 +132,7 @@ impl Pca {
         eigenvalues.iter_mut().for_each(|value| *value /= (count - 1) as f64);
         let largest = eigenvalues.first().copied().unwrap_or(0.0);
         eigenvalues.retain(|&value| value > NEGLIGIBLE * largest);
-        // the mean has been subtracted, so F frames span at most F − 1 directions
+        // the mean is subtracted from the frames, so F frames span at most F − 1 directions
         eigenvalues.truncate(count - 1);
 
         let kept = components.min(eigenvalues.len());
@@ -147,8 +151,8 @@ impl Pca {
         })
     }
 
-    /// Memory in bytes that [`Self::new`] needs besides the frames: the deviations twice, the matrix and its
-    /// eigenvectors.
+    /// Memory in bytes that [`Self::new`] needs in addition to the frames, for two copies of the deviations, the
+    /// matrix, and its eigenvectors.
     pub fn bytes(frames: usize, atoms: usize) -> f64 {
         let smaller = frames.min(3 * atoms) as f64;
         2.0 * Frames::bytes(frames, atoms) + (3 * size_of::<f64>()) as f64 * smaller * smaller
@@ -160,7 +164,7 @@ impl Pca {
     }
 }
 
-/// Computes A Aᵀ for a matrix A of n × k.
+/// Computes the matrix A Aᵀ for a matrix A of n × k.
 fn product(a: Matrix<'_, f64>) -> Vec<f64> {
     let mut result = vec![0.0; a.rows() * a.rows()];
     gemm(1.0, a, a.transposed(), 0.0, &mut result);
@@ -202,8 +206,8 @@ fn subtract_mean(rows: &mut [f64], width: usize) -> Vec<f64> {
     mean
 }
 
-/// Returns the eigenvalues of a symmetric matrix of `size` × `size`, largest first, and its eigenvectors one after
-/// the other.
+/// Returns the eigenvalues of a symmetric matrix of `size` × `size`, the largest first, followed by the eigenvectors
+/// in the same order.
 fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     let found = SymmetricEigen::new(DMatrix::from_row_slice(size, size, matrix));
     let mut order: Vec<usize> = (0..size).collect();
@@ -212,8 +216,8 @@ fn eigen(matrix: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&k| found.eigenvalues[k]).collect(), vectors.collect())
 }
 
-/// Returns unit vectors over coordinates, one per row. They are computed from eigenvectors that are over coordinates
-/// or over frames. The sign of each vector is such that its largest component is positive.
+/// Returns unit vectors over the coordinates, one per row. The given eigenvectors are vectors over the coordinates or
+/// vectors over the frames. The sign of each unit vector is such that its largest component is positive.
 fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f64> {
     let width = deviations.columns();
     let mut vectors = basis.to_vec();
@@ -229,8 +233,8 @@ fn directions(basis: &[f64], deviations: &Matrix<'_, f64>, size: usize) -> Vec<f
     vectors
 }
 
-/// Changes the order of values from all x, all y, all z to x, y, z of each atom. `convert` receives atom, axis and
-/// value.
+/// Changes the order of values from "all x, all y, all z" to "x, y, z of each atom". `convert` is called with atom,
+/// axis and value, and returns the new value.
 fn by_atom(values: &[f64], convert: impl Fn(usize, usize, f64) -> f64) -> Vec<[f64; 3]> {
     let atoms = values.len() / 3;
     (0..atoms).map(|i| [0, 1, 2].map(|axis| convert(i, axis, values[axis * atoms + i]))).collect()
@@ -241,12 +245,12 @@ mod tests {
     use super::*;
     use crate::vec3::{Vec3, vec3};
 
-    /// Tolerance for some hundred rounding errors of numbers of order 1.
+    /// Tolerance for the sum of some hundred rounding errors of numbers of order 1.
     const ROUNDING: f64 = 1e-12;
 
-    /// Returns frames of six atoms on the axes, at ±1. In each frame the atoms on the x axis move outwards by a and
-    /// the atoms on the y axis by b, as given by `amplitudes`. By symmetry no superposition rotates the atoms, so
-    /// directions and variances are known.
+    /// Returns frames of six atoms on the axes, at ±1. In each frame the atoms on the x axis move outwards by a, and
+    /// the atoms on the y axis by b. `amplitudes` has a and b of each frame. By symmetry no superposition rotates the
+    /// atoms, so the principal directions and variances are known.
     fn breathing(amplitudes: &[[f64; 2]], turned: bool) -> Frames {
         let mut frames = Frames::new((0..6).collect(), None).unwrap();
         for (index, [a, b]) in amplitudes.iter().enumerate() {
@@ -273,7 +277,7 @@ mod tests {
 
     #[test]
     fn breathing_has_two_components() {
-        // a and b are uncorrelated; tested with few frames (Gram matrix), many frames (covariance), and rotated
+        // a and b are uncorrelated. The cases are few frames (Gram matrix), many frames (covariance), and rotated
         // frames
         let square = [[0.3, 0.1], [0.3, -0.1], [-0.3, 0.1], [-0.3, -0.1]];
         for (repeats, turned) in [(1, false), (6, false), (1, true), (6, true)] {
@@ -299,7 +303,7 @@ mod tests {
 
     #[test]
     fn masses_weigh_variances() {
-        // two atoms of mass 1 and 4 on a line, at a distance of 1 + d, with a reduced mass of 0.8
+        // two atoms of mass 1 and 4 on a line, at a distance of 1 + d; their reduced mass is 0.8
         let distances = [1.0, 1.2, 1.4, 1.1];
         let mut frames = Frames::new(vec![0, 1], Some(&[1.0, 4.0])).unwrap();
         distances.iter().for_each(|&d| frames.push(0, 0.0, &[vec3(0.0, 0.0, 3.0), vec3(0.0, d, 3.0)]));
@@ -307,7 +311,7 @@ mod tests {
         let expected = 0.8 * variance(distances.iter().copied());
         assert!((found.eigenvalues[0] - expected).abs() < ROUNDING, "{:?}", found.eigenvalues);
         assert_eq!(found.eigenvalues.len(), 1);
-        // the center of mass stays where it is in the first frame
+        // superposition keeps the center of mass where it is in the first frame
         let middle = distances.iter().sum::<f64>() / 4.0;
         assert!((found.mean[1][1] - found.mean[0][1] - middle).abs() < ROUNDING);
         assert!((found.mean[0][1] * 0.2 + found.mean[1][1] * 0.8 - 0.8).abs() < ROUNDING);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::observe::trajectory::FrameSource;
 use crate::vec3::Vec3;
 
-/// No options. Datasets of the result file: /rg (nm), /time, /step, /atoms
+/// The radius of gyration has no options. Datasets of the result file: /rg (nm), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {}
 
@@ -20,13 +20,13 @@ impl ObservableOptions for Options {
 /// Observable of the radius of gyration √(Σ m |r − c|² / Σ m) in nm of each frame, with the center of mass c.
 #[derive(Clone, Debug, Default)]
 pub struct RadiusOfGyration {
-    /// masses divided by their sum
+    /// masses of the selected atoms divided by the sum of all masses
     weights: Vec<f64>,
     values: Vec<f64>,
 }
 
 impl RadiusOfGyration {
-    /// Returns the radius of gyration in nm of each frame so far.
+    /// Returns the radius of gyration in nm of each frame added up to now.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -69,8 +69,8 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Two masses m and M at distance d have the radius of gyration √(m M)/(m + M) d, independent of their place; a
-    /// single atom has zero.
+    /// Two masses m and M at distance d have the radius of gyration √(m M)/(m + M) d wherever they are. A single atom
+    /// has a radius of gyration of zero.
     #[test]
     fn two_masses() {
         let name = Name::new("X");

@@ -15,8 +15,8 @@ use crate::superpose::{Correlation, overlap};
 /// Datasets of the result file: /rmsd (nm; frames × frames, or frames with --reference), /time, /step, /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// Compare with one structure instead of every frame with every other: first, the number of a frame (from 0), or a
-    /// structure of the same atoms in any format of coordinates
+    /// Compare every frame with one structure, instead of with every other frame. Give the word first, the number of
+    /// a frame (from 0), or a coordinate file of the same atoms in any format
     #[arg(long, value_name = "FRAME|FILE", value_parser = Reference::parse)]
     reference: Option<Reference>,
     /// Weight atoms by mass (default: equal weights)
@@ -90,8 +90,8 @@ impl<C: Core> Observable for AllToAll<C> {
     }
 }
 
-/// Edge, in frames, of the tiles in which correlations are computed. A tile has 9 × 192² numbers, which take 2.5 MiB
-/// in `f64`, and uses every number once. Larger tiles are not faster.
+/// Edge, in frames, of the tiles in which correlations are computed. A tile of correlations has 9 × 192² numbers,
+/// which take 2.5 MiB in `f64`. Each number is used once. Larger tiles are not faster.
 const TILE: usize = 192;
 
 /// RMSD of all pairs of frames.
@@ -105,11 +105,11 @@ pub struct RmsdMatrix {
 
 /// Computes the RMSD (nm) of every pair of frames after optimal superposition.
 ///
-/// A single matrix product gives the correlations of all pairs: a matrix with three rows per frame (x, y, z of its
-/// atoms) times its transpose. Element (3a + i, 3b + j) of the product is M_ij of frames a and b. The product is
-/// computed in square tiles above the diagonal, in `f64`: an RMSD is the difference of two nearly equal numbers, and
-/// is accurate to 10⁻⁸ of the radius of gyration. `core` computes the tiles, and the current rayon pool computes all
-/// other parts.
+/// The correlation matrices M of all pairs of frames follow from a single matrix product. A matrix with three rows
+/// per frame (x, y and z of its atoms) is multiplied by its transpose. Element (3a + i, 3b + j) of the product is
+/// M_ij of the frames a and b. The product is computed in square tiles on and above the diagonal. `f64` is used
+/// because an RMSD is the difference of two nearly equal numbers. The RMSD is accurate to 10⁻⁸ of the radius of
+/// gyration. `core` computes the tiles, and the current rayon pool computes all other parts.
 pub fn rmsd_matrix(core: &impl Core, frames: &Frames) -> Result<RmsdMatrix> {
     let count = frames.len();
     let mut values = zeros(count)?;
@@ -170,13 +170,13 @@ impl RmsdMatrix {
         &self.values[index * self.frames..][..self.frames]
     }
 
-    /// Returns the mean over all pairs of different frames, nm; zero if there are no pairs.
+    /// Returns the mean RMSD (nm) over all pairs of different frames. The mean is zero if there are no pairs.
     pub fn mean(&self) -> f64 {
         let pairs = (self.frames * self.frames.saturating_sub(1)) as f64;
         self.values.iter().map(|&value| f64::from(value)).sum::<f64>() / pairs.max(1.0)
     }
 
-    /// Returns the pair of frames with the largest RMSD, and that RMSD (nm).
+    /// Returns the pair of frames with the largest RMSD, and the RMSD (nm) of this pair.
     pub fn largest(&self) -> ([usize; 2], f32) {
         let place = (0..self.values.len()).max_by(|&a, &b| self.values[a].total_cmp(&self.values[b]));
         place.map_or(([0; 2], 0.0), |at| ([at % self.frames, at / self.frames], self.values[at]))
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn triangles_differ_by_their_heights() {
-        // more frames than a tile has; centered heights are −h, −h, 2 h and bases agree, so the sum of squares is
-        // (Δh)² (1 + 1 + 4), divided by 3 atoms
+        // there are more frames than a tile has. The three atoms of a frame have the centered heights −h, −h and 2 h,
+        // and all bases agree. Therefore the mean square deviation of two frames is (Δh)² (1 + 1 + 4)/3
         let heights: Vec<f64> = (0..TILE + 7).map(|i| 1.0 + 0.25 * ((i * 5) % 11) as f64).collect();
         let found = rmsd_matrix(&HostCore, &triangles(&heights)).unwrap();
         for (a, ha) in heights.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! RMSD of every frame from a reference.
+//! RMSD of every frame from a reference structure.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::superpose::{correlation, overlap};
 use crate::vec3::Vec3;
 
-/// Reference of an RMSD.
+/// Reference structure of an RMSD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// frame of the trajectory, from 0
@@ -20,7 +20,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// Parses `first`, the number of a frame, or the name of a file.
+    /// Parses a reference: `first`, the number of a frame, or the name of a coordinate file.
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         Ok(match (text, text.parse()) {
             ("first", _) => Reference::Frame(0),
@@ -65,28 +65,30 @@ impl std::fmt::Display for Reference {
     }
 }
 
-/// Root of the (weighted) mean square deviation of each frame from a reference after optimal superposition, in nm.
+/// Observable of the RMSD in nm of each frame from a reference: the root of the mean square deviation, which may be
+/// weighted, after optimal superposition.
 #[derive(Clone, Debug)]
 pub struct RmsdToReference {
-    /// description of the reference
+    /// description of the reference for the summary
     name: String,
     by_mass: bool,
     weights: Vec<f64>,
     /// centered positions of the reference, nm
     reference: Vec<Vec3>,
-    /// Σ w |r|² of the reference, nm²
+    /// Σ w |r|² over the centered positions r of the reference, with weights w, nm²
     spread: f64,
     values: Vec<f64>,
     times: Vec<f64>,
 }
 
 impl RmsdToReference {
-    /// Creates the observable for the selected atoms of a reference (nm) that is called `name`.
+    /// Creates the observable for the selected atoms of a reference, whose positions are in nm. `name` is the name of
+    /// the reference in the summary.
     pub fn new(name: String, reference: Vec<Vec3>, by_mass: bool) -> Self {
         Self { name, by_mass, weights: vec![], reference, spread: 0.0, values: vec![], times: vec![] }
     }
 
-    /// Returns the RMSD in nm of each frame so far.
+    /// Returns the RMSD in nm of each frame added up to now.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -136,8 +138,9 @@ mod tests {
     use crate::system::{Atom, Name, Topology};
     use crate::vec3::vec3;
 
-    /// Isosceles triangles of base 2 and height 3 h, rotated and translated, differ by their heights: centered
-    /// heights are −h, −h, 2 h, so that their RMSD is √((Δh)² (1 + 1 + 4)/3) = √2 Δh.
+    /// Isosceles triangles of base 2 and height 3 h are rotated and translated, and differ only by their heights. The
+    /// atoms of such a triangle have the centered heights −h, −h and 2 h, so the RMSD of two triangles is √((Δh)² (1
+    /// + 1 + 4)/3) = √2 |Δh|.
     #[test]
     fn triangles_differ_by_their_heights() {
         let triangle = |h: f64, turn: f64| {

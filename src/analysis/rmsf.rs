@@ -14,11 +14,12 @@ use crate::vec3::Vec3;
 /// Conversion from nm² to Å², the unit of B-factors in PDB files.
 const SQUARE_ANGSTROMS: f64 = 100.0;
 
-/// Datasets of the result file: /rmsf (nm), /b_factor (Å²) and /mean (nm, atoms × 3) of each atom, /time, /step, /atoms
+/// Datasets of the result file: /rmsf (nm), /b_factor (Å²) and /mean (nm, atoms × 3) of each atom, /time, /step,
+/// /atoms
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// Structure on which every frame is superposed: first, the number of a frame (from 0), or a coordinate file of the
-    /// same atoms
+    /// Structure on which every frame is superposed. Give the word first, the number of a frame (from 0), or a
+    /// coordinate file of the same atoms
     #[arg(long, value_name = "FRAME|FILE", default_value = "first", value_parser = Reference::parse)]
     reference: Reference,
     /// Weight atoms by mass in the superposition (default: equal weights)
@@ -36,12 +37,12 @@ impl ObservableOptions for Options {
 /// Root mean square fluctuation √⟨|r − ⟨r⟩|²⟩ in nm of each atom, after optimal superposition of every frame on a
 /// reference.
 ///
-/// Means and squares are updated frame by frame (Welford, Technometrics 4, 419 (1962),
-/// doi:10.1080/00401706.1962.10490022), so that frames need not be stored. An isotropic B-factor is the mean square
+/// The mean positions and the squared deviations are updated frame by frame (Welford, Technometrics 4, 419 (1962),
+/// doi:10.1080/00401706.1962.10490022). Therefore frames are not stored. An isotropic B-factor is the mean square
 /// fluctuation times 8π²/3.
 #[derive(Clone, Debug)]
 pub struct Fluctuation {
-    /// description of the reference
+    /// description of the reference for the summary
     name: String,
     by_mass: bool,
     weights: Vec<f64>,
@@ -49,21 +50,21 @@ pub struct Fluctuation {
     reference: Vec<Vec3>,
     center: Vec3,
     count: usize,
-    /// mean of the superposed positions, nm
+    /// mean ⟨r⟩ of the superposed positions, nm
     mean: Vec<Vec3>,
-    /// Σ |r − ⟨r⟩|² of each atom, nm²
+    /// Σ |r − ⟨r⟩|² of each atom over the frames, nm²
     squares: Vec<f64>,
 }
 
 impl Fluctuation {
-    /// Creates the observable. Frames are superposed on the selected atoms of a reference structure (nm) that is
-    /// called `name`.
+    /// Creates the observable. Frames are superposed on the selected atoms of a reference structure, whose positions
+    /// are in nm. `name` is the name of the reference in the summary.
     pub fn new(name: String, reference: Vec<Vec3>, by_mass: bool) -> Self {
         let (mean, squares) = (vec![Vec3::ZERO; reference.len()], vec![0.0; reference.len()]);
         Self { name, by_mass, weights: vec![], reference, center: Vec3::ZERO, count: 0, mean, squares }
     }
 
-    /// Returns the RMSF in nm of each atom over the frames so far.
+    /// Returns the RMSF in nm of each atom, over the frames added up to now.
     pub fn values(&self) -> Vec<f64> {
         self.squares.iter().map(|square| (square / self.count.max(1) as f64).sqrt()).collect()
     }
@@ -128,7 +129,8 @@ mod tests {
     use crate::vec3::vec3;
 
     /// Four atoms are at the corners of a large square, and a fifth atom of negligible weight swings by ±a about the
-    /// middle. However the frames are rotated and translated, only the fifth atom fluctuates, by a.
+    /// center of the square. Whatever the rotation and translation of the frames, only the fifth atom fluctuates, and
+    /// its RMSF is a.
     #[test]
     fn one_atom_swings() {
         let name = Name::new("X");

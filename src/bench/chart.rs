@@ -4,19 +4,19 @@ use std::fmt::Write;
 
 use super::{Report, Roofline, Row};
 
-/// Size of the picture in px. The next constant has the margins (left, top, right, bottom).
+/// Size of the picture in px: width and height. The next constant has the margins (left, top, right, bottom).
 const SIZE: [f64; 2] = [900.0, 560.0];
 const MARGINS: [f64; 4] = [70.0, 40.0, 190.0, 60.0];
-/// Range of the axis of the arithmetic intensity, as powers of ten of operations per byte.
+/// Range of the axis of the arithmetic intensity (operations per byte), as powers of ten.
 const INTENSITY: [f64; 2] = [-2.0, 3.0];
-/// Length of the speed axis, which ends at the peak, in decades of GFLOP/s.
+/// Length of the speed axis (GFLOP/s) in decades. The axis ends at the peak speed.
 const DEPTH: f64 = 4.0;
 /// Colours of rows (Okabe and Ito), which colour-blind readers can distinguish.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// Logarithmic axes.
+/// Logarithmic axes of the roofline plot.
 struct Axes {
-    /// range of the speed axis, as powers of ten of GFLOP/s
+    /// range of the speed axis (GFLOP/s), as powers of ten
     speed: [f64; 2],
 }
 
@@ -34,10 +34,11 @@ impl Axes {
     }
 }
 
-// Writing to a String cannot fail, so results of `writeln!` are dropped below.
+// Writing to a String cannot fail, so the results of `writeln!` are ignored below.
 
-/// Draws the phases of every row under the roofs of its machine, as SVG. Lines show the peak arithmetic rate and the
-/// memory bandwidths, from the smallest amount of data (in a cache, dashed line) to the largest (solid line).
+/// Draws the phases of every row under the roofline of its machine, as SVG. Lines show the peak arithmetic rate and
+/// the memory bandwidths. The dashed line is the bandwidth for the smallest amount of data, which is in a cache, and
+/// the solid line is the bandwidth for the largest amount.
 pub fn roofline_svg(report: &Report) -> String {
     let highest = report.rooflines.iter().max_by(|a, b| a.peak.total_cmp(&b.peak));
     let top = highest.map_or(1e9, |roofline| roofline.peak).max(1e6);
@@ -92,7 +93,7 @@ fn roofs(svg: &mut String, axes: &Axes, roofline: &Roofline) {
     let ends = [roofline.bandwidths.last(), roofline.bandwidths.first()].into_iter().flatten();
     for (bandwidth, dashes) in ends.zip(["", " stroke-dasharray=\"6 4\""]) {
         let rate = (bandwidth.rate * 1e-9).max(1e-9);
-        // the line begins at the left or lower edge of the picture and ends at the peak
+        // the line of a bandwidth begins at the left or lower edge of the picture and ends at the peak speed
         let start = 10f64.powf(INTENSITY[0]).max(10f64.powf(axes.speed[0]) / rate);
         let corner = peak / rate;
         let points = [(start, start * rate), (corner, peak), (10f64.powf(INTENSITY[1]), peak)];
@@ -108,8 +109,8 @@ fn roofs(svg: &mut String, axes: &Axes, roofline: &Roofline) {
     let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>");
 }
 
-/// Draws a circle for each phase, whose size shows the phase's share of a step. Large circles have the name of the
-/// phase.
+/// Draws a circle for each phase. The size of the circle shows which fraction of a step the phase takes. Large
+/// circles have the name of the phase.
 fn phases(svg: &mut String, axes: &Axes, index: usize, row: &Row) {
     const WORTH_A_NAME: f64 = 0.03;
     let colour = COLOURS[index % COLOURS.len()];
@@ -133,7 +134,7 @@ fn phases(svg: &mut String, axes: &Axes, index: usize, row: &Row) {
     }
 }
 
-/// Escapes text between tags.
+/// Replaces the characters that have a special meaning in the text between XML tags.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

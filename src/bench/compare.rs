@@ -1,11 +1,11 @@
-//! Comparison with an earlier report.
+//! Comparison of a benchmark report with an earlier report.
 
 use super::{Range, Report, Row};
 
-/// Smallest slowdown that counts as a regression, even if the repeats scatter less.
+/// Smallest relative slowdown that counts as a regression, even if the repeats scatter less.
 const NOISE: f64 = 0.02;
 
-/// Benchmark that became slower by more than the noise.
+/// Benchmark that became slower by more than the scatter of its repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
     /// name of the benchmark: system, threads, instruction set
@@ -17,8 +17,8 @@ pub struct Regression {
 }
 
 /// Returns the rows of `now` that are slower than the same rows of `before`. A row counts as slower if the two ranges
-/// do not overlap and the medians differ by more than 2 %. Rows without a counterpart are ignored. The second number
-/// counts the rows with a counterpart.
+/// do not overlap and the medians differ by more than 2 %. Rows of `now` without a counterpart in `before` are
+/// ignored. The second element of the result is the number of rows with a counterpart.
 pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     let partner = |row: &Row| before.rows.iter().find(|old| key(old) == key(row)).map(|old| old.ns_per_day);
     let pairs: Vec<(&Row, Range)> = now.rows.iter().filter_map(|row| Some((row, partner(row)?))).collect();
@@ -29,7 +29,7 @@ pub fn regressions(before: &Report, now: &Report) -> (Vec<Regression>, usize) {
     (found.collect(), pairs.len())
 }
 
-/// Returns the properties that two rows of the same measurement have in common.
+/// Returns the properties by which two rows are recognised as results of the same benchmark.
 fn key(row: &Row) -> (&str, usize, usize, &str, &str) {
     (&row.name, row.atoms, row.threads, &row.simd, &row.device)
 }

@@ -1,4 +1,4 @@
-//! Benchmarks of the compute core: devices, and the timing of a call.
+//! Benchmarks of the compute core: the device that is timed, and the timing of a call.
 
 use std::time::{Duration, Instant};
 
@@ -7,42 +7,44 @@ use crate::compute::Core;
 use crate::error::Result;
 use crate::run::Engine;
 
-/// Device of a benchmark.
+/// Device on which a benchmark of the compute core runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// `cpu`, or `cuda:0`
+    /// name of the device: `cpu`, or for example `cuda:0`
     pub device: String,
     /// number of CPU threads; 0 for a GPU
     pub threads: usize,
-    /// peak operations per second in `f32`, if known
+    /// largest number of `f32` operations per second; `None` if it is unknown
     pub peak: Option<f64>,
 }
 
 impl Place {
-    /// Returns the CPU with the threads of an engine.
+    /// Returns the CPU, with the number of threads of an engine.
     pub fn cpu(engine: &Engine, roofline: &Roofline) -> Self {
         Place { device: cpu(), threads: engine.threads, peak: Some(roofline.peak) }
     }
 
-    /// Returns the GPU with this number.
+    /// Returns the GPU with this CUDA device number.
     pub fn cuda(number: u32) -> Self {
         Place { device: format!("cuda:{number}"), threads: 0, peak: None }
     }
 }
 
-/// Returns the device for rows from old reports that did not store it.
+/// Returns the device of rows in old reports, which did not store the device.
 pub(super) fn cpu() -> String {
     "cpu".into()
 }
 
-/// Mean wall time in seconds per call, measured until all work is done. The call is repeated, at least once, until
-/// the repetitions take as long as `patience`. A GPU queues a call while another is running.
+/// Mean wall time per call in seconds, measured until all work is done. The call is repeated at least once, and until
+/// all repetitions together take as long as `patience`. On a GPU, calls are put into a queue while another call is
+/// running.
 pub(super) fn seconds_per_call(
     core: &impl Core,
     patience: Duration,
     mut call: impl FnMut() -> Result<()>,
 ) -> Result<f64> {
-    /// Largest number of calls. Without this limit, calls that do no work would be repeated almost forever.
+    /// Largest number of calls in a measurement. Without this limit, a call that does no work would be repeated
+    /// almost forever.
     const MOST: f64 = 1e5;
     let mut timed = |calls: u32| -> Result<f64> {
         core.wait()?;

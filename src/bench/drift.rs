@@ -1,26 +1,27 @@
-//! Drift of the conserved energy over a short record.
+//! Drift of the conserved energy over a short run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::BOLTZMANN;
 
-/// Smallest number of samples from which their scatter can be estimated.
+/// Smallest number of samples. With fewer samples, the scatter of the samples cannot be estimated.
 const FEWEST_SAMPLES: usize = 10;
 
-/// Slope of the conserved energy, kT/ns per degree of freedom.
+/// Drift of the conserved energy in kT/ns per degree of freedom.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// slope of the least-squares line
+    /// slope of the least-squares line through the samples, kT/ns per degree of freedom
     pub slope: f64,
-    /// standard error of the slope
+    /// standard error of the slope, kT/ns per degree of freedom
     pub error: f64,
 }
 
-/// Computes the drift from samples (ps, kJ/mol) at equal intervals; `None` if there are too few samples.
+/// Computes the drift from samples of time (ps) and conserved energy (kJ/mol) at equal intervals. Returns `None` if
+/// there are too few samples.
 ///
-/// The standard error is s/√Σ(t − t̄)² with the residual scatter s. If the correlation ρ of neighbouring residuals is
-/// positive, the error is multiplied by √((1 + ρ)/(1 − ρ)) (Lee & Lund, Biometrika 91, 240 (2004),
-/// doi:10.1093/biomet/91.1.240).
+/// The standard error is s/√Σ(t − t̄)², where s is the scatter of the residuals and t̄ the mean of the times t. If
+/// the correlation ρ of consecutive residuals is positive, the error is multiplied by √((1 + ρ)/(1 − ρ)) (Lee & Lund,
+/// Biometrika 91, 240 (2004), doi:10.1093/biomet/91.1.240).
 pub fn drift(samples: &[(f64, f64)], temperature: f64, degrees_of_freedom: usize) -> Option<Drift> {
     if samples.len() < FEWEST_SAMPLES || temperature <= 0.0 || degrees_of_freedom == 0 {
         return None;
@@ -38,7 +39,7 @@ pub fn drift(samples: &[(f64, f64)], temperature: f64, degrees_of_freedom: usize
         0.0
     };
     let error = (squares / (count - 2.0) / spread * (1.0 + correlation) / (1.0 - correlation)).sqrt();
-    // conversion from kJ/mol/ps to kT/ns per degree of freedom
+    // factor from kJ/mol/ps to kT/ns per degree of freedom
     let scale = 1000.0 / (BOLTZMANN * temperature * degrees_of_freedom as f64);
     Some(Drift { slope: slope * scale, error: error * scale })
 }
@@ -49,14 +50,15 @@ mod tests {
 
     #[test]
     fn a_line_with_alternating_noise_has_its_slope_and_textbook_error() {
-        // samples y = 2t ± 0.5 at t = 0, 0.2, … 3.8 ps, whose signs + − − + are orthogonal to 1 and to t
+        // samples y = 2t ± 0.5 at t = 0, 0.2, … 3.8 ps; the signs of ±0.5 are + − − +, repeated, and are orthogonal
+        // to 1 and to t
         let signs = [1.0, -1.0, -1.0, 1.0];
         let samples: Vec<_> =
             (0..20u32).map(|i| (0.2 * f64::from(i), 0.4 * f64::from(i) + 0.5 * signs[i as usize % 4])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);
-        // Σ(t − t̄)² = 0.2² n(n² − 1)/12; of the 19 pairs of neighbours nine have equal signs and ten have different
-        // signs, so there is no positive correlation
+        // Σ(t − t̄)² = 0.2² n(n² − 1)/12 for n = 20 samples; nine of the 19 pairs of consecutive samples have equal
+        // signs and ten have different signs, so there is no positive correlation
         let spread: f64 = 0.04 * 20.0 * 399.0 / 12.0;
         let error = (20.0 * 0.25 / 18.0 / spread).sqrt();
         assert!((found.slope / (2.0 * unit) - 1.0).abs() < 1e-12, "{found:?}");
@@ -65,9 +67,9 @@ mod tests {
 
     #[test]
     fn correlated_noise_has_a_larger_error() {
-        // samples ± 0.5 in runs of five with the signs + − − +: of the 19 pairs of neighbours 17 have equal signs and
-        // two have different signs, so ρ = 15/20 about the mean. By symmetry the fitted line has slope zero, so ρ is
-        // the same about the line.
+        // samples of ±0.5 in blocks of five with the signs + − − +. Of the 19 pairs of consecutive samples, 17 have
+        // equal signs and two have different signs, so ρ = 15/20 about the mean. By symmetry the fitted line has
+        // slope zero, so ρ is the same about the line.
         let samples: Vec<_> = (0..20u32).map(|i| (f64::from(i), [0.5, -0.5, -0.5, 0.5][i as usize / 5])).collect();
         let found = drift(&samples, 300.0, 1000).unwrap();
         let unit = 1000.0 / (BOLTZMANN * 300.0 * 1000.0);

@@ -10,32 +10,32 @@ use super::row::Range;
 use crate::compute::Core;
 use crate::error::Result;
 
-/// Edges of cubic meshes. The mesh of DHFR has an edge of 56 to 64 points, the mesh of 156,000 atoms about 100
-/// points.
+/// Numbers of grid points along an edge of cubic meshes. DHFR has a mesh of 56 to 64 points along an edge, and a
+/// system of 156,000 atoms has about 100 points.
 const SIZES: [usize; 10] = [32, 40, 48, 56, 64, 72, 80, 96, 108, 128];
 /// Duration of each measurement of a size.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Timing of Fourier transforms of n³ points: the mean of a forward and an inverse transform.
+/// Timing of Fourier transforms of n³ points. The time is the mean of a forward and an inverse transform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FftRow {
-    /// points along an edge
+    /// number of points n along an edge
     pub size: usize,
-    /// `cpu`, or `cuda:0`
+    /// name of the device: `cpu`, or for example `cuda:0`
     #[serde(default = "cpu")]
     pub device: String,
     /// number of CPU threads; 0 for a GPU
     pub threads: usize,
-    /// wall time of a call
+    /// wall time of a transform, µs
     pub us: Range,
-    /// speed at the median, counting 5/2 N log₂ N operations for N real points
+    /// speed in GFLOP/s at the median time; a transform of N real points counts as 5/2 N log₂ N operations
     pub gflops: f64,
-    /// fraction of the measured peak; `None` if the peak is unknown
+    /// speed as a fraction of the measured peak; `None` if the peak is unknown
     #[serde(default)]
     pub peak_share: Option<f64>,
 }
 
-/// Times transforms in `f32`. Arrays stay on the device that transforms them.
+/// Times transforms in `f32`. The arrays stay in the memory of the device that transforms them.
 pub fn measure_fft(core: &impl Core, place: &Place, repeats: usize) -> Result<Vec<FftRow>> {
     SIZES.iter().map(|&size| measure_size(core, size, place, repeats)).collect()
 }
@@ -43,8 +43,8 @@ pub fn measure_fft(core: &impl Core, place: &Place, repeats: usize) -> Result<Ve
 fn measure_size(core: &impl Core, size: usize, place: &Place, repeats: usize) -> Result<FftRow> {
     let points = (size * size * size) as f64;
     let mut fft = core.plan::<f32>([size; 3])?;
-    // zeros stay zeros; other values would overflow, because a forward and an inverse transform together multiply
-    // values by the number of points
+    // the arrays are filled with zeros, which stay zeros; other values would overflow, because a forward and an
+    // inverse transform together multiply values by the number of points
     let mut real = core.zeros::<f32>(size * size * size)?;
     let mut complex = core.zeros::<Complex<f32>>(size * size * (size / 2 + 1))?;
     let mut both_ways = || {

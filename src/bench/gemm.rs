@@ -9,21 +9,22 @@ use super::row::Range;
 use crate::compute::{Core, Operand, Real};
 use crate::error::Result;
 
-/// Edges of the square matrices.
+/// Numbers of rows of the square matrices.
 const SQUARES: [usize; 4] = [256, 512, 1024, 2048];
-/// Duration of each measurement of a shape, in which there is at least one call.
+/// Duration of each measurement of a matrix product, which has at least one call.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Shape of a matrix product, m × k by k × n.
+/// Shape of a matrix product: an m × k matrix times a k × n matrix.
 #[derive(Clone, Copy)]
 struct Shape {
     name: &'static str,
     size: [usize; 3],
-    /// whether each of the two matrices is stored transposed
+    /// whether each of the two matrices is stored in transposed form
     transposed: [bool; 2],
 }
 
-/// Products of `md analyze`, in `f64`. A protein of 300 residues has 2500 heavy atoms and 300 Cα atoms.
+/// Matrix products that occur in `md analyze`, in `f64`. The sizes are those of a protein of 300 residues, which has
+/// 2500 heavy atoms and 300 Cα atoms.
 const ANALYSIS: [Shape; 4] = [
     Shape { name: "rmsd, a tile", size: [576, 2500, 576], transposed: [false, true] },
     Shape { name: "superposition", size: [3000, 2500, 3], transposed: [false, true] },
@@ -31,30 +32,30 @@ const ANALYSIS: [Shape; 4] = [
     Shape { name: "pca, few frames", size: [1000, 7500, 1000], transposed: [false, true] },
 ];
 
-/// Timing of one shape.
+/// Timing of the matrix product of one shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GemmRow {
-    /// use of the product
+    /// name of the product by its use
     pub name: String,
-    /// `f32` or `f64`
+    /// type of the numbers: `f32` or `f64`
     pub real: String,
-    /// sizes m, k and n
+    /// sizes m, k and n of an m × k matrix times a k × n matrix
     pub size: [usize; 3],
-    /// `cpu`, or `cuda:0`
+    /// name of the device: `cpu`, or for example `cuda:0`
     #[serde(default = "cpu")]
     pub device: String,
     /// number of CPU threads; 0 for a GPU
     pub threads: usize,
-    /// wall time of a call
+    /// wall time of a product, µs
     pub us: Range,
-    /// speed at the median, counting 2 m k n operations
+    /// speed in GFLOP/s at the median time; a product counts as 2 m k n operations
     pub gflops: f64,
-    /// fraction of the measured peak; `None` if the peak is unknown. The peak of `f64` is half that of `f32`, because
-    /// a register holds half as many numbers
+    /// speed as a fraction of the measured peak; `None` if the peak is unknown. The peak of `f64` is half the peak of
+    /// `f32`, because a register holds half as many `f64` numbers
     pub peak_share: Option<f64>,
 }
 
-/// Times products. Matrices stay on the device that multiplies them.
+/// Times matrix products. The matrices stay in the memory of the device that multiplies them.
 pub fn measure_gemm(core: &impl Core, place: &Place, repeats: usize) -> Result<Vec<GemmRow>> {
     let squares = SQUARES.map(|n| Shape { name: "square", size: [n; 3], transposed: [false; 2] });
     let half = place.peak.map(|peak| 0.5 * peak);
@@ -96,7 +97,7 @@ fn timed<T: Real>(core: &impl Core, shape: &Shape, repeats: usize) -> Result<Ran
     Ok(Range::new(&times.collect::<Result<Vec<f64>>>()?))
 }
 
-/// Returns a view of the matrix whose elements fill an array.
+/// Returns a view of the matrix whose elements are all elements of an array.
 fn stored<A>(array: &A, [rows, columns]: [usize; 2], transposed: bool) -> Operand<'_, A> {
     if transposed { Operand::new(array, 0..columns, rows).transposed() } else { Operand::new(array, 0..rows, columns) }
 }
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn rates_are_operations_over_time() {
         let place = Place { device: cpu(), threads: 1, peak: Some(420e6) };
-        // 2 · 3 · 5 · 7 operations in 2 µs are 105 MFLOP/s
+        // a product of 2 · 3 · 5 · 7 operations in 2 µs is 105 MFLOP/s
         let shape = Shape { name: "small", size: [3, 5, 7], transposed: [true, false] };
         let found = row(&shape, "f64", Range { median: 2.0, min: 1.0, max: 4.0 }, &place, Some(210e6));
         assert!((found.gflops - 0.105).abs() < 1e-15 && found.peak_share == Some(0.5), "{found:?}");

@@ -1,8 +1,9 @@
-//! Benchmarks: a suite of systems at fixed settings, time per phase, and the roofline of the machine.
+//! Benchmarks: a suite of systems with fixed settings, the time of each phase of a step, and the roofline of the
+//! machine.
 //!
 //! [`suite`] finds and builds systems, [`Row::measure`] times one of them with [`crate::run::measure()`],
-//! [`Roofline`] measures the machine, and [`regressions`] compares with an earlier report. This module prints nothing
-//! and leaves no files.
+//! [`Roofline`] measures the machine, and [`regressions`] compares a report with an earlier report. This module
+//! prints nothing and leaves no files.
 
 mod chart;
 mod compare;
@@ -33,7 +34,7 @@ pub use text::{fft_table, gemm_table, markdown, phase_table, row_line, rows_head
 
 use serde::{Deserialize, Serialize};
 
-/// Results of `md bench`, as in its JSON file.
+/// Results of `md bench`, as stored in its JSON file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// version of this program
@@ -50,13 +51,13 @@ pub struct Report {
     /// day of the measurement, as 2026-01-31
     #[serde(default)]
     pub date: String,
-    /// rooflines of the processor, for each number of threads and instruction set
+    /// rooflines of the machine, one for each number of threads and instruction set
     pub rooflines: Vec<Roofline>,
     /// benchmarks of systems
     pub rows: Vec<Row>,
-    /// Fourier transforms of the shared compute core
+    /// timings of Fourier transforms of the compute core
     pub core: Vec<FftRow>,
-    /// matrix products of the shared compute core
+    /// timings of matrix products of the compute core
     #[serde(default)]
     pub gemm: Vec<GemmRow>,
 }

@@ -1,4 +1,4 @@
-//! Time per phase of a step, compared with the roofline of the machine.
+//! Time of each phase of a step, compared with the roofline of the machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::backend::{StepCounts, Work, useful_pairs};
 use crate::run::Measured;
 use crate::system::System;
 
-/// Phase of a step.
+/// Phase of a step, such as the pair forces, with its time and its speed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRow {
     /// name of the phase, as in `summary.json`
@@ -16,25 +16,26 @@ pub struct PhaseRow {
     pub us_per_step: f64,
     /// fraction of the wall time of a step
     pub share: f64,
-    /// operations and bytes per step, by formula from counts
+    /// operations and bytes of the phase per step, computed by formula from counts of pairs, atoms and grid points
     pub work: Work,
-    /// operations per byte
+    /// arithmetic intensity of the phase, operations per byte
     pub intensity: f64,
-    /// speed reached, GFLOP/s
+    /// speed that the phase reaches, GFLOP/s
     pub gflops: f64,
-    /// fraction of the roofline's speed at this intensity and this amount of data
+    /// speed of the phase as a fraction of the speed that the roofline allows at this intensity and this amount of
+    /// data
     pub roof_share: f64,
 }
 
-/// Phases of a step, with a diagnosis.
+/// Phases of a step, and a diagnosis of the bottleneck.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
-    /// phases in the order of a step. In double precision there is no `work`, because the reference backend is not a
-    /// fast path
+    /// phases in the order of a step. In double precision no phase has counts of operations, because the reference
+    /// backend does not count them
     pub phases: Vec<PhaseRow>,
     /// number of pairs within the cutoff divided by the number of pairs computed
     pub useful_pairs: Option<f64>,
-    /// fraction of the wall time that is spent in phases
+    /// fraction of the wall time that is spent in the phases of a step
     pub compute_share: f64,
     /// diagnosis: the bottleneck, and how to improve it
     pub bottleneck: String,
@@ -83,19 +84,18 @@ fn phase(name: &str, seconds: f64, wall: f64, work: Work, roofline: &Roofline) -
     }
 }
 
-/// Smallest normal fraction of the wall time that is spent in phases. If the fraction is smaller, the time between
-/// phases is the main problem.
+/// Fraction of the wall time spent in phases below which the time between the phases is the main problem.
 const LOW_COMPUTE: f64 = 0.85;
-/// Smallest fraction of its roof with which a phase counts as optimal.
+/// Fraction of its roof from which on a phase counts as optimal.
 const NEAR_ROOF: f64 = 0.5;
 
-/// Describes the phase that takes most time, whether it is near its roof, and how to improve it.
+/// Describes the phase that takes most time: whether its speed is near the roof, and how to improve it.
 fn bottleneck(phases: &[PhaseRow], compute_share: f64, useful_pairs: Option<f64>) -> String {
     let Some(largest) = phases.iter().max_by(|a, b| a.share.total_cmp(&b.share)) else { return String::new() };
     if compute_share < LOW_COMPUTE {
         return format!(
-            "{:.0} % of the time is outside all phases: threads or launches start, wait or share the device with \
-             others; fewer threads or a larger system would help.",
+            "{:.0} % of the time is outside all phases: threads or GPU kernels are starting, waiting, or sharing the \
+             device with other programs; fewer threads or a larger system would help.",
             100.0 * (1.0 - compute_share)
         );
     }

@@ -4,8 +4,9 @@ use crate::cell::PeriodicCell;
 use crate::system::{Atom, BondedTerms, Constraint, Exclusions, Residue, Settle, State, System, Topology};
 use crate::vec3::Vec3;
 
-/// Returns a system of `copies` cells along a, b, c, and its state; `None` without a cell. Settings are copied
-/// unchanged. The caller must renew settings that depend on the cell, like a PME grid.
+/// Returns a system of `copies` cells along the cell vectors a, b and c, and its state. Returns `None` for a system
+/// without a cell. Settings are copied unchanged. The caller must renew settings that depend on the cell, such as the
+/// PME grid.
 pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(System, State)> {
     let [a, b, c] = state.cell?.rows();
     let [na, nb, nc] = copies;
@@ -27,7 +28,7 @@ pub fn replicate(system: &System, state: &State, copies: [usize; 3]) -> Option<(
     Some((larger, state))
 }
 
-/// Iterates over each element once per copy, with the number of atoms before that copy.
+/// Iterates over the elements of the list `one` once for each copy, each with the number of atoms before the copy.
 fn copied<T>(one: &[T], copies: usize, atoms: usize) -> impl Iterator<Item = (u32, &T)> {
     (0..copies).flat_map(move |copy| one.iter().map(move |element| ((copy * atoms) as u32, element)))
 }

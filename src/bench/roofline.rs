@@ -1,8 +1,8 @@
 //! Roofline of the machine: the rate of multiply-adds, and the memory bandwidth as a function of the amount of data.
 //!
 //! S. Williams, A. Waterman, D. Patterson, Commun. ACM 52(4), 65 (2009), doi:10.1145/1498765.1498785. The arithmetic
-//! rate is that of `f32` with the instruction set in use. Phases in `f64` (constraints, update, parts of bonded) can
-//! reach at most half of this rate.
+//! rate is that of `f32` with the instruction set in use. Phases in `f64` (constraints, update, some of the bonded
+//! terms) can reach at most half of this rate.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -15,26 +15,26 @@ use crate::error::Result;
 use crate::run::Engine;
 use crate::simd::{Arithmetic, Float, Kernel, LANES, Level, Simd, dispatch};
 
-/// Duration of each of the seven measurements.
+/// Duration of each of the seven measurements of a roofline.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Smallest number of calls per measurement, even if the calls take longer than [`PATIENCE`]. The fastest call
-/// counts.
+/// Smallest number of calls per measurement, even if these calls take longer than [`PATIENCE`]. The rate is that of
+/// the fastest call.
 const FEWEST_CALLS: u32 = 3;
-/// Total sizes in bytes of the three arrays of all threads, from a size that fits into any cache to one that is
+/// Total sizes in bytes of the three arrays of all threads. The smallest size fits into any cache, and the largest is
 /// larger than most caches.
 const SIZES: [usize; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
-/// Number of multiply-adds of each accumulator in a call; a call takes some 100 µs.
+/// Number of multiply-adds of each accumulator in a call. A call takes some 100 µs.
 const ROUNDS: usize = 20_000;
 
-/// Name of the instruction set that stands for a GPU.
+/// Name that a roofline has in place of an instruction set if it is that of a GPU.
 pub(super) const GPU: &str = "cuda";
 
-/// Bandwidth of a triad over arrays of one size.
+/// Memory bandwidth of a triad (a ← b + s c) over arrays of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
-    /// size of all arrays together, in bytes
+    /// total size of the three arrays of all threads, in bytes
     pub bytes: f64,
-    /// bytes per second, counting the reads and writes that the program requests
+    /// bandwidth in bytes per second; the reads and writes that the program requests are counted
     pub rate: f64,
 }
 
@@ -45,9 +45,9 @@ pub struct Roofline {
     pub threads: usize,
     /// instruction set
     pub simd: String,
-    /// operations per second; a multiply-add counts as two
+    /// peak speed in operations per second; a multiply-add counts as two operations
     pub peak: f64,
-    /// bandwidths by size of the data, smallest first
+    /// bandwidths for different amounts of data, the smallest amount first
     pub bandwidths: Vec<Bandwidth>,
 }
 
@@ -57,40 +57,41 @@ impl Roofline {
         let level = engine.level;
         let on_all = |rate: &(dyn Fn() -> f64 + Sync)| engine.pool.broadcast(|_| rate()).iter().sum::<f64>();
         let bandwidths = SIZES.map(|bytes| {
-            // number of whole vectors in each of the three arrays of f32
+            // number of whole SIMD vectors in each of the three `f32` arrays of a thread
             let vectors = bytes / (12 * LANES * engine.threads);
             Bandwidth { bytes: bytes as f64, rate: on_all(&|| triad_rate(level, vectors.max(1))) }
         });
         Roofline {
             threads: engine.threads,
             simd: level.name().into(),
-            // more accumulators hide longer latencies, but all of them must fit into the registers
+            // more accumulators hide longer latencies, but all accumulators must fit into the registers
             peak: on_all(&|| peak_rate::<6>(level)).max(on_all(&|| peak_rate::<12>(level))),
             bandwidths: bandwidths.into(),
         }
     }
 
-    /// Computes the roofline of the GPU with this number from its clock rates and widths, without a measurement.
+    /// Computes the roofline of the GPU with this CUDA device number from its clock rates and widths. Nothing is
+    /// measured.
     pub fn of_gpu(number: u32, threads: usize) -> Result<Self> {
         let Limits { flops, bandwidth, memory } = cuda::limits(number)?;
         let bandwidths = vec![Bandwidth { bytes: memory, rate: bandwidth }];
         Ok(Roofline { threads, simd: GPU.into(), peak: flops, bandwidths })
     }
 
-    /// Returns the bandwidth in bytes per second for a phase that moves `bytes`.
+    /// Returns the memory bandwidth in bytes per second for a phase that moves `bytes` bytes.
     pub fn bandwidth(&self, bytes: f64) -> f64 {
         let fitting = self.bandwidths.iter().find(|measured| measured.bytes >= bytes);
         fitting.or(self.bandwidths.last()).map_or(0.0, |measured| measured.rate)
     }
 
-    /// Returns the largest possible number of operations per second for this work.
+    /// Returns the largest number of operations per second that the machine can reach for this work.
     pub fn roof(&self, work: &Work) -> f64 {
         if work.bytes > 0.0 { self.peak.min(work.flops / work.bytes * self.bandwidth(work.bytes)) } else { self.peak }
     }
 }
 
-/// Returns the best rate, in units per second, of as many calls as [`PATIENCE`] allows. One call processes `units`
-/// units.
+/// Returns the rate of the fastest call in units per second, out of as many calls as [`PATIENCE`] allows. One call
+/// processes `units` units.
 fn best_rate(units: f64, mut call: impl FnMut()) -> f64 {
     let (begin, mut best, mut calls) = (Instant::now(), f64::INFINITY, 0);
     while calls < FEWEST_CALLS || begin.elapsed() < PATIENCE {
@@ -109,7 +110,7 @@ fn peak_rate<const N: usize>(level: Level) -> f64 {
     })
 }
 
-/// Independent chains a ← a m + c, which converge to 1.
+/// Independent chains of multiply-adds a ← a m + c, whose values converge to 1.
 struct MultiplyAdd<const N: usize> {
     rounds: usize,
 }
@@ -131,7 +132,8 @@ impl<const N: usize> Kernel for MultiplyAdd<N> {
 }
 
 fn triad_rate(level: Level, vectors: usize) -> f64 {
-    // the values are not zero, because the system would allocate pages of zeros only during the timing
+    // the arrays are not filled with zeros, because the operating system would provide pages of zeros only during the
+    // timing
     let array = |value: f32| vec![[value; LANES]; vectors];
     let (mut a, b, c) = (array(3.0), array(1.0), array(2.0));
     best_rate((12 * LANES * vectors) as f64, || {
@@ -140,7 +142,7 @@ fn triad_rate(level: Level, vectors: usize) -> f64 {
     })
 }
 
-/// Triad a ← b + s c (J. D. McCalpin's STREAM).
+/// Arrays of the triad a ← b + s c (J. D. McCalpin's STREAM).
 struct Triad<'a> {
     a: &'a mut [[f32; LANES]],
     b: &'a [[f32; LANES]],

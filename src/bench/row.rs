@@ -12,12 +12,12 @@ use crate::error::Result;
 use crate::pair::ListSchedule;
 use crate::run::{Engine, Measurement, Placement, measure};
 
-/// Number of atoms times number of steps of a timed segment, unless the number of steps is given. A segment takes a
-/// few seconds on two cores.
+/// Number of atoms times number of steps of a timed segment, if the number of steps is not given. A segment then
+/// takes a few seconds on two cores.
 const SEGMENT_WORK: f64 = 1.2e7;
-/// Assumed number of steps between list searches for a schedule without a fixed interval.
+/// Number of steps between list searches that is assumed for a schedule without a fixed interval.
 const NO_INTERVAL: u64 = 100;
-/// Steps between energy evaluations, as in `validation/performance`.
+/// Number of steps between energy evaluations, as in `validation/performance`.
 const ENERGIES_EVERY: u64 = 100;
 
 /// Median, smallest and largest value of the repeats.
@@ -45,9 +45,9 @@ impl Range {
 /// Benchmark result of one system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// name in the suite, or of the input file
+    /// name of the system in the suite, or name of the input file
     pub name: String,
-    /// number of atoms
+    /// number of atoms of the system
     pub atoms: usize,
     /// device that computes the forces
     pub device: String,
@@ -63,7 +63,7 @@ pub struct Row {
     pub timestep_fs: f64,
     /// speed, ns/day
     pub ns_per_day: Range,
-    /// wall time of a step, median
+    /// median wall time of a step, µs
     pub us_per_step: f64,
     /// wall time of a step divided by the number of atoms, ns
     pub ns_per_atom_step: f64,
@@ -71,16 +71,16 @@ pub struct Row {
     /// does not report it
     #[serde(default)]
     pub others: Option<f64>,
-    /// drift of the conserved energy; `None` if the timed part is too short
+    /// drift of the conserved energy; `None` if the timed segments are too short to measure it
     pub drift: Option<Drift>,
     /// pair-list schedule in use; `None` if every pair is listed
     pub list: Option<ListSchedule>,
-    /// time of a step by phase
+    /// time of each phase of a step
     pub step: StepReport,
 }
 
-/// Number of steps of a timed segment for `atoms` atoms. The number is a whole number of list intervals, so that
-/// every segment has the same number of searches.
+/// Number of steps of a timed segment for `atoms` atoms. The number of steps is a multiple of the list interval, so
+/// that every segment has the same number of list searches.
 pub fn default_steps(atoms: usize, list: &ListSchedule) -> u64 {
     let interval = interval(list);
     let searches = (SEGMENT_WORK / atoms.max(1) as f64 / interval as f64).round().max(1.0);
@@ -92,14 +92,15 @@ fn interval(list: &ListSchedule) -> u64 {
 }
 
 impl Row {
-    /// Returns a warning if other programs used part of the machine.
+    /// Returns a warning if other programs used the processors during the measurement.
     pub fn disturbance(&self) -> Option<String> {
         let share = self.others.filter(|&share| share > DISTURBED)?;
         let what = format!("{}: other programs used {:.0} % of the processors", self.name, 100.0 * share);
         Some(format!("{what}; measure again on an idle machine"))
     }
 
-    /// Times `repeats` segments of `steps` steps (`None`: [`default_steps`]), after half as many segments of warm-up.
+    /// Times `repeats` segments of `steps` steps, after half as many segments of warm-up. If `steps` is `None`, a
+    /// segment has [`default_steps`] steps.
     pub fn measure(
         prepared: &Prepared,
         engine: &Engine,
@@ -157,7 +158,8 @@ mod tests {
     #[test]
     fn segments_hold_whole_searches() {
         let list = ListSchedule { rebuild: 80, prune: 10, outer: 1.1, inner: 0.91, lookahead: 0.0 };
-        // 1.2e7/24,000 = 500 steps are 6.25 list intervals; a million atoms still get one interval
+        // 1.2e7/24,000 = 500 steps are 6.25 list intervals, so a segment has six intervals; with a million atoms it
+        // still has one interval
         assert_eq!(default_steps(24_000, &list), 480);
         assert_eq!(default_steps(1_000_000, &list), 80);
         assert_eq!(default_steps(24_000, &ListSchedule::exact(1.0)), 500);

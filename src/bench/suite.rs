@@ -1,4 +1,4 @@
-//! Systems for benchmarks: systems of the suite by their names, or the system of any input file.
+//! Systems for benchmarks: the systems of the suite, and the system of any input file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,22 @@ use crate::prepare::{self, ConstrainedTerms, ElectrostaticsSpec, PmeSpec};
 use crate::run::{Dynamics, Plan, StageKind, load};
 use crate::system::{Electrostatics, State, System};
 
-/// Names of the suite, smallest first. Other boxes of water are named by their size: `water-81k`.
+/// Names of the systems in the suite, the smallest system first. Other boxes of water are named by their size, for
+/// example `water-81k`.
 pub const NAMES: &[&str] = &["water-3k", "dhfr", "water-24k", "47k", "89k", "156k", "water-192k", "water-1.5m"];
-/// Names of the systems that are run by default, which take about two minutes on two cores.
+/// Names of the systems that are timed by default, which takes about two minutes on two cores.
 pub const DEFAULT_NAMES: &[&str] = NAMES.split_at(7).0;
 
-/// Number of atoms of the water box whose copies make up larger boxes.
+/// Number of atoms of the water box from whose copies larger boxes are made.
 const WATER_ATOMS: f64 = 3000.0;
-/// Tolerated relative difference between a named size and the actual size, which is that of a cube of boxes: "1.5m"
-/// has 1,536,000 atoms.
+/// Largest relative difference between the size in a name and the actual number of atoms, which is that of a cube of
+/// boxes. For example, the system of the name "1.5m" has 1,536,000 atoms.
 const SIZE_TOLERANCE: f64 = 0.05;
-/// Largest number of atoms. Larger systems have not been tested.
+/// Largest number of atoms of a water box. Larger systems have not been tested.
 const MOST_ATOMS: f64 = 5e7;
 
-/// Settings of the suite, which are those of `validation/performance`. Velocities are generated, since some systems
-/// have none.
+/// Settings of the suite, which are the same as in `validation/performance`. Velocities are generated, since the
+/// files of some systems have no velocities.
 const SETTINGS: &str = r#"
 [forces]
 cutoff         = "0.9 nm"
@@ -47,25 +48,25 @@ thermostat  = { kind = "v-rescale", temperature = "300 K", coupling_time = "0.1 
 /// System to be timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// system of the suite, with its files in a folder below the project's inputs
+    /// system of the suite, whose files are in a folder below the project's folder `inputs`
     Named {
         /// name in the suite
         name: String,
-        /// name of the folder and the files
+        /// name of the folder, which is also the name of the files
         files: &'static str,
-        /// number of boxes along each edge
+        /// number of copies of the box along each edge
         copies: usize,
     },
-    /// input file, whose forces and last dynamics stage are used
+    /// input file, whose settings of the forces and of the last dynamics stage are used
     File(PathBuf),
 }
 
 /// System that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// name in tables
+    /// name of the system in tables
     pub name: String,
-    /// plan of the computation
+    /// plan of the run
     pub plan: Plan,
     /// system without the bonded terms between constrained atoms
     pub system: System,
@@ -76,7 +77,8 @@ pub struct Prepared {
 }
 
 impl Case {
-    /// Returns the case for a name of the suite, a size of water, or an existing file.
+    /// Returns the system for a name in the suite, for a size of a water box such as `water-81k`, or for an existing
+    /// input file.
     pub fn find(text: &str) -> std::result::Result<Self, Problem> {
         let named = |files, copies| Case::Named { name: text.to_owned(), files, copies };
         match text {
@@ -101,7 +103,7 @@ impl Case {
         )))
     }
 
-    /// Returns the name in tables.
+    /// Returns the name of the system in tables.
     pub fn name(&self) -> String {
         match self {
             Case::Named { name, .. } => name.clone(),
@@ -117,7 +119,8 @@ impl Case {
         }
     }
 
-    /// Reads files and builds the system. Files of the suite are searched in `folders`; `overrides` replace settings.
+    /// Reads the files and builds the system. The files of a system of the suite are searched in `folders`.
+    /// `overrides` replace settings.
     pub fn prepare(&self, folders: &[PathBuf], overrides: &[Override]) -> Result<Prepared> {
         let (plan, copies) = match self {
             Case::File(path) => (Config::read(path, overrides)?.plan, 1),
@@ -146,7 +149,7 @@ impl Case {
     }
 }
 
-/// Parses a number with an optional suffix k or m.
+/// Parses a number of atoms with an optional suffix k (thousand) or m (million).
 fn size(text: &str) -> Option<f64> {
     let (digits, unit) = match text.strip_suffix(['k', 'm']) {
         Some(digits) => (digits, if text.ends_with('k') { 1e3 } else { 1e6 }),
@@ -155,7 +158,7 @@ fn size(text: &str) -> Option<f64> {
     digits.parse::<f64>().ok().map(|number| number * unit).filter(|size| size.is_finite() && *size > 0.0)
 }
 
-/// Returns the number of boxes along an edge of a cube of about `size` atoms.
+/// Returns the number of boxes along an edge of a cube that has about `size` atoms.
 fn water_copies(name: &str, size: f64) -> std::result::Result<usize, Problem> {
     let edge = (size / WATER_ATOMS).cbrt().round().max(1.0);
     let atoms = |edge: f64| WATER_ATOMS * edge.powi(3);
@@ -172,7 +175,7 @@ fn closeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(a, b)
 }
 
-/// Returns the folder of a system of the suite.
+/// Returns the folder with the files of a system of the suite.
 fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Result<PathBuf, Problem> {
     let file = files.rsplit('/').next().unwrap_or(files);
     let complete = |folder: &PathBuf| folder.join(format!("{file}.prmtop.xz")).is_file();
@@ -182,7 +185,7 @@ fn find_files(name: &str, files: &str, folders: &[PathBuf]) -> std::result::Resu
     })
 }
 
-/// Replicates the box along each edge. A PME grid is adapted to the new cell.
+/// Replicates the box along each edge, and adapts the PME grid to the new cell.
 fn enlarge(plan: &Plan, system: &System, state: &State, copies: usize) -> Result<(System, State)> {
     let missing = || Error::Internal("a box of water without a cell or a PME spacing".to_owned());
     let (mut system, state) = replicate(system, state, [copies; 3]).ok_or_else(missing)?;
@@ -211,7 +214,7 @@ mod tests {
             Ok(Case::Named { copies, .. }) => Some(copies),
             _ => None,
         };
-        // sizes of 3000 n³ atoms: 3000, 24,000, 81,000, 192,000, 1,536,000
+        // numbers of atoms 3000 n³: 3000, 24,000, 81,000, 192,000, 1,536,000
         let cubes = ["water-3000", "water-24k", "water-81k", "water-192k", "water-1.5m"].map(copies);
         assert_eq!(cubes, [Some(1), Some(2), Some(3), Some(4), Some(8)]);
         let mistake = |text| Case::find(text).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Reports as text: lines for a terminal, Markdown for a README.
+//! Text of benchmark reports: lines for a terminal, and Markdown for a README.
 
 use std::fmt::Write;
 
@@ -6,9 +6,9 @@ use super::{FftRow, GemmRow, Range, Report, Roofline, Row};
 use crate::observe::progress::three_digits;
 use crate::pair::ListSchedule;
 
-// Writing to a String cannot fail, so results of `writeln!` are dropped below.
+// Writing to a String cannot fail, so the results of `writeln!` are ignored below.
 
-/// Returns the header of the lines of [`row_line`].
+/// Returns the header line above the lines of [`row_line`].
 pub fn rows_header() -> String {
     format!(
         "{:<14}{:>9}{:>8} {:<9}{:>24}{:>11}{:>13}  {}\n",
@@ -16,7 +16,7 @@ pub fn rows_header() -> String {
     )
 }
 
-/// Returns one line for a row.
+/// Returns the line of a benchmark result for the terminal.
 pub fn row_line(row: &Row) -> String {
     format!(
         "{:<14}{:>9}{:>8} {:<9}{:>24}{:>11.0}{:>13.2}  {}\n",
@@ -40,7 +40,7 @@ fn drift(row: &Row) -> String {
     row.drift.map_or("too short to measure".to_owned(), |drift| format!("{:+.3} ± {:.3}", drift.slope, drift.error))
 }
 
-/// Returns the table of the time per phase of a row's step, and its diagnosis.
+/// Returns the table of the phases of a step with their times, and the diagnosis of the bottleneck.
 pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     let step = &row.step;
     let mut text = format!("\n{}, {} threads, {}: {}\n", row.name, row.threads, row.simd, roofs(roofline));
@@ -64,7 +64,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
         );
     }
     let rest = 1.0 - step.compute_share;
-    // on a GPU, phases are timed one by one, whereas in a step they may overlap
+    // on a GPU, the phases are timed one at a time, but in a step they may overlap
     let what = if rest < 0.0 { "overlap" } else { "rest" };
     let _ = writeln!(text, "  {what:<12}{:>10.1}{:>7.1}", rest * row.us_per_step, 100.0 * rest);
     if let Some(list) = row.list {
@@ -84,7 +84,7 @@ pub fn phase_table(row: &Row, roofline: &Roofline) -> String {
     text
 }
 
-/// Describes the roofline in words.
+/// Describes the roofline: peak speed and bandwidths.
 fn roofs(roofline: &Roofline) -> String {
     let bandwidths: Vec<String> = roofline
         .bandwidths
@@ -94,7 +94,7 @@ fn roofs(roofline: &Roofline) -> String {
     format!("peak {:.0} GFLOP/s, memory {} (GB/s at MiB)", roofline.peak * 1e-9, bandwidths.join(", "))
 }
 
-/// Returns the table of Fourier transforms of the compute core.
+/// Returns the table of timings of Fourier transforms of the compute core.
 pub fn fft_table(rows: &[FftRow]) -> String {
     let mut text = core_head("real 3-D FFT");
     for row in rows {
@@ -104,7 +104,7 @@ pub fn fft_table(rows: &[FftRow]) -> String {
     text
 }
 
-/// Returns the table of matrix products of the compute core.
+/// Returns the table of timings of matrix products of the compute core.
 pub fn gemm_table(rows: &[GemmRow]) -> String {
     let mut text = core_head("matrix product m x k x n");
     for row in rows {
@@ -131,7 +131,7 @@ fn core_line(
     format!("{}\n", line.trim_end())
 }
 
-/// Returns the table of the README, ready to paste: machine, versions and settings, then the systems.
+/// Returns the table for the README: machine, versions and settings, followed by a row for each system.
 pub fn markdown(report: &Report) -> String {
     let Report { processor, processors, date, .. } = report;
     let mut text =

@@ -1,8 +1,9 @@
-//! Demultiplexing of replica exchange: from the files of each replica to the files of each state.
+//! Demultiplexing of replica exchange: the files of the replicas are sorted into files of the states.
 //!
-//! Each replica writes its own trajectory and energies while it moves between the states. At step n its state is that
-//! of the last attempt at or before step n, as recorded in `exchange.csv`. Each frame or row of step n goes to the
-//! file of this state. Replicas are read in parallel, one frame of each replica at a time.
+//! Each replica writes its own trajectory and energies while it moves between the states. `exchange.csv` records the
+//! states after each exchange attempt. The state of a replica at step n is its state after the last attempt at or
+//! before step n. A frame or row of step n is written to the file of this state. Replicas are read in parallel, one
+//! frame of each replica at a time.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
@@ -22,14 +23,14 @@ use crate::system::Topology;
 pub struct Sorted {
     /// name of the file in the folder of each state
     pub name: String,
-    /// frames or rows of each state
+    /// number of frames or rows of each state
     pub records: usize,
-    /// frames or rows of each replica
+    /// number of frames or rows of each replica
     pub counts: Vec<usize>,
 }
 
 impl Sorted {
-    /// Returns a warning if some replicas have more records than others, so that the surplus records were left out.
+    /// Returns a warning if some replicas have more records than others. The additional records are left out.
     pub fn warning(&self) -> Option<String> {
         let (shortest, longest) = (self.counts.iter().min()?, self.counts.iter().max()?);
         let replica = 1 + self.counts.iter().position(|count| count == shortest)?;
@@ -43,7 +44,7 @@ impl Sorted {
     }
 }
 
-/// Replica exchange, opened in the folder of its replicas.
+/// Replicas and exchange table of a run with replica exchange, opened to be sorted by state.
 pub struct Demux {
     folder: PathBuf,
     replicas: usize,
@@ -52,7 +53,7 @@ pub struct Demux {
 }
 
 impl Demux {
-    /// Opens the folder of an ensemble.
+    /// Opens the output folder of a run with replica exchange.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(EXCHANGE);
         if !path.exists() {
@@ -73,7 +74,7 @@ impl Demux {
         self.replicas
     }
 
-    /// Returns the folder in `target` of a state, from 0.
+    /// Returns the folder of a state (from 0) inside `target`.
     pub fn folder(target: &Path, state: usize) -> PathBuf {
         target.join(format!("state-{}", state + 1))
     }
@@ -100,12 +101,12 @@ impl Demux {
         Ok(sorted)
     }
 
-    /// Opens the trajectories with this name.
+    /// Opens the trajectory with this name in the folder of each replica.
     fn sources(&self, name: &str) -> Result<Vec<Box<dyn FrameSource>>> {
         (0..self.replicas).map(|replica| open(&self.file(replica, name))).collect()
     }
 
-    /// Opens the energy tables.
+    /// Opens the energy table in the folder of each replica.
     fn tables(&self) -> Result<Vec<Lines<BufReader<File>>>> {
         let open = |replica| {
             let path = self.file(replica, ENERGIES);
@@ -192,7 +193,8 @@ impl Demux {
         Ok(Sorted { name: ENERGIES.to_owned(), records: without_header(records), counts })
     }
 
-    /// Refuses a record whose step differs from the step of the other replicas' records.
+    /// Returns an error if the step of a record differs from the step of the records with the same index in the other
+    /// replicas.
     fn same_step(&self, name: &str, replica: usize, index: usize, first: &mut Option<i64>, step: i64) -> Result<()> {
         let expected = *first.get_or_insert(step);
         if step == expected && step >= 0 {
@@ -235,7 +237,7 @@ mod tests {
         let error = demux(1000).sort_into(folder.path()).unwrap_err();
         assert!(error.to_string().contains("replica-2"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        // a replica with fewer rows than the others causes a warning
+        // a replica with fewer rows than the others causes a warning, not an error
         std::fs::create_dir(folder.path().join("replica-2")).unwrap();
         std::fs::write(folder.path().join("replica-2/energies.csv"), "step\n1\n2\n3\n4\n").unwrap();
         let sorted = demux(2).sort_into(folder.path()).unwrap();
@@ -244,7 +246,7 @@ mod tests {
         let warning = sorted[0].warning().unwrap();
         assert!(warning.contains("replica-1/energies.csv has 2 records, and other replicas have up to 4"), "{warning}");
         assert_eq!(std::fs::read_to_string(folder.path().join("state-2/energies.csv")).unwrap(), "step\n1\n2\n");
-        // the folder of a state is a link to another place
+        // the name of the folder of a state is a symbolic link to another folder
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("state-3")).unwrap();
         std::fs::create_dir(folder.path().join("replica-3")).unwrap();

@@ -2,8 +2,8 @@
 //!
 //! [`convert`] reads the frames of a [`FrameSource`] one at a time, passes each frame through a list of
 //! [`Operation`]s and writes it to a [`Target`]. Memory does not grow with the number of frames. [`open`] also
-//! accepts structures, whose models are the frames. [`Demux`] sorts the files of a replica exchange by state.
-//! [`write_topology`] writes a topology that a reader has returned.
+//! accepts structures. Each model of a structure is a frame. [`Demux`] sorts the files of a replica exchange by
+//! state. [`write_topology`] writes a topology in another format.
 
 mod demux;
 mod operations;
@@ -26,16 +26,16 @@ use crate::observe::trajectory::{self, Format, FrameSource, StoredFrame};
 pub struct Frames {
     /// index (from 0) of the only frame to write; `None` for all frames
     pub only: Option<usize>,
-    /// earliest time, ps
+    /// earliest time of the written frames, ps
     pub begin: Option<f64>,
     /// latest time, ps
     pub end: Option<f64>,
-    /// interval between written frames, at least 1; counts only frames between the two times, and begins with the
-    /// first of them
+    /// every how many frames a frame is written, at least 1. Only frames between the two times are counted, and the
+    /// first of these frames is written
     pub stride: usize,
 }
 
-/// Relative tolerance for times, larger than the rounding of `f32`.
+/// Relative tolerance for comparisons of times, larger than the rounding error of `f32`.
 const TIME_ROUNDING: f64 = 1e-6;
 
 impl Frames {
@@ -53,7 +53,7 @@ pub fn open(path: &Path, atoms: Option<usize>) -> Result<Box<dyn FrameSource>> {
     Ok(Box::new(Structures(read_models(path, atoms)?)))
 }
 
-/// Trajectory that consists of the models of a structure; there is at least one model.
+/// Trajectory whose frames are the models of a structure. There is at least one model.
 struct Structures(Vec<Coordinates>);
 
 impl FrameSource for Structures {
@@ -75,7 +75,7 @@ impl FrameSource for Structures {
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         let Coordinates { time, positions, velocities, cell, .. } = self.0[index].clone();
-        // in place of a missing time, a frame gets its index, as in PDB trajectories
+        // a frame without a time gets its index as time, as in PDB trajectories
         let (time, velocities) = (time.unwrap_or(index as f64), velocities.unwrap_or_default());
         *frame = StoredFrame { step: index as i64, time, cell, positions, velocities, forces: vec![] };
         Ok(())
@@ -87,11 +87,12 @@ impl FrameSource for Structures {
 pub struct Converted {
     /// number of frames written
     pub frames: usize,
-    /// warning about contents that the target format could not hold
+    /// warning about contents of the frames that the target format could not hold
     pub warning: Option<&'static str>,
 }
 
-/// Reads frames, applies operations and writes the frames. When the function returns, the target file is complete.
+/// Reads frames, applies the operations to each frame, and writes it. When the function returns, the target file is
+/// complete.
 pub fn convert(
     source: &mut dyn FrameSource,
     operations: &mut [Box<dyn Operation + '_>],
@@ -112,7 +113,7 @@ pub fn convert(
             Some(_) => is_last,
             None => passed.is_multiple_of(frames.stride),
         };
-        // frames that neither the output nor an operation needs are not read
+        // a frame that is not written and that no operation needs is not read
         if !is_timed && !every && !is_due(passed) {
             passed += 1;
             continue;

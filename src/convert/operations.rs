@@ -8,9 +8,9 @@ use crate::superpose::Superposition;
 use crate::system::{Molecules, Topology};
 use crate::vec3::{Vec3, vec3};
 
-/// Operation on every frame. Memory does not grow with the number of frames.
+/// Operation that is applied to frames one at a time. Memory does not grow with the number of frames.
 pub trait Operation {
-    /// Changes one frame. Frames come in the order of the trajectory.
+    /// Changes one frame. The function is called for the frames in the order of the trajectory.
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()>;
 
     /// Whether the operation also needs the frames that are not written.
@@ -19,7 +19,7 @@ pub trait Operation {
     }
 }
 
-/// Operation that makes molecules whole and places each molecule with its mean position in the cell.
+/// Operation that makes molecules whole and moves each molecule so that its mean position is in the cell.
 pub struct Whole(WholeMolecules);
 
 impl Whole {
@@ -47,18 +47,18 @@ fn shift(atoms: &[u32], by: Vec3, positions: &mut [Vec3]) {
     atoms.iter().for_each(|&atom| positions[atom as usize] += by);
 }
 
-/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. The first frame
-/// is the start.
+/// Operation that makes molecules whole and removes their jumps between opposite faces of the cell. The unwrapped
+/// positions begin with those of the first frame.
 ///
-/// From frame to frame, the center c of a molecule is displaced by the minimum image of c' − c. The unwrapped center
-/// u advances by this displacement: u' = u + (c' − c). With this scheme diffusion coefficients are right even if a
-/// barostat scales the cell (von Bülow, Bullerjahn, Hummer, J. Chem. Phys. 153, 021101 (2020),
-/// doi:10.1063/5.0008316). Frames must be so close that no molecule moves by half the cell from one frame to the
-/// next.
+/// Let c and c' be the centers of a molecule in two consecutive frames. The molecule is displaced by the minimum
+/// image of c' − c, and its unwrapped center u advances by this displacement to u' = u + (c' − c). With this scheme
+/// diffusion coefficients are right even if a barostat scales the cell (von Bülow, Bullerjahn, Hummer, J. Chem. Phys.
+/// 153, 021101 (2020), doi:10.1063/5.0008316). The interval between frames must be so short that no molecule moves by
+/// half the cell from one frame to the next.
 pub struct Unwrap {
     whole: WholeMolecules,
     molecules: Molecules,
-    /// center of each molecule in the previous frame, as stored and as unwrapped
+    /// center of each molecule in the previous frame: the center as stored, and the unwrapped center
     before: Vec<[Vec3; 2]>,
 }
 
@@ -95,7 +95,7 @@ impl Operation for Unwrap {
 /// images around the selection. Without a cell, the center of the selection moves to the origin.
 pub struct Center<'a> {
     selector: Selector<'a>,
-    /// molecules without selected atoms, which are moved to the periodic images around the selection
+    /// molecules without selected atoms; they are moved to the periodic images around the selection
     others: Vec<usize>,
 }
 
@@ -129,8 +129,8 @@ impl Operation for Center<'_> {
 }
 
 /// Operation that superposes a selection on its positions in a reference (nm, equal weights). The rotation and
-/// translation are applied to all atoms, and the rotation also to velocities and forces. The cell is removed, because
-/// it is not rotated.
+/// translation are applied to all atoms. The rotation is also applied to velocities and forces. The cell is not
+/// rotated, so it is removed from the frame.
 pub struct Align<'a> {
     selector: Selector<'a>,
     reference: Vec<Vec3>,

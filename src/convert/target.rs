@@ -1,6 +1,6 @@
 //! Output of converted frames: a trajectory of any format, or a structure.
 //!
-//! A file is written under a temporary name and renamed when it is complete.
+//! Each file is written under a temporary name and renamed when it is complete.
 
 use std::path::{Path, PathBuf};
 
@@ -17,13 +17,13 @@ use crate::vec3::Vec3;
 pub struct Target<'a> {
     path: PathBuf,
     kind: Kind,
-    /// topology of the frames; atoms without names if the topology is unknown
+    /// topology of the frames; if the topology is unknown, it has atoms without names
     system: Topology,
     /// topology of the written atoms
     written: Topology,
     /// written atoms; `None` for all atoms
     atoms: Option<&'a [u32]>,
-    /// the first frame, kept until the second frame or the end shows whether there is only one
+    /// the first frame, which is kept until a second frame or the end shows whether there is only one frame
     first: Option<StoredFrame>,
     sink: Option<Box<dyn FrameSink>>,
     /// fields of the first frame that the format can hold
@@ -60,8 +60,8 @@ const STRUCTURES: [(&str, Structure); 5] = [
 
 impl<'a> Target<'a> {
     /// Creates a file for frames with the atoms of `system`. `atoms` are the 0-based indices of the written atoms in
-    /// ascending order; `None` for all atoms. `one` says whether there is a single frame. The extension of the file
-    /// name decides the format. `rounding` (nm) is the largest allowed rounding of positions.
+    /// ascending order; `None` for all atoms. `one` says whether only one frame will be written. The extension of the
+    /// file name decides the format. `rounding` (nm) is the largest allowed rounding error of positions.
     pub fn new(
         path: &Path,
         (topology, count): (Option<&Topology>, usize),
@@ -73,7 +73,7 @@ impl<'a> Target<'a> {
         let system = match topology {
             Some(topology) => topology.clone(),
             None if needs_names => {
-                let problem = Problem::new("this format contains atom names, and the input has none").in_file(path);
+                let problem = Problem::new("this format needs atom names, but the input has none").in_file(path);
                 return Err(problem.help("give the topology with --topology").into());
             }
             None => nameless(count),
@@ -94,7 +94,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Leaves out velocities or forces, even if all frames have them.
+    /// Leaves out velocities or forces, even if all frames have velocities and forces.
     pub fn without(mut self, velocities: bool, forces: bool) -> Self {
         self.wanted = Fields { velocities: !velocities, forces: !forces, image: false };
         self
@@ -117,7 +117,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Completes the file and renames it. Returns a warning about contents that the format could not hold.
+    /// Completes the file and renames it. Returns a warning about contents of the frames that the format could not
+    /// hold.
     pub(super) fn finish(mut self) -> Result<Option<&'static str>> {
         match (self.kind, self.first.take()) {
             (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame).map(|()| None),
@@ -145,13 +146,13 @@ impl<'a> Target<'a> {
             let name = temporary.file_name().unwrap_or_default().to_string_lossy();
             let companions = format.files.companions(&name);
             for file in companions.iter().map(|name| temporary.with_file_name(name)).chain([temporary.clone()]) {
-                // errors are ignored, because most of these files do not exist
+                // errors are ignored, because only some of these files exist
                 let _ = std::fs::remove_file(file);
             }
         }
     }
 
-    /// Returns the fields of a frame that the file will have.
+    /// Returns the optional fields of a frame that the file will have.
     fn taken(&self, format: &Format, frame: &StoredFrame) -> Fields {
         Fields {
             velocities: format.holds.velocities && self.wanted.velocities && !frame.velocities.is_empty(),
@@ -264,7 +265,7 @@ impl Drop for Target<'_> {
     }
 }
 
-/// Returns the format for a file name, and whether this format holds names.
+/// Returns the format that belongs to a file name, and whether this format holds names of atoms.
 fn kind(path: &Path, one: bool, rounding: Option<f64>) -> Result<(Kind, bool)> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let structure = STRUCTURES.into_iter().find(|(name, _)| *name == extension);

@@ -1,9 +1,11 @@
-//! Checkpoint files. A checkpoint is written atomically and has a checksum; the previous one is kept as a fallback.
+//! Checkpoint files. A checkpoint is written atomically and has a checksum; the previous checkpoint is kept as a
+//! fallback.
 //!
-//! Layout, little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of the
-//! version, the length and the body; then the body in postcard's form (numbers bit for bit). A checkpoint is written
-//! under a temporary name, forced to disk and renamed. The previous checkpoint is kept beside it, and is read if the
-//! newest one is damaged or cannot be read. The caller defines the body.
+//! Layout in little endian: 8 bytes `MDCHECKP`, u32 version of the contents, u64 length of the body, u32 CRC-32 of
+//! the version, the length and the body, and then the body. The crate `postcard` encodes the body and keeps all bits
+//! of its numbers. A checkpoint is written under a temporary name, forced to disk and renamed. The previous
+//! checkpoint stays in the same folder, and is read if the newest checkpoint is damaged or cannot be read. The caller
+//! defines the type of the body.
 
 use std::fs;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -27,12 +29,12 @@ const BUFFER: usize = 1 << 16;
 pub struct Restored<T> {
     /// contents of the checkpoint
     pub body: T,
-    /// reason why the previous checkpoint was read; `None` if the newest one was read
+    /// reason why the previous checkpoint was read; `None` if the newest checkpoint was read
     pub warning: Option<String>,
 }
 
-/// Writes `body` to `path`, with `version` as the version number of its contents. An intact checkpoint that was at
-/// `path` is kept as [`previous`]. The new checkpoint is on disk when this function returns.
+/// Writes `body` to `path`, with `version` as the version number of its contents. If `path` has an intact checkpoint,
+/// this checkpoint is kept under the name [`previous`]. The new checkpoint is on disk when this function returns.
 pub fn write<T: Serialize>(path: &Path, version: u32, body: &T) -> Result<()> {
     let io = |e| Error::io(path, e);
     let mut file = temporary_beside(path)?;
@@ -75,14 +77,14 @@ fn keep(path: &Path) -> std::io::Result<()> {
         return fs::rename(path, older);
     }
     fs::rename(&link, older)?;
-    // renaming a file to another of its names does nothing, so the link is removed
+    // rename(2) does nothing if both names are already links to the same file, so the temporary link is removed here
     let _ = fs::remove_file(&link);
     Ok(())
 }
 
-/// Reads the checkpoint at `path`, or the previous one if the file is missing, damaged or unreadable; `None` if there
-/// never was a checkpoint. A different version of the contents is a [`Problem`], because a fallback to the previous
-/// checkpoint would silently lose steps.
+/// Reads the checkpoint at `path`. If this file is missing, damaged or unreadable, the function reads the previous
+/// checkpoint. Returns `None` if both files are missing. A checkpoint whose contents have a different version is a
+/// [`Problem`], because a fallback to the previous checkpoint would silently lose steps.
 pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Restored<T>>> {
     let fault = match load(path).and_then(|stored| decode(stored, path, version)) {
         Ok(body) => return Ok(Some(Restored { body, warning: None })),
@@ -92,7 +94,12 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
     let older = previous(path);
     match (load(&older).and_then(|stored| decode(stored, &older, version)), fault) {
         (Ok(body), fault) => {
-            let warning = format!("{} {}; went back to {}", path.display(), fault.reason(), older.display());
+            let warning = format!(
+                "{} {}; the previous checkpoint {} is used instead",
+                path.display(),
+                fault.reason(),
+                older.display()
+            );
             Ok(Some(Restored { body, warning: Some(warning) }))
         }
         (Err(Fault::Version(problem)), _) => Err(problem.into()),
@@ -104,7 +111,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, version: u32) -> Result<Option<Res
     }
 }
 
-/// Whether the file begins like a checkpoint.
+/// Whether the file begins with the eight bytes that identify a checkpoint.
 pub fn is_checkpoint(path: &Path) -> bool {
     let mut magic = [0; MAGIC.len()];
     file::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == MAGIC)
@@ -132,13 +139,13 @@ fn with_word(path: &Path, word: &str) -> PathBuf {
 /// Reason why a file is not a valid checkpoint.
 enum Fault {
     Missing,
-    /// description of the damage, as the predicate of a sentence about the file
+    /// description of the damage, worded to follow the file name in a message
     Damaged(String),
     Version(Problem),
 }
 
 impl Fault {
-    /// Returns the fault as the predicate of a sentence about the file.
+    /// Returns a description of the fault, worded to follow the file name in a message.
     fn reason(&self) -> String {
         match self {
             Fault::Missing => "is missing".to_owned(),
@@ -190,11 +197,12 @@ fn decode<T: DeserializeOwned>(stored: Stored, path: &Path, version: u32) -> std
         let help = "continue with the version of md that wrote it, or use --force to start anew";
         return Err(Fault::Version(Problem::new(message).in_file(path).help(help)));
     }
-    // the checksum is right, so the file is intact, but the program that wrote it has other contents of a checkpoint
+    // the checksum is right, so the file is intact; if decoding fails, another version of the program defined the
+    // contents differently
     postcard::from_bytes(&stored.body).map_err(|e| Fault::Damaged(format!("has unexpected contents: {e}")))
 }
 
-/// Checksum of version, length and body.
+/// CRC-32 of the version, the length and the body of a checkpoint.
 fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     let mut whole = Hasher::new();
     whole.update(&header[8..20]);
@@ -202,8 +210,8 @@ fn checksum(header: &[u8; HEADER], body: &Hasher) -> u32 {
     whole.finalize()
 }
 
-/// Writer that counts the bytes and computes their checksum before it passes them on. Therefore the complete
-/// serialised body of a large system is never in memory.
+/// Writer that counts the bytes and computes their checksum before it passes them on. With this writer, the
+/// serialised body of a large system is never in memory as a whole.
 struct Summed<W> {
     to: W,
     length: u64,
@@ -282,9 +290,9 @@ mod tests {
             let found = restored(&path);
             assert_eq!(found.body, state(1));
             let warning = found.warning.unwrap();
-            assert!(warning.contains(words) && warning.contains("went back to"), "{warning}");
+            assert!(warning.contains(words) && warning.contains("is used instead"), "{warning}");
         }
-        // writing over the damaged checkpoint keeps the intact previous one
+        // writing a new checkpoint over the damaged one keeps the intact previous checkpoint
         write(&path, 1, &state(3)).unwrap();
         assert_eq!(restored(&path).body, state(3));
         assert_eq!(restored(&previous(&path)).body, state(1));
@@ -309,7 +317,7 @@ mod tests {
         let error = read::<State>(&path, 7).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("version 1, but this md reads version 7"), "{error}");
-        // state after a kill between the two renames
+        // the files as a kill between the two renames leaves them
         fs::remove_file(&path).unwrap();
         let found = restored(&path);
         assert_eq!(found.body, state(1));
@@ -331,7 +339,7 @@ mod tests {
         let found = restored(&path);
         assert_eq!(found.body, state(1));
         let warning = found.warning.unwrap();
-        assert!(warning.contains("cannot be read: ") && warning.contains("went back to"), "{warning}");
+        assert!(warning.contains("cannot be read: ") && warning.contains("is used instead"), "{warning}");
         write(&path, 1, &state(3)).unwrap();
         assert_eq!((restored(&path).body, restored(&previous(&path)).body), (state(3), state(1)));
         assert!(damaged(&path).join("inside").exists());

@@ -1,11 +1,12 @@
-//! Wall-clock time. The clock may be wrong: for a year outside -9999 to 9999 there is no time, and no error.
+//! Wall-clock time. If the clock shows a year outside -9999 to 9999, the functions give no time or [`UNKNOWN`]
+//! instead of an error.
 
 use std::time::SystemTime;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// Text that replaces a time if the clock gives no valid one.
+/// Text in place of a time if the clock gives no valid time.
 pub const UNKNOWN: &str = "at an unknown time";
 
 /// Returns the present time; `None` if the clock shows a year that no date can have.

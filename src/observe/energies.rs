@@ -12,7 +12,7 @@ use crate::format::file;
 use crate::units;
 use crate::vec3::Vec3;
 
-/// Columns after the energy terms, for systems with or without a cell.
+/// Columns that follow the energy terms in every table, with or without a periodic cell.
 const STATE: [(&str, &str); 5] = [
     ("kinetic", "kJ/mol"),
     ("total", "kJ/mol"),
@@ -20,7 +20,7 @@ const STATE: [(&str, &str); 5] = [
     ("conserved", "kJ/mol"),
     ("temperature", "K"),
 ];
-/// Further columns of a periodic system.
+/// Additional columns of a periodic system.
 const PERIODIC: [(&str, &str); 9] = [
     ("pressure", "bar"),
     ("volume", "nm^3"),
@@ -32,15 +32,15 @@ const PERIODIC: [(&str, &str); 9] = [
     ("c_y", "nm"),
     ("c_z", "nm"),
 ];
-/// Further columns of a cell whose directions couple to the pressure separately.
+/// Additional columns of a system whose barostat couples to the pressure of each direction separately.
 const DIRECTIONAL: [(&str, &str); 4] =
     [("pressure_xx", "bar"), ("pressure_yy", "bar"), ("pressure_zz", "bar"), ("surface_tension", "mN/m")];
 const TERMS: usize = Energies::NAMES.len();
-/// Number of columns that exist with or without a cell.
+/// Number of columns of numbers that every table has, with or without a periodic cell.
 const COMMON: usize = TERMS + STATE.len();
-/// Number of columns of any periodic system.
+/// Number of columns of numbers that the table of every periodic system has.
 const OF_CELL: usize = COMMON + PERIODIC.len();
-/// All columns of numbers, which follow step, time and stage.
+/// All columns that can follow the columns step, time and stage.
 const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
     let mut columns = [("", "kJ/mol"); OF_CELL + DIRECTIONAL.len()];
     let mut index = 0;
@@ -64,7 +64,7 @@ const COLUMNS: [(&str, &str); OF_CELL + DIRECTIONAL.len()] = {
 pub struct Columns {
     /// columns that depend on the type of system
     pub cell: CellColumns,
-    /// names of the temperature columns of groups, which come last
+    /// names of the temperature columns of the temperature groups; these columns are the last of a row
     pub temperatures: Vec<String>,
 }
 
@@ -74,9 +74,9 @@ pub enum CellColumns {
     /// columns of a system without a cell
     #[default]
     Open,
-    /// the columns of `Open`, and pressure, density and cell
+    /// the columns of `Open`, and the pressure, the density and the cell
     Periodic,
-    /// the columns of `Periodic`, and pressure along x, y and z, and surface tension in the xy plane
+    /// the columns of `Periodic`, and the pressure along x, y and z, and the surface tension in the xy plane
     Directional,
 }
 
@@ -103,7 +103,7 @@ impl Columns {
 pub struct Observed {
     /// potential energies, kJ/mol
     pub energies: Energies,
-    /// kinetic energy, mean of both half steps, kJ/mol
+    /// kinetic energy in kJ/mol, averaged over the half steps before and after the step
     pub kinetic: f64,
     /// work of the moving centers of restraints since the start of the run, kJ/mol
     pub restraint_work: f64,
@@ -129,14 +129,14 @@ pub struct EnergyRow<'a> {
     pub step: u64,
     /// time, ps
     pub time: f64,
-    /// stage of the run, from 1; the end of a stage and the start of the next have the same step
+    /// number of the stage, from 1; the end of a stage and the start of the next stage have the same step number
     pub stage: u32,
     /// energies, temperature and pressure
     pub observed: &'a Observed,
     /// total mass in amu, for the density
     pub mass: f64,
-    /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN where a stage has no
-    /// such group
+    /// temperatures of the temperature groups, K, in the order of [`Columns::temperatures`]; NaN for a group that the
+    /// stage does not have
     pub temperatures: &'a [f64],
 }
 
@@ -147,7 +147,7 @@ impl EnergyRow<'_> {
         self.of_system().into_iter().take(count).chain(self.temperatures.iter().copied())
     }
 
-    /// Returns the values of the whole system. Values that need a cell are NaN without one.
+    /// Returns the values of the whole system. For a system without a cell, the values that need a cell are NaN.
     fn of_system(&self) -> [f64; COLUMNS.len()] {
         let (mut values, now) = ([f64::NAN; COLUMNS.len()], self.observed);
         values[..TERMS].copy_from_slice(&now.energies.values());
@@ -178,15 +178,15 @@ impl EnergyRow<'_> {
         // writing to a string does not fail
         let _ = write!(line, "{},{:.6},{}", self.step, self.time, self.stage);
         for value in self.values(columns) {
-            // six decimals resolve the drift of the largest system; a value exceeds 1e9 only in a clash during a
-            // minimisation
+            // six decimals resolve the energy drift of the largest system; values of 1e9 or more occur only when
+            // atoms clash during a minimisation
             let _ = if value.abs() < 1e9 { write!(line, ",{value:.6}") } else { write!(line, ",{value:e}") };
         }
         line.push('\n');
     }
 }
 
-/// Numbers of an energy table that a run has written or is writing.
+/// Contents of an energy table that a run has written or is writing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyRecord {
     /// names and units of the columns; the first three are step, time and stage
@@ -195,10 +195,10 @@ pub struct EnergyRecord {
     pub rows: Vec<Vec<f64>>,
 }
 
-/// First bytes of every table.
+/// Beginning of the header line of every energy table.
 pub const TABLE_START: &str = "step,time (ps),stage,";
 
-/// Reads the table of any run. An incomplete last line is left out.
+/// Reads the energy table of any run. An incomplete last line is left out.
 pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     let text = file::text(path).map_err(|e| Error::io(path, e))?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
@@ -274,7 +274,7 @@ mod tests {
             ("b_y (nm)", "2.500000"),
             ("c_z (nm)", "4.000000"),
             ("pressure_yy (bar)", "2.000000"),
-            // 4 nm · (3 − 1.5) bar = 6 bar nm
+            // 4 nm · (3 − 1.5) bar = 6 bar nm = 0.6 mN/m
             ("surface_tension (mN/m)", "0.600000"),
             ("temperature_rest (K)", "250.000000"),
             ("temperature_protein (K)", "NaN"),

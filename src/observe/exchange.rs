@@ -1,9 +1,10 @@
-//! `exchange.csv`: the outcome of every attempt of a replica exchange, and the statistics of all attempts.
+//! `exchange.csv`: the outcome of every exchange attempt in a run with replica exchange, and the statistics of all
+//! attempts.
 //!
 //! A row has the number of the attempt, the step before which the attempt took place, the time (ps), the state of
-//! every replica from this step on, and the exchange probability of each pair of neighbouring states that attempted
-//! an exchange. States count from 1. The file is the record of the exchange: a replica that continues from an earlier
-//! checkpoint takes the outcomes of attempts from the rows.
+//! every replica after the attempt, and the exchange probability of each pair of neighbouring states that attempted
+//! an exchange. States count from 1. A replica that continues from a checkpoint before the last attempts takes the
+//! outcomes of these attempts from the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -17,13 +18,13 @@ use crate::ensemble::exchange::neighbour;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Name of the file.
+/// Name of the file with the exchange attempts.
 pub const EXCHANGE: &str = "exchange.csv";
 
-/// Number of decimals of probabilities.
+/// Number of decimals of the exchange probabilities in the file.
 const DIGITS: usize = 6;
 
-/// Exchange attempt.
+/// Outcome of one exchange attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeRow {
     /// number of the attempt, from 1
@@ -89,8 +90,8 @@ pub struct ExchangeTable {
 }
 
 impl ExchangeTable {
-    /// Creates the file, or continues it and passes each complete row to `see`. An incomplete row of a killed process
-    /// is cut off.
+    /// Creates the exchange table, or opens an existing table to add rows. Each complete row of an existing table is
+    /// passed to `see`. An incomplete row that a killed process has left is cut off.
     pub fn open(path: &Path, replicas: usize, see: impl FnMut(ExchangeRow)) -> Result<Self> {
         let io = |error| Error::io(path, error);
         let mut options = OpenOptions::new();
@@ -143,13 +144,13 @@ fn rows(path: &Path, text: &str, replicas: usize, mut see: impl FnMut(ExchangeRo
     Ok(())
 }
 
-/// Checker that every row follows from the row before it.
+/// Check that the rows of an exchange table can follow each other.
 struct Sequence {
     /// state of each replica
     states: Vec<usize>,
     /// step and time of the last row
     last: Option<(u64, f64)>,
-    /// steps between two attempts
+    /// number of steps between two attempts
     every: Option<u64>,
 }
 
@@ -158,7 +159,7 @@ impl Sequence {
         Sequence { states: (0..replicas).collect(), last: None, every: None }
     }
 
-    /// Checks the next row. The error is the predicate of a sentence about the row.
+    /// Checks that `row` can follow the previous row. The error is worded to follow the words "the row of attempt N".
     fn check(&mut self, row: &ExchangeRow) -> std::result::Result<(), String> {
         let ExchangeRow { attempt, step, time, ref states, ref probabilities } = *row;
         let count = states.len();
@@ -215,7 +216,7 @@ pub fn read(path: &Path) -> Result<(usize, Vec<ExchangeRow>)> {
     Ok((replicas, found))
 }
 
-/// Statistics of the attempts so far.
+/// Statistics of the exchange attempts up to now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExchangeStatistics {
     /// number of attempts
@@ -287,7 +288,8 @@ impl ExchangeStatistics {
         }
     }
 
-    /// Logs tables of pairs and replicas. `names` are the names of the states.
+    /// Writes to the log a table of the pairs of neighbouring states and a table of the replicas. `names` are the
+    /// names of the states.
     pub fn log(&self, log: &mut RunLog, names: &[String]) -> Result<()> {
         log.section("Exchange")?;
         let name = |state: usize| names.get(state - 1).map_or(String::new(), |name| format!(" ({name})"));
@@ -335,7 +337,7 @@ mod tests {
         let mut table = ExchangeTable::open(&path, 3, |_| panic!("there are no rows")).unwrap();
         all[..2].iter().for_each(|row| table.write(row).unwrap());
         table.sync().unwrap();
-        // state after a kill within a row
+        // the file as a kill in the middle of writing a row leaves it
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,30,0.0").unwrap();
         assert_eq!(read(&path).unwrap(), (3, all[..2].to_vec()));
         let mut seen = vec![];
@@ -409,7 +411,8 @@ mod tests {
     fn swaps_and_round_trips_are_counted() {
         let mut statistics = ExchangeStatistics::new(3);
         let (some, none) = (Some(0.25), None);
-        // the first replica walks to the last state, returns, and walks half the way again
+        // the first replica walks to the last state, returns to the first state, and walks half the way to the last
+        // state again
         let walk = [[1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2]];
         for (index, states) in walk.into_iter().enumerate() {
             let tried = if index % 2 == 0 { [some, none] } else { [none, some] };

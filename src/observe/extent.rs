@@ -17,6 +17,6 @@ pub struct Extent {
 pub struct Mark {
     /// extent of the output
     pub extent: Extent,
-    /// step of the last record; `None` without records, or if the file itself stores it
+    /// step of the last record; `None` if there are no records, or if the output file itself stores this step
     pub last_step: Option<u64>,
 }

@@ -3,7 +3,7 @@
 //!
 //! Two locks are taken. The lock on the directory itself reveals that the directory was removed. The lock on a file
 //! in the directory names the process that holds it. On file systems that cannot lock directories (NFS), the lock on
-//! the file is the only one. During a run, the path may be changed to lead to another directory, so
+//! the file is the only one. During a run, somebody may put another directory at the same path. Therefore
 //! [`OutputLock::check`] compares the directory at the path with the locked directory.
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,9 +15,10 @@ use super::replace::{open_unfollowed, refusal};
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Name of the lock file. The file remains after the run, without a lock.
+/// Name of the lock file. After the run the file remains, but is not locked any more.
 const FILE_NAME: &str = ".md.lock";
-/// Number of attempts to lock a directory, which may be replaced between opening and locking.
+/// Maximum number of attempts to lock a directory. An attempt fails if the directory is replaced between opening and
+/// locking.
 const ATTEMPTS: usize = 10;
 
 /// Lock on an output directory, held until dropped.
@@ -36,7 +37,7 @@ impl OutputLock {
     pub fn acquire(directory: &Path) -> Result<Self> {
         for _ in 0..ATTEMPTS {
             match std::fs::create_dir_all(directory) {
-                // the path holds a file instead of a directory, or held one when the directory was to be created
+                // a file is at the path instead of a directory, or was there when the directory was to be created
                 Err(e) if e.kind() != ErrorKind::AlreadyExists || directory.is_file() => {
                     return Err(Error::io(directory, e));
                 }
@@ -49,7 +50,7 @@ impl OutputLock {
         Err(Error::io(directory, "another process keeps replacing the folder"))
     }
 
-    /// Tries once to lock the directory; `None` if the directory is removed meanwhile.
+    /// Tries once to lock the directory. Returns `None` if the directory was removed between opening and locking.
     fn acquire_once(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(FILE_NAME);
         let Some(held) = unless_missing(File::open(directory), directory)? else { return Ok(None) };
@@ -65,7 +66,7 @@ impl OutputLock {
         Ok(Some(lock))
     }
 
-    /// Locks the directory that contains `file`, and the lock file if there is one. Leaves no new file behind.
+    /// Locks the directory that contains `file`, and the lock file if there is one. Does not create a lock file.
     pub(super) fn acquire_if_present(file: &Path) -> Result<Self> {
         let directory = super::replace::directory(file);
         let held = File::open(directory).map_err(|e| Error::io(directory, e))?;
@@ -76,8 +77,8 @@ impl OutputLock {
         }
     }
 
-    /// Fails if the path no longer leads to the locked directory, or, where directories cannot be locked, if the path
-    /// of the lock file no longer leads to the locked file.
+    /// Fails if the path no longer leads to the locked directory. On a file system that cannot lock directories,
+    /// fails if the path of the lock file no longer leads to the locked file.
     pub fn check(&self) -> Result<()> {
         if !is_at(&self.directory, &self.path) {
             let message = "the folder was moved, removed or replaced while a run was writing to it: the run stops, so \
@@ -114,7 +115,7 @@ impl OutputLock {
         Ok(self)
     }
 
-    /// Writes the identity of the holder into the lock file.
+    /// Writes the process number, the computer and the present time into the lock file.
     fn sign(&self) -> std::io::Result<()> {
         let Some(mut file) = self.file.as_ref() else { return Ok(()) };
         let since = super::clock::local("%Y-%m-%d %H:%M:%S %Z");
@@ -126,7 +127,8 @@ impl OutputLock {
 
 impl Drop for OutputLock {
     fn drop(&mut self) {
-        // closing the files would release the locks only if no child process has inherited the handles
+        // the locks are released explicitly, because closing a file does not release its lock while a child process
+        // has inherited the file handle
         let _ = self.file.as_ref().map(File::unlock);
         let _ = self.directory.unlock();
     }
@@ -142,7 +144,7 @@ fn unless_missing(opened: std::io::Result<File>, path: &Path) -> Result<Option<F
 
 fn in_use(directory: &Path) -> Error {
     let mut holder = String::new();
-    // the message is true even if the name of the holder cannot be read
+    // an error is ignored, because the message is true even without the process that holds the lock
     let _ = file::open(&directory.join(FILE_NAME)).map(|file| file.take(1000).read_to_string(&mut holder));
     let holder = if holder.is_empty() { "another process" } else { holder.trim() };
     Problem::new(format!("the output directory is in use by {holder}"))
@@ -151,7 +153,7 @@ fn in_use(directory: &Path) -> Error {
         .into()
 }
 
-/// Whether `path` leads to the open file or directory.
+/// Whether `path` leads to the file or directory that is open as `held`.
 fn is_at(held: &File, path: &Path) -> bool {
     let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
     match (held.metadata().map(identity), path.metadata().map(identity)) {

@@ -10,7 +10,7 @@ use super::statistics::Average;
 use super::summary::Phase;
 use crate::error::{Error, LONGEST, Result, printable, printable_lines};
 
-/// Importance of a line, by which the caller decides what the terminal shows.
+/// Importance of a line of the log. The caller decides by this level what the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// information for later reading
@@ -21,7 +21,7 @@ pub enum Level {
     Warning,
 }
 
-/// Receives every line of the log. The library itself prints nothing.
+/// Function that receives every line of the log, for example to print the line. The library itself prints nothing.
 pub type Echo = Box<dyn FnMut(Level, &str) + Send>;
 
 /// Writer of the log. Every line is passed to the operating system at once.
@@ -39,8 +39,7 @@ impl RunLog {
         Ok(Self { path: path.to_owned(), file, echo, warnings: vec![] })
     }
 
-    /// Writes one or more lines. The written lines have no control characters, and none of them is longer than
-    /// [`LONGEST`].
+    /// Writes one or more lines. Control characters are escaped, and a line longer than [`LONGEST`] bytes is cut off.
     pub fn line(&mut self, level: Level, text: &str) -> Result<()> {
         let mut whole = printable_lines(text);
         whole.push('\n');
@@ -64,7 +63,7 @@ impl RunLog {
         Ok(())
     }
 
-    /// Returns every warning so far, for the summary.
+    /// Returns every warning that the run has logged, for the summary.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -114,24 +113,25 @@ impl RunLog {
             .try_for_each(|row| self.line(Level::Detail, &format_row(std::array::from_fn(|i| row[i].as_str()), false)))
     }
 
-    /// Writes the averages of a stage with errors, fluctuations and drifts.
+    /// Writes the averages of a stage, with their standard errors, fluctuations and drifts.
     pub fn averages(&mut self, averages: &[Average]) -> Result<()> {
         let row = |average: &Average| {
             let error = average.error.map_or("?".to_owned(), number);
             let [mean, fluctuation, drift] = [average.mean, average.fluctuation, average.drift].map(number);
             [average.name.clone(), mean, error, fluctuation, drift, average.unit.clone()]
         };
-        // energy terms that are zero because the system does not have them
+        // energy terms that the system does not have are zero in every sample, and are left out
         let is_zero = |average: &&Average| average.mean == 0.0 && average.fluctuation == 0.0;
         let rows: Vec<_> = averages.iter().filter(|average| !is_zero(average)).map(row).collect();
         self.table(["quantity", "average", "error", "fluctuation", "drift per ps", "unit"], &rows)?;
         self.line(
             Level::Detail,
-            "  error: standard error of the average, ? with too few independent values; fluctuation: standard deviation",
+            "  error: standard error of the average (? if there are too few independent values); fluctuation: \
+             standard deviation",
         )
     }
 
-    /// Writes the time per phase, and the fraction of the time outside all phases.
+    /// Writes the time spent in each phase of a step, and the fraction of the wall time spent outside all phases.
     pub fn phases(&mut self, phases: &[Phase], wall_seconds: f64) -> Result<()> {
         let row = |name: &str, calls: String, seconds: f64| {
             let percent = if wall_seconds > 0.0 { 100.0 * seconds / wall_seconds } else { 0.0 };
@@ -144,13 +144,14 @@ impl RunLog {
         self.table(["phase", "calls", "seconds", "%"], &rows)
     }
 
-    /// Waits until everything is on disk.
+    /// Waits until all lines are on disk.
     pub fn sync(&mut self) -> Result<()> {
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))
     }
 }
 
-/// Formats a number: large numbers with two decimals, small ones with three digits, tiny ones with an exponent.
+/// Formats a number with two decimals from 100 on, with three significant digits from 0.01 on, and with an exponent
+/// if it is smaller than 0.01 or at least 1e9.
 fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -194,7 +195,8 @@ mod tests {
             \x20 total           2.000  100.0\n\
             \x20 quantity     average  error  fluctuation  drift per ps  unit\n\
             \x20 temperature   300.25      ?         2.50      -1.20e-4     K\n\
-            \x20 error: standard error of the average, ? with too few independent values; fluctuation: standard deviation\n";
+            \x20 error: standard error of the average (? if there are too few independent values); fluctuation: \
+             standard deviation\n";
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     }
 

@@ -2,8 +2,8 @@
 //! directory.
 //!
 //! This module does not depend on the engine, prints nothing, and keeps no global state. Checkpoint, status and
-//! summary are replaced atomically. Trajectories, energies and log grow, and after a crash they are readable up to
-//! the last flush. Trajectories and energies can be cut back to a checkpoint and continued.
+//! summary are replaced atomically. Trajectories, energies and log grow. After a crash, these files are readable up
+//! to the last flush. Trajectories and energies can be cut back to a checkpoint and continued.
 
 pub mod checkpoint;
 pub mod clock;

@@ -1,4 +1,5 @@
-//! Progress of a run, with its speed: a bar on a terminal; without a terminal, a plain line every few minutes.
+//! Progress and speed of a run, shown as a bar on a terminal. Without a terminal, a plain line is written every few
+//! minutes.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use crate::error::printable;
 /// Longest stage name shown beside the bar, in bytes.
 const LONGEST_NAME: usize = 60;
 
-/// Recent speed: an exponential average with a half-life of 20 s, so that the slow first steps lose their weight.
+/// Recent speed of a run. The speed is an exponential average with a half-life of 20 s of wall time, so that the slow
+/// first steps lose their weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedMeter {
     last: Option<(Duration, u64, f64)>,
@@ -43,12 +45,13 @@ impl SpeedMeter {
         *self = Self::default();
     }
 
-    /// Recent speed in ns/day; `None` before the second update and while time does not advance (minimisation).
+    /// Recent speed in ns/day. `None` before the second update, and while the simulated time does not advance, as in
+    /// a minimisation.
     pub fn ns_per_day(&self) -> Option<f64> {
         self.rates.map(|(_, ps)| ps * NS_PER_DAY).filter(|speed| *speed > 0.0)
     }
 
-    /// Estimated wall time of `steps` more steps, s.
+    /// Estimated wall time in s that `steps` more steps take at the recent speed.
     pub fn seconds_for(&self, steps: u64) -> Option<f64> {
         self.rates.filter(|(rate, _)| *rate > 0.0).map(|(rate, _)| steps as f64 / rate)
     }
@@ -77,7 +80,7 @@ impl Progress {
         Self { bar, interval, next_line: interval }
     }
 
-    /// Shows `status` at wall time `elapsed`. A returned line is for the log.
+    /// Shows `status` at wall time `elapsed`. If a line is returned, the caller writes the line to the log.
     pub fn update(&mut self, elapsed: Duration, status: &Status) -> Option<String> {
         if let Some(bar) = &self.bar {
             bar.set_length(status.steps);
@@ -109,7 +112,7 @@ impl Progress {
     }
 }
 
-/// Formats step, time, speed and time left.
+/// Formats the step, the simulated time, the speed and the wall time left.
 fn details(status: &Status) -> String {
     let mut text = format!("step {} of {}, {:.1} ps", status.step, status.steps, status.time_ps);
     if let Some(speed) = status.ns_per_day {

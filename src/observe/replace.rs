@@ -43,8 +43,8 @@ fn is_link(path: &Path) -> Problem {
 }
 
 /// Creates an empty temporary file in the directory of `path`. The file is removed when dropped, unless it has been
-/// renamed. Its name is fixed, so that the next run replaces the file that a killed run leaves behind. Only the
-/// process that has locked the directory may write to it.
+/// renamed. The name of the temporary file is fixed, so that the next run replaces the file that a killed run leaves
+/// behind. Only the process that has locked the directory may write to it.
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -54,13 +54,13 @@ pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(path, e)),
         _ => {}
     }
-    // the flag O_EXCL refuses links
+    // `create_new` sets the flag O_EXCL, with which the system call fails if a symbolic link has the name of the file
     let file = File::options().write(true).create_new(true).open(&temporary).map_err(|e| Error::io(path, e))?;
     let temporary = TempPath::try_from_path(temporary).map_err(|e| Error::io(path, e))?;
     Ok(NamedTempFile::from_parts(file, temporary))
 }
 
-/// Waits until the entries of the directory of `path` (renamed and new files) are on disk.
+/// Waits until the directory of `path` is on disk, with the names of its new and renamed files.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     File::open(directory(path)).and_then(|d| d.sync_all()).map_err(|e| Error::io(path, e))
 }

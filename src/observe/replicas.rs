@@ -16,7 +16,7 @@ use super::status::{RunState, Status};
 use super::summary::Summary;
 use crate::error::{Error, Result};
 
-/// Name of the file.
+/// Name of the file with the status of the ensemble.
 pub const ENSEMBLE: &str = "ensemble.json";
 
 /// State of a replica.
@@ -26,11 +26,12 @@ pub enum ReplicaState {
     /// not started, or killed and not yet continued
     #[default]
     Waiting,
-    /// running. A replica of another process may have been killed; the time in `updated` shows it.
+    /// running; if another process runs the replica, that process may have been killed, which an old time in
+    /// `updated` shows
     Running,
     /// every stage is done
     Finished,
-    /// stopped on request with a checkpoint; the same command continues
+    /// stopped on request after writing a checkpoint; the same command continues the replica
     Stopped,
     /// ended by an error: see `reason`
     Failed,
@@ -63,17 +64,17 @@ impl From<RunState> for ReplicaState {
 /// Status of one replica.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplicaStatus {
-    /// name given in the input, or else the name of the folder
+    /// name of the replica given in the input, or the name of its folder if the input gives no name
     pub name: String,
     /// folder of the replica, inside the folder of the ensemble
     pub folder: String,
     /// short description of what distinguishes the replica
     pub description: String,
-    /// settings of the replica, by key
+    /// settings of the replica in the input, by key
     pub set: BTreeMap<String, serde_json::Value>,
     /// state of the replica
     pub state: ReplicaState,
-    /// reason of a failure
+    /// error message, or reason why the replica was stopped
     pub reason: Option<String>,
     /// name of the current stage
     pub stage: String,
@@ -95,8 +96,8 @@ pub fn title(folder: &str, name: &str) -> String {
 }
 
 impl ReplicaStatus {
-    /// Updates the status from the files in the folder of the replica. Leaves the status unchanged if the folder has
-    /// none of these files.
+    /// Updates the status from the files in the folder of the replica. If the folder has no `status.json`, the status
+    /// stays unchanged.
     pub fn refresh(&mut self, directory: &Path) {
         let folder = directory.join(&self.folder);
         let Ok(status) = Status::read(&folder.join("status.json")) else { return };
@@ -111,18 +112,18 @@ impl ReplicaStatus {
     }
 }
 
-/// Contents of the file.
+/// Contents of `ensemble.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnsembleStatus {
-    /// state of the ensemble. The first of these states that any replica has is taken: running, failed, stopped,
-    /// waiting; if no replica has them, the ensemble is finished
+    /// state of the ensemble: the first of the states running, failed, stopped and waiting that at least one replica
+    /// has; finished if all replicas are finished
     pub state: ReplicaState,
     /// version of this program
     pub version: String,
     /// name of the computer
     pub host: String,
-    /// number of the process that runs all replicas. This field and the numeric fields below are absent if each
-    /// replica has its own process
+    /// number (PID) of the process that runs all replicas. If each replica has its own process, this field and
+    /// `ranks`, `at_once`, `threads`, `wall_seconds` and `ns_per_day` are absent
     pub process: Option<u32>,
     /// number of processes that share the replicas, if there are several; the first process is `process` on `host`
     pub ranks: Option<usize>,
@@ -132,8 +133,8 @@ pub struct EnsembleStatus {
     pub threads: Option<usize>,
     /// wall time of the process, s
     pub wall_seconds: Option<f64>,
-    /// speed of all replicas together. While replicas run, this is the sum of their speeds; afterwards it is the time
-    /// simulated by this process divided by its wall time
+    /// speed of all replicas together. While replicas run, the value is the sum of their speeds. Afterwards it is the
+    /// time simulated by this process divided by the wall time of this process
     pub ns_per_day: Option<f64>,
     /// time of this status (RFC 3339)
     pub updated: String,
@@ -166,7 +167,7 @@ impl EnsembleStatus {
         replace_synced(&directory.join(ENSEMBLE), |out| out.write_all(&text))
     }
 
-    /// Logs a line for each replica, and the speed of all.
+    /// Writes to the log a line for each replica, and the total speed of all replicas.
     pub fn log(&self, log: &mut RunLog) -> Result<()> {
         let row = |replica: &ReplicaStatus| {
             let speed = replica.ns_per_day.map_or(String::new(), three_digits);

@@ -8,7 +8,8 @@ use crate::restraint::RestraintSample;
 pub const HEADER: &str = "step,time (ps),stage,restraint,value (nm or rad),center (nm or rad),\
                           force (kJ/mol/nm or kJ/mol/rad),energy (kJ/mol),work (kJ/mol)\n";
 
-/// Appends the rows of a step (its number, time in ps, and stage).
+/// Appends one row for each restraint in `samples`. The tuple has the step number, the time in ps and the number of
+/// the stage.
 pub fn write(samples: &[RestraintSample], (step, time, stage): (u64, f64, u32), lines: &mut String) {
     for (index, RestraintSample { value, center, force, energy, work }) in samples.iter().enumerate() {
         // writing to a string does not fail

@@ -1,6 +1,6 @@
 //! Running averages: mean, fluctuation, drift, and a standard error that accounts for correlation.
 //!
-//! Memory is logarithmic in the number of samples, so that a checkpoint can hold the averages.
+//! The memory grows with the logarithm of the number of samples, so that a checkpoint can hold the averages.
 
 /// Running averages of several quantities sampled together.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -21,9 +21,9 @@ pub struct Average {
     pub mean: f64,
     /// root mean square deviation from the mean
     pub fluctuation: f64,
-    /// standard error of the mean, `None` if the samples are too few or too correlated
+    /// standard error of the mean; `None` if there are too few samples, or if the samples are too correlated
     pub error: Option<f64>,
-    /// slope of the least-squares line, per ps
+    /// slope of the least-squares line through the samples, in the unit of the quantity per ps
     pub drift: f64,
 }
 
@@ -46,7 +46,7 @@ impl Statistics {
         }
     }
 
-    /// Returns the averages so far.
+    /// Returns the averages of all samples added up to now.
     pub fn averages(&self) -> Vec<Average> {
         self.quantities.iter().map(Quantity::average).collect()
     }
@@ -60,27 +60,27 @@ struct Quantity {
     name: String,
     unit: String,
     mean_time: f64,
-    /// Σ(t − t̄)², Σ(t − t̄)(x − x̄)
+    /// Σ(t − t̄)² and Σ(t − t̄)(x − x̄) over the samples x at times t, with the means t̄ and x̄
     time_squares: f64,
     products: f64,
     /// level k holds means of blocks of 2ᵏ samples
     levels: Vec<Level>,
 }
 
-/// Mean and sum of squares of the block means of one block size.
+/// Block means of one block size: their mean, and the sum of their squared deviations from this mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Level {
     count: u64,
     mean: f64,
-    /// Σ(x − x̄)²
+    /// Σ(x − x̄)² over the block means x, with their mean x̄
     squares: f64,
-    /// mean of the first half of the next larger block
+    /// mean of the first half of a block of twice the size, until the second half is complete
     half: Option<f64>,
 }
 
 impl Level {
-    /// Updates mean and squares (Welford, Technometrics 4, 419 (1962)). Returns the mean of the next larger block if
-    /// this value completes one.
+    /// Updates mean and squares with one block mean (Welford, Technometrics 4, 419 (1962)). If this value completes a
+    /// block of twice the size, returns the mean of that block.
     fn add(&mut self, value: f64) -> Option<f64> {
         self.count += 1;
         let before = value - self.mean;
@@ -95,7 +95,7 @@ impl Level {
         }
     }
 
-    /// Square of the standard error of the mean, if the blocks of this level are independent.
+    /// Square of the standard error of the mean, if the blocks of this size are independent.
     fn error_squared(&self) -> f64 {
         let count = self.count as f64;
         self.squares / (count * (count - 1.0))
@@ -134,7 +134,8 @@ impl Quantity {
     }
 
     /// Returns the standard error of the mean by blocking (Flyvbjerg & Petersen, J. Chem. Phys. 91, 461 (1989)). The
-    /// block size is the smallest B (in samples) with B³ > 2 n (ε_B/ε_1)⁴, at which bias and noise of the error
+    /// block size is the smallest B (in samples) with B³ > 2 n (ε_B/ε_1)⁴, where n is the number of samples and ε_B
+    /// is the standard error from blocks of B samples. At this block size, bias and noise of the standard error
     /// balance (Lee et al., Phys. Rev. E 83, 066706 (2011)).
     fn error(&self) -> Option<f64> {
         let samples = self.levels.first().filter(|level| level.count > 1)?;
@@ -193,7 +194,8 @@ mod tests {
 
     #[test]
     fn correlated_samples_have_a_larger_error() {
-        // x' = ρx + √(1 − ρ²)ξ has unit variance and the exact error √((1 + ρ)/(1 − ρ)/n) for long series
+        // the series x' = ρx + √(1 − ρ²)ξ with standard normal ξ has unit variance; for large n, the standard error
+        // of its mean over n samples is √((1 + ρ)/(1 − ρ)/n)
         let (rho, samples) = (0.9f64, 1 << 18);
         let mut random = random(2);
         let mut x = 0.0;
@@ -202,8 +204,8 @@ mod tests {
             (f64::from(i), x)
         }));
         let exact = ((1.0 + rho) / (1.0 - rho) / f64::from(samples)).sqrt();
-        // 256 blocks of 1024 samples (B³ > 2 n 19²): the noise is 4.4 %, the bias −(correlation length)/B = −1 %; the
-        // bound is five times the noise
+        // 256 blocks of 1024 samples (B³ > 2 n 19²): the noise of the standard error is 4.4 %, its bias −(correlation
+        // length)/B = −1 %; the bound is five times the noise
         assert!((average.error.unwrap() / exact - 1.0).abs() < 0.23, "{average:?} {exact}");
     }
 

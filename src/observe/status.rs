@@ -13,12 +13,12 @@ use crate::format::file;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// running, or killed; the time in `updated` shows which
+    /// running, or killed; an old time in `updated` shows that the run was killed
     #[default]
     Running,
     /// every stage is done
     Finished,
-    /// stopped on request with a checkpoint; the same command continues
+    /// stopped on request after writing a checkpoint; the same command continues the run
     Stopped,
     /// ended by an error: see `message`
     Failed,
@@ -29,7 +29,7 @@ pub enum RunState {
 pub struct Status {
     /// state of the run
     pub state: RunState,
-    /// identity of the run, the same in all its files
+    /// identifier of the run, the same in all files of the run
     #[serde(default)]
     pub run_id: String,
     /// name of the stage
@@ -52,7 +52,7 @@ pub struct Status {
     pub wall_seconds: f64,
     /// time of this status (RFC 3339)
     pub updated: String,
-    /// process number
+    /// number (PID) of the process
     pub process: u32,
     /// name of the computer
     pub host: String,

@@ -21,7 +21,7 @@ use crate::system::PmeParameters;
 pub struct Summary {
     /// final state of the run
     pub state: RunState,
-    /// identity of the run, the same in all its files
+    /// identifier of the run, the same in all files of the run
     #[serde(default)]
     pub run_id: String,
     /// version of this program
@@ -30,9 +30,9 @@ pub struct Summary {
     pub commit: String,
     /// name of the computer
     pub host: String,
-    /// backend and its hardware
+    /// backend that computed the forces, and its hardware
     pub device: String,
-    /// reason of the choice of backend
+    /// reason why this backend was chosen
     #[serde(default)]
     pub device_reason: String,
     /// number of threads
@@ -47,17 +47,17 @@ pub struct Summary {
     pub simulated_ps: f64,
     /// wall time since the start of the process, s
     pub wall_seconds: f64,
-    /// speed of dynamics, including set-up and tuning
+    /// speed of the dynamics stages in ns/day, including set-up and tuning
     pub ns_per_day: Option<f64>,
-    /// speed of dynamics after tuning
+    /// speed of the dynamics stages in ns/day after tuning
     pub ns_per_day_steady: Option<f64>,
     /// wall time of a dynamics step after tuning, µs
     pub us_per_step: Option<f64>,
-    /// PME parameters in use
+    /// PME parameters that the run used last
     pub pme: Option<PmeParameters>,
     /// pair list in use
     pub list: Option<ListSummary>,
-    /// candidates, choice and gain of tuning; `None` if there was nothing to choose
+    /// candidates, choice and gain of the tuning; `None` if there was only one candidate
     #[serde(default)]
     pub tuning: Option<Tuning>,
     /// time per phase
@@ -69,7 +69,8 @@ pub struct Summary {
     pub stages: Vec<StageSummary>,
     /// hash of the final state, equal for runs that agree bit for bit
     pub final_state_hash: Option<String>,
-    /// extents of the closed files: rows of energy tables, frames, bytes of final structures
+    /// number and checksum of the records of each closed output file. Records are the rows of a table, the frames of
+    /// a trajectory, and the bytes of a final structure
     #[serde(default)]
     pub files: BTreeMap<String, Extent>,
     /// every warning of the run

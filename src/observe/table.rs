@@ -1,8 +1,8 @@
 //! Tables of numbers that a run writes: one row per line, every column with its unit in the header.
 //!
 //! Every line after the header holds only numbers, so that any CSV reader accepts the file. Checkpoint and summary
-//! store the number of rows and a checksum of their text ([`Extent`]), so that the table can be recognised as part of
-//! its run.
+//! store the number of rows and a checksum of their text ([`Extent`]), so that a continued run can check that the
+//! table is its own.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
@@ -16,7 +16,8 @@ use super::replace::open_file;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
 
-/// Writer of a table. The rows of a step are written in one system call, so that a reader never sees a part of them.
+/// Writer of a table. The rows of a step are written in one system call, so that a reader never sees only some of the
+/// rows of a step.
 #[derive(Debug)]
 pub struct Table {
     path: PathBuf,
@@ -25,7 +26,7 @@ pub struct Table {
     lines: String,
 }
 
-/// Rows of a table from its beginning.
+/// Number, checksum and last position of the rows at the beginning of a table.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     count: u64,
@@ -47,7 +48,7 @@ impl Rows {
 }
 
 impl Table {
-    /// Creates `path` with the line `header`. An existing table must have no rows.
+    /// Creates the table at `path` and writes the line `header`. An existing table with rows is a [`Problem`].
     pub fn create(path: &Path, header: &str) -> Result<Self> {
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() <= header.len() as u64) {
             std::fs::remove_file(path).map_err(|e| Error::io(path, e))?;
@@ -90,8 +91,9 @@ impl Table {
         Self { path: path.to_owned(), file, written, lines: String::with_capacity(1024) }
     }
 
-    /// Writes the rows of a step of a stage. A continued run repeats its last step; rows are not written again if the
-    /// table already ends with this step and stage. `fill` appends lines that begin with step, time and stage.
+    /// Writes the rows of a step of a stage. A continued run repeats its last step. Therefore nothing is written if
+    /// the last row of the table already has this step and stage. `fill` appends the rows, which begin with step,
+    /// time and stage.
     pub fn write(&mut self, step: u64, stage: u32, fill: impl FnOnce(&mut String)) -> Result<()> {
         let place = Some((step, stage));
         if self.written.last == place {
@@ -104,7 +106,7 @@ impl Table {
         Ok(())
     }
 
-    /// Waits until all rows are on disk. Returns the extent for a checkpoint.
+    /// Waits until all rows are on disk. Returns their number and checksum, for a checkpoint.
     pub fn sync(&mut self) -> Result<Extent> {
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))?;
         Ok(self.written.extent())
@@ -115,7 +117,7 @@ impl Table {
     }
 }
 
-/// Returns the rows in `checkpointed`, with the offset of their end.
+/// Returns the rows that `checkpointed` counts, and the byte offset at which these rows end.
 fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<(u64, Rows)> {
     let (length, rows) = read_rows(path, header, checkpointed.count)?;
     let message = match rows.count.cmp(&checkpointed.count) {
@@ -130,7 +132,7 @@ fn checkpointed_rows(path: &Path, header: &str, checkpointed: Extent) -> Result<
     Err(Problem::new(message).in_file(path).help(help).into())
 }
 
-/// Reads up to `most` complete rows. Returns the offset of their end, with the rows.
+/// Reads up to `most` complete rows. Returns the byte offset at which these rows end, and the rows.
 fn read_rows(path: &Path, header: &str, most: u64) -> Result<(u64, Rows)> {
     let mut reader = BufReader::new(file::open(path).map_err(|e| Error::io(path, e))?);
     let mut line = vec![];
@@ -188,7 +190,7 @@ mod tests {
         write(&mut table, &rows[..4]);
         let kept = table.sync().unwrap();
         write(&mut table, &rows[4..5]);
-        // state of the file after a kill in the middle of a row; the checkpoint is that of step 20 of stage 2
+        // the file as a kill in the middle of writing a row leaves it; the checkpoint is that of step 20 of stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
         let mut table = Table::append(&parts, HEADER, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);

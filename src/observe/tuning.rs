@@ -29,12 +29,12 @@ pub struct Trial {
 /// Measured time of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
-    /// median time of the forces of a step, including the step's share of list searches and prunings, ms
+    /// median time to compute the forces of a step, including the step's share of list searches and prunings, ms
     pub milliseconds: f64,
-    /// fraction of the time that this setting saves, relative to the setting with which it was compared in the same
+    /// fraction of the time that this setting saves relative to the reference setting, which was timed in the same
     /// rounds; median over the rounds
     pub gain: f64,
-    /// scatter of the gain between rounds
+    /// scatter of the gain between rounds, as a fraction
     pub spread: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct Timed {
 pub struct Tuning {
     /// method of tuning: `off`, `model` or `measure`
     pub method: String,
-    /// all candidates; the first is the setting of the method `off`
+    /// all candidates; the first candidate is the setting with the method `off`
     pub tried: Vec<Trial>,
     /// the setting of the run
     pub chosen: Setting,

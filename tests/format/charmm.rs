@@ -173,7 +173,7 @@ fn psf_files_that_are_wrong_or_not_supported_are_refused() {
         "       1       2       1       3",
         "       1      22       1       3",
         "      22 ",
-        &["atom 22 is not in 1 to 21"],
+        &["atom number 22 is not between 1 and 21"],
     );
     of(
         "       1       2       1       3",
@@ -186,15 +186,15 @@ fn psf_files_that_are_wrong_or_not_supported_are_refused() {
     of("!NACC", "!NDON", "!NDON: accept", &["a second section NDON"]);
     of("0 !NACC: acceptors", "x !NACC", "x !NACC", &["expected a section such as"]);
     of("!NCRTERM", "!NOTHING", "!NOTHING", &["a section NOTHING"]);
-    refused(file, &[(" TC  ", " TQ  ")], None, &["knows the atom types TQ", "system.parameters"]);
-    refused("charmm.numbers.psf", &[(" 10 ", " 99 ")], None, &["knows the atom types 99", "MASS lines"]);
+    refused(file, &[(" TC  ", " TQ  ")], None, &["has the atom types TQ", "system.parameters"]);
+    refused("charmm.numbers.psf", &[(" 10 ", " 99 ")], None, &["has the atom types 99", "MASS line"]);
     let psf = std::fs::read_to_string(folder().join(file)).unwrap();
     for (name, message) in [("!NCRTERM", "a section NCRTERM"), ("!NPHI", "a section NPHI"), ("  15 WAT", "atom 15")] {
         let cut = &psf[..psf[..psf.find(name).unwrap()].rfind('\n').unwrap() + 1];
         refused(file, &[(&psf, cut)], None, &[message, "cut off"]);
     }
     let error = read_topology_with(&folder().join(file), &TopologyOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("charmm.psf:1: a PSF file holds no parameters (list"), "{error}");
+    assert!(error.contains("charmm.psf:1: a PSF file contains no parameters (list"), "{error}");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
         "TA TH 330.0 1.08",
         "TA TH 330.0 1.08\nTH TA 330.0 1.09",
         "TH TA",
-        &["bond TH TA is given twice, with other values in line 10"],
+        &["bond TH TA is given twice, with different values in line 10"],
     );
     of(
         "X    TA   TC   X     0.05   6   180.0",
@@ -270,7 +270,7 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     );
     of("set nat ?NATC", "stream other.str", "stream other", &["STREAM OTHER.STR reads another file"]);
     of("\nend\n", "\n", "read para", &["has no END", "cut off"]);
-    of("NONBONDED", "NONBONDED e14fac 1.0", "NONBONDED e14fac", &["E14FAC is 1, but 0.9 in a section before"]);
+    of("NONBONDED", "NONBONDED e14fac 1.0", "NONBONDED e14fac", &["E14FAC is 1, but 0.9 in an earlier section"]);
 }
 
 /// CHARMM's own files contain contradictory terms for residues that few systems have.
@@ -301,7 +301,7 @@ fn all_missing_parameters_are_named_at_once() {
     let error = changed("charmm.prm", &changes, &PARAMETERS).unwrap_err().to_string();
     assert!(error.contains(words) && error.contains("charmm.psf: "), "{error}");
     let error = changed("charmm.prm", &[("TR 0.0 -0.056", "TQ 0.0 -0.056")], &PARAMETERS).unwrap_err().to_string();
-    assert!(error.contains("no parameters for NONBONDED TR"), "{error}");
+    assert!(error.contains("no Lennard-Jones parameters (NONBONDED) for the atom types TR"), "{error}");
     let error = changed("charmm.prm", &[], &["charmm.prm", "missing.str"]).unwrap_err().to_string();
     assert!(error.contains("missing.str"), "{error}");
 }

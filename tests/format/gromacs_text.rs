@@ -191,9 +191,9 @@ fn macros_switch_and_replace() {
     let replaced = good(TOP, &["bond_ca=0.14 1e5"]);
     assert_eq!(replaced.bonded.bonds[0].length, 0.15);
     for (define, expected) in [
-        ("FLEXIBEL", "names FLEXIBEL, but no file of this topology asks for it"),
+        ("FLEXIBEL", "has FLEXIBEL, but no file of this topology uses this macro"),
         ("-DFLEXIBLE", "write \"NAME\" or \"NAME=text\", without -D"),
-        ("POSRES", "md does not support this (position restraints are set in the stage"),
+        ("POSRES", "md does not support this (set position restraints in the stage"),
     ] {
         let message = read(&[("a.top", TOP)], &[define], &[]).expect_err(define);
         assert!(message.contains(expected), "{message}");
@@ -261,13 +261,13 @@ fn includes_without_end_are_refused_with_their_chain() {
         (0..100).map(|level| (format!("{level}.itp"), format!("#include \"{}.itp\"\n", level + 1))).collect();
     let deep: Vec<(&str, &str)> = deep.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let message = read(&deep, &[], &[]).expect_err("too deep");
-    assert!(message.contains("more than 64 files include each other"), "{message}");
+    assert!(message.contains("files include each other more than 64 levels deep"), "{message}");
     let (twice, many) = ("#include \"1.itp\"\n".repeat(120), "#include \"2.itp\"\n".repeat(120));
     let message = read(&[("0.top", &twice), ("1.itp", &many), ("2.itp", ";\n")], &[], &[]).expect_err("too many");
     assert!(message.contains("more than 10000 files are included"), "{message}");
     let message =
         read(&[("a.top", "#define A B\n#define B A\n[ defaults ]\n1 A yes\n")], &[], &[]).expect_err("endless");
-    assert!(message.starts_with("a.top:4: the macro A stands for itself: A -> B -> A"), "{message}");
+    assert!(message.starts_with("a.top:4: the text of macro A contains the macro itself: A -> B -> A"), "{message}");
     // macro expansions that end, but take half a megabyte
     let doubling: String = (0..14).map(|level| format!("#define M{level} M{} M{}\n", level + 1, level + 1)).collect();
     let long =
@@ -289,7 +289,7 @@ fn faults_of_the_preprocessor_are_named() {
         ("#include \"a.itp\n", "closed by \""),
         ("#ifdef A\n#if B\n#endif\n#endif\n", "a.top:2: #if is unknown"),
         ("#define A\n#pragma once\n", "a.top:2: #pragma is unknown"),
-        ("#define A\natoms\n", "a.top:2: `atoms` stands before the first heading"),
+        ("#define A\natoms\n", "a.top:2: `atoms` is before the first heading"),
         ("; nothing\n", "unknown format of a topology file"),
     ] {
         let message = read(&[("a.top", text)], &[], &[]).expect_err(text);
@@ -307,7 +307,7 @@ fn faults_of_the_force_field_are_named() {
     refused(&format!("[ defaults ]\n{defaults}"), "", &["no [ defaults ] before this"]);
     refused(defaults, "1 2 no\n", &[&line(TOP, "1 4 1"), "[ pairtypes ] has no types CT and CT, and gen-pairs is no"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 S 0.0 0.0", &["particle type S"]);
-    refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.0", &["the line ends where C12 or epsilon is expected"]);
+    refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.0", &["the line ends, but C12 or epsilon is expected"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.0 0.0 1", &["`1` is too much in this line"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008", &["expected name, bonded type"]);
     refused("HW      1.008 0.0 A 0.0 0.0", "HW 1.008 0.0 A 0.3 -0.2", &["negative"]);
@@ -335,8 +335,8 @@ fn faults_of_molecule_types_are_named() {
     refused("4 CT 1 BUT C4", "5 CT 1 BUT C4", &["atom 5 follows atom 3"]);
     refused("4 CT 1 BUT C4", "4 CX 1 BUT C4", &["there is no atom type `CX`"]);
     refused("C4 1 -0.1", "C4 1 -0.1 12.0 CT -0.2 12.0", &["states A and B differ", "free-energy"]);
-    refused("3 4 1 0.152 3e5", "3 5 1 0.152 3e5", &[&line(TOP, "0.152"), "atom 5 is not in 1 to 4"]);
-    refused("3 4 1 0.152 3e5", "3 3 1 0.152 3e5", &["atom 3 stands here twice"]);
+    refused("3 4 1 0.152 3e5", "3 5 1 0.152 3e5", &[&line(TOP, "0.152"), "atom 5 is not between 1 and 4"]);
+    refused("3 4 1 0.152 3e5", "3 3 1 0.152 3e5", &["the line names atom 3 twice"]);
     refused("3 4 1 0.152 3e5", "3 4 1 0.152", &["1 parameters follow the function type, expected 2"]);
     refused("3 4 1 0.152 3e5", "3 4 1 0.152 3e5 0.152 2e5", &["states A and B differ"]);
     refused("3 4 1 0.152 3e5", "3 4 3 0.152 3e5 2", &["function type `3` of bonds"]);
@@ -349,7 +349,7 @@ fn faults_of_molecule_types_are_named() {
     refused("[ settles ]", "[ polarization ]", &["polarisable"]);
     refused("2 HW 1 SOL HW1 1 0.417 1.008", "2 HW 1 SOL HW1 1 0.417 0.0", &["particle without mass, atom 2 (HW1)"]);
     refused("[ exclusions ]", "[ virtual_sites2 ]\n3 1 2 1 0.5\n[ exclusions ]", &["virtual site with a mass: atom 3"]);
-    refused("[ exclusions ]", "[ virtual_sites3 ]\n3 1 2 1 0.5\n[ exclusions ]", &["stands here twice"]);
+    refused("[ exclusions ]", "[ virtual_sites3 ]\n3 1 2 1 0.5\n[ exclusions ]", &["the line names atom"]);
     refused(
         "[ exclusions ]",
         "[ virtual_sites2 ]\n3 1 2 1\n[ exclusions ]",
@@ -360,15 +360,15 @@ fn faults_of_molecule_types_are_named() {
         ("4 CT 1 BUT C4 1 -0.1\n", "5 HW 1 BUT M 1 0.0 0.0\n[ virtual_sites4 ]\n5 1 2 3 4 1 0.1 0.1 0.1\n");
     refused(last, &format!("{last}{site}"), &["a.top:27: function type `1` of virtual_sites4", "md knows 2 (4fdn"]);
     refused("SOL 2\n\n[ atoms ]", "SOL -2\n\n[ atoms ]", &["nrexcl is -2"]);
-    refused("SOL 2\n\n[ atoms ]", "BUT 2\n\n[ atoms ]", &["a second molecule type of the name BUT"]);
-    refused("SOL 2\n\n[ atoms ]", "SOL 2\nSOL 2\n[ atoms ]", &["one line stands below [ moleculetype ]"]);
+    refused("SOL 2\n\n[ atoms ]", "BUT 2\n\n[ atoms ]", &["two molecule types have the name BUT"]);
+    refused("SOL 2\n\n[ atoms ]", "SOL 2\nSOL 2\n[ atoms ]", &["[ moleculetype ] has more than one line"]);
     refused("[ moleculetype ]\nBUT 3\n", "", &["there is no [ moleculetype ] before this"]);
     refused(
         "[ moleculetype ]\nSOL",
         "[ atomtypes ]\nX 1 0 A 0 0\n[ moleculetype ]\nSOL",
-        &["[ atomtypes ] stands too late"],
+        &["[ atomtypes ] comes too late in the topology"],
     );
-    refused("[ pairs ]\n1 4 1", "[ cmap ]\n1 2 3 4 1 1", &["atom 1 stands here twice"]);
+    refused("[ pairs ]\n1 4 1", "[ cmap ]\n1 2 3 4 1 1", &["the line names atom 1 twice"]);
 }
 
 #[test]
@@ -381,7 +381,11 @@ fn faults_of_the_system_are_named() {
         refused("BUT 1\nSOL 2\n", &format!("BUT 1\nSOL {number}\n"), &[&expected]);
     }
     refused("BUT 1\nSOL 2\n", "", &["the topology has no atoms"]);
-    refused("butane in water\n\n[ mol", "butane in water\n[ pairs ]\n[ mol", &["[ pairs ] stands too late"]);
+    refused(
+        "butane in water\n\n[ mol",
+        "butane in water\n[ pairs ]\n[ mol",
+        &["[ pairs ] comes too late in the topology"],
+    );
 }
 
 fn coordinates(name: &str, text: &str) -> Result<Coordinates, String> {
@@ -428,7 +432,7 @@ fn faults_of_gro_files_are_named() {
     for (old, new, expected) in [
         ("   10\n", "   11\n", "a.gro:13: the line of the box is missing"),
         ("   10\n", "   20\n", "a.gro:13: expected 20 lines of atoms and the box, found 11"),
-        ("   10\n", "    9\n", "a.gro:13: the file goes on behind the box"),
+        ("   10\n", "    9\n", "a.gro:13: the file continues after the box"),
         (
             "   1.096   1.000",
             "   1.096   1,000",
@@ -440,14 +444,18 @@ fn faults_of_gro_files_are_named() {
             "a.gro:7: number 4 of the atom: expected a number in 8 columns, found nothing",
         ),
         ("  0.5000 -0.5000  0.2500\n", "  0.5000 -0.5000  0.2500  1.0\n", "a.gro:7: the atom has more than 6 numbers"),
-        ("   0.100   0.200   0.300  0.0100", "   0.100  0.2000   0.300  0.0100", "a.gro:3: expected three positions"),
+        (
+            "   0.100   0.200   0.300  0.0100",
+            "   0.100  0.2000   0.300  0.0100",
+            "a.gro:3: expected x, y and z after column 20",
+        ),
         ("   2.00000   2.10000   2.20000\n", "   2.00000   2.10000\n", "a.gro:13: expected the box, 3 or 9 numbers"),
         (
             "   2.00000   2.10000   2.20000\n",
             "  -2.00000   2.10000   2.20000\n",
-            "a.gro:13: [-2.0, 2.1, 2.2] make no box",
+            "a.gro:13: [-2.0, 2.1, 2.2] do not form a box",
         ),
-        ("   2.00000   2.10000   2.20000\n", "2 2 2 1 0 0 0 0 0\n", "make no box"),
+        ("   2.00000   2.10000   2.20000\n", "2 2 2 1 0 0 0 0 0\n", "do not form a box"),
     ] {
         let message = coordinates("a.gro", &crate::literal::replaced(GRO, old, new)).expect_err(new);
         assert!(message.contains(expected), "{expected} is not in {message}");

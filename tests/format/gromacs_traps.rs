@@ -61,9 +61,9 @@ fn molecules_are_as_many_as_the_coordinates_hold() {
         loaded.map(|prepared| prepared.system.topology.atoms.len()).map_err(|error| error.to_string())
     };
     for (molecules, expected) in [
-        ("SOL 11000000\n", "a.top: [ molecules ] makes 33000004 atoms, but the coordinates hold 10"),
-        ("SOL 1\n", "a.top: [ molecules ] makes 7 atoms, but the coordinates hold 10"),
-        ("SOL 12000000\n", "makes more than 33554432 atoms"),
+        ("SOL 11000000\n", "a.top: [ molecules ] lists 33000004 atoms, but the coordinates have 10"),
+        ("SOL 1\n", "a.top: [ molecules ] lists 7 atoms, but the coordinates have 10"),
+        ("SOL 12000000\n", "lists more than 33554432 atoms"),
     ] {
         let message = load(molecules).expect_err(molecules);
         assert!(message.contains(expected), "{message}");

@@ -77,7 +77,7 @@ fn what_is_not_supported_is_refused_with_its_line() {
     row("         2        18   F   1.64 0 0", &["its hosts are not among the 19 of the list"]);
     row("         2         0   F   1.64 0 0", &["expected a lone pair such as"]);
     row("         2         1   F   1.64 0", &["expected a lone pair such as"]);
-    refused("5      19 !NUMLP", "5      20 !NUMLP", "!NUMLP", &["announces 20 atoms, but 19 follow"]);
+    refused("5      19 !NUMLP", "5      20 !NUMLP", "!NUMLP", &["NUMLPH is 20, but 19 atoms follow"]);
     refused("5      19 !NUMLP", "5 !NUMLP", "!NUMLP", &["expected two counts"]);
     refused(
         "      14      15      16\n",

@@ -361,7 +361,7 @@ fn other_spellings_of_harmonic_impropers() {
     assert_eq!(topology.bonded.harmonic_impropers[0].force_constant, 6.0);
     let other = XML.replace("pi = 3.141593;", "pi = 3.2;");
     let error = read(&other).unwrap_err().to_string();
-    assert!(error.contains("CustomTorsionForce of another energy"), "{error}");
+    assert!(error.contains("CustomTorsionForce whose energy"), "{error}");
 }
 
 #[test]
@@ -372,23 +372,23 @@ fn what_is_wrong_or_not_supported_is_refused_with_its_line() {
         ("mass=\"12.011\"", "mass=\"0\"", "particle 0, a particle without a site, has the mass 0"),
         ("mass=\"0\"", "mass=\"3\"", "particle 4, a virtual site, has the mass 3"),
         ("mass=\"12.011\"", "mas=\"1\"", "system.xml:9: <Particle>: lacks its attribute mass"),
-        ("mass=\"12.011\"", "mass=\"x\"", "system.xml:9: <Particle>: mass is `x`, no finite number"),
+        ("mass=\"12.011\"", "mass=\"x\"", "system.xml:9: <Particle>: mass is `x`, not a finite number"),
         ("TwoParticleAverageSite p1=\"0\"", "SymmetrySite p1=\"0\"", "virtual sites of the kind SymmetrySite"),
-        ("TwoParticleAverageSite p1=\"0\"", "TwoParticleAverageSite p1=\"4\"", "site 4 is placed by itself"),
+        ("TwoParticleAverageSite p1=\"0\"", "TwoParticleAverageSite p1=\"4\"", "site 4 is defined by its own position"),
         ("wy3=\"1\"", "", "3 particles, expected at least 2 and as many"),
-        ("p1=\"2\" p2=\"3\"/", "p1=\"2\" p2=\"9\"/", "p2 is `9`, not in 0 to 8"),
+        ("p1=\"2\" p2=\"3\"/", "p1=\"2\" p2=\"9\"/", "p2 is `9`, not between 0 and 8"),
         ("p1=\"2\" p2=\"3\"/", "p1=\"2\" p2=\"2\"/", "<Constraint>: names particle 2 twice"),
         ("<Bonds>", "<Springs></Springs><Other>", "not valid XML"),
         ("type=\"RBTorsionForce\"", "type=\"CustomBondForce\"", "a force of the kind CustomBondForce"),
         ("<Map size=\"4\">", "<Map size=\"5\">", "a map of size 5 with 16 energies"),
-        ("map=\"0\"", "map=\"1\"", "map is `1`, not in 0 to 0"),
+        ("map=\"0\"", "map=\"1\"", "map is `1`, not between 0 and 0"),
         ("<ParticleOffsets/>", "<ParticleOffsets><Offset/></ParticleOffsets>", "depend on a global parameter"),
         ("<Particle eps=\".1\" q=\"1\" sig=\".25\"/>", "", "has 8 particles, the system 9"),
         ("eps=\".1\"", "eps=\"-.1\"", "no Lennard-Jones parameters: sigma 0.25 nm, epsilon -0.1"),
         ("type=\"HarmonicAngleForce\"", "type=\"NonbondedForce\"", "<Force>: lacks its part <Particles>"),
         ("type=\"NonbondedForce\"", "type=\"CMMotionRemover\"", "no NonbondedForce"),
         ("type=\"CMMotionRemover\"", "type=\"NonbondedForce\"", "a second NonbondedForce"),
-        ("<A x=\"3\"", "<A x=\"-3\"", "the periodic box vectors span no cell"),
+        ("<A x=\"3\"", "<A x=\"-3\"", "the periodic box vectors do not form a cell"),
         ("\t<Constraints>", "\t<Bonds/><Constrain>", "not valid XML"),
     ] {
         assert!(XML.contains(from), "{from}");

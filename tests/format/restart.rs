@@ -113,9 +113,9 @@ fn broken_files_are_refused_at_their_line() {
     refused(&replaced(RST7, "   4.5000000", "   4.500000 "), &[":4:", "number 4", "does not fill its 12 columns"]);
     refused(RST7.trim_end().trim_end_matches('0'), &[":11:", "number 6", "does not fill its 12 columns"]);
     // 1 mm is 1e7 Å; the speed of light is 146,560 Å per 1/20.455 ps
-    refused(&replaced(RST7, "   4.5000000", "     1.0E+08"), &[":4:", "atom 4", "beyond all bounds"]);
-    refused(&replaced(RST7, "   4.5000000", "    1.0E+308"), &[":4:", "atom 4", "beyond all bounds"]);
-    refused(&replaced(RST7, "  -0.5000000", "     2.0E+05"), &[":9:", "atom 6", "beyond all bounds"]);
+    refused(&replaced(RST7, "   4.5000000", "     1.0E+08"), &[":4:", "atom 4", "exceeds the limit"]);
+    refused(&replaced(RST7, "   4.5000000", "    1.0E+308"), &[":4:", "atom 4", "exceeds the limit"]);
+    refused(&replaced(RST7, "  -0.5000000", "     2.0E+05"), &[":9:", "atom 6", "exceeds the limit"]);
     refused(&replaced(RST7, "  20.0000000", "     1.0E+08"), &[":11:", "do not form a box"]);
     let error = read(RST7, Some(8), None).unwrap_err().to_string();
     assert!(error.contains("holds 7 atoms, but the topology has 8"), "{error}");

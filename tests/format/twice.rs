@@ -40,7 +40,7 @@ fn atoms_of_a_psf_and_numbers_of_types() {
         file("twice.psf", replaced(&text, "       3 PROT 12A  TST  N ", "       2 PROT 12A  TST  N ").as_bytes());
     let first = format!("the first is in line {}", line_of(&text, " 2 PROT"));
     let place = format!("twice.psf:{}:", line_of(&text, " 3 PROT"));
-    refused(read_topology_with(&path, &parameters).unwrap_err(), &["a second atom of the number 2", &first, &place]);
+    refused(read_topology_with(&path, &parameters).unwrap_err(), &["two atoms have the number 2", &first, &place]);
     // two types share a number, and the atoms are given by numbers
     let masses = std::fs::read_to_string(folder.join("charmm.rtf")).unwrap();
     let changed = replaced(&masses, "MASS    13 TN ", "MASS    10 TN ");
@@ -63,14 +63,14 @@ fn parts_and_pairs_of_an_openmm_system() {
     let constraint = |p1: u32, p2: u32| format!("<Constraint d=\".1\" p1=\"{p1}\" p2=\"{p2}\"/>\n");
     let first = format!("the first is in line {}", line_of(&text, exception));
     for (changed, words) in [
-        (replaced(&text, exception, &format!("{exception}\n{turned}")), ["a second one of the particles", &first]),
+        (replaced(&text, exception, &format!("{exception}\n{turned}")), ["the pair of particles", &first]),
         (
             replaced(
                 &text,
                 "<Constraints/>",
                 &format!("<Constraints>{}{}</Constraints>", constraint(0, 1), constraint(1, 0)),
             ),
-            ["<Constraint>: a second one of the particles 1 and 0", "the first is in line 84"],
+            ["<Constraint>: the pair of particles 1 and 0 occurs twice", "the first is in line 84"],
         ),
         (
             replaced(&text, "</Exceptions>", "</Exceptions><Exceptions/>"),

@@ -1,17 +1,18 @@
 //! Alternative locations of the atoms of a residue in PDB and PDBx/mmCIF files.
 
-/// Choice of one of several alternative locations: the first that appears in each residue. Atoms without alternatives
-/// are always taken.
+/// Choice of one of several alternative locations. In each residue, the first alternative location in the file is
+/// taken. Atoms without alternatives are always taken.
 #[derive(Default)]
 pub(super) struct Alternative<'a, Residue> {
     residue: Residue,
-    /// identifier of the first alternative location in the residue; empty before there is one
+    /// identifier of the first alternative location in the residue; empty until an atom of the residue has
+    /// alternatives
     first: &'a [u8],
 }
 
 impl<'a, Residue: PartialEq> Alternative<'a, Residue> {
-    /// Whether to take the next atom. `residue` is the residue of the atom, and `given` is the identifier of its
-    /// alternative location (empty for an atom without alternatives).
+    /// Whether to take the next atom of the file. `residue` is the residue of the atom, and `given` is the identifier
+    /// of its alternative location (empty for an atom without alternatives).
     pub(super) fn is_taken(&mut self, residue: Residue, given: &'a [u8]) -> bool {
         if self.residue != residue {
             *self = Self { residue, first: &[] };

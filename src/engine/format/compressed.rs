@@ -1,4 +1,5 @@
-//! Reading of whole files into memory, and unpacking of gzip, bzip2, xz and zstd, recognised by their first bytes.
+//! Reading of whole files into memory. Files packed with gzip, bzip2, xz or zstd are recognised by their first bytes
+//! and unpacked.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -7,32 +8,32 @@ use super::file;
 use super::text::remove_mark;
 use crate::error::{Error, Problem, Result};
 
-/// Maximum size in bytes of a file, before and after unpacking: a topology of about 20 million atoms.
+/// Maximum size in bytes of a file, before and after unpacking. A topology of about 20 million atoms has this size.
 const MAX_UNPACKED: u64 = 4 << 30;
 
-/// Maximum ratio of unpacked to packed size, for unpacked sizes up to [`MAX_REPETITIVE`]. xz packs a topology of a
-/// noble gas, in which all lines are alike, up to 800-fold at 300,000 atoms, and zeros 7000-fold. zstd packs zeros
-/// without limit.
+/// Maximum ratio of unpacked to packed size, for files of an unpacked size up to [`MAX_REPETITIVE`]. A topology of a
+/// noble gas, in which all lines are alike, is packed up to 800-fold by xz at 300,000 atoms. Zeros are packed
+/// 7000-fold by xz, and without limit by zstd.
 const MAX_RATIO: u64 = 2000;
 
-/// Unpacked size in bytes up to which the larger ratio [`MAX_RATIO`] is allowed: a noble gas of some two million
-/// atoms. This size limits the memory that a small file can take.
+/// Unpacked size in bytes up to which the larger ratio [`MAX_RATIO`] is allowed. A topology of a noble gas with some
+/// two million atoms has this size. The limit bounds the memory that a small file can take.
 const MAX_REPETITIVE: u64 = 160 << 20;
 
-/// Maximum ratio of unpacked to packed size for larger files. xz packs topologies of water and protein 25- to
-/// 55-fold.
+/// Maximum ratio of unpacked to packed size, for files that are larger than [`MAX_REPETITIVE`] when unpacked. xz
+/// packs topologies of water and protein 25- to 55-fold.
 const MAX_LARGE_RATIO: u64 = 200;
 
-/// Number of streams or frames that a file of any size may have, and number of unpacked bytes required for each
-/// further stream or frame. pbzip2 packs blocks of 100 kB and more, bgzip blocks of 64 KiB. A bzip2 stream takes 0.6
-/// ms even if it is empty.
+/// Number of packed streams or frames that a file of any size may have, and number of unpacked bytes that each
+/// further stream or frame must have. pbzip2 packs blocks of 100 kB or more, and bgzip packs blocks of 64 KiB.
+/// Unpacking a bzip2 stream takes 0.6 ms even if the stream is empty.
 const FREE_STREAMS: u64 = 1000;
 const BYTES_PER_STREAM: u64 = 16 << 10;
 
 /// Maximum size of an xz dictionary in KiB; `xz -9` needs 64 MiB.
 const MAX_XZ_MEMORY_KIB: u32 = 512 << 10;
 
-/// Minimum similarity (Jaro–Winkler) of file names that are suggested when a file is missing.
+/// Minimum similarity (Jaro–Winkler) of the names of existing files that are suggested in place of a missing file.
 const SIMILAR: f64 = 0.85;
 
 /// Returns the contents of a file, unpacked if it is compressed.
@@ -105,7 +106,7 @@ fn unpack_zstd(mut packed: &[u8], limit: u64) -> std::result::Result<Vec<u8>, Pr
     Ok(out)
 }
 
-/// Counts one more stream of a file. `out` is the part of the file that has been unpacked so far. Returns an error if
+/// Counts one more stream of a file. `out` is the part of the file that is already unpacked. Returns an error if
 /// there are too many streams for the unpacked size.
 fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Result<(), Problem> {
     *streams += 1;
@@ -114,7 +115,8 @@ fn count_stream(kind: &str, streams: &mut u64, out: &[u8]) -> std::result::Resul
     }
     let message = format!("this file has more than {} {kind} streams that unpack to {} bytes", *streams - 1, out.len());
     let help = format!(
-        "beyond {FREE_STREAMS} streams each must unpack to {BYTES_PER_STREAM} bytes; if it is genuine, unpack it by hand"
+        "in a file of more than {FREE_STREAMS} streams, each must unpack to {BYTES_PER_STREAM} bytes on average; if \
+         the file is right, unpack it yourself"
     );
     Err(Problem::new(message).help(help))
 }
@@ -127,7 +129,8 @@ fn collect(kind: &str, reader: impl Read, limit: u64) -> std::result::Result<Vec
 
 /// Appends the output of the reader to `out`, up to `limit` bytes in all.
 fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> std::result::Result<(), Problem> {
-    // reading one byte more than allowed distinguishes "too large" from "exactly full"
+    // one byte more than the limit is read, to tell a file that is too large from a file that reaches the limit
+    // exactly
     let left = limit - out.len() as u64 + 1;
     reader.take(left).read_to_end(out).map_err(|error| match error.kind() {
         ErrorKind::OutOfMemory => {
@@ -141,8 +144,8 @@ fn append(kind: &str, reader: impl Read, limit: u64, out: &mut Vec<u8>) -> std::
     if out.len() as u64 > limit {
         let message = format!("the {kind} stream unpacks to more than {limit} bytes");
         let help = format!(
-            "at most {MAX_RATIO} times the packed size up to {} MiB, {MAX_LARGE_RATIO} times up to {} GiB, are unpacked; if it is \
-             genuine, unpack it by hand",
+            "md unpacks at most {MAX_RATIO} times the packed size up to {} MiB, and {MAX_LARGE_RATIO} times up to {} \
+             GiB; if the file is right, unpack it yourself",
             MAX_REPETITIVE >> 20,
             MAX_UNPACKED >> 30
         );
@@ -156,10 +159,10 @@ fn corrupt(kind: &str, reason: impl std::fmt::Display) -> Problem {
 }
 
 fn unsupported(kind: &str) -> Problem {
-    Problem::new(format!("{kind} files are not read")).help("unpack it, or pack it with gzip, bzip2, xz or zstd")
+    Problem::new(format!("md does not read {kind} files")).help("unpack it, or pack it with gzip, bzip2, xz or zstd")
 }
 
-/// Returns the error for a file that does not exist, with similar file names in its folder.
+/// Returns the error for a file that does not exist. The error suggests similar file names in the same folder.
 fn missing(path: &Path) -> Problem {
     let problem = Problem::new("the file does not exist").in_file(path);
     let folder = match path.parent() {
@@ -179,7 +182,7 @@ fn missing(path: &Path) -> Problem {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     match near.iter().take(3).map(|(_, name)| name.as_str()).collect::<Vec<_>>().as_slice() {
-        [] => problem.help(format!("nothing of a similar name is in {}", folder.display())),
+        [] => problem.help(format!("{} contains no file with a similar name", folder.display())),
         names => problem.help(format!("did you mean {}?", names.join(", "))),
     }
 }
@@ -274,9 +277,9 @@ mod tests {
             let streams = FREE_STREAMS as usize;
             assert!(unpack(packed.repeat(streams), 1 << 20).is_ok());
             let problem = unpack(packed.repeat(streams + 1), 1 << 20).unwrap_err().to_string();
-            assert!(problem.contains("has more than 1000") && problem.contains("unpack it by hand"), "{problem}");
+            assert!(problem.contains("has more than 1000") && problem.contains("unpack it yourself"), "{problem}");
         }
-        // streams as large as those that parallel programs write
+        // streams with the smallest number of unpacked bytes that is allowed for each of many streams
         let block = vec![b'1'; BYTES_PER_STREAM as usize];
         assert_eq!(unpack(zstd(&block).repeat(1100), 1 << 30).unwrap().len(), 1100 << 14);
     }

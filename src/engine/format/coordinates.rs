@@ -1,4 +1,4 @@
-//! Positions, velocities and cell, as all coordinate readers return them.
+//! Positions, velocities and cell of a coordinate file, as returned by every coordinate reader.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -23,7 +23,8 @@ pub struct Coordinates {
     pub velocities: Option<Vec<Vec3>>,
     /// periodic cell; `None` without a box
     pub cell: Option<PeriodicCell>,
-    /// labels of all atoms; empty if the format has no names. [`super::check_order`] compares them with a topology
+    /// names and numbers of all atoms; empty if the format has no names. [`super::check_order`] compares these labels
+    /// with a topology
     pub labels: Vec<Label>,
     /// contents of the file that were left out
     pub left_out: LeftOut,
@@ -32,9 +33,9 @@ pub struct Coordinates {
 /// Contents of a file that were left out when one structure was read from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// models after the first, if only one was requested
+    /// number of models after the first, if only the first model was requested
     pub models: usize,
-    /// atoms at alternative locations: the first location in each residue is taken
+    /// number of atoms at alternative locations that were left out; in each residue, the first location is taken
     pub atoms: usize,
 }
 
@@ -47,9 +48,9 @@ pub struct Label {
     pub element: u8,
     /// name of the residue
     pub residue: Name,
-    /// number of the residue; 0 if the text of the file is not a number
+    /// number of the residue; 0 if the residue number in the file is not a number
     pub number: i32,
-    /// hash that differs between residues with different chains, numbers or insertion codes
+    /// hash of chain, residue number and insertion code, by which residues with the same name are distinguished
     pub place: u64,
 }
 
@@ -59,8 +60,8 @@ impl Label {
         (self.residue, self.number, self.place) == (other.residue, other.number, other.place)
     }
 
-    /// Sets the name of the residue, its number as text, and `place`, which distinguishes the residue from other
-    /// residues.
+    /// Sets the name of the residue, the residue number, given as text, and `place`, which distinguishes the residue
+    /// from other residues.
     pub(super) fn in_residue(self, name: &[u8], number: &[u8], place: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         place.hash(&mut hasher);
@@ -73,30 +74,35 @@ impl Label {
     }
 }
 
-/// Returns the vector times `unit`; `None` if the result is longer than `most` or not a number.
+/// Returns the vector times `unit`. Returns `None` if the product is longer than `most`, or if one of its coordinates
+/// is not a number.
 pub(super) fn scaled(&[x, y, z]: &[f64; 3], unit: f64, most: f64) -> Option<Vec3> {
     let vector = vec3(x, y, z) * unit;
     (vector.norm() <= most).then_some(vector)
 }
 
-/// Returns the error for a vector that [`scaled`] rejects. `index` is the index of the atom.
+/// Returns the error for a vector that [`scaled`] rejects. `index` is the index of the atom with this vector.
 pub(super) fn too_long(index: usize, triple: &[f64; 3]) -> Problem {
-    Problem::new(format!("atom {}: {triple:?} is beyond all bounds (1 mm, or the speed of light)", index + 1))
-        .help("the file is damaged, or the run that wrote it was unstable")
+    Problem::new(format!(
+        "atom {}: {triple:?} exceeds the limit (1 mm for positions, the speed of light for velocities)",
+        index + 1
+    ))
+    .help("the file is damaged, or the run that wrote it was unstable")
 }
 
-/// Returns the cell with the given edges (nm) and angles (degrees); `None` if they do not form a cell, or an edge
-/// exceeds [`FARTHEST`].
+/// Returns the cell with the given edges (nm) and angles (degrees). Returns `None` if edges and angles do not form a
+/// cell, or if an edge exceeds [`FARTHEST`].
 pub fn cell_of(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     lengths.iter().all(|&edge| edge <= FARTHEST).then(|| PeriodicCell::from_lengths_angles(lengths, angles))?
 }
 
-/// Whether edges in Å are a placeholder for no cell, as in structures that were not solved from crystals.
+/// Whether the edges (Å) are a placeholder, which means that the structure has no cell. Structures that were not
+/// solved from crystals have such placeholders.
 pub(super) fn is_dummy(lengths: [f64; 3]) -> bool {
     lengths == [1.0; 3] || lengths == [0.0; 3]
 }
 
-/// Returns the time in ps after `t=` in a title, as GROMACS writes it.
+/// Returns the time in ps from a title that has the time after `t=`, as GROMACS writes it.
 pub(super) fn time_of_title(title: &str) -> Option<f64> {
     let at = title.rmatch_indices("t=").map(|(at, _)| at);
     let alone = |at: &usize| !title[..*at].ends_with(|before: char| before.is_alphanumeric());

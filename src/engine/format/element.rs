@@ -2,8 +2,8 @@
 
 use crate::system::Name;
 
-/// Symbol and standard atomic weight in amu of each element, at index atomic number − 1. IUPAC 2021, abridged; the
-/// mass of the longest-lived isotope if there is no standard weight.
+/// Symbol and standard atomic weight in amu of each element, at index atomic number − 1. The values are the abridged
+/// weights of IUPAC 2021. An element without a standard weight has the mass of its longest-lived isotope.
 const ELEMENTS: [(&str, f64); 92] = [
     ("H", 1.008),
     ("He", 4.0026),
@@ -104,9 +104,10 @@ const ELEMENTS: [(&str, f64); 92] = [
 /// in mass.
 const MASS_TOLERANCE: f64 = 0.2;
 
-/// Maximum difference in amu between the mass of a united carbon and the sum of atomic weights. Force fields round
-/// masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu, which differ from the sums by less. The masses
-/// of nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0) differ from the sums by more.
+/// Maximum difference in amu between the mass of a united carbon and the sum of the atomic weights of its atoms.
+/// Force fields round masses of united carbons to 13.019, 14.027, 15.035 and 16.043 amu. The masses of united carbons
+/// differ from the sums by less than the tolerance. The masses of nitrogen (14.007, 14.01) and oxygen (15.9994, 16.0)
+/// differ from the sums by more than the tolerance.
 const UNITED_TOLERANCE: f64 = 0.005;
 
 /// Atomic weights in amu of the atoms in united carbons, and the index of carbon in the table.
@@ -117,12 +118,12 @@ const CARBON_INDEX: usize = 5;
 /// Mass in amu of the heaviest hydrogen after mass repartitioning.
 const HEAVIEST_HYDROGEN: f64 = 4.1;
 
-/// Returns the symbol of an atomic number; empty for 0 and beyond uranium.
+/// Returns the symbol of the element with an atomic number; empty for 0 and for elements beyond uranium.
 pub fn symbol(atomic_number: u8) -> &'static str {
     entry(atomic_number).map_or("", |&(symbol, _)| symbol)
 }
 
-/// Returns the atomic number of a symbol, whose case does not matter; 0 if there is no such element.
+/// Returns the atomic number of an element symbol in upper or lower case; 0 if there is no such element.
 pub fn number(symbol: &str) -> u8 {
     let found = ELEMENTS.iter().position(|(known, _)| known.eq_ignore_ascii_case(symbol));
     found.map_or(0, |index| index as u8 + 1)
@@ -132,7 +133,7 @@ fn entry(atomic_number: u8) -> Option<&'static (&'static str, f64)> {
     ELEMENTS.get(usize::from(atomic_number).checked_sub(1)?)
 }
 
-/// Returns the standard atomic weight in amu; 0 if there is no such element.
+/// Returns the standard atomic weight of an element in amu; 0 if there is no such element.
 pub fn weight(atomic_number: u8) -> f64 {
     entry(atomic_number).map_or(0.0, |&(_, weight)| weight)
 }
@@ -154,11 +155,12 @@ const IONS_OF_CHARMM: [(&str, &str); 9] = [
 /// Other atom names in molecules begin with a symbol of one letter.
 const OF_TWO_LETTERS: [&str; 4] = ["Cl", "Br", "Fe", "Se"];
 
-/// Returns the atomic number that follows from the names of an atom and of its residue; 0 if none follows, as for
-/// virtual sites.
+/// Returns the atomic number that follows from the names of an atom and of its residue. Returns 0 if no element
+/// follows from the names, as for virtual sites.
 ///
-/// An atom with the same name as its residue is an ion, named by its symbol or its CHARMM name. Other names begin
-/// with the symbol: two letters for chlorine, bromine, iron and selenium, one letter for the other elements.
+/// An atom with the same name as its residue is an ion, and the name is the element symbol or the CHARMM name of the
+/// ion. The name of any other atom begins with the element symbol: two letters for chlorine, bromine, iron and
+/// selenium, one letter for the other elements.
 pub fn of_names(name: &str, residue: &str) -> u8 {
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
     let (name, residue) = (letters(name), letters(residue));
@@ -173,15 +175,16 @@ pub fn of_names(name: &str, residue: &str) -> u8 {
     number(two.or(name.get(..1)).unwrap_or_default())
 }
 
-/// Returns the atomic number that follows from the name and the mass (amu) of an atom; 0 if none follows.
+/// Returns the atomic number that follows from the name and the mass (amu) of an atom. Returns 0 if no rule matches.
 ///
 /// The first rule that matches decides:
-/// 1. An element whose symbol is the beginning of the name and whose atomic weight is the mass. `CA` of 12 amu is
-///    carbon, and `CA` of 40 amu is calcium.
-/// 2. A united carbon with the mass of CHₙ, n = 1 to 4. The tolerance is `MASS_TOLERANCE` if the name begins with
+/// 1. The name begins with the symbol of an element, and the mass is the atomic weight of this element. `CA` of 12
+///    amu is carbon, and `CA` of 40 amu is calcium.
+/// 2. The mass is that of a united carbon CHₙ, n = 1 to 4. The tolerance is `MASS_TOLERANCE` if the name begins with
 ///    C, and `UNITED_TOLERANCE` otherwise.
-/// 3. An atom with repartitioned mass whose name begins with H, C, N, O, P or S.
-/// 4. An element whose weight is the mass.
+/// 3. The name begins with H, C, N, O, P or S, and the mass is possible for this element after hydrogen mass
+///    repartitioning.
+/// 4. The mass is the atomic weight of an element.
 pub fn guess(name: Name, mass: f64) -> u8 {
     let letters = name.as_str().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let begins = |symbol: &str| letters.get(..symbol.len()).is_some_and(|start| start.eq_ignore_ascii_case(symbol));
@@ -193,7 +196,7 @@ pub fn guess(name: Name, mass: f64) -> u8 {
         { masses }.any(|united| (mass - united).abs() <= united_tolerance).then_some(CARBON_INDEX)
     };
     let repartitioned = || {
-        // atomic numbers, and the maximum number of hydrogens on each atom
+        // atomic number of each element, and the maximum number of hydrogens bonded to one of its atoms
         let bearing = [(1u8, 0.0), (6, 4.0), (7, 4.0), (8, 3.0), (15, 3.0), (16, 2.0)].into_iter();
         bearing.map(|(number, hydrogens)| (number, hydrogens * (HEAVIEST_HYDROGEN - 1.0))).find(|&(number, most)| {
             let lighter = number > 1
@@ -283,7 +286,8 @@ mod tests {
 
     #[test]
     fn repartitioned_masses_are_seen_through() {
-        // a hydrogen of 3.024 amu takes 2.016 amu from its heavy atom; the nitrogen of NH then has the mass of carbon
+        // mass repartitioning makes a hydrogen 3.024 amu heavy and takes 2.016 amu from its heavy atom; the nitrogen
+        // of an NH group then has the mass of carbon
         for (name, mass, expected) in
             [("HA", 3.024, "H"), ("N", 11.994, "N"), ("CB", 5.962, "C"), ("OH", 13.983, "O"), ("NZ", 7.962, "N")]
         {

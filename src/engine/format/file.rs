@@ -1,7 +1,7 @@
 //! Opening of regular files, and reading of whole files into memory.
 //!
-//! Pipes and devices are refused, because reading them may never end. Files that consist mostly of holes are refused,
-//! too. The byte-order mark of a text is removed.
+//! Pipes and devices are refused, because reading them may never end. Sparse files that consist mostly of holes are
+//! refused, too. The byte-order mark of a text is removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -11,16 +11,16 @@ use std::path::Path;
 
 use super::text::remove_mark;
 
-/// Maximum size in bytes of a file that describes a run.
+/// Maximum size in bytes of a file that describes a run, such as a status or summary.
 pub const LONGEST_RECORD: u64 = 64 << 20;
-/// Size in bytes up to which a file may consist of holes only.
+/// Size in bytes up to which a sparse file may consist of holes only.
 const FREE_HOLES: u64 = 64 << 20;
-/// Maximum ratio of file size to bytes outside of holes, for files larger than that. Programs that write files leave
-/// only small holes.
+/// Maximum ratio of the file size to the number of bytes outside of holes, for files larger than [`FREE_HOLES`].
+/// Programs that write output leave only small holes.
 const MOST_HOLES: u64 = 64;
 
-/// Opens a regular file for reading. Anything else than a regular file is an error before a byte is read. A file that
-/// occupies almost no disk space but reads as gigabytes of zeros is an error, too.
+/// Opens a regular file for reading. Anything else than a regular file is an error, which is returned before a byte
+/// is read. A sparse file that occupies almost no disk space but reads as gigabytes of zeros is an error, too.
 pub fn open(path: &Path) -> Result<File> {
     let file = open_with(path, OpenOptions::new().read(true))?;
     let length = file.metadata()?.len();
@@ -34,7 +34,7 @@ pub fn open(path: &Path) -> Result<File> {
 }
 
 /// Opens a regular file with the given options, for example for writing. Anything else than a regular file is an
-/// error before a byte is read or written.
+/// error, which is returned before a byte is read or written.
 pub fn open_with(path: &Path, how: &mut OpenOptions) -> Result<File> {
     open_regular(path, how, 0)
 }
@@ -45,9 +45,10 @@ pub fn open_unfollowed(path: &Path, how: &mut OpenOptions) -> Result<File> {
 }
 
 fn open_regular(path: &Path, how: &mut OpenOptions, flags: i32) -> Result<File> {
-    // without O_NONBLOCK opening a pipe would wait for its other end. The flag has no effect on regular files.
+    // without O_NONBLOCK, opening a pipe would wait until another process opens the other end. The flag has no effect
+    // on regular files.
     let opened = how.custom_flags(flags | libc::O_NONBLOCK).open(path);
-    // a pipe without a reader cannot be opened for writing
+    // a pipe cannot be opened for writing while no process reads from it
     let is_pipe = |error: &Error| error.raw_os_error() == Some(libc::ENXIO);
     let kind = match opened {
         Ok(file) => match file.metadata()?.file_type() {
@@ -76,22 +77,22 @@ pub fn text(path: &Path) -> Result<String> {
     open(path)?.read_to_string(&mut text).map(|_| text)
 }
 
-/// Whether a file holds at least `wanted` bytes outside of its holes. `true` if the file system does not report
-/// holes.
+/// Whether a file has at least `wanted` bytes outside of its holes. If the file system does not report holes, the
+/// result is `true`.
 fn holds(file: &File, length: u64, wanted: u64) -> bool {
     let (mut at, mut found) = (0, 0);
     // SAFETY: lseek takes the descriptor of an open file and touches no memory
     let seek = |at: u64, whence| u64::try_from(unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, whence) });
     while found < wanted {
         let Ok(data) = seek(at, libc::SEEK_DATA) else {
-            // ENXIO means that there is only a hole after this position
+            // ENXIO means that only a hole follows after this offset
             let only_hole = Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
             found = if only_hole { found } else { wanted };
             break;
         };
         let Ok(hole) = seek(data, libc::SEEK_HOLE) else { return true };
         found += hole.min(length).saturating_sub(data);
-        // the end of the data must lie after its start, unless the file has been truncated meanwhile
+        // the end of a data range must lie after its start, unless the file has been truncated since
         if hole <= at {
             break;
         }
@@ -100,7 +101,8 @@ fn holds(file: &File, length: u64, wanted: u64) -> bool {
     seek(0, libc::SEEK_SET).is_ok() && found >= wanted
 }
 
-/// Returns the bytes of a regular file of at most `most` bytes. A file that grows while it is read is an error.
+/// Returns the bytes of a regular file of at most `most` bytes. If the file grows while it is read, the result is an
+/// error.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
@@ -139,7 +141,7 @@ mod tests {
         refused(&path, "expected at most 1000");
         refused(folder.path(), "this is a folder");
         refused(Path::new("/dev/zero"), "not a regular file");
-        // this file reports a length of 0 but has contents, like a file that grows
+        // this file reports a length of 0 but has contents, so it looks like a file that grows while it is read
         refused(Path::new("/proc/self/status"), "changes while it is read");
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());

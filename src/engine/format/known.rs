@@ -1,4 +1,4 @@
-//! Tables of the known formats of topologies and coordinates, with one row for each format. The format of a file is
+//! Tables of the topology and coordinate formats that md knows, with one row for each format. The format of a file is
 //! recognised by its contents, not by its name.
 
 use std::path::Path;
@@ -17,17 +17,18 @@ type Parsed<T> = std::result::Result<T, Problem>;
 pub struct Format<R> {
     /// name in messages and `md info`
     pub name: &'static str,
-    /// recognises a file by its first unpacked bytes
+    /// function that recognises a file of this format by its first unpacked bytes
     pub recognises: fn(&[u8]) -> bool,
-    /// reader of such files
+    /// function that reads files of this format
     pub read: R,
 }
 
-/// Reads the unpacked bytes of the topology at a path. Messages name the path, and paths of included files are
-/// relative to it.
+/// Function that reads a topology from its path and its unpacked bytes. Messages name the path, and the paths of
+/// included files are relative to it.
 pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
-/// Reads unpacked coordinates. The angle (degrees) is used for a box that is given only by its edges.
+/// Function that reads coordinates from unpacked bytes. The angle (degrees) is used for a box of which the file gives
+/// only the edges.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
 /// Topology formats. The first row that recognises a file reads it.
@@ -60,8 +61,8 @@ pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     },
 ];
 
-/// Returns the position restraints of a GROMACS topology under the macros of `options`; empty for a topology in
-/// another format.
+/// Returns the position restraints of a GROMACS topology, with the macros in `options` defined. The result is empty
+/// for a topology in another format.
 pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Result<Vec<gromacs::AtomRestraint>> {
     let bytes = super::read(path)?;
     if !gromacs::is_topology(&bytes) {
@@ -70,17 +71,17 @@ pub fn read_position_restraints(path: &Path, options: &TopologyOptions) -> Resul
     Ok(gromacs::read_position_restraints(path, &bytes, options)?)
 }
 
-/// Returns the text of a topology, with the cell of its coordinates if the format states it. The error names the term
-/// that the format cannot express exactly.
+/// Function that returns the text of a topology. A format that states the cell needs the cell of the coordinates. If
+/// the format cannot express a term exactly, the error names the term.
 pub type TopologyWriter = fn(&Description, Option<&PeriodicCell>) -> Parsed<String>;
 
 /// A topology format that can be written.
 pub struct WritableTopology {
     /// name in messages
     pub name: &'static str,
-    /// endings of file names
+    /// endings of the file names of this format
     pub endings: &'static [&'static str],
-    /// whether the format states the cell
+    /// whether a topology in this format states the cell
     pub states_cell: bool,
     /// writer of the format
     pub write: TopologyWriter,
@@ -97,7 +98,8 @@ pub const WRITABLE_TOPOLOGIES: &[WritableTopology] = &[
     },
 ];
 
-/// Returns the topology format with the ending of `path`; `None` if it cannot be written.
+/// Returns the topology format that the ending of `path` names. Returns `None` if md writes no format with this
+/// ending.
 pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
     let ending = path.extension()?.to_str()?;
     WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
@@ -127,24 +129,25 @@ pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format { name: "AMBER coordinates (rst7, inpcrd)", recognises: restart::is_text, read: restart::read_text },
 ];
 
-/// Reads all models of a file.
+/// Function that reads all models of a file.
 type ModelsReader = fn(&[u8]) -> Parsed<Vec<Coordinates>>;
 
 /// Names of the coordinate formats that hold several models, with readers of all models.
 pub const MODELS: [(&str, ModelsReader); 2] = [("PDB", pdb::read_models), ("PDBx/mmCIF (cif)", mmcif::read_models)];
 
-/// Advice on what to use instead of a GROMACS run input file.
+/// Advice on what to use instead of a GROMACS run input file (tpr).
 const OF_RUN_INPUT: &str = "use the topology (top) that grompp read, and for trajectories also a structure: gmx \
                             editconf -f run.tpr -o run.gro";
 
-/// Whether the bytes are those of a GROMACS run input file (tpr): a text `VERSION …` after one or two lengths in XDR.
+/// Whether the bytes are those of a GROMACS run input file (tpr). Such a file begins with one or two lengths in XDR
+/// and a text `VERSION …`.
 fn is_run_input(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0, 0, 0])
         && [4, 8].iter().any(|&at| bytes.get(at..).is_some_and(|text| text.starts_with(b"VERSION")))
 }
 
-/// Returns the format of a file with these unpacked bytes. If the format is unknown, the error lists the formats of
-/// the table; `what` names the kind of file.
+/// Returns the format of a file with these unpacked bytes. If the format is unknown, the error lists the formats in
+/// the table. `what` names the kind of file in the error.
 pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> Parsed<&'static Format<R>> {
     formats.iter().find(|format| (format.recognises)(bytes)).ok_or_else(|| {
         if is_run_input(bytes) {
@@ -156,7 +159,7 @@ pub fn recognise<R>(formats: &'static [Format<R>], what: &str, bytes: &[u8]) -> 
     })
 }
 
-/// Reads a topology of any known format, compressed or not. The contents decide the format. The error is a
+/// Reads a topology of any known format, compressed or not. The format is recognised by the contents. The error is a
 /// [`Problem`] that names file and line.
 pub fn read_topology(path: &Path) -> Result<Description> {
     read_topology_with(path, &TopologyOptions::default())
@@ -169,11 +172,11 @@ pub fn read_topology_with(path: &Path, options: &TopologyOptions) -> Result<Desc
     Ok((format.read)(path, &bytes, options)?)
 }
 
-/// Reads a coordinate file of any known format, compressed or not. The contents decide the format.
+/// Reads a coordinate file of any known format, compressed or not. The format is recognised by the contents.
 ///
-/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) completes a box
-/// that is given only by its edges, as in old files; see [`crate::system::CellHint::angle_degrees`]. The error is a
-/// [`Problem`] that names file and line.
+/// `expected_atoms` is the number of atoms in the topology, if there is one. `box_angle` (degrees) is used for a box
+/// of which the file gives only the edges, as old files do; see [`crate::system::CellHint::angle_degrees`]. The error
+/// is a [`Problem`] that names file and line.
 pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: Option<f64>) -> Result<Coordinates> {
     let bytes = super::read(path)?;
     let coordinates = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| (format.read)(&bytes, box_angle));
@@ -181,8 +184,8 @@ pub fn read_coordinates(path: &Path, expected_atoms: Option<usize>, box_angle: O
     Ok(coordinates.map_err(|problem| problem.in_file(path))?)
 }
 
-/// Reads all models of a coordinate file, like [`read_coordinates`]. There is at least one model, and all have the
-/// same number of atoms.
+/// Reads all models of a coordinate file, in the same way as [`read_coordinates`]. There is at least one model, and
+/// all models have the same number of atoms.
 pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coordinates>> {
     let bytes = super::read(path)?;
     let models = recognise(COORDINATES, "coordinate", &bytes).and_then(|format| {
@@ -196,7 +199,7 @@ pub fn read_models(path: &Path, expected_atoms: Option<usize>) -> Result<Vec<Coo
     Ok(models.map_err(|problem| problem.in_file(path))?)
 }
 
-/// Returns the coordinates, or an error if the topology has another number of atoms.
+/// Returns the coordinates. If the topology has another number of atoms, returns an error.
 fn of_topology(coordinates: Coordinates, expected_atoms: Option<usize>) -> Parsed<Coordinates> {
     let found = coordinates.positions.len();
     match expected_atoms.filter(|&expected| expected != found) {

@@ -1,4 +1,5 @@
-//! Readers and writers of topologies and coordinates, one module per format. They compute no physics.
+//! Readers and writers of topologies and coordinates, one module per format. The modules compute no energies or
+//! forces.
 //!
 //! Every reader gets its bytes from [`compressed::read`], which accepts only regular files ([`file`](mod@file)).
 //! [`known`] is the table of formats. [`read_topology`] and [`read_coordinates`] use the reader that recognises the

@@ -1,6 +1,6 @@
 //! Names, masses and bonds of atoms without a force field, as needed for reading a trajectory.
 //!
-//! A topology gives names, masses and bonds; a PSF file is enough without the parameter files of its force field.
+//! A topology gives names, masses and bonds. For a PSF file, the parameter files of its force field are not needed.
 //! Structures (gro, PDB, mmCIF) give names and residues. Masses are then the standard atomic weights of the elements.
 //! The element of an atom is stated in the file, or follows from the names of the atom and its residue
 //! ([`element::of_names`]). CONECT records of a PDB file give the bonds if they join all atoms of every residue.
@@ -15,10 +15,10 @@ use super::{charmm, element, pdb};
 use crate::error::{Problem, Result};
 use crate::system::{Atom, Exclusions, Molecules, Residue, Topology};
 
-/// Atoms named by a file.
+/// Atoms with the names that a file gives them.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// topology; without terms and parameters if the file has none
+    /// topology of the atoms; without bonded terms and parameters if the file has no force field
     pub topology: Topology,
     /// whether the file states which atoms are bonded
     pub has_bonds: bool,
@@ -51,7 +51,7 @@ pub fn read_names(path: &Path, options: &TopologyOptions) -> Result<Names> {
     Ok(Names { topology, has_bonds })
 }
 
-/// Whether bonds join all atoms of every residue.
+/// Whether the bonds of the topology join all atoms of every residue.
 fn joins_residues(topology: &Topology) -> bool {
     let molecules = Molecules::from_bonds(topology.atoms.len(), &topology.connectivity);
     let mut pairs = topology.atoms.windows(2).zip(0..).filter(|(pair, _)| pair[0].residue == pair[1].residue);
@@ -59,7 +59,8 @@ fn joins_residues(topology: &Topology) -> bool {
         && pairs.all(|(_, first)| molecules.of_atom(first) == molecules.of_atom(first + 1))
 }
 
-/// Copies the names and residues of a structure to the atoms of a topology, if the structure labels all of them.
+/// Copies the names and residues of a structure to the atoms of a topology. Nothing is copied unless the structure
+/// has labels of all atoms.
 pub fn take_names(topology: &mut Topology, labels: &[Label]) {
     if labels.is_empty() || labels.len() != topology.atoms.len() {
         return;

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use crate::vec3::Vec3;
 
-/// Alignment of the data in bytes. The header is padded so that the data starts at a multiple of it (NumPy format
-/// specification, version 1.0).
+/// Alignment of the data in bytes. The header is padded so that the data start at a multiple of this number (NumPy
+/// format specification, version 1.0).
 const ALIGNMENT: usize = 64;
 
-/// Writes `vectors` as an array of shape (N, 3).
+/// Writes `vectors` as a NumPy array of shape (N, 3).
 pub fn write_vectors(vectors: &[Vec3], out: &mut impl Write) -> std::io::Result<()> {
     let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, 3), }}", vectors.len());
     // magic, version and length take 10 bytes, and the final line feed takes one

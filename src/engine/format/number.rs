@@ -12,8 +12,8 @@ pub(super) fn real(field: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Parses the rare spellings: a leading plus, `D` for the exponent, or an exponent of three digits without its
-/// letter.
+/// Parses the rare forms of a number: a leading plus, `D` in front of the exponent, or an exponent of three digits
+/// without its letter.
 fn fortran_real(text: &[u8]) -> Option<f64> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let split = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b))? + 1;
@@ -23,7 +23,7 @@ fn fortran_real(text: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(&plain).ok()
 }
 
-/// Returns half a unit of the last printed digit of a number.
+/// Returns the maximum rounding error of a printed number: half a unit of its last digit.
 pub(super) fn rounding(field: &[u8]) -> Option<f64> {
     let text = trim(field);
     let end = text.iter().skip(1).position(|b| b"DdEeQq+-".contains(b)).map_or(text.len(), |k| k + 1);
@@ -52,13 +52,13 @@ pub(super) fn integer(field: &[u8]) -> Option<i32> {
         if !digit.is_ascii_digit() {
             return None;
         }
-        // nine digits stay below 2³¹
+        // a number of nine digits is below 2³¹
         value = 10 * value + i32::from(digit - b'0');
     }
     Some(if negative { -value } else { value })
 }
 
-/// Returns the text of a field for a message, shortened and with unprintable bytes replaced.
+/// Returns the text of a field for a message. Long texts are shortened, and unprintable bytes are replaced.
 pub(super) fn quoted(field: &[u8]) -> String {
     let shown = &field[..field.len().min(40)];
     format!("`{}`", String::from_utf8_lossy(shown).trim().escape_default())

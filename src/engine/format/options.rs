@@ -1,21 +1,21 @@
-//! Inputs for reading a topology in addition to its file.
+//! Options for reading a topology.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Problem;
 
-/// Inputs for reading a topology in addition to its file.
+/// Options for reading a topology: further files, macros, and the number of atoms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopologyOptions {
-    /// folders of included files (GROMACS), searched after the folder of the topology
+    /// folders that are searched for included files after the folder of the topology (GROMACS)
     pub include: Vec<PathBuf>,
-    /// preprocessor macros (GROMACS), `NAME` or `NAME=text`
+    /// preprocessor macros (GROMACS), each as `NAME` or `NAME=text`
     pub define: Vec<String>,
-    /// parameter files (CHARMM), in order
+    /// parameter files (CHARMM), in the order in which they are read
     pub parameters: Vec<PathBuf>,
     /// number of atoms in the coordinates, if known. A GROMACS topology states the number of copies of each molecule.
-    /// If the total number of atoms of all copies differs from this number, the topology is refused before the copies
-    /// are made
+    /// If the total number of atoms of all copies differs from the number of atoms in the coordinates, the topology
+    /// is refused before the copies are made
     pub atoms: Option<usize>,
 }
 

@@ -1,13 +1,14 @@
-//! Check, by names, that the atoms of a coordinate file are in the order of the topology.
+//! Comparison of element and residue names, to check that the atoms of a coordinate file are in the order of the
+//! topology.
 
 use super::coordinates::Label;
 use super::element::symbol;
 use crate::error::Problem;
 use crate::system::{Name, Topology};
 
-/// Returns an error if an atom has another element than in the topology, or if a residue has the same names in
-/// another order. Different names alone are no error, because force fields use different names for many atoms (`HN`
-/// and `H`, `OW` and `O`).
+/// Returns an error if an atom has another element than in the topology, or if the atoms of a residue have the same
+/// names as in the topology in another order. Different names alone are not an error, because force fields use
+/// different names for many atoms (`HN` and `H`, `OW` and `O`).
 pub fn check_order(topology: &Topology, labels: &[Label]) -> Result<(), Problem> {
     let refuse = |atom: usize, found: String, expected: String| {
         let residue = &topology.residues[topology.atoms[atom].residue as usize];

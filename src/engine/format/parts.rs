@@ -1,12 +1,13 @@
-//! Division of a system into consecutive parts, which topologies list as molecules.
+//! Division of the atoms of a system into consecutive parts. Topology files list these parts as molecules.
 
 use crate::system::Topology;
 
-/// Returns the first atom of each part, followed by the number of atoms. The list of atoms is divided between any two
-/// consecutive atoms if no link connects an atom before the division with an atom after it. A part is a molecule, or
-/// several molecules whose atoms are interleaved. `links` calls its argument with the atoms of each link.
+/// Returns the first atom of each part, and as the last element the number of all atoms. The list of atoms is divided
+/// between any two consecutive atoms if no link connects an atom before the division with an atom after it. A part is
+/// a molecule, or several molecules whose atoms are interleaved. `links` must call its argument once for each link,
+/// with the atoms of the link.
 pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -> Vec<u32> {
-    // for each atom, the last atom to which a link connects it
+    // for each atom, the last of the atoms to which it is linked
     let mut reach: Vec<u32> = (0..atoms as u32).collect();
     links(&mut |joined| {
         if let (Some(&first), Some(&last)) = (joined.iter().min(), joined.iter().max()) {
@@ -27,8 +28,8 @@ pub(super) fn starts(atoms: usize, links: impl FnOnce(&mut dyn FnMut(&[u32]))) -
     starts
 }
 
-/// Calls `see` with the atoms of each chemical bond, and with each virtual site paired with each atom that
-/// defines it.
+/// Calls `see` with the atoms of each chemical bond. For each virtual site, calls `see` with the site and each atom
+/// that defines the site.
 pub(super) fn chemical_links(topology: &Topology, see: &mut dyn FnMut(&[u32])) {
     topology.connectivity.iter().for_each(|pair| see(pair));
     for site in &topology.virtual_sites {

@@ -2,7 +2,7 @@
 //!
 //! The file has a title, a line with the number of atoms (and optionally the time in ps), and then lines of six
 //! `F12.7` numbers: positions in Å, optionally velocities in Å per 1/20.455 ps, and optionally a line with the box.
-//! Which of the optional parts are present follows from the number of lines only.
+//! Only the number of lines shows which of the optional parts are present.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::error::Problem;
 use crate::units::{AMBER_VELOCITY, ANGSTROM};
 use crate::vec3::Vec3;
 
-/// Characters per number, and numbers per line.
+/// Number of characters of a number. The next constant is the number of numbers in a line.
 const WIDTH: usize = 12;
 const PER_LINE: usize = 6;
 
@@ -23,8 +23,8 @@ type Parsed<T> = std::result::Result<T, Problem>;
 /// Letters that occur in numbers: exponents, NaN and infinity.
 const LETTERS: &[u8] = b"eEdDnNaAiIfF";
 
-/// Whether the bytes are those of the text form: the second line begins with a number of atoms, and the third
-/// contains no names.
+/// Whether the bytes are those of a coordinate file in text form. The second line of such a file begins with a number
+/// of atoms, and its third line contains no names.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let mut lines = bytes.splitn(4, |&byte| byte == b'\n').skip(1);
     let count = lines.next().unwrap_or_default();
@@ -34,7 +34,7 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
         && !numbers.iter().any(|byte| byte.is_ascii_alphabetic() && !LETTERS.contains(byte))
 }
 
-/// Reads the text form.
+/// Reads coordinates in text form.
 pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordinates> {
     let mut lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').map(|l| l.strip_suffix(b"\r").unwrap_or(l)).collect();
     while lines.last().is_some_and(|line| line.trim_ascii().is_empty()) {
@@ -72,7 +72,7 @@ pub(super) fn read_text(bytes: &[u8], box_angle: Option<f64>) -> Parsed<Coordina
     })
 }
 
-/// Parses the second line: the number of atoms in any width, and the time in ps if given.
+/// Parses the second line, which has the number of atoms in any width, and optionally the time in ps.
 fn counts(line: &[u8]) -> Parsed<(usize, Option<f64>)> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let problem = |message: String| {
@@ -95,7 +95,7 @@ struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// Reads `atoms` vectors from line `at` on, and multiplies them by `unit`. A result longer than `most` is an
+    /// Reads `atoms` vectors from line `at` on, and multiplies them by `unit`. A product longer than `most` is an
     /// error.
     fn vectors(&self, at: usize, atoms: usize, (unit, most): (f64, f64)) -> Parsed<Vec<Vec3>> {
         let mut vectors = Vec::with_capacity(atoms);
@@ -141,9 +141,9 @@ impl Numbers<'_> {
         Ok(values)
     }
 
-    /// Whether a line holds a box. In files with one or two atoms a single line after the positions may be velocities
-    /// or a box. Angles are above 20° and edges are positive, while no velocity reaches 20 Å per 1/20.455 ps (a
-    /// hydrogen at 300 K has 0.8).
+    /// Whether a line has the numbers of a box. In a file with one or two atoms, a single line after the positions
+    /// may have velocities or a box. A box has angles above 20° and positive edges. No velocity reaches 20 Å per
+    /// 1/20.455 ps, because a hydrogen at 300 K has 0.8.
     fn looks_like_box(&self, line: usize) -> Parsed<bool> {
         let filled = self.lines[line].trim_ascii_end().len().div_ceil(WIDTH);
         if filled != PER_LINE {
@@ -179,7 +179,8 @@ impl Numbers<'_> {
     }
 }
 
-/// Writes the text form. Numbers too large for `F12.7` get fewer decimals, which Fortran and C readers accept.
+/// Writes coordinates in text form. Numbers too large for `F12.7` are written with fewer decimals, which programs in
+/// Fortran and C can read.
 pub fn write_rst7(coordinates: &Coordinates, out: &mut impl Write) -> std::io::Result<()> {
     let title: String = coordinates.title.chars().filter(|c| !c.is_control()).take(80).collect();
     writeln!(out, "{title}")?;

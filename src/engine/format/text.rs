@@ -5,8 +5,8 @@ use std::io::{Result, Write};
 
 use rayon::prelude::*;
 
-/// Number of items that one thread formats at a time. The number is even, so that formats with two items per line can
-/// be written piece by piece.
+/// Number of items that one thread formats at a time. The number is even, so that a piece always ends at the end of a
+/// line in formats with two items per line.
 const PIECE: usize = 4096;
 /// Number of pieces in memory at a time.
 const PIECES: usize = 64;
@@ -25,8 +25,8 @@ pub(super) fn remove_mark(bytes: &mut Vec<u8>) {
     bytes.drain(..mark);
 }
 
-/// Formats the items on all threads with `append(index, items, text)`, and writes the text in order. `append` gets a
-/// run of consecutive items and the index of the first.
+/// Formats the items on all threads with `append(index, items, text)`, and writes the text in order. `append` is
+/// called with a sequence of consecutive items and the index of the first item of the sequence.
 pub(super) fn write_in_pieces<T: Sync>(
     items: &[T],
     out: &mut impl Write,
@@ -45,7 +45,8 @@ pub(super) fn write_in_pieces<T: Sync>(
     Ok(())
 }
 
-/// Appends a number in `width` characters with `decimals` decimals, or with fewer decimals if the number is too long.
+/// Appends a number in `width` characters with `decimals` decimals. If the number is too long, it is written with
+/// fewer decimals.
 pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut String) {
     let start = text.len();
     for decimals in (0..=decimals).rev() {
@@ -56,7 +57,7 @@ pub(super) fn push_fixed(value: f64, width: usize, decimals: usize, text: &mut S
         }
         text.truncate(start);
     }
-    // a number that does not fit without decimals is written as asterisks, as in Fortran
+    // as in Fortran, a number that has no room even without decimals is written as asterisks
     text.extend(std::iter::repeat_n('*', width));
 }
 

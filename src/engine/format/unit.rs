@@ -1,28 +1,28 @@
 //! Units in the attributes of trajectories: `angstrom/picosecond`, `kJ mol-1 nm-1`, `(Kcal/mol)/Angstrom`,
 //! `kilojoules_per_mole/nanometer`.
 //!
-//! A unit is a product of names with integer exponents, separated by blanks. A slash divides by the name after it.
-//! Names may be capitalised or plural.
+//! A unit is a product of names with integer exponents, separated by blanks. A slash divides by the name that
+//! follows. Names may be capitalised or plural.
 
 use crate::units::{ANGSTROM, KCAL};
 
-/// Exponents of length, time, energy, amount of substance, angle and step.
+/// Exponents of the dimensions of a unit, in the order length, time, energy, amount of substance, angle and step.
 type Dimensions = [i32; 6];
 
 const LENGTH: Dimensions = [1, 0, 0, 0, 0, 0];
 const TIME: Dimensions = [0, 1, 0, 0, 0, 0];
-/// Dimensions of kJ and kcal: an energy per molecule times an amount of substance, so that kJ/mol is an energy per
-/// molecule.
+/// Dimensions of kJ and kcal. In this module, the dimension "energy" is an energy per molecule, such as kJ/mol.
+/// Therefore kJ has the dimensions energy times amount of substance.
 const MOLAR: Dimensions = [0, 0, 1, 1, 0, 0];
 const ENERGY: Dimensions = [0, 0, 1, 0, 0, 0];
 const AMOUNT: Dimensions = [0, 0, 0, 1, 0, 0];
 const ANGLE: Dimensions = [0, 0, 0, 0, 1, 0];
 const STEP: Dimensions = [0, 0, 0, 0, 0, 1];
 
-/// kJ/mol per electronvolt and molecule: e N_A 10⁻³, exact in the SI of 2019.
+/// Energy of one electronvolt per molecule in kJ/mol: e N_A 10⁻³, exact in the SI of 2019.
 const ELECTRONVOLT: f64 = 96.485_332_123_310_01;
 
-/// Names of each unit, its value in nm, ps, kJ/mol and degrees, and its dimensions.
+/// Names of each unit, its value in terms of nm, ps, kJ/mol and degrees, and its dimensions.
 const NAMES: [(&[&str], f64, Dimensions); 17] = [
     (&["nm", "nanometer", "nanometre"], 1.0, LENGTH),
     (&["angstrom", "ångström", "ang", "a", "å"], ANGSTROM, LENGTH),
@@ -43,21 +43,21 @@ const NAMES: [(&[&str], f64, Dimensions); 17] = [
     (&["step"], 1.0, STEP),
 ];
 
-/// A unit of the table, or a product of such units.
+/// A unit with a name in the table [`NAMES`], or a product of such units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// value of the unit in nm, ps, kJ/mol and degrees
+    /// value of the unit in terms of nm, ps, kJ/mol and degrees
     pub factor: f64,
-    /// part of the factor that comes from lengths
+    /// part of `factor` that comes from the units of length
     pub length: f64,
     dimensions: Dimensions,
 }
 
 impl Unit {
-    /// Parses a unit; `None` if it is unknown.
+    /// Parses the text of a unit. Returns `None` if the unit is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_lowercase().replace("_per_", "/").replace(" per ", "/").replace(['*', '·'], " ");
-        // the only brackets in use are LAMMPS' brackets around an energy
+        // LAMMPS writes brackets around an energy; other brackets are not in use
         let text = match text.strip_prefix('(') {
             Some(rest) => rest.replacen(')', "", 1),
             None => text,
@@ -65,7 +65,7 @@ impl Unit {
         let mut unit = Unit { factor: 1.0, length: 1.0, dimensions: [0; 6] };
         for (place, part) in text.split('/').enumerate() {
             let factors: Vec<&str> = part.split_whitespace().collect();
-            // "kcal/mol nm" is ambiguous
+            // "kcal/mol nm" is ambiguous: nm could belong to the numerator or to the denominator
             if factors.is_empty() || (place > 0 && factors.len() > 1) {
                 return None;
             }
@@ -81,7 +81,7 @@ impl Unit {
         self.dimensions == other.dimensions
     }
 
-    /// Multiplies the unit by a name with an exponent, which is multiplied by `sign`.
+    /// Multiplies the unit by a unit name with an exponent. The exponent is multiplied by `sign`.
     fn multiply(&mut self, text: &str, sign: i32) -> Option<()> {
         let end = text.find(|c: char| c == '^' || c == '-' || c == '+' || c.is_ascii_digit()).unwrap_or(text.len());
         let (name, exponent) = text.split_at(end);
@@ -131,7 +131,7 @@ mod tests {
             let (found, like) = (Unit::parse(text).unwrap(), Unit::parse(like).unwrap());
             assert!(found.is_like(&like) && (found.factor / factor - 1.0).abs() < 1e-12, "{text}: {found:?}");
         }
-        // an energy per molecule and an energy per mole differ
+        // an energy per molecule and an energy per mole are different kinds of quantity
         assert!(!Unit::parse("kJ nm-1").unwrap().is_like(&Unit::parse("kJ mol-1 nm-1").unwrap()));
         for text in ["", "lj", "sigma", "nm/", "/ps", "kcal/mol nm", "nm^", "nm-", "nm99", "ss", "as"] {
             assert!(Unit::parse(text).is_none(), "{text}");

@@ -1,25 +1,26 @@
 //! DCD, the binary format of CHARMM, NAMD and X-PLOR: positions in `f32`, in Å.
 //!
-//! The file is a sequence of Fortran records, each between two copies of its length. It begins with a header of 84
-//! bytes (`CORD` and twenty words), title lines, and the number of atoms. Each frame has the cell, if there is one,
-//! then all x, all y, and all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The words of
-//! the header, from 0:
+//! The file is a sequence of Fortran records, each between two copies of its length. The file begins with a header of
+//! 84 bytes (`CORD` and twenty words), title lines, and the number of atoms. Each frame has the cell, if there is
+//! one, then all x, all y, and all z. Record lengths have 32 or 64 bits; byte order is big or little endian. The
+//! words of the header, from 0:
 //!
 //! | word | meaning | | word | meaning |
 //! |---|---|---|---|---|
-//! | 0 | frames; wrong after a crash; the length of the file counts | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
+//! | 0 | frames; wrong after a crash, so md uses the file size | | 9 | timestep in 0.0489 ps (`f64` in X-PLOR) |
 //! | 1, 2 | step of the first frame, steps between frames | | 10 | whether frames have a cell |
 //! | 3 | step of the last frame | | 11 | whether a fourth coordinate follows z |
 //! | 8 | number of fixed atoms, which are left out | | 19 | version of CHARMM; 0 in X-PLOR |
 //!
 //! A cell is six `f64`: A, γ, B, β, α, C, with the angles in degrees or as their cosines. CHARMM writes instead the
-//! lower triangle of the shape matrix. This matrix is symmetric, and its rows are the lattice vectors. Programs other
-//! than CHARMM give a version of at most 24, so a later version means a shape matrix; in other files a shape matrix
-//! is recognised by angles that no cell has. A frame with a shape matrix is rotated as a whole into the
-//! lower-triangular form of [`PeriodicCell`].
+//! lower triangle of the shape matrix. The shape matrix is symmetric, and its rows are the lattice vectors. Programs
+//! other than CHARMM give a version of at most 24, so a file with a later version has shape matrices. In a file with
+//! an earlier version, a shape matrix is recognised because its elements are impossible as cell angles. A frame with
+//! a shape matrix is rotated as a whole into the lower-triangular form of [`PeriodicCell`].
 //!
-//! md writes cosines, as NAMD does, and 32-bit lengths in little endian. The time of a frame follows from the header
-//! alone. A frame at another time than the header implies causes a warning. Files with fixed atoms are refused.
+//! md writes cosines, as NAMD does, and 32-bit lengths in little endian. Frames do not store their times, which
+//! readers compute from the header. If the time of a written frame differs from the time that readers compute, md
+//! gives a warning. Files with fixed atoms are refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -31,7 +32,7 @@ use crate::cell::PeriodicCell;
 use crate::units::ANGSTROM;
 use crate::vec3::{Vec3, vec3};
 
-/// Entry of DCD in the registry of formats.
+/// Description of the DCD format, for the list of all formats.
 pub(super) const FORMAT: Format = Format {
     name: "DCD",
     extension: "dcd",
@@ -61,17 +62,17 @@ const TIME: f64 = 0.048_888_212_9;
 const TIME_ROUNDING: f64 = 1e-6;
 /// Tolerated deviation of a time, as a fraction of the interval between frames.
 const SPACING_ROUNDING: f64 = 1e-3;
-/// Warning about frames whose times do not follow from the header.
-const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: some frames will be read with other \
-                      times or steps; .h5md, .xtc, .trr and .nc store them";
-/// Text before the identity of the run in the title.
+/// Warning about frames whose steps or times differ from those that readers compute from the header.
+const UNEVEN: &str = "DCD stores one interval for all frames, counted from step 0: programs will read wrong times or \
+    steps of some frames; .h5md, .xtc, .trr and .nc store the time of each frame";
+/// Text that precedes the identifier of the run in the title.
 const RUN: &str = "md run ";
 /// Largest number of atoms, so that record lengths stay below 2³¹.
 const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
-/// Range of cell angles in degrees; the angles of a reduced cell are between 60° and 120°. Values outside this range
-/// belong to a shape matrix.
+/// Range in degrees of values that are taken as cell angles; the angles of a reduced cell are between 60° and 120°.
+/// Values outside this range belong to a shape matrix.
 const ANGLES: std::ops::RangeInclusive<f64> = 20.0..=160.0;
-/// Version that marks files of programs other than CHARMM.
+/// Version number in files of programs other than CHARMM.
 const OTHERS: i32 = 24;
 
 type Checked<T> = Result<T, String>;
@@ -126,8 +127,8 @@ impl Encoding {
     }
 
     /// Returns the size in bytes of the title in the record at `begin`, whose length field is `given`. The record
-    /// ends with a second copy of this length. Some writers always give the length of two title lines; their records
-    /// end with the length that follows from the number of title lines.
+    /// ends with a second copy of this length. Some programs always write the length of two title lines before the
+    /// title. The records of these programs end with the length that follows from the number of title lines.
     fn title(self, file: &mut BufReader<File>, begin: u64, given: u64, length: u64) -> Checked<u64> {
         let marker = self.marker as u64;
         let mut number_at = |at: u64, bytes: usize| -> Checked<Vec<u8>> {
@@ -165,12 +166,12 @@ impl Encoding {
     }
 }
 
-/// Fixed properties of a file.
+/// Properties of a DCD file that are the same for all frames.
 struct Dcd {
     encoding: Encoding,
     atoms: usize,
     periodic: bool,
-    /// whether cells are shape matrices, according to the version
+    /// whether cells are stored as shape matrices, according to the version number in the header
     shape: bool,
     /// whether a fourth coordinate follows z
     fourth: bool,
@@ -182,7 +183,7 @@ struct Dcd {
     timestep: f64,
     /// step of the last frame written
     last_step: Option<i64>,
-    /// whether a frame was written whose step or time does not follow from the header
+    /// whether a frame was written whose step or time differs from the value that readers compute from the header
     is_uneven: bool,
     run_id: Option<String>,
 }
@@ -199,8 +200,8 @@ impl Dcd {
         cell + (3 + u64::from(self.fourth)) * self.record(4 * self.atoms)
     }
 
-    /// Sets the cell of a frame from six numbers. The positions of the frame must have been read. If all lengths are
-    /// zero, the frame has no cell.
+    /// Sets the cell of a frame from six numbers. The positions of the frame must be read before, because a shape
+    /// matrix also rotates the positions. If all lengths are zero, the frame has no cell.
     fn take_cell(&self, numbers: [f64; 6], frame: &mut StoredFrame) -> Checked<()> {
         let [a, gamma, b, beta, alpha, c] = numbers;
         let lengths = [a, b, c].map(|length| length * ANGSTROM);
@@ -220,7 +221,7 @@ impl Dcd {
 
     /// Returns words 0 to 3 of the header.
     fn counts_words(&self, count: u64, last_step: i64) -> [u8; 16] {
-        // numbers too large for a word are truncated; readers count frames by the length of the file
+        // numbers too large for a word are truncated; readers compute the number of frames from the size of the file
         let words = [count as i64, self.first_step.unwrap_or(0), self.interval, last_step];
         let mut bytes = [0; 16];
         for (word, value) in bytes.chunks_exact_mut(4).zip(words) {
@@ -420,13 +421,14 @@ fn push_record(bytes: &mut Vec<u8>, record: &[u8]) {
     bytes.extend(length);
 }
 
-/// Returns the identity of the run from the title lines.
+/// Returns the identifier of the run from the title lines.
 fn run_id(title: &[u8]) -> Option<String> {
     let id = title.chunks(LINE).find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix(RUN))?.trim();
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Returns the cell with these edge lengths (nm), and angles in degrees or as cosines; `None` if no cell has them.
+/// Returns the cell with these edge lengths (nm) and these angles, given in degrees or as cosines. Returns `None` if
+/// no cell has these lengths and angles.
 fn cell_of_angles(lengths: [f64; 3], angles: [f64; 3]) -> Option<PeriodicCell> {
     if angles.iter().all(|value| (-1.0..=1.0).contains(value)) {
         // the arc sine of 0 gives exactly 90°

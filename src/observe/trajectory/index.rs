@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-/// Offsets of the frames of a file.
+/// Byte offsets of the frames in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     /// number of bytes before the first frame
     pub(super) header: u64,
     /// end offset of each complete frame, if frames differ in size
     pub(super) ends: Vec<u64>,
-    /// number and size in bytes of frames that all have the same size, because a file may have too many frames for a
-    /// list of offsets
+    /// number and size in bytes of frames that all have the same size; used instead of `ends`, because a list of
+    /// offsets would be too long for a file with very many frames
     pub(super) equal: (usize, u64),
     /// reason why the bytes after the last complete frame are damaged and not just the beginning of a frame
     pub(super) damage: Option<String>,

@@ -1,10 +1,10 @@
-//! Trajectories: frames of a system, one after the other, in files of several formats.
+//! Trajectories: sequences of frames of a system, in files of several formats.
 //!
-//! A [`Format`] is a row of [`FORMATS`]: its name, what it can hold, and how its files are made and read. Files are
-//! written in the format given by the extension of their name ([`Format::of_name`]), and read in the format
-//! recognised by their first bytes ([`Format::of_file`]). A [`FrameSink`] writes the frames of one file, a
-//! [`FrameSource`] reads them; both are independent of the format. A new format needs a module and a row in
-//! [`FORMATS`].
+//! Each format has a row in [`FORMATS`]. The row ([`Format`]) gives the name of the format, the contents that it can
+//! hold, and the functions that write and read its files. Files are written in the format given by the extension of
+//! their name ([`Format::of_name`]), and read in the format recognised by their first bytes ([`Format::of_file`]). A
+//! [`FrameSink`] writes the frames of one file of any format, and a [`FrameSource`] reads them. A new format needs a
+//! module and a row in [`FORMATS`].
 //!
 //! | format | positions | other contents | identity of the run | checksums |
 //! |---|---|---|---|---|
@@ -117,8 +117,8 @@ pub trait Files: Sync {
     /// Creates `path`; refuses an existing file, unless it has no frames.
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>>;
 
-    /// Refuses a file that does not begin with the frames of `checkpointed`. The check is made only as far as
-    /// possible without changing the file.
+    /// Refuses a file that does not begin with the frames of `checkpointed`. Makes only those comparisons that do not
+    /// change the file.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()>;
 
     /// Refuses a file that was created with other settings than those of `contents`.
@@ -129,13 +129,13 @@ pub trait Files: Sync {
     /// topology.
     fn append(&self, path: &Path, contents: &Contents<'_>, checkpointed: Mark) -> Result<Box<dyn FrameSink>>;
 
-    /// Opens a file for reading. If a run is writing to the file, the frames so far are visible.
+    /// Opens a file for reading. If a run is writing to the file, the frames that are already complete can be read.
     fn open(&self, path: &Path) -> Result<Box<dyn FrameSource>>;
 
-    /// Returns the identity of the run that wrote a file; `None` if the file does not store the identity.
+    /// Returns the identifier of the run that wrote a file; `None` if the file does not store the identifier.
     fn run_id(&self, path: &Path) -> Option<String>;
 
-    /// Whether a file is closed and holds exactly `extent`.
+    /// Whether a file is closed and has exactly the number and checksum of frames in `extent`.
     fn is_complete(&self, path: &Path, extent: Extent) -> bool;
 
     /// Describes the contents of a file.
@@ -157,17 +157,17 @@ pub trait Files: Sync {
 
 /// Writer of the frames of one file. Frames that were synced are kept if the writer is dropped.
 pub trait FrameSink: Send {
-    /// Writes one frame. A frame at the step of the last frame (the end of one stage is the start of the next) is the
-    /// same state and is not written again.
+    /// Writes one frame. A frame at the step of the last frame is not written, because both are the same state: the
+    /// end of one stage is the start of the next stage.
     fn write(&mut self, frame: &Frame<'_>) -> Result<()>;
 
-    /// Waits until every frame is on disk. Returns the extent for a checkpoint.
+    /// Waits until every frame is on disk. Returns the mark of the file for a checkpoint.
     fn sync(&mut self) -> Result<Mark>;
 
-    /// Writes pending frames, closes the file and returns its extent.
+    /// Writes pending frames and closes the file. Returns the mark of the file.
     fn close(self: Box<Self>) -> Result<Mark>;
 
-    /// Returns a warning for the user about this file and the frames written so far.
+    /// Returns a warning for the user about this file and the frames written to it.
     fn warning(&self) -> Option<&'static str> {
         None
     }
@@ -187,19 +187,19 @@ pub trait FrameSource {
         None
     }
 
-    /// Returns names and elements of all atoms if the format has them but has no topology; otherwise the list is
-    /// empty.
+    /// Returns names and elements of all atoms. The list is empty if the format has no names, or if it has a
+    /// topology.
     fn labels(&self) -> &[Label] {
         &[]
     }
 
-    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations. Of
-    /// each residue, only the first location is read.
+    /// Returns the number of atoms that are left out of the first frame because they are at alternative locations.
+    /// For each residue, only the first alternative location is read.
     fn left_out(&self) -> usize {
         0
     }
 
-    /// Reads frame `index`, from 0, into `frame`, which can be reused.
+    /// Reads frame `index`, from 0, into `frame`. The memory of `frame` is reused if several frames are read.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 }
 
@@ -228,7 +228,8 @@ impl StoredFrame {
     }
 
     /// Sets the cell from lattice vectors (nm) in any orientation, and rotates the frame together with them. The
-    /// positions, velocities and forces must have been read. `None` if the vectors are not those of a cell.
+    /// positions, velocities and forces must be read before. Returns `None` if the vectors cannot form a periodic
+    /// cell.
     fn take_lattice(&mut self, rows: [Vec3; 3]) -> Option<()> {
         if let Some(cell) = PeriodicCell::from_rows(rows) {
             self.cell = Some(cell);
@@ -255,8 +256,8 @@ impl Format {
         })
     }
 
-    /// Returns a storage of positions that rounds by at most `rounding` (nm); with `None`, a storage with all bits of
-    /// `f32`. Returns `None` if the format has no such storage.
+    /// Returns the storage of positions with rounding errors of at most `rounding` (nm); without `rounding`, the
+    /// storage that keeps all bits of `f32`. Returns `None` if the format has no such storage.
     pub fn precision(&self, rounding: Option<f64>) -> Option<Precision> {
         let rounded = match rounding {
             // the margin of 0.1 % covers rounding errors of the conversion of units
@@ -347,7 +348,7 @@ pub struct Observable {
 /// Origin of a trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// identity of the run, the same in all its files
+    /// identifier of the run, the same in all files of the run
     pub run_id: String,
     /// version of this program
     pub version: String,
@@ -363,7 +364,7 @@ pub struct Provenance {
     pub seed: u64,
 }
 
-/// Fixed properties of a trajectory when it is created. A format uses those that it can store.
+/// Properties that a trajectory has from its creation on. A format uses the properties that it can store.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// written atoms, their residues and bonds
@@ -376,7 +377,8 @@ pub struct Contents<'a> {
     pub fields: Fields,
     /// storage of positions
     pub precision: Precision,
-    /// numbers recorded with every frame; there should be at most about ten, because each needs a flush
+    /// numbers recorded with every frame; there should be at most about ten, because each of them needs a flush in
+    /// every frame
     pub observables: &'a [Observable],
     /// origin of the trajectory
     pub provenance: &'a Provenance,
@@ -393,14 +395,14 @@ pub struct Spacing {
     pub timestep: f64,
 }
 
-/// Frame of all atoms in topology order. Slices of fields that the file does not have may be empty.
+/// Frame of all atoms in topology order. The slice of a field that the trajectory does not store may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// steps since the start of the run
     pub step: u64,
     /// time, ps
     pub time: f64,
-    /// unit cell; `Some` exactly if the trajectory is periodic
+    /// unit cell; must be `Some` if the trajectory is periodic, and `None` otherwise
     pub cell: Option<PeriodicCell>,
     /// positions, nm
     pub positions: &'a [Vec3],
@@ -417,7 +419,7 @@ pub struct Frame<'a> {
 pub struct Description {
     /// kind of the file
     pub title: String,
-    /// names and values of its properties
+    /// names and values of the properties of the file
     pub lines: Vec<(&'static str, String)>,
 }
 
@@ -437,9 +439,9 @@ pub struct Verification {
 pub struct Repair {
     /// number of frames in the repaired file
     pub frames: u64,
-    /// frames that could not be saved, by their number in the damaged file
+    /// frames that could not be saved, by their index in the damaged file
     pub lost: Vec<u64>,
-    /// path of the damaged file; `None` if the file was intact, or was intact but not closed
+    /// path under which the damaged file is kept; `None` if every frame was intact, even if the file was not closed
     pub backup: Option<PathBuf>,
 }
 

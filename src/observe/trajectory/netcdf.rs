@@ -2,9 +2,9 @@
 //!
 //! The module [`crate::format::netcdf`] reads the header, which gives the variables of a record with their offset,
 //! width and unit factor. md writes CDF-2 by the conventions `AMBER` 1.0: lengths in Å, velocities in Å/ps with the
-//! factor 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`. md adds the step, and the identity of the
-//! run as an attribute. After a crash the number of frames in the header is wrong, so frames are counted by the
-//! length of the file.
+//! factor 20.455 of AMBER's own unit, forces in kcal/mol/Å, times in `f32`. In addition to the conventions, md writes
+//! the step of each frame, and the identifier of the run as an attribute of the file. After a crash the number of
+//! frames in the header is wrong, so md computes the number of frames from the size of the file.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -19,7 +19,7 @@ use crate::format::netcdf::{
 use crate::units::{ANGSTROM, KCAL};
 use crate::vec3::Vec3;
 
-/// Entry of AMBER NetCDF in the registry of formats.
+/// Description of the AMBER NetCDF format, for the list of all formats.
 pub(super) const FORMAT: Format = Format {
     name: "AMBER NetCDF",
     extension: "nc",
@@ -47,7 +47,7 @@ const RUN_ID: &str = "run_id";
 
 type Checked<T> = Result<T, String>;
 
-/// Position of a variable in a record, with its unit.
+/// Byte offset of a variable in a record, and the unit of the variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     /// offset from the start of the record, in bytes
@@ -57,7 +57,7 @@ struct Place {
     unit: f64,
 }
 
-/// Fixed properties of a file.
+/// Properties of an AMBER NetCDF file that are the same for all frames.
 struct NetCdf {
     atoms: usize,
     /// size of a frame in bytes
@@ -68,7 +68,7 @@ struct NetCdf {
     positions: Place,
     velocities: Option<Place>,
     forces: Option<Place>,
-    /// lengths and angles of the cell
+    /// places of the lengths and the angles of the cell in a record; `None` without a cell
     cell: Option<[Place; 2]>,
     time: Option<Place>,
     step: Option<Place>,
@@ -105,7 +105,7 @@ impl Place {
         Ok(())
     }
 
-    /// Whether all numbers of these vectors are NaN, with which a record marks them as missing.
+    /// Whether all numbers of the first `vectors` vectors are NaN. With NaN, a record marks the vectors as missing.
     fn is_missing(&self, record: &[u8], vectors: usize) -> bool {
         self.numbers(record, 3 * vectors).all(f64::is_nan)
     }
@@ -166,7 +166,7 @@ impl NetCdf {
 
 impl Layout for NetCdf {
     fn recognises(beginning: &[u8]) -> bool {
-        // restart files have no dimension `frame`
+        // trajectories have the dimension `frame`, restart files do not
         dimension_names(beginning).contains(&b"frame".as_slice())
     }
 
@@ -251,7 +251,7 @@ impl Layout for NetCdf {
                 frame.cell = Some(found.ok_or_else(|| format!("{lengths:?} nm, {angles:?}° do not form a cell"))?);
             }
         }
-        // in a file without times or steps, the number of the frame takes their place
+        // in a file without times or steps, the index of the frame takes their place
         let number = |place: Option<Place>| {
             let value = place.and_then(|place| place.numbers(bytes, 1).next());
             value.filter(|value| value.is_finite()).unwrap_or(index as f64)
@@ -263,7 +263,8 @@ impl Layout for NetCdf {
     fn counts(&self, count: u64, _last_step: Option<u64>) -> Option<(u64, Vec<u8>)> {
         let bytes = match self.count_bytes {
             8 => count.to_be_bytes().to_vec(),
-            // larger numbers are limited to the range of this width; md counts frames by the length of the file
+            // larger numbers are limited to the range of this width; md computes the number of frames from the size
+            // of the file
             _ => (count.min(u64::from(u32::MAX) - 1) as u32).to_be_bytes().to_vec(),
         };
         Some((4, bytes))
@@ -339,7 +340,8 @@ fn header(contents: &Contents<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the lists of the header. The first variable begins at `place`, and each further one after its predecessor.
+/// Returns the dimensions, attributes and variables as lists of the header. The first variable begins at byte
+/// `place`, and each further variable begins where the previous variable ends.
 fn lists(contents: &Contents<'_>, variables: &[Written<'_>], mut place: u64) -> Vec<u8> {
     let provenance = contents.provenance;
     let title = contents.topology.title.trim();

@@ -1,9 +1,9 @@
 //! PDB with several models: positions to 0.001 Å, with names.
 //!
-//! A frame of md consists of the lines from `MODEL` to `ENDMDL`. It includes `TITLE`, with time and step in GROMACS's
-//! spelling, and `CRYST1`, so that at most one frame of a truncated file is lost. In files of other programs, the
-//! lines before a model belong to this model too. The records that end a model may be absent ([`ModelEnds`]), and a
-//! file without models is one frame.
+//! A frame that md writes consists of the lines from `MODEL` to `ENDMDL`. The lines of a frame include `TITLE`, with
+//! time and step in GROMACS's spelling, and `CRYST1`. Therefore a truncated file loses at most one frame. In files of
+//! other programs, the lines before a model belong to this model too. The records that end a model may be absent
+//! ([`ModelEnds`]), and a file without models is one frame.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -16,7 +16,7 @@ use crate::cell::PeriodicCell;
 use crate::format::Label;
 use crate::format::pdb::{AtomRecords, Model, ModelEnds, is_pdb, read_model};
 
-/// Entry of PDB in the registry of formats.
+/// Description of the PDB format, for the list of all formats.
 pub(super) const FORMAT: Format = Format {
     name: "PDB",
     extension: "pdb",
@@ -39,7 +39,7 @@ const LINE: u64 = 1 << 12;
 
 type Checked<T> = Result<T, String>;
 
-/// Fixed properties of a file.
+/// Properties of a PDB file that are the same for all frames.
 struct Pdb {
     atoms: usize,
     /// unit cell of the first frame

@@ -23,7 +23,7 @@ impl Placement<'_> {
     pub const WHOLE: Self = Placement { whole: true, selected: None };
 }
 
-/// Working state that converts the positions of frames to those of a file.
+/// Converter from the positions of a frame to the positions that a file stores, with its scratch memory.
 pub(super) struct Placer {
     /// molecules to make whole; `None` if positions stay unchanged
     molecules: Option<WholeMolecules>,
@@ -68,7 +68,8 @@ impl Placer {
     }
 
     /// Computes the positions (nm) that a file stores. If `images` is not empty, the function also writes to it the
-    /// whole numbers n of lattice vectors that were subtracted from each atom: given = placed + shift(n).
+    /// whole numbers n of lattice vectors that were subtracted from each atom: r = r_stored + n₁ a + n₂ b + n₃ c with
+    /// the position r in the frame.
     pub(super) fn place(
         &mut self,
         cell: Option<&PeriodicCell>,

@@ -1,8 +1,9 @@
 //! Formats whose files are a header followed by frames, each a block of bytes that is written once and never changed.
 //!
 //! [`RecordSink`] appends and counts frames, [`RecordSource`] finds and reads them, and [`Records`] implements
-//! [`Files`] for all such formats. A format adds its [`Layout`]: header, byte ranges of the frames in the file, and
-//! the encoding of frames. An [`Extent`] holds the CRC-32 of the bytes of all frames, without the header.
+//! [`Files`] for all such formats. Each format implements [`Layout`], which gives the header, the byte ranges of the
+//! frames in the file, and the encoding of frames. An [`Extent`] holds the CRC-32 of the bytes of all frames, without
+//! the header.
 //!
 //! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and
 //! a writer that continues the file cuts it off. Any other bytes that are not a frame are damage; such a file is
@@ -25,7 +26,7 @@ use crate::observe::extent::{Extent, Mark};
 use crate::observe::lock::OutputLock;
 use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
-/// Byte layout of one format, with the fixed properties of a file.
+/// Byte layout of one format, and the properties of a file that are the same for all its frames.
 pub(super) trait Layout: Sized + Send + 'static {
     /// Whether a file with these first bytes is of this format.
     fn recognises(beginning: &[u8]) -> bool;
@@ -41,12 +42,12 @@ pub(super) trait Layout: Sized + Send + 'static {
     /// Returns the number of atoms in a frame; 0 if the file has no frames and its header does not store the number.
     fn atoms(&self) -> usize;
 
-    /// Returns the storage of positions; `None` if the file has no frames from which it could be known, or if md does
-    /// not write this storage.
+    /// Returns how positions are stored. Returns `None` if the file has no frames that would show the storage, or if
+    /// md does not write this storage.
     fn precision(&self) -> Option<Precision>;
 
-    /// Returns the fields of frames besides positions; `None` if the file has no frames from which they could be
-    /// known.
+    /// Returns which fields the frames have besides positions. Returns `None` if the file has no frames that would
+    /// show the fields.
     fn fields(&self) -> Option<Fields> {
         Some(Fields::default())
     }
@@ -61,7 +62,7 @@ pub(super) trait Layout: Sized + Send + 'static {
         0
     }
 
-    /// Returns the identity of the run, if the format stores it.
+    /// Returns the identifier of the run, if the format stores it.
     fn run_id(&self) -> Option<&str> {
         None
     }
@@ -88,7 +89,7 @@ pub(super) trait Layout: Sized + Send + 'static {
     /// Decodes frame `index`. Fails with a description of the fault in the bytes of the frame.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 
-    /// Returns a warning for the user about the frames encoded so far.
+    /// Returns a warning for the user about the frames encoded up to now.
     fn warning(&self) -> Option<&'static str> {
         None
     }
@@ -142,7 +143,7 @@ impl<L: Layout> Opened<L> {
         Ok(sum)
     }
 
-    /// Returns the checksum of the frames of `extent`. Refuses a file that does not begin with these frames.
+    /// Returns the checksum of the frames that `extent` counts. Refuses a file that does not begin with these frames.
     fn check_extent(&mut self, extent: Extent) -> Result<Hasher> {
         let (found, count) = (self.index.count() as u64, extent.count);
         if found < count {
@@ -216,7 +217,8 @@ struct RecordSink<L> {
 }
 
 impl<L: Layout> RecordSink<L> {
-    /// Creates a sink that continues at the end of `file`, which has the frames of `mark` with this checksum.
+    /// Creates a sink that continues at the end of `file`. The file must have the frames that `mark` counts, and
+    /// `checksum` must be the checksum of these frames.
     fn new(path: &Path, file: File, layout: L, contents: &Contents<'_>, mark: Mark, checksum: Hasher) -> Self {
         let atoms = contents.topology.atoms.len();
         Self {
@@ -310,7 +312,7 @@ impl<L: Layout> Files for Records<L> {
     fn create(&self, path: &Path, contents: &Contents<'_>) -> Result<Box<dyn FrameSink>> {
         let (layout, header) = L::create(contents).map_err(|reason| Problem::new(reason).in_file(path))?;
         let io = |e| Error::io(path, e);
-        // a file of a format without a header, whose writer was killed before its first frame
+        // an empty file is left if the format has no header and the writer was killed before its first frame
         if path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
             std::fs::remove_file(path).map_err(io)?;
         }
@@ -338,7 +340,7 @@ impl<L: Layout> Files for Records<L> {
         let settings = if let Some(found) = found.filter(|&found| found != wanted) {
             Err(format!("positions are stored as {found:?}, and the run requests {wanted:?}"))
         } else if let Some(Fields { velocities, forces, .. }) = fields.filter(|&fields| fields != contents.fields) {
-            Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests something else"))
+            Err(format!("the file has velocities: {velocities}, forces: {forces}, and the run requests other fields"))
         } else if layout.atoms() != atoms && opened.index.count() > 0 {
             Err(format!("the file has {} atoms, and the run writes {atoms}", layout.atoms()))
         } else {

@@ -19,7 +19,7 @@ use super::{Contents, Fields, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
-/// Entry of TRR in the registry of formats.
+/// Description of the TRR format, for the list of all formats.
 pub(super) const FORMAT: Format = Format {
     name: "TRR",
     extension: "trr",
@@ -39,17 +39,17 @@ pub(super) const FORMAT: Format = Format {
 
 const MAGIC: i32 = 1993;
 const TEXT: &[u8; 12] = b"GMX_trn_file";
-/// Number of bytes before the sizes: magic number, length of the text with its final zero, length without it, and the
-/// text.
+/// Number of bytes of a frame before the block sizes: magic number, length of the text with its final zero, length of
+/// the text without it, and the text.
 const BEGINNING: usize = 12 + TEXT.len();
-/// Number of words of sizes and counts.
+/// Number of 32-bit words for the block sizes and counts of a frame.
 const WORDS: usize = 13;
 /// Largest number of atoms, so that the size of a block of `f32` stays below 2³¹ bytes.
 const MOST_ATOMS: usize = i32::MAX as usize / 12;
 
 type Checked<T> = Result<T, String>;
 
-/// Fixed properties of a file.
+/// Properties of a TRR file that are the same for all frames.
 struct Trr {
     atoms: usize,
     /// optional fields of the first frame; `None` before the first frame
@@ -116,7 +116,7 @@ impl Head {
         Fields { velocities: self.blocks[VELOCITIES] > 0, forces: self.blocks[FORCES] > 0, image: false }
     }
 
-    /// Returns the number with this index among the numbers that begin at offset `start`.
+    /// Returns number `index` of the numbers that begin at offset `start` of a frame.
     fn number(&self, bytes: &[u8], start: usize, index: usize) -> f64 {
         let at = start + index * self.width;
         // every number is inside the frame, because the frame is as long as its header says
@@ -182,8 +182,8 @@ impl Layout for Trr {
                     layout.fields.get_or_insert(head.fields());
                     index.ends.push(end);
                 }
-                // a record without positions is added to the byte range of the previous frame, if there is one, and
-                // so skipped
+                // a record without positions is skipped: its bytes are added to the previous frame, or to the header
+                // if there is no previous frame
                 (false, Some(last)) => *last = end,
                 (false, None) => index.header = end,
             }
@@ -215,7 +215,7 @@ impl Layout for Trr {
         bytes.extend(TEXT);
         let words: [i32; WORDS] = [0, 0, size(true, 9), 0, 0, 0, 0, x, v, f, atoms as i32, step, 0];
         bytes.extend(words.map(i32::to_be_bytes).as_flattened());
-        // time, λ
+        // time in ps, and coupling parameter λ
         bytes.extend([frame.time as f32, 0.0].map(f32::to_be_bytes).as_flattened());
         let rows = frame.cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(Vec3::to_array));
         bytes.extend(rows.as_flattened().iter().flat_map(|&value| (value as f32).to_be_bytes()));

@@ -13,7 +13,7 @@ pub(super) fn integer(bytes: &[u8], at: usize) -> Option<i32> {
     word(bytes, at).map(i32::from_be_bytes)
 }
 
-/// Seeks to an offset, and keeps the data in the buffer if the offset is within it.
+/// Moves to byte offset `place` of the file. Data in the read buffer are kept if the offset is within the buffer.
 pub(super) fn go_to(file: &mut BufReader<File>, place: u64) -> Result<(), String> {
     let moved = file.stream_position().and_then(|here| file.seek_relative(place as i64 - here as i64));
     moved.map_err(|error| error.to_string())

@@ -2,8 +2,8 @@
 //!
 //! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
 //! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples. Up to nine atoms are stored
-//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks the multiples. Its decoder
-//! does not check its input, so [`check_packed`] checks each stream first.
+//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks the multiples. The decoder of
+//! `molly` does not check its input, so [`check_packed`] checks each stream first.
 //!
 //! Steps have 32 bits; of larger step numbers, only the low 32 bits are stored. Times are `f32`. Cells of other
 //! programs that are not lower-triangular are refused.
@@ -23,7 +23,7 @@ use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
-/// Entry of XTC in the registry of formats.
+/// Description of the XTC format, for the list of all formats.
 pub(super) const FORMAT: Format = Format {
     name: "XTC",
     extension: "xtc",
@@ -43,9 +43,11 @@ pub(super) const FORMAT: Format = Format {
 
 /// Largest number of atoms whose positions are stored without packing.
 const PLAIN: usize = 9;
-/// Size in bytes of precision, bounds and first index into the table of sizes, before the number of packed bytes.
+/// Size in bytes of the precision, the bounds and the first index into the table of sizes, which come before the
+/// number of packed bytes.
 const PRELUDE: usize = 32;
-/// Largest allowed multiple, with which neither differences nor sums exceed 32 bits: 268 km at 0.001 nm.
+/// Largest allowed multiple, so that neither differences nor sums of multiples exceed 32 bits. The limit is 268 µm at
+/// 0.001 nm.
 const LARGEST: i32 = 1 << 28;
 /// Largest range of the multiples for which the three multiples of a position are packed together. With larger ranges
 /// each multiple is packed separately.
@@ -55,7 +57,7 @@ const JOINT_BITS: u32 = 64;
 
 type Checked<T> = Result<T, String>;
 
-/// Fixed properties of a file.
+/// Properties of an XTC file that are the same for all frames.
 struct Xtc {
     atoms: usize,
     /// precision of the first frame; `None` before the first frame
@@ -229,11 +231,13 @@ fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
 }
 
 /// Checks a packed frame before it is decoded. Refuses a frame with which the decoder would read beyond the end of
-/// the bytes, of the atoms or of the table of sizes. `bytes` are a frame that [`head`] has found.
+/// the bytes, of the atoms or of the table of sizes. `bytes` are the bytes of one frame whose header [`head`] has
+/// read.
 ///
-/// The stream is a sequence of groups. A group has a position in full, and a bit that marks a change. If the bit is
-/// set, five bits follow: the number of further positions in the group, and whether the next group uses fewer or more
-/// bits for them. The further positions follow as small differences.
+/// The stream is a sequence of groups. A group begins with a position in full, followed by one bit. If this bit is
+/// set, five bits follow. The five bits give the number of further positions in the group, and whether the next group
+/// uses fewer or more bits for further positions. Without the five bits, the number of further positions is that of
+/// the previous group. The further positions of the group follow as small differences.
 fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
     let at = Header::SIZE / 4;
     let truncated = || "the frame is cut off".to_owned();

@@ -36,7 +36,7 @@ pub(crate) fn is_card(bytes: &[u8]) -> bool {
         && lines.next().is_some_and(|line| words(line).count() >= FEWEST_WORDS)
 }
 
-/// Reads the positions.
+/// Reads the positions from the bytes of a card.
 pub(crate) fn read_card(bytes: &[u8]) -> Parsed<Coordinates> {
     let title = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
     let title = String::from_utf8_lossy(title).trim_start_matches('*').trim().to_owned();

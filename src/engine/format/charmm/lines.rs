@@ -7,10 +7,10 @@ use super::Parsed;
 use crate::error::Problem;
 use crate::format::number;
 
-/// A line that contains words.
+/// Line of the file with at least one word.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// 1-based number of the first part of a continued line
+    /// 1-based line number; for a continued line, the number of its first part
     pub(super) number: usize,
     pub(super) words: Vec<String>,
 }
@@ -43,7 +43,7 @@ pub(super) fn split(bytes: &[u8]) -> Vec<Line> {
     lines
 }
 
-/// A line as a row of a table: type names, then numbers.
+/// Line that is a row of a table, which has type names followed by numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     pub(super) file: &'a Path,
@@ -55,7 +55,7 @@ impl<'a> Row<'a> {
         Problem::new(message).in_file(self.file).at_line(self.line.number)
     }
 
-    /// Returns the words if their number is one of `allowed`. `form` describes the words in the error.
+    /// Returns the words if their number is one of `allowed`. `form` describes the expected words in the error.
     pub(super) fn words(&self, allowed: &[usize], form: &str) -> Parsed<&'a [String]> {
         if allowed.contains(&self.line.words.len()) {
             return Ok(&self.line.words);

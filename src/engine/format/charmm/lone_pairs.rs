@@ -1,15 +1,15 @@
-//! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, their hosts.
+//! Lone pairs (`NUMLP NUMLPH`): massless sites that are placed relative to other atoms, the hosts of the site.
 //!
-//! The heading has two counts. It is followed by a line for each site, which has the number of hosts, an index into
-//! the list at the end of the section, a flag and three numbers (Å, degrees). The list gives for each site the atom
-//! number of the site and the atom numbers of its hosts. According to the documentation of CHARMM (`lonepair.doc`)
-//! and the reader of OpenMM the kinds are
+//! The heading has two counts. A line for each site follows, with the number of hosts, an index into the list at the
+//! end of the section, a flag and three numbers (Å, degrees). The list gives for each site the atom number of the
+//! site and the atom numbers of its hosts. According to the documentation of CHARMM (`lonepair.doc`) and the reader
+//! of OpenMM, the kinds of sites are
 //!
 //! - colinear, two hosts: the site is at the given distance from the first host, away from the second host (`COLI`);
 //! - relative, three hosts, distance above zero: the site is at the given distance, angle and dihedral from the
 //!   first, second and third host (`RELA`);
-//! - bisector, three hosts, distance below zero: like relative, but the midpoint of the second and third host takes
-//!   the place of the second host (`BISE`).
+//! - bisector, three hosts, distance below zero: the site is placed as in the relative kind, with the midpoint of the
+//!   second and third host in place of the second host (`BISE`).
 //!
 //! Centers of geometry, centers of mass, and distances scaled by the distance of the hosts are refused.
 
@@ -19,7 +19,7 @@ use crate::format::number;
 use crate::system::{Construction, VirtualSite};
 use crate::units::ANGSTROM;
 
-/// A row of the section.
+/// Row that describes one lone pair.
 struct Row {
     hosts: usize,
     /// index of the site in the list, from 0
@@ -31,10 +31,10 @@ struct Row {
     line: usize,
 }
 
-/// Reads the section below its heading. `atoms` is the number of atoms in the file.
+/// Reads the section of lone pairs below its heading. `atoms` is the number of atoms in the file.
 pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Parsed<Vec<VirtualSite>> {
     let [count, listed] = heading.counts[..] else {
-        return Err(lines.problem("expected two counts, of lone pairs and of the atoms they are listed with"));
+        return Err(lines.problem("expected two counts: the number of lone pairs, and the length of the list of atoms"));
     };
     let mut rows = vec![];
     for index in 0..count {
@@ -43,7 +43,7 @@ pub(super) fn read(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Pa
     }
     let list = numbers(lines)?;
     if list.len() != listed {
-        let message = format!("NUMLPH announces {listed} atoms, but {} follow", list.len());
+        let message = format!("NUMLPH is {listed}, but {} atoms follow", list.len());
         return Err(lines.problem(message).at_line(heading.line).help("the file is damaged or cut off"));
     }
     let mut sites = vec![];
@@ -92,14 +92,14 @@ fn row(line: &[u8], lines: &Lines<'_>) -> Parsed<Row> {
             let message = format!("expected a lone pair such as `3 1 F -0.15 0.0 0.0`, found {}", number::quoted(line));
             Err(lines
                 .problem(message)
-                .help("its number of hosts, its place in the list, F, distance, angle and dihedral"))
+                .help("a lone pair has the number of hosts, the place in the list, F, distance, angle and dihedral"))
         }
     }
 }
 
 const KINDS: &str = "md supports colinear, relative and bisector lone pairs with a distance in Å";
 
-/// Returns the construction of a site from its hosts. The error says what is not supported.
+/// Returns the construction of a site from its hosts. The error names the kind of site that is not supported.
 fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Construction, String> {
     if distance == 0.0 {
         return Err("a lone pair whose distance is 0".into());
@@ -110,8 +110,8 @@ fn construction(hosts: &[u32], [distance, second, third]: [f64; 3]) -> Result<Co
         // the site points away from the second host
         [i, j] => Ok(Construction::FixedDistance2 { atoms: [i, j], distance: -distance * ANGSTROM }),
         [i, j, k] => {
-            // x̂ points from the first host to the second host (positive distance), or to the midpoint of the second
-            // and third host (negative distance); ŷ points from the third host to the second
+            // x̂ points from the first host to the second host if the distance is positive, and to the midpoint of
+            // the second and third host if it is negative; ŷ points from the third host to the second host
             let along = if distance > 0.0 { [-1.0, 1.0, 0.0] } else { [-1.0, 0.5, 0.5] };
             let (angle, dihedral) = (second.to_radians(), (180.0 - third).to_radians());
             let across = length * angle.sin();

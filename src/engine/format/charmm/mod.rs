@@ -2,12 +2,13 @@
 //! as CHARMM cards ([`card`]).
 //!
 //! E = Σ k (b − b₀)² + Σ k (θ − θ₀)² + Σ k (s − s₀)² + Σ k (1 + cos(nφ − δ)) + Σ k (ψ − ψ₀)² + maps + Coulomb + Σ ε
-//! [(R/r)¹² − 2 (R/r)⁶], with R = Rᵢ/2 + Rⱼ/2 and ε = √(εᵢεⱼ) unless `NBFIX` gives R and ε of the pair.
+//! [(R/r)¹² − 2 (R/r)⁶], with bonds b, angles θ, Urey–Bradley distances s, torsions φ and impropers ψ. R = Rᵢ/2 +
+//! Rⱼ/2 and ε = √(εᵢεⱼ) for atoms i and j, unless `NBFIX` gives R and ε of the pair.
 //!
 //! Pairs one or two bonds apart are excluded. Pairs three bonds apart have separate 1-4 parameters. A lone pair has
 //! the exclusions of its first host. Charges are in e. Coulomb's constant is that of the engine
-//! ([`crate::units::COULOMB`], as in OpenMM), which is smaller than CHARMM's 332.0716 kcal Å/(mol e²) by a relative
-//! 2.4e-5.
+//! ([`crate::units::COULOMB`], as in OpenMM). The engine's constant is smaller than CHARMM's 332.0716 kcal Å/(mol e²)
+//! by a relative 2.4e-5.
 
 mod card;
 mod lines;
@@ -33,19 +34,21 @@ use psf::{Psf, PsfAtom};
 
 pub(super) use card::{is_card, read_card};
 
-/// Result of a parsing step.
+/// Result of a parsing step; the error is a [`Problem`] with its place in the file.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Reads the bytes of a PSF file, with the parameter files in the options. `path` names the file in messages.
+/// Reads the bytes of a PSF file, and the parameter files that `options` name. `path` is the path of the PSF file,
+/// for messages.
 pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Description> {
     if options.parameters.is_empty() {
-        let problem = Problem::new("a PSF file holds no parameters").in_file(path).at_line(1);
-        return Err(problem.help("list those of its force field: system.parameters = [\"par_all36m_prot.prm\", …]"));
+        let problem = Problem::new("a PSF file contains no parameters").in_file(path).at_line(1);
+        return Err(problem
+            .help("list the parameter files of its force field: system.parameters = [\"par_all36m_prot.prm\", …]"));
     }
     let psf = psf::read(path, bytes)?;
     let parameters = sections::read(&options.parameters)?;
     let types = types(path, &psf, &parameters)?;
-    // an error that names no file is about parameters that the PSF file needs
+    // an error without a file name is about parameters that the PSF file needs, so it gets the name of the PSF file
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
     let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);
@@ -63,7 +66,7 @@ pub(super) fn is_psf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PSF")
 }
 
-/// Reads atoms, residues and bonds of a PSF file, which need no parameters.
+/// Reads the atoms, residues and bonds of a PSF file, without parameter files.
 pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
     let psf = psf::read(path, bytes)?;
     let (atoms, residues) = atoms(&psf, |index| (Name::new(&psf.atoms[index].type_name), 0));
@@ -75,7 +78,8 @@ pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
     Ok(topology)
 }
 
-/// Returns the type of each atom. PSF files of CHARMM format give the number of a `MASS` line instead of a type name.
+/// Returns the type of each atom. In a PSF file of CHARMM format, the number of a `MASS` line takes the place of the
+/// type name.
 fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     let of = |atom: &PsfAtom| match atom.type_name.parse::<i32>() {
         Ok(number) => parameters.numbers.get(&number).map(|found| found.copied()),
@@ -93,20 +97,21 @@ fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     if unknown.is_empty() {
         return Ok(types);
     }
-    let message = format!("no file of system.parameters knows the atom types {}", terms::listed(unknown));
-    let help = "types that are numbers are those of MASS lines: list the .rtf, .prm or .str file that has them";
+    let message = format!("no file in system.parameters has the atom types {}", terms::listed(unknown));
+    let help = "a number stands for the type in the MASS line with this number: add the .rtf, .prm or .str file that \
+        has the line";
     Err(Problem::new(message).in_file(path).help(help))
 }
 
-/// Returns atoms and residues. A new residue begins if segment, number or name changes. `types` returns the type name
-/// of an atom and the index of its Lennard-Jones type.
+/// Returns atoms and residues. A new residue begins if the segment, the residue number or the residue name changes.
+/// `types` returns the type name of an atom and the index of its Lennard-Jones type.
 fn atoms(psf: &Psf, types: impl Fn(usize) -> (Name, u32)) -> (Vec<Atom>, Vec<Residue>) {
     let mut residues: Vec<Residue> = vec![];
     let mut atoms = Vec::with_capacity(psf.atoms.len());
     let mut last: Option<&PsfAtom> = None;
     for (index, atom) in psf.atoms.iter().enumerate() {
         if last.is_none_or(|last| !last.is_of_residue(atom)) {
-            // digits before the letter of an insertion code
+            // digits of the residue number before the letter of an insertion code
             let digits = atom.residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
             let number = digits.parse().unwrap_or(residues.len() as i32 + 1);
             residues.push(Residue { name: Name::new(&atom.residue), number, first: index as u32 });

@@ -1,4 +1,4 @@
-//! Lennard-Jones tables, exclusions and 1-4 pairs.
+//! Lennard-Jones tables, exclusions and 1-4 pairs of CHARMM systems.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,10 +9,11 @@ use crate::error::Problem;
 use crate::system::{Exclusions, LennardJones, Neighbours, Nonbonded, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Number of bonds between the atoms of a 1-4 pair, which has separate parameters. Closer pairs are excluded.
+/// Number of bonds between the atoms of a 1-4 pair. 1-4 pairs have separate parameters, and closer pairs are
+/// excluded.
 const BONDS_OF_PAIR14: usize = 3;
 
-/// Converts ε [(R/r)¹² − 2 (R/r)⁶] to c12/r¹² − c6/r⁶.
+/// Converts the depth ε and the distance R of ε [(R/r)¹² − 2 (R/r)⁶] to the coefficients of c12/r¹² − c6/r⁶.
 fn coefficients(Well { depth, r_min }: Well) -> LennardJones {
     let (depth, r6) = (depth * KCAL, (r_min * ANGSTROM).powi(6));
     LennardJones { c6: 2.0 * depth * r6, c12: depth * r6 * r6 }
@@ -23,7 +24,7 @@ fn combined(a: Well, b: Well) -> Well {
     Well { depth: (a.depth * b.depth).sqrt(), r_min: a.r_min + b.r_min }
 }
 
-/// Returns the table of the types in use, and the index of each atom's type in the table.
+/// Returns the Lennard-Jones table of the types in use, and the index of each atom's type in the table.
 pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded, Vec<u32>)> {
     let (mut used, mut indices, mut missing) = (vec![], HashMap::new(), BTreeSet::new());
     let mut of_atoms = Vec::with_capacity(types.len());
@@ -44,8 +45,8 @@ pub(super) fn read(types: &[Type], parameters: &Parameters) -> Parsed<(Nonbonded
     }
     if !missing.is_empty() {
         let names = listed(missing.iter().map(String::as_str).collect());
-        let problem = Problem::new(format!("no parameters for NONBONDED {names}"));
-        return Err(problem.help("list the file that has them in system.parameters"));
+        let problem = Problem::new(format!("no Lennard-Jones parameters (NONBONDED) for the atom types {names}"));
+        return Err(problem.help("add the file with these parameters to system.parameters"));
     }
     let count = used.len();
     Nonbonded::check_types(count)?;

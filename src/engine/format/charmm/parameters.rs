@@ -1,6 +1,6 @@
-//! Parameters of a CHARMM force field by atom types, and the search for the parameters of a term.
+//! Parameters of a CHARMM force field by atom types, and the look-up of the parameters of a bonded term.
 //!
-//! Energies are in kcal/mol, lengths in Å and angles in degrees, as in the files.
+//! Energies are in kcal/mol, lengths in Å and angles in degrees, as in the parameter files.
 
 use std::collections::HashMap;
 
@@ -10,33 +10,34 @@ use super::table::{Entry, Table};
 /// An atom type: its index in [`Parameters::names`].
 pub(super) type Type = u32;
 
-/// Type `X` of a row, which matches any type.
+/// Type named `X` in a row of parameters, which matches any type.
 pub(super) const ANY: Type = 0;
 
-/// Parameters of an angle k (θ − θ₀)² and optionally of the Urey–Bradley term k (s − s₀)² of the outer atoms.
+/// Parameters of an angle k (θ − θ₀)², and optionally of the Urey–Bradley term k (s − s₀)² for the distance s of its
+/// outer atoms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AngleParameters {
-    /// k and θ₀
+    /// k in kcal/mol/rad² and θ₀ in degrees
     pub(super) angle: [f64; 2],
-    /// k and s₀
+    /// k in kcal/mol/Å² and s₀ in Å
     pub(super) urey_bradley: Option<[f64; 2]>,
 }
 
-/// Parameters of a torsion k (1 + cos(nφ − δ)), or of an improper with n = 0: k (φ − δ)².
+/// Parameters of a torsion k (1 + cos(nφ − δ)). For n = 0, the parameters are those of an improper k (φ − δ)².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TorsionParameters {
     pub(super) force_constant: f64,
     pub(super) periodicity: u8,
-    /// phase δ
+    /// phase δ in degrees
     pub(super) phase: f64,
 }
 
-/// Parameters of a Lennard-Jones potential ε [(R/r)¹² − 2 (R/r)⁶].
+/// Parameters of a Lennard-Jones potential ε [(R/r)¹² − 2 (R/r)⁶] with depth ε and distance R of the minimum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Well {
-    /// depth |ε|
+    /// depth |ε| in kcal/mol
     pub(super) depth: f64,
-    /// distance R of the minimum for a pair of types; R/2 for a single type
+    /// distance R of the minimum in Å for a pair of types; R/2 for a single type
     pub(super) r_min: f64,
 }
 
@@ -48,21 +49,21 @@ pub(super) struct LennardJonesParameters {
     pub(super) pairs14: Well,
 }
 
-/// Energies of a correction map over φ and ψ from −180°; ψ varies fastest.
+/// Energies (kcal/mol) of a correction map on a grid over φ and ψ that begins at −180°; ψ varies fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CmapParameters {
     pub(super) size: usize,
     pub(super) energies: Vec<f64>,
 }
 
-/// All parameters of a force field. A key is the same for both directions of a term: see [`pair`], [`triple`],
-/// [`quadruple`], [`two_quadruples`].
+/// All parameters of a force field, by the types of the atoms. A term and the same term in reverse order of its atoms
+/// have the same key: see [`pair`], [`triple`], [`quadruple`], [`two_quadruples`].
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     pub(super) names: Names,
-    /// types by the numbers of their `MASS` lines
+    /// atom types by the numbers of their `MASS` lines
     pub(super) numbers: Table<i32, Type>,
-    /// k and b₀ of the bond k (b − b₀)²
+    /// k (kcal/mol/Å²) and b₀ (Å) of the bond k (b − b₀)²
     pub(super) bonds: Table<[Type; 2], [f64; 2]>,
     pub(super) angles: Table<[Type; 3], AngleParameters>,
     /// all terms of each torsion, which differ in the periodicity n
@@ -70,14 +71,15 @@ pub(super) struct Parameters {
     pub(super) impropers: Table<[Type; 4], TorsionParameters>,
     pub(super) cmaps: Table<[Type; 8], CmapParameters>,
     pub(super) nonbonded: Table<Type, LennardJonesParameters>,
-    /// pair parameters that replace those of the combination rule
+    /// Lennard-Jones parameters of pairs of types, which replace those of the combination rule
     pub(super) nbfix: Table<[Type; 2], LennardJonesParameters>,
     /// factor of the Coulomb energy of 1-4 pairs (`E14FAC`)
     pub(super) electrostatics14: Option<f64>,
 }
 
 impl Parameters {
-    /// Returns all terms of a torsion: the terms of its four types, or if there are none, the terms of `X B C X`.
+    /// Returns all terms of a torsion with types A B C D. If there are no terms for these four types, returns the
+    /// terms of `X B C X`.
     pub(super) fn dihedral(&self, types: [Type; 4]) -> Parsed<Option<Vec<&TorsionParameters>>> {
         let [_, b, c, _] = types;
         let forms = [types, [ANY, b, c, ANY]];
@@ -119,30 +121,30 @@ pub(super) fn is_improper_form(types: [Type; 4]) -> bool {
     )
 }
 
-/// Returns the key of a bond or of a pair of types.
+/// Returns the key of a bond or of a pair of types, which does not depend on the order of the two types.
 pub(super) fn pair([a, b]: [Type; 2]) -> [Type; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// Returns the key of an angle.
+/// Returns the key of an angle, which is the same for both directions.
 pub(super) fn triple([a, b, c]: [Type; 3]) -> [Type; 3] {
     [a.min(c), b, a.max(c)]
 }
 
-/// Returns the key of a torsion.
+/// Returns the key of a torsion, which is the same for both directions.
 pub(super) fn quadruple(types: [Type; 4]) -> [Type; 4] {
     let [a, b, c, d] = types;
     types.min([d, c, b, a])
 }
 
-/// Returns the key of a map, which is the same for both directions of each torsion.
+/// Returns the key of a correction map, which is the same for both directions of each torsion.
 pub(super) fn two_quadruples([a, b, c, d, e, f, g, h]: [Type; 8]) -> [Type; 8] {
     let [a, b, c, d] = quadruple([a, b, c, d]);
     let [e, f, g, h] = quadruple([e, f, g, h]);
     [a, b, c, d, e, f, g, h]
 }
 
-/// Type names and their numbers.
+/// Names of the atom types, and the number of each type.
 #[derive(Debug)]
 pub(super) struct Names {
     names: Vec<String>,
@@ -150,14 +152,14 @@ pub(super) struct Names {
 }
 
 impl Default for Names {
-    /// Names with the single type `X`, which matches any type.
+    /// Creates a list of names with the single type `X`, which matches any type.
     fn default() -> Self {
         Names { names: vec!["X".to_owned()], types: HashMap::from([("X".to_owned(), ANY)]) }
     }
 }
 
 impl Names {
-    /// Returns the type with this name, and adds it if it is unknown.
+    /// Returns the type with this name. A name that is not in the list is added.
     pub(super) fn number(&mut self, name: &str) -> Type {
         if let Some(&known) = self.types.get(name) {
             return known;
@@ -173,7 +175,7 @@ impl Names {
         self.types.get(name).copied()
     }
 
-    /// Returns the names of types for a message.
+    /// Returns the names of the types, separated by blanks, for a message.
     pub(super) fn of(&self, types: &[Type]) -> String {
         types.iter().map(|&t| self.names[t as usize].as_str()).collect::<Vec<_>>().join(" ")
     }

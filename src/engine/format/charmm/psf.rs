@@ -1,7 +1,8 @@
 //! PSF files of CHARMM, X-PLOR and NAMD: atoms, and lists of terms without their parameters.
 //!
-//! The first line contains `PSF` and words that describe the format. Then follow sections: a line with a count, `!`
-//! and a name, and then the contents. All numbers are separated by blanks, also in the wide columns of `EXT`.
+//! The first line contains `PSF` and words that describe the format. The sections follow. A section begins with a
+//! line that has a count, `!` and a name, and the contents of the section come after this line. All numbers are
+//! separated by blanks, also in the wide columns of `EXT`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,11 +12,11 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::VirtualSite;
 
-/// Columns of the segment, which may be blank, in the usual format and in the format `EXT`.
+/// Columns of the segment name in the usual format and in the format `EXT`. The segment may be blank.
 const SEGMENT: std::ops::Range<usize> = 9..13;
 const SEGMENT_EXT: std::ops::Range<usize> = 11..19;
 
-/// Number of atoms whose numbers are unique in files with columns of five digits.
+/// Number of atoms that have different atom numbers in a file with five columns for the atom number.
 const COUNTED: usize = 99_999;
 
 /// An atom as written in the file.
@@ -25,7 +26,7 @@ pub(super) struct PsfAtom {
     pub(super) residue_number: String,
     pub(super) residue: String,
     pub(super) name: String,
-    /// type name in capitals, or in CHARMM format the number of a `MASS` line
+    /// type name in capitals; in files of CHARMM format, the number of a `MASS` line
     pub(super) type_name: String,
     /// charge in e
     pub(super) charge: f64,
@@ -52,20 +53,20 @@ pub(super) struct Psf {
     pub(super) angles: Vec<[u32; 3]>,
     pub(super) dihedrals: Vec<[u32; 4]>,
     pub(super) impropers: Vec<[u32; 4]>,
-    /// atoms of φ, then atoms of ψ
+    /// four atoms of φ followed by four atoms of ψ, for each correction map
     pub(super) maps: Vec<[u32; 8]>,
-    /// lone pairs; their bonds are left out
+    /// lone pairs; bonds of lone pairs are left out
     pub(super) sites: Vec<VirtualSite>,
 }
 
-/// Sections that every file has. If the first line contains `CMAP`, there is also `NCRTERM`.
+/// Sections that every PSF file has. If the first line contains `CMAP`, the file also has the section `NCRTERM`.
 const ALWAYS: [&str; 5] = ["NATOM", "NBOND", "NTHETA", "NPHI", "NIMPHI"];
 
 /// Lines of a file, and the position of the reader.
 pub(super) struct Lines<'a> {
     path: &'a Path,
     lines: Vec<&'a [u8]>,
-    /// index of the next line
+    /// index of the next line to read
     at: usize,
 }
 
@@ -86,7 +87,7 @@ impl<'a> Lines<'a> {
     }
 
     pub(super) fn cut(&self, expected: &str) -> Problem {
-        self.problem(format!("the file, or this section, ends where {expected} is expected"))
+        self.problem(format!("the file or this section ends, but {expected} is expected"))
             .help("the file is cut off: copy it again")
     }
 }
@@ -94,7 +95,7 @@ impl<'a> Lines<'a> {
 /// First line of a section.
 pub(super) struct Heading {
     name: String,
-    /// counts before the `!`; usually one
+    /// counts before the `!` in the heading; most headings have one count
     pub(super) counts: Vec<usize>,
     /// 1-based line number
     pub(super) line: usize,
@@ -134,7 +135,7 @@ fn heading(lines: &mut Lines<'_>) -> Parsed<Option<Heading>> {
     };
     let expected = || {
         let message = format!("expected a section such as `10 !NBOND`, found {}", number::quoted(text));
-        lines.problem(message).help("the section before may have another count than it says")
+        lines.problem(message).help("the count of the previous section may be wrong")
     };
     let mark = text.iter().position(|&b| b == b'!').ok_or_else(expected)?;
     let name = String::from_utf8_lossy(&text[mark + 1..]).to_uppercase();
@@ -176,7 +177,7 @@ fn section(lines: &mut Lines<'_>, heading: &Heading, segment: std::ops::Range<us
     Ok(())
 }
 
-/// Returns the first line of the title that is not empty.
+/// Reads `count` title lines, and returns the first line that is not empty.
 fn title(lines: &mut Lines<'_>, count: usize) -> Parsed<String> {
     let mut title = String::new();
     for _ in 0..count {
@@ -202,13 +203,15 @@ fn atoms(lines: &mut Lines<'_>, count: usize, segment: std::ops::Range<usize>) -
         }
         let atom = atom(&words, lines.at()).ok_or_else(|| {
             let message = format!("expected atom {} of {count}, found {}", index + 1, number::quoted(line));
-            lines.problem(message).help("its number, segment, residue number and name, name, type, charge and mass")
+            lines
+                .problem(message)
+                .help("an atom has number, segment, residue number, residue name, atom name, type, charge and mass")
         })?;
-        // in columns of five digits the numbers of later atoms overflow or start again
+        // with five columns for atom numbers, the numbers of later atoms overflow or start again
         let number = number::integer(words[0].as_bytes()).filter(|_| index < COUNTED);
         if let Some((number, first)) = number.and_then(|number| Some((number, seen.insert(number, lines.at())?))) {
-            let problem = lines.problem(format!("a second atom of the number {number}, the first is in line {first}"));
-            return Err(problem.help("remove one of them, and number the atoms anew"));
+            let problem = lines.problem(format!("two atoms have the number {number}, the first is in line {first}"));
+            return Err(problem.help("remove one of the two atoms, and number the atoms again"));
         }
         if atom.mass < 0.0 {
             return Err(lines.problem(format!("atom {} ({}) has the mass {}", index + 1, atom.name, atom.mass)));
@@ -245,15 +248,16 @@ pub(super) fn numbers(lines: &mut Lines<'_>) -> Parsed<Vec<(i32, usize)>> {
     Ok(numbers)
 }
 
-/// Returns the 0-based index of an atom from its number in the file. `line` is the line of this number, for errors.
+/// Returns the 0-based index of an atom from its number in the file. `line` is the line that contains the number, for
+/// errors.
 pub(super) fn index(lines: &Lines<'_>, (number, line): (i32, usize), atoms: usize) -> Parsed<u32> {
     match usize::try_from(number) {
         Ok(1..) if number as usize <= atoms => Ok(number as u32 - 1),
-        _ => Err(lines.problem(format!("atom {number} is not in 1 to {atoms}")).at_line(line)),
+        _ => Err(lines.problem(format!("atom number {number} is not between 1 and {atoms}")).at_line(line)),
     }
 }
 
-/// Reads terms of `N` atoms. The file counts atoms from 1.
+/// Reads bonded terms of `N` atoms each. The file counts atoms from 1.
 fn terms<const N: usize>(lines: &mut Lines<'_>, heading: &Heading, atoms: usize) -> Parsed<Vec<[u32; N]>> {
     let numbers = numbers(lines)?;
     let at = |line: usize, message: String| Problem::new(message).in_file(lines.path).at_line(line);

@@ -12,11 +12,11 @@ use super::sections::Section;
 use super::table::Entry;
 use crate::format::number;
 
-/// Maximum number of grid points of a map along an angle. No map in use has more than 24 points, so a larger map is a
-/// damaged file.
+/// Maximum number of grid points of a correction map along an angle. No force field in use has maps of more than 24
+/// points, so a larger number means that the file is damaged.
 const MOST_POINTS: i32 = 1000;
-/// Minimum number of grid points of a map along an angle. Bicubic interpolation takes differences over two neighbours
-/// on each side.
+/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
+/// neighbouring points on each side.
 const FEWEST_POINTS: i32 = 4;
 
 /// Reader that adds the rows of one file to the parameters.
@@ -39,8 +39,8 @@ impl<'a> Reader<'a> {
         std::array::from_fn(|k| self.parameters.names.number(&words[k]))
     }
 
-    /// Reads `MASS number name mass [element]`, which gives the number of a type. PSF files of CHARMM format contain
-    /// this number instead of the type name. Masses are taken from the PSF file.
+    /// Reads a line `MASS number name mass [element]`, which gives the number of an atom type. PSF files of CHARMM
+    /// format contain the number instead of the type name. Masses are taken from the PSF file.
     pub(super) fn mass(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[4, 5], "MASS, a number, a type and its mass")?;
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         let number = number::integer(words[1].as_bytes()).ok_or_else(problem)?;
         row.real(3)?;
         let [named] = self.types(&words[2..]);
-        // with −1 CHARMM chooses the number
+        // for the number −1, CHARMM chooses the number of the type
         if number > 0 {
             let entry = Entry::new(named, self.number, row);
             self.parameters.numbers.insert(number, entry, row, || format!("MASS {number}"));
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
 
     fn angle(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
-        let words = row.words(&[5, 7], "three types, k and theta0, and perhaps k and s0 of Urey and Bradley")?;
+        let words = row.words(&[5, 7], "three types, k and theta0, and optionally k and s0 of a Urey-Bradley term")?;
         let types = self.types::<3>(words);
         let urey_bradley = (words.len() > 5).then(|| row.reals(5)).transpose()?;
         let entry = Entry::new(AngleParameters { angle: row.reals(3)?, urey_bradley }, self.number, row);
@@ -100,7 +100,8 @@ impl<'a> Reader<'a> {
         Ok(TorsionParameters { force_constant, periodicity, phase })
     }
 
-    /// Reads a torsion. Rows with the same types and different n are added up.
+    /// Reads a torsion. Rows with the same types and different periodicity n are terms of one torsion, whose energies
+    /// add up.
     fn dihedral(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         let words = row.words(&[7], "four types, k, n and delta")?;
@@ -111,7 +112,7 @@ impl<'a> Reader<'a> {
         let new = Entry::new(Self::torsion(row)?, self.number, row);
         if new.last().periodicity == 0 && new.last().force_constant != 0.0 {
             let problem = row.problem("a torsion with n = 0, which programs read in different ways");
-            return Err(problem.help("give the row a periodicity, or its k as 0"));
+            return Err(problem.help("set the periodicity n to 1 or more, or k to 0"));
         }
         let Parameters { names, dihedrals, .. } = &mut *self.parameters;
         let terms = dihedrals.entry(quadruple(types)).or_default();
@@ -138,13 +139,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a map: a line with eight types and the number of grid points along an angle, then the energies on any
-    /// number of lines. Returns the number of lines with energies.
+    /// Reads a correction map. The first line of a map has eight types and the number of grid points along an angle,
+    /// and any number of lines with the energies follow. Returns the number of lines with energies.
     pub(super) fn map(&mut self, line: &Line, rest: &[Line]) -> Parsed<usize> {
         let row = self.row_of(line);
-        let words = row.words(&[9], "eight types and the number of points of an angle")?;
+        let words = row.words(&[9], "eight types and the number of grid points along an angle")?;
         let size = number::integer(words[8].as_bytes()).filter(|n| (FEWEST_POINTS..=MOST_POINTS).contains(n));
-        let problem = || row.problem(format!("expected {FEWEST_POINTS} to {MOST_POINTS} points of an angle"));
+        let problem = || row.problem(format!("expected {FEWEST_POINTS} to {MOST_POINTS} grid points along an angle"));
         let size = size.ok_or_else(problem)? as usize;
         let types = self.types::<8>(words);
         let (mut energies, mut lines) = (vec![], 0);
@@ -167,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the options of `NONBONDED`. Options for cutoffs and switching are ignored, because the input file of
-    /// `md` decides these.
+    /// `md` sets cutoffs and switching.
     pub(super) fn options(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
         for (index, word) in line.words.iter().enumerate().skip(1) {
@@ -188,20 +189,23 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Sets the Coulomb factor of all 1-4 pairs. A second, different value is an error.
+    /// Sets the factor of the Coulomb energy of all 1-4 pairs. A second value that differs from the first value is an
+    /// error.
     fn electrostatics14(&mut self, new: f64, row: Row<'_>) -> Parsed<()> {
         if let Some(old) = self.parameters.electrostatics14.as_ref().filter(|old| **old != new) {
-            let message = format!("E14FAC is {new}, but {old} in a section before");
-            return Err(row.problem(message).help("force fields with different 1-4 factors do not go together"));
+            let message = format!("E14FAC is {new}, but {old} in an earlier section");
+            return Err(row
+                .problem(message)
+                .help("force fields with different factors for 1-4 pairs cannot be combined"));
         }
         self.parameters.electrostatics14 = Some(new);
         Ok(())
     }
 
-    /// Reads `type ignored −ε R/2`, optionally followed by the same three numbers for 1-4 pairs.
+    /// Reads a row `type ignored −ε R/2`, optionally followed by the same three numbers for 1-4 pairs.
     fn nonbonded(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
-        let form = "a type, a number, -epsilon and Rmin/2, and perhaps the same three numbers of 1-4 pairs";
+        let form = "a type, a number, -epsilon and Rmin/2, and optionally the same three numbers for 1-4 pairs";
         let words = row.words(&[4, 7], form)?;
         let [named] = self.types(words);
         let general = well(row, 2)?;
@@ -212,10 +216,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads `type type −ε R`, optionally followed by the same two numbers for 1-4 pairs.
+    /// Reads a row `type type −ε R`, optionally followed by the same two numbers for 1-4 pairs.
     fn nbfix(&mut self, line: &Line) -> Parsed<()> {
         let row = self.row_of(line);
-        let words = row.words(&[4, 6], "two types, -epsilon and Rmin, and perhaps the same numbers of 1-4 pairs")?;
+        let words =
+            row.words(&[4, 6], "two types, -epsilon and Rmin, and optionally the same numbers for 1-4 pairs")?;
         let types = self.types::<2>(words);
         let general = well(row, 2)?;
         let pairs14 = if words.len() > 4 { well(row, 4)? } else { general };

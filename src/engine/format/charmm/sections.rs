@@ -1,9 +1,10 @@
-//! Sections of parameter files (`.prm`, `.par`, `.inp`), of residue topologies (`.rtf`, `.top`: only their `MASS`
-//! lines) and of streams with both (`.str`). The contents of a file tell its kind.
+//! Sections of parameter files (`.prm`, `.par`, `.inp`), of residue topologies (`.rtf`, `.top`) and of streams with
+//! both (`.str`). The kind of a file is recognised by its contents. Only the `MASS` lines of residue topologies are
+//! read.
 //!
-//! Streams have `read` commands, as CHARMM executes them ([`super::stream`]). In a file without such commands,
-//! parameter sections may also follow residues. Streams for NAMD are such files, because their `read` lines are
-//! comments.
+//! Streams have `read` commands, which are followed as CHARMM executes them ([`super::stream`]). In a file without
+//! `read` commands, parameter sections may also follow residues. Streams for NAMD have no `read` commands, because
+//! their `read` lines are comments.
 
 use std::path::Path;
 
@@ -25,13 +26,13 @@ pub(super) enum Section {
     Cmap,
     Nonbonded,
     Nbfix,
-    /// 10-12 hydrogen bonds, which current force fields do not have
+    /// 10-12 hydrogen-bond terms, which current force fields do not use
     HydrogenBonds,
-    /// Thole's screening between Drude particles
+    /// Thole's screening of the interaction between Drude particles
     Thole,
 }
 
-/// Sections whose headings may have further words.
+/// Sections whose headings may have options after the name of the section.
 const WITH_OPTIONS: [Section; 3] = [Section::Nonbonded, Section::HydrogenBonds, Section::Thole];
 
 impl Section {
@@ -54,7 +55,7 @@ impl Section {
     }
 }
 
-/// Reads the files in order.
+/// Reads the parameters of all files, in the order of the files.
 pub(super) fn read(files: &[impl AsRef<Path>]) -> Parsed<Parameters> {
     let mut parameters = Parameters::default();
     for (number, path) in files.iter().enumerate() {
@@ -84,7 +85,7 @@ fn read_file(path: &Path, number: usize, bytes: &[u8], parameters: &mut Paramete
     }
 }
 
-/// Whether a line can only be part of a residue topology.
+/// Whether a line can occur only in a residue topology.
 fn is_of_residues(line: &Line) -> bool {
     matches!(line.first(), "RESI" | "PRES")
         || matches!(line.first().get(..4), Some("DECL" | "DEFA" | "AUTO")) && line.words.len() > 1
@@ -111,8 +112,8 @@ fn read_both(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     Ok(())
 }
 
-/// Returns an error if `lines`, which begin with the `END` of the parameters, contain another section. CHARMM does
-/// not read such sections.
+/// Returns an error if another section follows the `END` of the parameters, with which `lines` begin. CHARMM does not
+/// read sections after this `END`.
 fn nothing_behind(reader: &Reader<'_>, lines: &[Line]) -> Parsed<()> {
     match lines.iter().find(|line| Section::begins(line).is_some()) {
         Some(line) => {

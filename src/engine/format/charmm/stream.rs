@@ -1,8 +1,9 @@
-//! Streams of CHARMM commands. The reader uses the parts from `read … card` to `END` that CHARMM would read.
+//! Streams of CHARMM commands. The reader reads the same parts of a stream as CHARMM: each part begins with `read …
+//! card` and ends with `END`.
 //!
-//! Most other commands do not influence parameters. Exceptions are commands that name further files, and commands
-//! that decide whether a `read` is executed. As in CHARMM, nothing after `RETURN` or `STOP` is read. Parts that
-//! depend on `IF` or `GOTO` are refused, because conditions are not evaluated here.
+//! Most other commands do not influence parameters. Commands that name further files, and commands that decide
+//! whether a `read` is executed, are the only other commands that matter. As in CHARMM, nothing after `RETURN` or
+//! `STOP` is read. Parts that depend on `IF` or `GOTO` are refused, because the reader does not evaluate conditions.
 
 use super::Parsed;
 use super::lines::{Line, Row};
@@ -10,7 +11,7 @@ use super::rows::Reader;
 use super::sections::{is_end, read_parameters, read_residues};
 use crate::error::Problem;
 
-/// Contents of the part that a `read` command reads.
+/// Contents of the part of a stream that follows a `read` command.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Residues,
@@ -30,8 +31,8 @@ pub(super) fn is_read(line: &Line) -> bool {
     content(line).is_some()
 }
 
-/// Whether a line ends the stream. If the line is in a block, the stream ends only if the condition of the block
-/// holds.
+/// Whether a line ends the stream. Inside a block of `IF … THEN`, the line ends the stream only if the condition of
+/// the block holds.
 fn ends(line: &Line) -> bool {
     matches!(line.first(), "RETURN" | "STOP") && line.words.len() == 1
 }
@@ -46,21 +47,21 @@ fn is_condition(line: &Line, before: &[&str]) -> bool {
     line.first() == "IF" && line.words.iter().any(|word| before.contains(&word.as_str()))
 }
 
-/// Whether the commands after a line depend on a condition.
+/// Whether the line decides by a condition which of the following commands are executed.
 pub(super) fn decides(line: &Line) -> bool {
     line.first() == "GOTO" || is_condition(line, &["THEN", "GOTO", "RETURN", "STOP"])
 }
 
-/// Returns the error for parts that depend on the condition in a line.
+/// Returns the error for parts of a stream that depend on the condition in a line.
 pub(super) fn not_decided(row: &Row<'_>) -> Problem {
     let problem = row.problem(format!("the parts to read depend on the condition {}", row.line.words.join(" ")));
-    problem.help("md does not evaluate conditions: write the parts that apply into a file without them")
+    problem.help("md does not evaluate conditions: write the parts that apply into a file without conditions")
 }
 
 /// Reads the parts of a stream that CHARMM would read.
 pub(super) fn read(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
     let mut at = 0;
-    // open blocks of `IF … THEN`, and the last line with a jump or an end that depends on a condition
+    // open blocks of `IF … THEN`, and the last jump, `RETURN` or `STOP` that depends on a condition
     let (mut blocks, mut jump): (Vec<&Line>, Option<&Line>) = (vec![], None);
     while let Some(line) = lines.get(at) {
         at += 1;
@@ -69,7 +70,7 @@ pub(super) fn read(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<()> {
         let elsewhere = content.is_some() && line.words.iter().any(|word| matches!(word.as_str(), "UNIT" | "NAME"));
         if line.first() == "STREAM" || elsewhere {
             let problem = row.problem(format!("{} reads another file", line.words.join(" ")));
-            return Err(problem.help("list that file in system.parameters, in place of this one"));
+            return Err(problem.help("list the other file in system.parameters, in place of this file"));
         } else if is_condition(line, &["READ", "STREAM"]) {
             return Err(not_decided(&row));
         } else if is_condition(line, &["THEN"]) {

@@ -8,7 +8,7 @@ use super::Parsed;
 use super::lines::Row;
 use crate::error::Problem;
 
-/// A parameter and its place in the files.
+/// Parameter with its place in the files: file and line.
 #[derive(Debug)]
 pub(super) struct Entry<V> {
     value: V,
@@ -16,7 +16,7 @@ pub(super) struct Entry<V> {
     file: usize,
     /// 1-based line number
     line: usize,
-    /// error if the same file gives two different values
+    /// error to report when the parameter is used, if the same file gives two different values
     contradiction: Option<Problem>,
 }
 
@@ -25,7 +25,7 @@ impl<V: PartialEq> Entry<V> {
         Entry { value, file, line: row.line.number, contradiction: None }
     }
 
-    /// Returns the value, or an error if one file gives two different values.
+    /// Returns the value of the parameter. Returns an error if one file gives two different values.
     pub(super) fn get(&self) -> Parsed<&V> {
         self.contradiction.clone().map_or(Ok(&self.value), Err)
     }
@@ -35,10 +35,10 @@ impl<V: PartialEq> Entry<V> {
         &self.value
     }
 
-    /// Replaces the value by `new`, whose place is `row`. `what` names the parameter in the error.
+    /// Replaces the value by `new`. `row` is the row of the new value, and `what` names the parameter in the error.
     pub(super) fn replace(&mut self, mut new: Self, row: Row<'_>, what: impl FnOnce() -> String) {
         if self.file == new.file && self.value != new.value {
-            let message = format!("{} is given twice, with other values in line {}", what(), self.line);
+            let message = format!("{} is given twice, with different values in line {}", what(), self.line);
             new.contradiction = Some(row.problem(message).help("remove one of them"));
         } else if self.file == new.file {
             new.contradiction = self.contradiction.take();
@@ -47,7 +47,7 @@ impl<V: PartialEq> Entry<V> {
     }
 }
 
-/// Parameters by types.
+/// Table of parameters by atom types.
 #[derive(Debug)]
 pub(super) struct Table<K, V>(HashMap<K, Entry<V>>);
 
@@ -67,8 +67,8 @@ impl<K: Eq + Hash, V: PartialEq> Table<K, V> {
         }
     }
 
-    /// Returns the value of a key; `None` if no file has the key. The error says that one file gives two different
-    /// values.
+    /// Returns the value of a key; `None` if no file has the key. If one file gives two different values for the key,
+    /// returns an error.
     pub(super) fn get(&self, key: &K) -> Parsed<Option<&V>> {
         self.0.get(key).map(Entry::get).transpose()
     }

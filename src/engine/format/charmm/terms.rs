@@ -9,11 +9,11 @@ use crate::error::Problem;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, Topology, Torsion};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor that converts the force constant k of the files, with the energy k (x − x₀)², to the force constant k of
-/// the engine, with the energy ½ k (x − x₀)².
+/// Factor that converts the force constant of the files to that of the engine. The energy is k (x − x₀)² in the files
+/// and ½ k (x − x₀)² in the engine.
 const HALF: f64 = 2.0;
 
-/// Maximum number of names in one message.
+/// Maximum number of names that one message lists.
 const MOST_LISTED: usize = 30;
 
 /// Joins names for a message.
@@ -26,7 +26,7 @@ pub(super) fn listed(names: BTreeSet<&str>) -> String {
     text
 }
 
-/// Types of the terms without parameters, by section.
+/// Atom types of the terms for which no file has parameters, by section.
 #[derive(Default)]
 struct Missing(BTreeMap<&'static str, BTreeSet<String>>);
 
@@ -40,12 +40,12 @@ impl Missing {
             format!("{section} {}", listed(types.iter().map(String::as_str).collect()))
         };
         let all: Vec<String> = self.0.iter().map(of).collect();
-        let help = "list the file that has them, such as a .str file of CGenFF, in system.parameters";
+        let help = "add the file with these parameters, such as a .str file of CGenFF, to system.parameters";
         (!all.is_empty()).then(|| Problem::new(format!("no parameters for {}", all.join("; "))).help(help))
     }
 }
 
-/// Adds all bonded terms except 1-4 pairs. The error lists all terms without parameters.
+/// Adds all bonded terms except 1-4 pairs. The error lists all terms for which no file has parameters.
 pub(super) fn add(psf: &Psf, types: &[Type], parameters: &Parameters, topology: &mut Topology) -> Parsed<()> {
     let mut terms = Terms { psf, types, parameters, topology, missing: Missing::default() };
     terms.bonds()?;
@@ -56,7 +56,7 @@ pub(super) fn add(psf: &Psf, types: &[Type], parameters: &Parameters, topology: 
     terms.missing.problem().map_or(Ok(()), Err)
 }
 
-/// State of the search for the parameters of all terms.
+/// Terms of a PSF file while their parameters are looked up.
 struct Terms<'a> {
     psf: &'a Psf,
     /// type of each atom
@@ -76,7 +76,7 @@ fn harmonic(atoms: [u32; 2], [k, length]: [f64; 2]) -> Bond {
 }
 
 impl Terms<'_> {
-    /// Adds the bonds. The H–H bond of a water needs no parameters, because it exists only for SHAKE.
+    /// Adds the bonds. The H–H bond of a water needs no parameters, because PSF files have this bond only for SHAKE.
     fn bonds(&mut self) -> Parsed<()> {
         let Terms { psf, types, parameters, topology, missing } = self;
         for &atoms in &psf.bonds {
@@ -143,7 +143,7 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// Adds the correction maps. Grids are made only for maps that a term uses.
+    /// Adds the correction maps. A grid is created only for a map that a term uses.
     fn maps(&mut self) -> Parsed<()> {
         let Terms { psf, types, parameters, topology, missing } = self;
         let mut grids: HashMap<[Type; 8], u32> = HashMap::new();

@@ -7,30 +7,31 @@ use super::Parsed;
 use super::function::Parameters;
 use crate::error::Problem;
 
-/// Wildcard for any type: `X` in a file.
+/// Wildcard that matches any atom type, written as `X` in a file.
 pub(super) const ANY: u32 = u32::MAX;
 
-/// Tables of a directive, by function type.
+/// Parameter tables of a directive, by function type.
 pub(super) type Tables<const N: usize> = BTreeMap<u8, TypeTable<N>>;
 
-/// Parameters of one function type. A row matches atoms in both directions.
+/// Parameters of one function type by atom types. A row matches atoms in both directions.
 #[derive(Default)]
 pub(super) struct TypeTable<const N: usize> {
     parameters: Vec<Parameters>,
-    /// blocks of consecutive rows with the same types, as ranges of `parameters`
+    /// blocks of consecutive rows with the same atom types, as ranges of `parameters`
     blocks: Vec<([u32; N], Range<usize>)>,
-    /// index of each block by its types
+    /// index of each block by its atom types
     by_types: HashMap<[u32; N], usize>,
-    /// blocks with wildcards ([`ANY`])
+    /// indices of the blocks with wildcards ([`ANY`])
     general: Vec<usize>,
-    /// cached results of searches among the blocks with wildcards
+    /// cached results of look-ups among the blocks with wildcards
     found: HashMap<[u32; N], Option<usize>>,
 }
 
 impl<const N: usize> TypeTable<N> {
-    /// Adds a row. A later row of the same types replaces an earlier row; the result is whether the parameters of
-    /// these rows differ. With `multiple`, consecutive rows of the same types form a block, whose rows are terms of
-    /// one interaction. A second block of the same types is refused, unless it repeats a single row.
+    /// Adds a row. If an earlier row has the same types, the new row replaces it, and the function returns whether
+    /// the parameters of the two rows differ. With `multiple`, consecutive rows of the same types form a block, whose
+    /// rows are terms of one interaction. A second block of the same types is refused, unless it repeats a single
+    /// row.
     pub(super) fn add(&mut self, types: [u32; N], parameters: Parameters, multiple: bool) -> Parsed<bool> {
         self.found.clear();
         let key = canonical(types);
@@ -55,13 +56,13 @@ impl<const N: usize> TypeTable<N> {
             return Ok(replaced);
         } else if self.parameters[rows.clone()] != [parameters] {
             let message = "a second block of function type 9 for the same types of atoms, with other parameters";
-            return Err(Problem::new(message).help("which of the two is meant? remove one, or join them"));
+            return Err(Problem::new(message).help("remove one of the two blocks, or put their lines together"));
         }
         Ok(false)
     }
 
-    /// Finds the rows for these types: of the matching blocks with the fewest wildcards, the earliest. Returns the
-    /// rows, and the types of the rows in the order of `types`.
+    /// Finds the rows for these atom types. Among the matching blocks with the fewest wildcards, the earliest block
+    /// is used. Returns the rows, and the types of the rows in the order of `types`.
     pub(super) fn find(&mut self, types: [u32; N]) -> Option<(&[Parameters], [u32; N])> {
         let key = canonical(types);
         let index = match self.by_types.get(&key) {
@@ -69,8 +70,8 @@ impl<const N: usize> TypeTable<N> {
             None => {
                 (*self.found.entry(key).or_insert_with(|| {
                     let exact = |&&index: &&usize| matches(self.blocks[index].0, types).map(|(number, _)| number);
-                    // `max_by_key` returns the last of equal elements, so the search runs backwards to find the
-                    // earliest block
+                    // `max_by_key` returns the last of several equal elements, so the blocks are searched in reverse
+                    // order to find the earliest one
                     let candidates = self.general.iter().rev().filter(|index| exact(index).is_some());
                     candidates.max_by_key(|index| exact(index)).copied()
                 }))?
@@ -81,15 +82,15 @@ impl<const N: usize> TypeTable<N> {
     }
 }
 
-/// Returns the types in an order that is the same for both directions.
+/// Returns the types in the order that serves as the key for both directions of a term.
 fn canonical<const N: usize>(types: [u32; N]) -> [u32; N] {
     let mut reversed = types;
     reversed.reverse();
     types.min(reversed)
 }
 
-/// Returns the number of types that are equal, not matched by a wildcard, and the types of the row in the matching
-/// direction; `None` if the row matches in neither direction.
+/// Returns the number of types that the row names without a wildcard, and the types of the row in the matching
+/// direction. Returns `None` if the row matches in neither direction.
 fn matches<const N: usize>(row: [u32; N], types: [u32; N]) -> Option<(usize, [u32; N])> {
     let agree = |row: [u32; N]| {
         let fits = row.iter().zip(&types).all(|(row, own)| row == own || *row == ANY);
@@ -131,7 +132,7 @@ mod tests {
             ([9, 1, 2, 3], Some(2.0)),
             ([3, 2, 1, 9], Some(2.0)),
             ([9, 1, 2, 9], Some(1.0)),
-            // both rows have one wildcard
+            // both rows match with one wildcard
             ([4, 1, 2, 3], Some(2.0)),
             ([4, 1, 2, 9], Some(4.0)),
             ([9, 1, 2, 5], Some(1.0)),

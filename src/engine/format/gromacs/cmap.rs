@@ -1,8 +1,8 @@
 //! Correction maps: `[ cmaptypes ]`, and the terms of `[ cmap ]` that use them.
 //!
-//! A row of `[ cmaptypes ]` has five atom types, each optionally with the name of its residue as in `CA-ALA` (`*` for
-//! any), function type 1, the numbers of points along φ and ψ, and energies in kJ/mol from −180° on. φ is the slow
-//! index, as in [`CmapGrid`].
+//! A row of `[ cmaptypes ]` has five atom types, function type 1, the numbers of grid points along φ and ψ, and
+//! energies in kJ/mol on a grid that begins at −180°. An atom type may be followed by the name of its residue, as in
+//! `CA-ALA` (`*` for any residue). ψ varies fastest, as in [`CmapGrid`].
 
 use super::Parsed;
 use super::directive::unknown_function;
@@ -11,8 +11,8 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::CmapGrid;
 
-/// Allowed numbers of points along an angle: from the minimum for a bicubic map to a number that no map in use
-/// exceeds.
+/// Allowed numbers of grid points of a correction map along an angle. Bicubic interpolation needs the minimum, and no
+/// map in use exceeds the maximum.
 const POINTS: std::ops::RangeInclusive<usize> = 4..=1000;
 
 /// All rows of `[ cmaptypes ]`.
@@ -24,17 +24,17 @@ pub(super) struct CmapTypes {
 
 struct Row {
     types: [u32; 5],
-    /// residue names; empty for any residue
+    /// residue names of the five atoms; an empty name matches any residue
     residues: [String; 5],
 }
 
 impl CmapTypes {
-    /// Adds a row; `bonded` is the index of a bonded type.
+    /// Adds a row. `bonded` returns the index of a bonded type from its name.
     pub(super) fn read(&mut self, mut fields: Fields<'_, '_>, bonded: impl Fn(&str) -> Option<u32>) -> Parsed<()> {
         let (mut types, mut residues) = ([0; 5], [const { String::new() }; 5]);
         for (kind, residue) in types.iter_mut().zip(&mut residues) {
             let word = fields.word("a type")?;
-            // a type name may contain a dash, such as that of an ion
+            // a dash may also be a part of a type name, as in the name of an ion
             let (name, residue_name) = match (bonded(word), word.split_once('-')) {
                 (None, Some((name, residue))) => (name, residue),
                 _ => (word, ""),
@@ -48,7 +48,10 @@ impl CmapTypes {
         let size = [fields.integer("the points along phi")?, fields.integer("the points along psi")?];
         let points = usize::try_from(size[0]).ok().filter(|points| POINTS.contains(points) && size[0] == size[1]);
         let points = points.ok_or_else(|| {
-            Problem::new(format!("a map of {} by {} points: expected a square one of {POINTS:?}", size[0], size[1]))
+            Problem::new(format!(
+                "a map of {} by {} points: expected a square map with {POINTS:?} points along each angle",
+                size[0], size[1]
+            ))
         })?;
         let mut energies = Vec::with_capacity(fields.rest().len().min(points * points));
         for _ in 0..points * points {
@@ -60,15 +63,17 @@ impl CmapTypes {
         Ok(())
     }
 
-    /// Returns the grid of five atoms of these types, in residues with these names. The line has the function type
-    /// and optionally the number of a row of `[ cmaptypes ]`. If the number is given, that row is used.
+    /// Returns the grid of the correction map for five atoms with these types, in residues with these names. The line
+    /// has the function type and optionally the number of a row of `[ cmaptypes ]`. If the line has this number, the
+    /// row with this number is used.
     pub(super) fn find(&self, types: [u32; 5], residues: [&str; 5], mut fields: Fields<'_, '_>) -> Parsed<u32> {
         check_function(&mut fields)?;
         if !fields.is_empty() {
             let number = fields.integer("the number of a row of [ cmaptypes ]")?;
             fields.end()?;
             let index = usize::try_from(number).ok().filter(|number| (1..=self.rows.len()).contains(number));
-            let outside = || Problem::new(format!("row {number} of [ cmaptypes ] is not in 1 to {}", self.rows.len()));
+            let outside =
+                || Problem::new(format!("row {number} of [ cmaptypes ] is not between 1 and {}", self.rows.len()));
             return index.map(|index| index as u32 - 1).ok_or_else(outside);
         }
         let named = |row: &Row| row.residues.iter().zip(residues).all(|(own, name)| own.is_empty() || own == name);

@@ -1,10 +1,10 @@
-//! Directives: the headings `[ name ]` that divide a topology, and their order.
+//! Directives of a topology (the headings `[ name ]`), and the order in which they may occur.
 
 use super::Parsed;
 use crate::error::Problem;
 use crate::format::number;
 
-/// Meaning of the lines below a heading.
+/// Meaning of the lines below the heading of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Directive {
     Defaults,
@@ -16,10 +16,10 @@ pub(super) enum Directive {
     PairTypes,
     NonbondParameters,
     CmapTypes,
-    /// implicit solvent, which GROMACS no longer supports and skips
+    /// implicit solvent, which GROMACS no longer supports; its lines are skipped as in GROMACS
     ImplicitSolvent,
     MoleculeType,
-    /// state after the single line below `[ moleculetype ]`; a further line is an error
+    /// state after the single line below `[ moleculetype ]` has been read; a further line is an error
     MoleculeTypeRead,
     Atoms,
     Bonds,
@@ -30,19 +30,19 @@ pub(super) enum Directive {
     Exclusions,
     Constraints,
     Settles,
-    /// virtual sites, with the number of atoms that define a site; 0 = any number
+    /// virtual sites, with the number of atoms that define a site; 0 stands for any number
     VirtualSites(u8),
-    /// position restraints, which are set in stages and are not part of the system
+    /// position restraints, which the stages of a run set and which are not part of the system
     PositionRestraints,
-    /// interactions that md does not support, with advice
+    /// interactions that md does not support, with advice for the error message
     Unsupported(&'static str),
     System,
     Molecules,
-    /// terms between molecules; the headings that follow are among those of molecule types
+    /// terms between molecules; the directives that follow are also directives of molecule types
     Intermolecular,
 }
 
-/// Parts of a topology, in the order of the file.
+/// Parts of a topology, in the order in which they occur in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     #[default]
@@ -52,15 +52,14 @@ pub(super) enum Part {
     Intermolecular,
 }
 
-const RESTRAINTS: &str = "restraints of distances, angles and torsions are set in the stage (restraints); leave the macro \
-     undefined that switches these on";
-const ORIENTATIONS: &str =
-    "restraints of orientations are not supported; leave the macro undefined that switches them on";
-pub(super) const POSITION_RESTRAINTS: &str = "position restraints are set in the stage (position_restraints); leave the macro undefined that \
-    switches these on";
+const RESTRAINTS: &str = "set restraints of distances, angles and torsions in the stage (restraints), and do not \
+    define the macro that includes this section";
+const ORIENTATIONS: &str = "md has no restraints of orientations; do not define the macro that includes this section";
+pub(super) const POSITION_RESTRAINTS: &str = "set position restraints in the stage (position_restraints), and do not \
+    define the macro that includes this section";
 const POLARIZATION: &str = "polarisable force fields are not supported";
 
-/// All headings of GROMACS, with directive and part.
+/// All directives of GROMACS: name, meaning of the lines, and the part of the topology.
 const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("defaults", Directive::Defaults, Part::ForceField),
     ("atomtypes", Directive::AtomTypes, Part::ForceField),
@@ -103,7 +102,8 @@ const DIRECTIVES: &[(&str, Directive, Part)] = &[
     ("intermolecular_interactions", Directive::Intermolecular, Part::Intermolecular),
 ];
 
-/// Directives that may stand below `[ intermolecular_interactions ]`: no constraints, sites or exclusions.
+/// Directives that may occur below `[ intermolecular_interactions ]`. Constraints, virtual sites and exclusions may
+/// not.
 const BETWEEN_MOLECULES: [Directive; 5] =
     [Directive::Bonds, Directive::Angles, Directive::Dihedrals, Directive::Pairs, Directive::Cmaps];
 
@@ -113,21 +113,21 @@ pub(super) fn heading(line: &str) -> Option<&str> {
     Some(rest.split_once(']').map_or(rest, |(name, _)| name).trim())
 }
 
-/// Returns the directive of a name, and its part.
+/// Returns the directive with a name, and the part of the topology to which it belongs.
 fn find(name: &str) -> Option<(Directive, Part)> {
-    // GROMACS ignores case, dashes and underscores; virtual sites were called dummies
+    // GROMACS ignores case, dashes and underscores in names of directives; "dummies" is the old name of virtual sites
     let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
     let name = plain(name).replace("dummies", "virtualsites");
     let known = DIRECTIVES.iter().find(|(known, ..)| plain(known) == name)?;
     Some((known.1, known.2))
 }
 
-/// Returns the directive of a heading, and its part; `None` if the line is not a heading. Fails if the heading is not
-/// allowed after `part`, the present part of the topology.
+/// Returns the directive of a heading, and the part of the topology to which it belongs. Returns `None` if the line
+/// is not a heading. Fails if the heading is not allowed after `part`, in which the preceding line is.
 pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Part)>> {
     let Some(name) = heading(line) else { return Ok(None) };
     if !line.ends_with(']') {
-        return Err(Problem::new("a heading stands in a line of its own, as [ atoms ]"));
+        return Err(Problem::new("a heading must be alone in its line, such as [ atoms ]"));
     }
     let Some((directive, own)) = find(name) else {
         let problem = Problem::new(format!("[ {name} ] is unknown to GROMACS"));
@@ -142,15 +142,15 @@ pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Par
             Directive::Unsupported(_) | Directive::PositionRestraints => Ok(Some((directive, part))),
             _ if BETWEEN_MOLECULES.contains(&directive) => Ok(Some((directive, part))),
             _ => {
-                let problem = Problem::new(format!("[ {name} ] stands below [ intermolecular_interactions ]"));
-                Err(problem.help("there may be bonds of type 6, angles, dihedrals, pairs and cmap"))
+                let problem = Problem::new(format!("[ {name} ] is not allowed below [ intermolecular_interactions ]"));
+                Err(problem.help("bonds of function type 6, angles, dihedrals, pairs and cmap are allowed"))
             }
         };
     }
     if own < part {
-        let message = format!("[ {name} ] stands too late");
-        let help = "parameters of the force field stand before the first [ moleculetype ], molecule types before [ system ]; \
-                    include files in that order";
+        let message = format!("[ {name} ] comes too late in the topology");
+        let help = "parameters of the force field must come before the first [ moleculetype ], and molecule types \
+            before [ system ]; include files in that order";
         return Err(Problem::new(message).help(help));
     }
     Ok(Some((directive, own)))
@@ -161,13 +161,13 @@ pub(super) fn is_heading(line: &str) -> bool {
     heading(line).is_some_and(|name| find(name).is_some())
 }
 
-/// Returns the problem of a line with an interaction that md does not support.
+/// Returns the error for a line with an interaction that md does not support.
 pub(super) fn unsupported(what: impl std::fmt::Display, help: &str) -> Problem {
     Problem::new(format!("{what}: md does not support this")).help(help.to_owned())
 }
 
-/// Returns the problem of a function type that md does not support in a directive.
+/// Returns the error for a function type that md does not support in a directive.
 pub(super) fn unknown_function(name: &str, number: &str, known: &str) -> Problem {
     let message = format!("function type {} of {name} is not supported", number::quoted(number.as_bytes()));
-    Problem::new(message).help(format!("md knows {known}"))
+    Problem::new(message).help(format!("md supports {known}"))
 }

@@ -15,7 +15,7 @@ impl<'w, 't> Fields<'w, 't> {
         Fields { words }
     }
 
-    /// Returns the words that are left.
+    /// Returns the words of the line that have not been read.
     pub(super) fn rest(&self) -> &'w [&'t str] {
         self.words
     }
@@ -42,32 +42,31 @@ impl<'w, 't> Fields<'w, 't> {
         number::integer(word.as_bytes()).ok_or_else(|| not(what, "a whole number of up to nine digits", word))
     }
 
-    /// Reads the next word as an atom number from 1 to `count`; returns it counted from 0.
+    /// Reads the next word as an atom number from 1 to `count`. Returns the atom number counted from 0.
     pub(super) fn atom(&mut self, count: usize) -> Parsed<u32> {
         let atom = self.integer("an atom")?;
         match u32::try_from(atom) {
             Ok(number @ 1..) if number as usize <= count => Ok(number - 1),
-            _ => Err(Problem::new(format!("atom {atom} is not in 1 to {count}"))
-                .help(
-                "atoms count from 1 in their [ moleculetype ], and in [ intermolecular_interactions ] in the whole system; \
-                 is a file included in the wrong place?",
+            _ => Err(Problem::new(format!("atom {atom} is not between 1 and {count}")).help(
+                "atoms are numbered from 1 in each [ moleculetype ], and through the whole system in [ \
+                 intermolecular_interactions ]; is a file included in the wrong place?",
             )),
         }
     }
 
-    /// Reads the next `N` words as different atoms.
+    /// Reads the next `N` words as atom numbers, which must all be different.
     pub(super) fn atoms<const N: usize>(&mut self, count: usize) -> Parsed<[u32; N]> {
         let mut atoms = [0; N];
         for k in 0..N {
             atoms[k] = self.atom(count)?;
             if atoms[..k].contains(&atoms[k]) {
-                return Err(Problem::new(format!("atom {} stands here twice", atoms[k] + 1)));
+                return Err(Problem::new(format!("the line names atom {} twice", atoms[k] + 1)));
             }
         }
         Ok(atoms)
     }
 
-    /// Fails if words are left.
+    /// Fails if the line has words that have not been read.
     pub(super) fn end(&self) -> Parsed<()> {
         match self.words.first() {
             Some(word) => Err(Problem::new(format!("{} is too much in this line", number::quoted(word.as_bytes())))),
@@ -82,7 +81,7 @@ pub(super) fn real(word: &str, what: &str) -> Parsed<f64> {
 }
 
 fn missing(what: &str) -> Problem {
-    Problem::new(format!("the line ends where {what} is expected"))
+    Problem::new(format!("the line ends, but {what} is expected"))
 }
 
 fn not(what: &str, kind: &str, word: &str) -> Problem {

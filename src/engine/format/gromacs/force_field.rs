@@ -14,7 +14,8 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::LennardJones;
 
-/// Combination rule, which also decides the form of Lennard-Jones parameters in the file.
+/// Combination rule of the force field. The rule also determines whether Lennard-Jones parameters in the file are C6
+/// and C12, or σ and ε.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CombinationRule {
     /// rule 1: C6 and C12, geometric means
@@ -26,7 +27,7 @@ enum CombinationRule {
 }
 
 impl CombinationRule {
-    /// Combines the parameters of two types. A negative σ means that there is no attraction.
+    /// Combines the parameters of two types. A negative σ means that the pair has no attraction.
     fn combine(self, [a, b]: [[f64; 2]; 2]) -> [f64; 2] {
         let sign = if a[0] < 0.0 || b[0] < 0.0 { -1.0 } else { 1.0 };
         let second = (a[1] * b[1]).sqrt();
@@ -62,7 +63,7 @@ struct Defaults {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AtomType {
     pub(super) name: String,
-    /// type for the look-up of bonded parameters
+    /// atom type by which bonded parameters are looked up
     pub(super) bonded: u32,
     pub(super) element: Option<u8>,
     /// mass, amu
@@ -73,14 +74,14 @@ pub(super) struct AtomType {
     parameters: [f64; 2],
 }
 
-/// Contents of a topology before its first molecule type.
+/// Contents of a topology before its first molecule type: the force field.
 #[derive(Default)]
 pub(super) struct ForceField {
     defaults: Option<Defaults>,
     pub(super) types: Vec<AtomType>,
     by_name: HashMap<String, u32>,
     bonded_names: HashMap<String, u32>,
-    /// parameters of pairs of types, the smaller type first
+    /// Lennard-Jones parameters of pairs of types; in each key, the smaller type comes first
     nonbonded: HashMap<[u32; 2], LennardJones>,
     pairs: HashMap<[u32; 2], LennardJones>,
     pub(super) bonds: Tables<2>,
@@ -88,15 +89,15 @@ pub(super) struct ForceField {
     pub(super) angles: Tables<3>,
     pub(super) dihedrals: Tables<4>,
     pub(super) cmaps: CmapTypes,
-    /// whether impropers whose parameters are looked up get the atom order of LEaP
+    /// whether the atoms of impropers whose parameters are looked up are put into the order of LEaP
     pub(super) leap_order: bool,
-    /// impropers that have been read so far, by function type
+    /// impropers that have been read up to now, by function type
     leap_orders: BTreeMap<u8, LeapOrder>,
 }
 
 impl ForceField {
-    /// Reads a line below a heading of the force field. Returns whether the line replaces other parameters of the
-    /// same types.
+    /// Reads a line below a directive of the force field. Returns whether the line replaces different parameters of
+    /// the same types.
     pub(super) fn line(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         match directive {
             Directive::Defaults => self.read_defaults(fields).map(|()| false),
@@ -152,11 +153,11 @@ impl ForceField {
 
     fn defaults(&self) -> Parsed<Defaults> {
         let help = "begin with #include of a force field, or with [ defaults ]";
-        self.defaults.ok_or_else(|| Problem::new("there is no [ defaults ] before this").help(help))
+        self.defaults.ok_or_else(|| Problem::new("there is no [ defaults ] before this line").help(help))
     }
 
-    /// Reads an atom type. The position of the particle type, a letter, tells whether bonded type and atomic number
-    /// precede the mass.
+    /// Reads an atom type. The position of the letter for the particle type tells whether the bonded type and the
+    /// atomic number precede the mass.
     fn read_atom_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let rule = self.defaults()?.rule;
         let words = fields.rest();
@@ -208,7 +209,8 @@ impl ForceField {
         })
     }
 
-    /// Reads a row of `[ nonbond_params ]` or `[ pairtypes ]`: two types, function type 1, C6 and C12 or σ and ε.
+    /// Reads a row of `[ nonbond_params ]` or `[ pairtypes ]`. The row has two types, function type 1, and either C6
+    /// and C12 or σ and ε.
     fn read_pair(&mut self, directive: Directive, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let rule = self.defaults()?.rule;
         let types = [self.atom_type(fields.word("a type")?)?, self.atom_type(fields.word("a type")?)?];
@@ -221,7 +223,8 @@ impl ForceField {
         Ok(table.insert(ascending(types), coefficients).is_some_and(|before| before != coefficients))
     }
 
-    /// Reads the two parameters at the end of a line, optionally repeated for a perturbed state.
+    /// Reads the two Lennard-Jones parameters at the end of a line. The line may repeat them for the perturbed state
+    /// (B).
     fn pair_parameters(&self, rule: CombinationRule, fields: &mut Fields<'_, '_>) -> Parsed<LennardJones> {
         let first = [fields.real("C6 or sigma")?, fields.real("C12 or epsilon")?];
         if !fields.is_empty() {
@@ -231,7 +234,7 @@ impl ForceField {
         Ok(rule.coefficients(first))
     }
 
-    /// Reads `N` words as types for the look-up of bonded parameters.
+    /// Reads `N` words as atom types by which bonded parameters are looked up.
     fn bonded_types<const N: usize>(&self, fields: &mut Fields<'_, '_>) -> Parsed<[u32; N]> {
         let mut types = [ANY; N];
         for kind in &mut types {
@@ -251,8 +254,8 @@ impl ForceField {
         }
     }
 
-    /// Reads a row with four types, or with two: the inner types of a torsion, or the outer types of an improper
-    /// (function type 2).
+    /// Reads a row of `[ dihedraltypes ]` with four types or with two types. Two types are the inner types of a
+    /// torsion, or the outer types of an improper (function type 2).
     fn read_dihedral_type(&mut self, mut fields: Fields<'_, '_>) -> Parsed<bool> {
         let words = fields.rest();
         let is_function = |at: usize| words.get(at).is_some_and(|w| w.len() == 1 && w.as_bytes()[0].is_ascii_digit());
@@ -265,8 +268,8 @@ impl ForceField {
         add(&mut self.dihedrals, Directive::DihedralTypes, types, fields)
     }
 
-    /// Returns the Lennard-Jones parameters of two types, from `[ nonbond_params ]` if the pair is listed there, or
-    /// else from the combination rule.
+    /// Returns the Lennard-Jones parameters of two types, from `[ nonbond_params ]` if the pair is listed there, and
+    /// otherwise from the combination rule.
     pub(super) fn lennard_jones(&self, a: u32, b: u32) -> Parsed<LennardJones> {
         if let Some(&own) = self.nonbonded.get(&ascending([a, b])) {
             return Ok(own);
@@ -280,17 +283,18 @@ impl ForceField {
         self.nonbonded.keys().flatten().copied().collect()
     }
 
-    /// Returns a key of a type. Types with equal keys have equal Lennard-Jones parameters with every other type,
-    /// unless a type occurs in `[ nonbond_params ]`.
+    /// Returns a key of a type. Two types with equal keys have equal Lennard-Jones parameters with every other type,
+    /// unless one of the two types occurs in `[ nonbond_params ]`.
     pub(super) fn lennard_jones_key(&self, kind: u32) -> [u64; 2] {
         let [first, second] = self.types[kind as usize].parameters;
         let of_sigma = self.defaults.is_some_and(|defaults| defaults.rule != CombinationRule::Coefficients);
-        // σ has no effect if ε is zero
+        // if ε is zero, σ has no effect and is left out of the key
         if of_sigma && second == 0.0 { [0; 2] } else { [first.to_bits(), second.to_bits()] }
     }
 
-    /// Returns the scaled Lennard-Jones parameters of a 1-4 pair of two types, and the factor of its charge product.
-    /// The parameters come from `[ pairtypes ]`, or from [`Self::lennard_jones`] if `gen-pairs` is set.
+    /// Returns the Lennard-Jones parameters of a 1-4 pair of two types, and the factor of its charge product. The
+    /// parameters are those of `[ pairtypes ]`. If the pair is not listed there and `gen-pairs` is set, they are
+    /// those of [`Self::lennard_jones`], scaled by fudgeLJ.
     pub(super) fn pair14(&self, a: u32, b: u32) -> Parsed<(LennardJones, f64)> {
         let Defaults { generate_pairs, fudge_lj, fudge_coulomb, .. } = self.defaults()?;
         if let Some(&own) = self.pairs.get(&ascending([a, b])) {
@@ -305,15 +309,15 @@ impl ForceField {
         Ok((LennardJones { c6: fudge_lj * c6, c12: fudge_lj * c12 }, fudge_coulomb))
     }
 
-    /// Reads the parameters of a 1-4 pair from the line of the pair; these are not scaled. Returns the parameters and
-    /// the factor of the charge product.
+    /// Reads the parameters of a 1-4 pair from the line of the pair. Parameters in such a line are not scaled.
+    /// Returns the Lennard-Jones parameters and the factor of the charge product.
     pub(super) fn own_pair14(&self, fields: &mut Fields<'_, '_>) -> Parsed<(LennardJones, f64)> {
         let defaults = self.defaults()?;
         Ok((self.pair_parameters(defaults.rule, fields)?, defaults.fudge_coulomb))
     }
 
-    /// Returns the atoms of an improper in the order that the force field requests, by the types in the row of its
-    /// parameters.
+    /// Returns the atoms of an improper in the order that the force field requests. The order follows from the types
+    /// in the row of parameters of the improper.
     pub(super) fn improper_order(
         &mut self,
         table: u8,
@@ -329,7 +333,7 @@ impl ForceField {
         self.leap_orders.entry(table).or_default().arrange(atoms, row.map(name), force_constant)
     }
 
-    /// Returns the types for the look-up of bonded parameters.
+    /// Returns the types by which the bonded parameters of these atom types are looked up.
     pub(super) fn bonded_of<const N: usize>(&self, types: [u32; N]) -> [u32; N] {
         types.map(|kind| self.types[kind as usize].bonded)
     }
@@ -344,7 +348,7 @@ fn add<const N: usize>(
 ) -> Parsed<bool> {
     let function = function(directive, fields.word("the function type")?)?;
     let parameters = function.read(fields.rest())?;
-    let parameters = parameters.ok_or_else(|| Problem::new("the line ends where parameters are expected"))?;
+    let parameters = parameters.ok_or_else(|| Problem::new("the line ends, but parameters are expected"))?;
     tables.entry(function.table).or_default().add(types, parameters, function.multiple)
 }
 

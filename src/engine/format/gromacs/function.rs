@@ -1,8 +1,8 @@
-//! Function types of bonded interactions: the number of parameters of each, and the term that it creates.
+//! Function types of bonded interactions, with the number of parameters and the bonded term of each function type.
 //!
-//! Lengths are in nm and angles in degrees. Force constants are in kJ/mol/nm² and kJ/mol/rad² with a factor ½; those
-//! of GROMOS-96 are in kJ/mol/nm⁴ with a factor ¼, and in kJ/mol. Function types and conventions are those of the
-//! GROMACS manual, chapter "Topologies".
+//! Lengths are in nm and angles in degrees. Force constants are in kJ/mol/nm² and kJ/mol/rad², and the energy has a
+//! factor ½. For GROMOS-96 bonds they are in kJ/mol/nm⁴, and the energy has a factor ¼; for GROMOS-96 angles they are
+//! in kJ/mol. Function types and conventions are those of the GROMACS manual, chapter "Topologies".
 
 use super::Parsed;
 use super::directive::{Directive, unknown_function, unsupported};
@@ -10,19 +10,19 @@ use super::fields::real;
 use crate::error::Problem;
 use crate::system::{Angle, Bond, BondedTerms, G96Angle, G96Bond, HarmonicImproper, RyckaertBellemans, Torsion};
 
-/// Largest number of parameters of a function.
+/// Largest number of parameters of a function type.
 const MOST: usize = 6;
 
-/// Parameters of a term. Elements beyond the number of parameters of its function are zero.
+/// Parameters of a bonded term. Elements beyond the number of parameters of its function type are zero.
 pub(super) type Parameters = [f64; MOST];
 
-/// Kind of a term.
+/// Kind of bonded term that a function type creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// harmonic bond, which is a chemical bond
+    /// harmonic bond that is also a chemical bond
     Bond,
     G96Bond,
-    /// harmonic bond that is no chemical bond
+    /// harmonic distance that is not a chemical bond
     Distance,
     /// chemical bond without energy
     Connection,
@@ -34,28 +34,28 @@ pub(super) enum Kind {
     HarmonicImproper,
     RyckaertBellemans,
     Fourier,
-    /// constraint that is a chemical bond
+    /// constraint that is also a chemical bond
     BondConstraint,
-    /// constraint that is no chemical bond
+    /// constraint that is not a chemical bond
     Constraint,
 }
 
-/// Function type of a directive.
+/// Function type of a directive, with the number and the table of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     pub(super) kind: Kind,
-    /// function type of the parameter table in which parameters are looked up
+    /// function type whose parameter table is used for look-ups
     pub(super) table: u8,
-    /// whether a line may stand for several terms on the same atoms
+    /// whether one line may create several terms on the same atoms
     pub(super) multiple: bool,
     /// number of parameters
     pub(super) parameters: usize,
-    /// number of further parameters that may follow for a perturbed state
+    /// number of additional parameters that may follow for the perturbed state (B)
     pub(super) perturbed: usize,
 }
 
-/// Row of the table of a directive: function type, kind, parameter table, number of parameters, number of perturbed
-/// parameters.
+/// Row in the table of function types of a directive: function type, kind, parameter table, number of parameters,
+/// number of parameters of the perturbed state.
 type Row = (&'static str, Kind, u8, usize, usize);
 
 const BONDS: &[Row] = &[
@@ -78,7 +78,7 @@ const DIHEDRALS: &[Row] = &[
 ];
 const CONSTRAINTS: &[Row] = &[("1", Kind::BondConstraint, 1, 1, 1), ("2", Kind::Constraint, 2, 1, 1)];
 
-/// Returns the function for the function type in a line of a directive or of its parameter table.
+/// Returns the function of a directive that has the function type `word`.
 pub(super) fn function(directive: Directive, word: &str) -> Parsed<Function> {
     let (name, rows) = match directive {
         Directive::Bonds | Directive::BondTypes => ("bonds", BONDS),
@@ -94,7 +94,7 @@ pub(super) fn function(directive: Directive, word: &str) -> Parsed<Function> {
 }
 
 impl Function {
-    /// Reads the parameters of a line; `None` if it has none.
+    /// Reads the parameters of a line. Returns `None` if the line has no parameters.
     pub(super) fn read(&self, words: &[&str]) -> Parsed<Option<Parameters>> {
         let Function { parameters, perturbed, .. } = *self;
         if words.is_empty() && parameters > 0 {
@@ -136,8 +136,8 @@ impl Function {
             }
             (Kind::UreyBradley, &[i, j, k]) => {
                 bonded.angles.push(Angle { atoms: [i, j, k], angle: p[0].to_radians(), force_constant });
-                // most CHARMM angles have no Urey–Bradley 1-3 term; the force constant of the 1-3 term is then zero
-                // in the file
+                // CHARMM angles are written with a Urey–Bradley 1-3 term; its force constant is zero for the many
+                // angles that have no such term
                 if p[3] != 0.0 {
                     bonded.urey_bradleys.push(Bond { atoms: [i, k], length: p[2], force_constant: p[3] });
                 }
@@ -175,7 +175,7 @@ pub(super) fn same_state(first: &[f64], second: &[f64]) -> Parsed<()> {
     if first == second {
         return Ok(());
     }
-    let help = "free-energy perturbation is not computed here; remove the parameters of the B state";
+    let help = "md does not compute free-energy perturbation; remove the parameters of the B state";
     Err(unsupported("the parameters of states A and B differ", help))
 }
 

@@ -1,4 +1,5 @@
-//! GROMOS-96 coordinates as GROMACS writes them, `.g96`: blocks that begin with their name and end with `END`.
+//! GROMOS-96 coordinates (`.g96`) as GROMACS writes them. The file consists of blocks that begin with their name and
+//! end with `END`.
 //!
 //! | block | content |
 //! |---|---|
@@ -17,11 +18,11 @@ use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, scaled, too_lon
 use crate::format::number;
 use crate::vec3::Vec3;
 
-/// Number of columns of names, and of a number.
+/// Number of columns that the names of an atom take, and number of columns of a coordinate.
 const LABELS: usize = 24;
 const WIDTH: usize = 15;
 
-/// Whether the bytes are a `.g96` file.
+/// Whether the bytes are those of a `.g96` file.
 pub(in crate::format) fn is_g96(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     lines.next() == Some(b"TITLE") && lines.any(|line| line == b"POSITION" || line == b"POSITIONRED")
@@ -72,7 +73,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
             }
             _ => {
                 let problem = Problem::new(format!("the block {} is unknown", number::quoted(name))).at_line(number);
-                let help = "known are TITLE, TIMESTEP, POSITION, POSITIONRED, VELOCITY, VELOCITYRED and BOX; \
+                let help = "known blocks are TITLE, TIMESTEP, POSITION, POSITIONRED, VELOCITY, VELOCITYRED and BOX; \
                             gmx editconf writes such files";
                 return Err(problem.help(help));
             }
@@ -90,7 +91,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
 
 type Block<'a> = [(&'a [u8], usize)];
 
-/// Reads step and time; returns the time.
+/// Reads the step and the time (ps) of a `TIMESTEP` block. Returns the time.
 fn time(block: &Block<'_>, number: usize) -> Parsed<f64> {
     let values = numbers(block, number)?;
     match values[..] {
@@ -106,7 +107,7 @@ fn numbers(block: &Block<'_>, number: usize) -> Parsed<Vec<f64>> {
     values.ok_or_else(|| Problem::new("expected numbers in this block").at_line(number))
 }
 
-/// Reads three numbers from each line, after `labels` columns.
+/// Reads three numbers from each line of a block, after the first `labels` columns.
 fn vectors(block: &Block<'_>, labels: usize, most: f64) -> Parsed<Vec<Vec3>> {
     let mut vectors = Vec::with_capacity(block.len());
     for &(line, number) in block {

@@ -1,10 +1,11 @@
-//! GROMACS coordinates as text, `.gro`: a title, the number of atoms, a line for each atom, the box.
+//! GROMACS coordinates as text (`.gro`). The file has a title, the number of atoms, a line for each atom, and the
+//! box.
 //!
 //! The line of an atom has residue number, residue name, atom name and atom number in 5 columns each, then positions
-//! in nm and optionally velocities in nm/ps. The width of these numbers follows from the distance between their
-//! decimal points. Atom and residue numbers start again at 0 after 99 999. They are ignored, because the order of the
-//! atoms is that of the topology. The box is `v1x v2y v3z`, followed by `v1y v1z v2x v2z v3x v3y` if the cell is not
-//! rectangular. A box of zeros means that there is no cell. The title may contain the time, as in `t= 10.0`.
+//! in nm and optionally velocities in nm/ps. The width of positions and velocities follows from the distance between
+//! their decimal points. Atom and residue numbers start again at 0 after 99 999. Both are ignored, because the order
+//! of the atoms is that of the topology. The box is `v1x v2y v3z`, followed by `v1y v1z v2x v2z v3x v3y` if the cell
+//! is not rectangular. A box of zeros means that there is no cell. The title may contain the time, as in `t= 10.0`.
 
 use rayon::prelude::*;
 
@@ -16,15 +17,16 @@ use crate::format::number;
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Columns of the residue number, the residue name and the atom name.
+/// Columns of the residue number. The next constants have the columns of the residue name and the atom name.
 const NUMBER: std::ops::Range<usize> = 0..5;
 const RESIDUE: std::ops::Range<usize> = 5..10;
 const NAME: std::ops::Range<usize> = 10..15;
-/// Number of columns before positions and velocities.
+/// Number of columns before the positions and velocities of an atom.
 const LABELS: usize = 20;
 
-/// Whether the bytes are a `.gro` file: the first columns of the third line hold names and whole numbers. AMBER files
-/// have the same two first lines, but a real number in these columns.
+/// Whether the bytes are those of a `.gro` file. The first columns of the third line of such a file hold names and
+/// whole numbers. The first two lines of AMBER coordinates look the same, but their third line has a real number in
+/// these columns.
 pub(in crate::format) fn is_gro(bytes: &[u8]) -> bool {
     let mut lines = bytes.splitn(4, |&byte| byte == b'\n');
     let (Some(_), Some(count), Some(atom)) = (lines.next(), lines.next(), lines.next()) else { return false };
@@ -60,7 +62,7 @@ pub(in crate::format) fn read(bytes: &[u8]) -> Parsed<Coordinates> {
         }
         [line] => read_box(line).map_err(|problem| problem.at_line(box_line))?,
         _ => {
-            let problem = Problem::new("the file goes on behind the box").at_line(box_line + 1);
+            let problem = Problem::new("the file continues after the box").at_line(box_line + 1);
             return Err(problem.help("take one frame: gmx trjconv -dump writes it"));
         }
     };
@@ -96,13 +98,13 @@ impl Columns {
         let width = match points[..] {
             [first, second, third, ..] if third - second == second - first => second - first,
             _ => {
-                let message = "expected three positions behind column 20, their decimal points evenly spaced";
+                let message = "expected x, y and z after column 20, with evenly spaced decimal points";
                 return Err(Problem::new(message));
             }
         };
         match points.len() {
             3 | 6 => Ok(Columns { width, velocities: points.len() == 6 }),
-            other => Err(Problem::new(format!("expected 3 or 6 numbers behind column 20, found {other}"))),
+            other => Err(Problem::new(format!("expected 3 or 6 numbers after column 20, found {other}"))),
         }
     }
 
@@ -124,7 +126,8 @@ impl Columns {
         Ok((positions, self.velocities.then(velocities)))
     }
 
-    /// Reads position and velocity from a line; the velocity is zero if the file has none.
+    /// Reads the position and the velocity from the line of an atom. The velocity is zero if the file has no
+    /// velocities.
     fn vectors(&self, line: &[u8]) -> Parsed<[Vec3; 2]> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let count = if self.velocities { 6 } else { 3 };
@@ -132,19 +135,22 @@ impl Columns {
         for (k, value) in values[..count].iter_mut().enumerate() {
             let start = LABELS + k * self.width;
             let field = line.get(start..line.len().min(start + self.width)).unwrap_or_default();
-            // a truncated field could still be read as a number, so that the width of the field is checked
+            // the width of the field is checked, because a truncated field could still be read as a number
             let whole = field.len() == self.width && !field.ends_with(b" ");
             *value = number::real(field).filter(|_| whole).ok_or_else(|| {
                 let what = if field.trim_ascii().is_empty() { "nothing".into() } else { number::quoted(field) };
                 let message =
                     format!("number {} of the atom: expected a number in {} columns, found {what}", k + 1, self.width);
-                Problem::new(message).help("all atoms must have as many numbers, as wide, as the first")
+                Problem::new(message).help(
+                    "the lines of all atoms must have as many numbers as the line of the first \
+                    atom, in columns of the same width",
+                )
             })?;
         }
         if line.get(LABELS + count * self.width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
             let problem = Problem::new(format!("the atom has more than {count} numbers"));
             return Err(
-                problem.help("all atoms must have as many numbers as the first: velocities for all, or for none")
+                problem.help("all atoms must have as many numbers as the first atom: velocities for all, or for none")
             );
         }
         Ok([vec3(values[0], values[1], values[2]), vec3(values[3], values[4], values[5])])
@@ -159,8 +165,8 @@ fn read_box(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     cell_of_box(&values.ok_or_else(problem)?).ok_or_else(problem)?
 }
 
-/// Returns the cell of `v1x v2y v3z`, optionally with `v1y v1z v2x v2z v3x v3y`; `.g96` has the same order. The outer
-/// `Option` is `None` if the number of values is neither three nor nine.
+/// Returns the cell from the values `v1x v2y v3z`, optionally followed by `v1y v1z v2x v2z v3x v3y`. A box in `.g96`
+/// has the same order. The outer `Option` is `None` if the number of values is neither three nor nine.
 pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>> {
     let rows = match *values {
         [a, b, c] => [vec3(a, 0.0, 0.0), vec3(0.0, b, 0.0), vec3(0.0, 0.0, c)],
@@ -173,6 +179,6 @@ pub(super) fn cell_of_box(values: &[f64]) -> Option<Parsed<Option<PeriodicCell>>
     let cell = PeriodicCell::from_rows(rows).filter(|_| rows.iter().all(|row| row.norm() <= FARTHEST));
     Some(cell.map(Some).ok_or_else(|| {
         let help = "expected v1x v2y v3z above zero, and v1y = v1z = v2z = 0; gmx editconf writes such boxes";
-        Problem::new(format!("{values:?} make no box")).help(help)
+        Problem::new(format!("{values:?} do not form a box")).help(help)
     }))
 }

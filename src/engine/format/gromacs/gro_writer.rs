@@ -8,11 +8,11 @@ use crate::format::text::{push_fixed, write_in_pieces};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Number at which atom and residue numbers, which have five columns, start again at 0.
+/// Limit of atom and residue numbers in five columns: this number is written as 0.
 const NUMBERS: usize = 100_000;
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) and `velocities` (nm/ps, or empty) have
-/// an element for every atom of the topology. Without a cell the box is zero.
+/// an element for every atom of the topology. If there is no cell, the box is written as zeros.
 pub fn write_gro(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -44,7 +44,8 @@ pub fn write_gro(
         }
     })?;
     let [a, b, c] = cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(Vec3::to_array));
-    // the diagonal, followed by the other elements row by row if the cell is not rectangular
+    // the diagonal elements, followed by the other elements in the order v1y v1z v2x v2z v3x v3y if the cell is not
+    // rectangular
     let rest = [a[1], a[2], b[0], b[2], c[0], c[1]];
     let numbers = [a[0], b[1], c[2]].into_iter().chain(rest).take(if rest == [0.0; 6] { 3 } else { 9 });
     writeln!(out, "{}", numbers.map(|value| format!("{value:10.5}")).collect::<String>())

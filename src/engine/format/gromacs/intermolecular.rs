@@ -1,9 +1,10 @@
 //! Reader of `[ intermolecular_interactions ]`: bonded terms between molecules, with atoms numbered through the whole
 //! system.
 //!
-//! GROMACS treats the section as a molecule type of the size of the system. It allows neither constraints nor
-//! interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular interactions"). The
-//! reader does the same. Types and charges of the atoms are known, so parameters may also come from the force field.
+//! GROMACS treats the section as a molecule type of the size of the system. GROMACS allows in it neither constraints
+//! nor interactions that exclude pairs (reference manual, chapter "Topologies", "Intermolecular interactions"). The
+//! reader follows GROMACS in both points. The types and charges of the atoms are known, so parameters may also be
+//! looked up in the force field.
 
 use super::Parsed;
 use super::directive::Directive;
@@ -14,14 +15,14 @@ use super::whole::{Copies, count};
 use crate::error::Problem;
 use crate::system::{BondedTerms, Residue};
 
-/// Terms between molecules that have been read, on all atoms of the system.
+/// Terms between molecules that have been read. Atom numbers count all atoms of the system.
 pub(super) struct Intermolecular {
     system: MoleculeType,
 }
 
 impl Intermolecular {
-    /// Creates the section without terms, on the atoms of all molecules. `held` is the number of atoms of the
-    /// coordinates, if known.
+    /// Creates the section without terms, on the atoms of all molecules. `held` is the number of atoms in the
+    /// coordinate file, if it is known.
     pub(super) fn new(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<Self> {
         let mut system = MoleculeType::default();
         let whole = &mut system.topology;
@@ -41,7 +42,7 @@ impl Intermolecular {
         Ok(Intermolecular { system })
     }
 
-    /// Reads a line below a heading of the section.
+    /// Reads a line below a directive of the section.
     pub(super) fn line(
         &mut self,
         force_field: &mut ForceField,
@@ -51,7 +52,7 @@ impl Intermolecular {
         self.system.line(force_field, directive, fields)?;
         if self.system.has_chemical_bonds() {
             let problem = Problem::new("a chemical bond, which excludes pairs, in [ intermolecular_interactions ]");
-            return Err(problem.help("take function type 6, or put both molecules into one [ moleculetype ]"));
+            return Err(problem.help("use function type 6, or put both molecules into one [ moleculetype ]"));
         }
         Ok(())
     }

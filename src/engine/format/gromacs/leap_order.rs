@@ -1,11 +1,12 @@
 //! Order of atoms in impropers of AMBER force fields, as LEaP writes it. Newer AMBER force fields of GROMACS request
-//! this order: they define the macro `_FF_AMBER_LEAP_ATOM_REORDERING`.
+//! this order by defining the macro `_FF_AMBER_LEAP_ATOM_REORDERING`.
 //!
 //! The order applies to impropers whose parameters are looked up. The names in the rules are the type names in the
-//! row of parameters; a name is blank for any type. The rules are:
+//! row of parameters, with a blank in place of a wildcard. The rules are:
 //!
-//! 1. An improper is reversed if its fourth name sorts before its first name, or if these are equal and its third
-//!    name sorts before its second name. An improper with a force constant of zero is not reversed.
+//! 1. An improper is reversed if its fourth name sorts before its first name. An improper is also reversed if the
+//!    first and the fourth name are equal and the third name sorts before the second name. An improper with a force
+//!    constant of zero is not reversed.
 //! 2. The improper then keeps its order if no earlier improper that kept its order has the same names or the same
 //!    atoms.
 //! 3. Otherwise the three atoms around the third (central) atom are sorted by name, and by atom number if names are
@@ -13,10 +14,10 @@
 
 use std::collections::HashSet;
 
-/// Macro that requests the order.
+/// Macro by which a force field requests LEaP's order of the atoms in impropers.
 pub(super) const MACRO: &str = "_FF_AMBER_LEAP_ATOM_REORDERING";
 
-/// Impropers of one function type that have been seen.
+/// Impropers of one function type that have been read up to now.
 #[derive(Default)]
 pub(super) struct LeapOrder {
     names: HashSet<[String; 4]>,
@@ -24,7 +25,8 @@ pub(super) struct LeapOrder {
 }
 
 impl LeapOrder {
-    /// Returns the atoms of an improper in LEaP's order; `names` are the type names in the row of its parameters.
+    /// Returns the atoms of an improper in LEaP's order. `names` are the type names in the row of parameters of the
+    /// improper.
     pub(super) fn arrange(&mut self, atoms: [u32; 4], names: [&str; 4], force_constant: f64) -> [u32; 4] {
         let mut named: [(&str, u32); 4] = std::array::from_fn(|k| (names[k], atoms[k]));
         let [a, b, c, d] = names;

@@ -1,7 +1,7 @@
 //! Macros of the preprocessor: `#define NAME text` replaces the whole word NAME in later lines.
 //!
-//! Words are runs of letters, digits and `_`. Replaced text is searched again, so that a macro may use other macros.
-//! A macro without text is never replaced and is used by `#ifdef` only.
+//! Words are sequences of letters, digits and `_`. The text that replaces a macro is searched for macros again, so
+//! that a macro may use other macros. A macro without text is never replaced and is used by `#ifdef` only.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,27 +10,27 @@ use std::rc::Rc;
 use super::Parsed;
 use crate::error::Problem;
 
-/// Maximum length of a line after replacement, in bytes. A line with a correction map of 24 by 24 numbers has some 10
-/// 000 bytes.
+/// Maximum length of a line after the replacement of macros, in bytes. A line with a correction map of 24 by 24
+/// numbers has some 10 000 bytes.
 const LONGEST_LINE: usize = 1 << 20;
-/// Largest depth of macros that use other macros.
+/// Largest depth to which macros may use other macros.
 const DEEPEST: usize = 64;
 /// Largest number of replacements in one line. Nested macros that each use another macro twice exceed this number
-/// long before their line is too long.
+/// long before their line exceeds the length limit.
 const MOST_IN_LINE: usize = 1 << 16;
-/// Largest number of replacements in all lines. It allows one or two replacements in each of a few million lines,
-/// which take some seconds.
+/// Largest number of replacements in all lines. The limit allows one or two replacements in each of a few million
+/// lines, which take some seconds.
 const MOST_IN_ALL: usize = 1 << 23;
 
-/// All macros that are defined at a line.
+/// All macros that are defined at a given line of the topology.
 #[derive(Default)]
 pub(super) struct Macros {
     texts: HashMap<String, Rc<str>>,
-    /// number of macros that have a text
+    /// number of defined macros that have a text, and so replace words
     replacing: usize,
     /// macros defined by the user that no file has used yet
     unused: HashSet<String>,
-    /// number of replacements so far
+    /// number of replacements made up to now
     replacements: usize,
 }
 
@@ -69,7 +69,7 @@ impl Macros {
         self.texts.contains_key(name)
     }
 
-    /// Whether the macro is defined; marks it as used.
+    /// Whether the macro is defined. The call marks the macro as used.
     pub(super) fn ask(&mut self, name: &str) -> bool {
         self.unused.remove(name);
         self.contains(name)
@@ -78,8 +78,8 @@ impl Macros {
     /// Fails if the user has defined a macro that no file has used.
     pub(super) fn check_used(&self) -> Parsed<()> {
         let Some(name) = self.unused.iter().min() else { return Ok(()) };
-        let message = format!("system.define names {name}, but no file of this topology asks for it");
-        Err(Problem::new(message).help("mend the spelling, or remove it"))
+        let message = format!("system.define has {name}, but no file of this topology uses this macro");
+        Err(Problem::new(message).help("correct the spelling, or remove the macro"))
     }
 
     /// Returns the text with all macros replaced.
@@ -98,18 +98,20 @@ impl Macros {
     }
 
     /// Appends the text with its macros replaced, up to `most` replacements. `within` are the macros whose text is
-    /// being replaced.
+    /// being searched for further macros.
     fn replace_into(&mut self, text: &str, within: &mut Vec<Rc<str>>, most: usize, out: &mut String) -> Parsed<()> {
         let mut copied = 0;
         for (start, word) in words(text) {
             let Some(replacement) = self.text_of(word).cloned() else { continue };
             if within.iter().any(|name| **name == *word) {
-                let message = format!("the macro {word} stands for itself: {} -> {word}", within.join(" -> "));
-                return Err(Problem::new(message).help("mend its #define"));
+                let message =
+                    format!("the text of macro {word} contains the macro itself: {} -> {word}", within.join(" -> "));
+                return Err(Problem::new(message).help("correct its #define line"));
             }
             if within.len() >= DEEPEST {
-                let message = format!("more than {DEEPEST} macros stand for each other, from {} on", within[0]);
-                return Err(Problem::new(message).help("mend their #define lines"));
+                let message =
+                    format!("macros contain each other more than {DEEPEST} levels deep, from {} on", within[0]);
+                return Err(Problem::new(message).help("correct their #define lines"));
             }
             if self.replacements >= most {
                 return Err(too_many(within.first().map_or(word, |name| name), most));
@@ -122,9 +124,8 @@ impl Macros {
             self.replace_into(&replacement, within, most, out)?;
             within.pop();
             if out.len() > LONGEST_LINE {
-                let message =
-                    format!("macros make this line longer than {LONGEST_LINE} bytes, and it does not end there");
-                return Err(Problem::new(message).help("mend the #define of its words"));
+                let message = format!("macros make this line longer than {LONGEST_LINE} bytes");
+                return Err(Problem::new(message).help("correct the #define lines of the macros in this line"));
             }
         }
         out.push_str(&text[copied..]);
@@ -132,13 +133,14 @@ impl Macros {
     }
 }
 
-/// Returns the problem of a line with too many replacements, or of the line that exceeds the limit for all lines.
+/// Returns the error for a line with too many replacements, or for the line at which the limit for all lines is
+/// exceeded.
 fn too_many(word: &str, most: usize) -> Problem {
     let message = match most {
         MOST_IN_ALL => format!("the macros of this topology are replaced more than {MOST_IN_ALL} times"),
-        _ => format!("{word} stands for macros that stand for others, more than {MOST_IN_LINE} in this line"),
+        _ => format!("{word} and the macros in its text need more than {MOST_IN_LINE} replacements in this line"),
     };
-    Problem::new(message).help("mend the #define lines: does each level name the next one twice?")
+    Problem::new(message).help("correct the #define lines: does each macro contain the next macro twice?")
 }
 
 /// Whether a character belongs to a word.
@@ -146,7 +148,7 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Iterates over the words of a text, with their start positions.
+/// Iterates over the words of a text, with the byte offset of each word.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -194,7 +196,7 @@ mod tests {
         let doubling: Vec<(&str, &str)> =
             names.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
         let problem = macros(&doubling).replace("M0").unwrap_err().to_string();
-        assert!(problem.contains("M0 stands for macros that stand for others, more than 65536"), "{problem}");
+        assert!(problem.contains("M0 and the macros in its text need more than 65536"), "{problem}");
         // many lines, each with few replacements
         let mut few = macros(&[("A", "1")]);
         few.replacements = MOST_IN_ALL - 1;
@@ -208,6 +210,6 @@ mod tests {
         let names: Vec<String> = (0..100_001).map(|level| format!("M{level}")).collect();
         let chain: Vec<(&str, &str)> = names.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
         let problem = macros(&chain).replace("M0").unwrap_err().to_string();
-        assert!(problem.contains("more than 64 macros stand for each other, from M0 on"), "{problem}");
+        assert!(problem.contains("macros contain each other more than 64 levels deep, from M0 on"), "{problem}");
     }
 }

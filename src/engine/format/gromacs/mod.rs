@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Position restraints are read separately (`position_restraints`). Units are those of the engine, except for angles,
-//! which are in degrees. A line that the reader does not understand is an error that names file and line, so that no
-//! interaction is skipped. Formats are those of the GROMACS reference manual, chapters "Topologies" and "File
-//! formats".
+//! which are in degrees. A line that the reader does not understand is an error that names file and line. Therefore
+//! no interaction is skipped silently. Formats are those of the GROMACS reference manual, chapters "Topologies" and
+//! "File formats".
 
 mod bonded_types;
 mod cmap;
@@ -46,8 +46,8 @@ use crate::error::Problem;
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Whether the bytes are a topology: after comments, which in force fields may also begin with `*`, there is a known
-/// heading or a preprocessor command.
+/// Whether the bytes are those of a topology. After comments, which in force fields may also begin with `*`, the
+/// first line must be a known heading or a preprocessor command.
 pub(super) fn is_topology(bytes: &[u8]) -> bool {
     const COMMANDS: [&str; 6] = ["#include", "#define", "#undef", "#ifdef", "#ifndef", "#endif"];
     let lines = bytes.split(|&byte| byte == b'\n').map(|line| line.trim_ascii());

@@ -12,8 +12,8 @@ use crate::format::number;
 use crate::system::{Atom, Cmap, Constraint, Exclusions, LennardJones, Name, Neighbours, Pair14, Residue, Topology};
 use std::collections::HashSet;
 
-/// Molecule type. Atoms are numbered from 0 within the molecule type, and Lennard-Jones types are those of the force
-/// field.
+/// Molecule type. Atoms are numbered from 0 within the molecule type, and Lennard-Jones types are numbered as in the
+/// force field.
 #[derive(Default)]
 pub(super) struct MoleculeType {
     pub(super) name: String,
@@ -22,12 +22,12 @@ pub(super) struct MoleculeType {
     pub(super) topology: Topology,
     /// bonds that count for exclusions
     chemical: Vec<[u32; 2]>,
-    /// oxygens of `[ settles ]`, each followed by its hydrogens; GROMACS counts only the first O–H bond for
-    /// exclusions
+    /// oxygens of `[ settles ]`, each of which is followed by its two hydrogens. GROMACS counts only the first O–H
+    /// bond as a bond for exclusions
     waters: Vec<u32>,
     /// pairs of `[ exclusions ]`
     excluded: Vec<[u32; 2]>,
-    /// residue number of the last atom, as in the file
+    /// residue number of the last atom, as text of the file
     last_residue: String,
 }
 
@@ -95,14 +95,14 @@ impl MoleculeType {
         atoms.map(|atom| self.topology.atoms[atom as usize].lj_type)
     }
 
-    /// Reads an atom: number, type, residue number, residue name, atom name, charge group, and optionally charge and
-    /// mass.
+    /// Reads an atom. The line of an atom has number, type, residue number, residue name, atom name, charge group,
+    /// and optionally charge and mass.
     fn read_atom(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let Topology { atoms, residues, .. } = &mut self.topology;
         let number = fields.integer("the number of the atom")?;
         if usize::try_from(number) != Ok(atoms.len() + 1) {
             let message = format!("atom {number} follows atom {}", atoms.len());
-            return Err(Problem::new(message).help("atoms of a molecule type count from 1 without gaps"));
+            return Err(Problem::new(message).help("atoms of a molecule type must be numbered from 1 without gaps"));
         }
         let type_name = fields.word("a type")?;
         let lj_type = force_field.atom_type(type_name)?;
@@ -129,7 +129,7 @@ impl MoleculeType {
             || residues.last().is_some_and(|last| last.name != residue_name)
             || self.last_residue != residue_number
         {
-            // an insertion code may follow the number
+            // an insertion code may follow the residue number
             let digits = residue_number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
             let number = number::integer(digits.as_bytes());
             let number =
@@ -176,7 +176,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Reads a rigid water: its oxygen, which precedes its hydrogens, and the distances O–H and H–H.
+    /// Reads a rigid water. The line of `[ settles ]` has the oxygen, which comes before the two hydrogens, and the
+    /// distances O–H and H–H.
     fn read_settle(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let count = self.topology.atoms.len();
         let oxygen = fields.atom(count)?;
@@ -199,8 +200,8 @@ impl MoleculeType {
         Ok(())
     }
 
-    /// Reads a 1-4 pair. Function type 1 optionally has Lennard-Jones parameters. Function type 2 optionally has a
-    /// factor of the charge product, two charges and Lennard-Jones parameters.
+    /// Reads a 1-4 pair. A line with function type 1 may have Lennard-Jones parameters. A line with function type 2
+    /// may have a factor of the charge product, two charges and Lennard-Jones parameters.
     fn read_pair(&mut self, force_field: &ForceField, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let pair = fields.atoms(self.topology.atoms.len())?;
         let number = if fields.is_empty() { "1" } else { fields.word("the function type")? };
@@ -234,7 +235,7 @@ impl MoleculeType {
     }
 
     /// Returns the chemical bonds, each once, without the H–H bond of a flexible water. A bond from each virtual site
-    /// to the first atom that defines it is included, so that the site belongs to the molecule.
+    /// to the first atom that defines the site is included, so that the site belongs to the molecule.
     pub(super) fn connectivity(&self) -> Vec<[u32; 2]> {
         let of_waters = self.waters.iter().map(|&oxygen| [oxygen, oxygen + 2]);
         let bonds = self.chemical.iter().copied().chain(of_waters).filter(|&pair| !self.topology.is_water_brace(pair));
@@ -246,7 +247,7 @@ impl MoleculeType {
     }
 
     /// Returns the pairs that do not interact: the pairs of `[ exclusions ]`, and the pairs that are at most `nrexcl`
-    /// bonds apart. Fails if the atoms of a rigid water would interact.
+    /// bonds apart. Fails if two atoms of a rigid water would interact with each other.
     pub(super) fn exclusions(&self) -> Parsed<Vec<[u32; 2]>> {
         let atoms = self.topology.atoms.len();
         let mut neighbours = Neighbours::new(atoms, &self.chemical);
@@ -256,7 +257,7 @@ impl MoleculeType {
             pairs.extend(near.filter(|&other| other > atom).map(|other| [atom, other]));
             Exclusions::check_number(pairs.len() as u64, atoms).map_err(|problem| {
                 let message = format!("molecule type {}: {}", self.name, problem.message);
-                Problem::new(message).help("mend its bonds, or nrexcl, a number of bonds, usually 3")
+                Problem::new(message).help("correct its bonds, or nrexcl (a number of bonds, usually 3)")
             })?;
         }
         let mut sides: HashSet<[u32; 2]> =
@@ -269,14 +270,14 @@ impl MoleculeType {
             Some([i, j]) => {
                 let message =
                     format!("molecule type {}: atoms {} and {} of a rigid water interact", self.name, i + 1, j + 1);
-                let help = "[ settles ] exclude the first O-H pair only: list all three pairs in [ exclusions ]";
+                let help = "[ settles ] excludes only the first O-H pair: list all three pairs in [ exclusions ]";
                 Err(Problem::new(message).help(help))
             }
         }
     }
 
-    /// Fails if the molecule type has no atoms, a particle without mass that is no virtual site, or a virtual site
-    /// with mass.
+    /// Fails if the molecule type has no atoms, if a particle without mass is not a virtual site, or if a virtual
+    /// site has a mass.
     pub(super) fn check(&self) -> Parsed<()> {
         let Topology { atoms, virtual_sites, .. } = &self.topology;
         let mut is_site = vec![false; atoms.len()];
@@ -301,16 +302,17 @@ impl MoleculeType {
     }
 }
 
-/// Function and parameters of a term, from its line or from the tables.
+/// Function type and parameters of a term. The parameters are those in the line of the term or those of a table.
 struct Resolved<const N: usize> {
     function: Function,
     /// parameters of each term
     rows: Vec<Parameters>,
-    /// types in the row of the table; `None` if the line has the parameters
+    /// types in the row of the table that has the parameters; `None` if the line of the term has the parameters
     types: Option<[u32; N]>,
 }
 
-/// Returns the function of a line and its parameters. Parameters come from the tables if the line has none.
+/// Returns the function type of a line and its parameters. Parameters are looked up in the tables if the line has
+/// none.
 fn resolve<const N: usize>(
     tables: &mut Tables<N>,
     directive: Directive,
@@ -326,13 +328,13 @@ fn resolve<const N: usize>(
     let (rows, types) = rows.ok_or_else(|| {
         let problem =
             Problem::new("the line gives no parameters, and the force field has none for these types of atoms");
-        problem.help("is a file of the force field missing? else give the parameters behind the function type")
+        problem.help("is a file of the force field missing? otherwise give the parameters after the function type")
     })?;
     let number = if function.multiple { rows.len() } else { 1 };
     Ok(Resolved { function, rows: rows[..number].to_vec(), types: Some(types) })
 }
 
-/// Adds the terms of a line.
+/// Adds the bonded terms that a line defines.
 fn add<const N: usize>(
     topology: &mut Topology,
     tables: &mut Tables<N>,

@@ -1,9 +1,9 @@
-//! Reader of the position restraints of a topology, which are not part of the system: `[ position_restraints ]` of
-//! all molecule types, for the atoms of the whole system.
+//! Reader of the position restraints of a topology. The restraints of `[ position_restraints ]` in all molecule types
+//! are returned for the atoms of the whole system. Position restraints are not part of the system itself.
 //!
 //! Function types are those of the reference manual, "Topology file", table of interactions. Type 1 is harmonic, ½ Σ
-//! kᵢ dᵢ². Type 2 is flat-bottomed, with a geometry, a radius and k. Macros determine which sections are used, and a
-//! macro may stand for a force constant.
+//! kᵢ dᵢ², with the displacements dᵢ along x, y and z. Type 2 is flat-bottomed, with a geometry, a radius and a force
+//! constant k. Macros determine which sections are used, and the text of a macro may be a force constant.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use super::function::same_state;
 use super::{Parsed, TopologyOptions, preprocessor};
 use crate::error::Problem;
 
-/// Largest total number of restraints in all copies of molecules, which is a few for each atom of the largest
-/// systems.
+/// Largest total number of position restraints in all copies of molecules. The limit allows a few restraints for each
+/// atom of the largest systems.
 const MOST: usize = 1 << 26;
-/// Flat-bottomed geometry in which the distance counts in all directions.
+/// Number of the flat-bottomed geometry in which the distance includes all three directions (sphere).
 const SPHERE: i32 = 1;
 
 /// Position restraint of an atom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtomRestraint {
-    /// 0-based index in the whole system
+    /// 0-based index of the atom in the whole system
     pub atom: u32,
     /// form of the energy
     pub shape: RestraintShape,
@@ -33,26 +33,26 @@ pub struct AtomRestraint {
 pub enum RestraintShape {
     /// harmonic, with force constants along x, y and z in kJ/mol/nm²
     Harmonic([f64; 3]),
-    /// flat-bottomed with a sphere
+    /// flat-bottomed restraint with a spherical region
     Sphere {
-        /// radius in nm; a force acts at distances beyond the radius, or, if the radius is negative, at distances
-        /// below its magnitude
+        /// radius in nm. With a positive radius, a force acts at larger distances than the radius. With a negative
+        /// radius, a force acts at distances smaller than its magnitude
         radius: f64,
         /// force constant, kJ/mol/nm²
         force_constant: f64,
     },
-    /// flat-bottomed with a cylinder or a layer
+    /// flat-bottomed restraint with a cylinder or a layer as its region
     OtherFlatBottom,
 }
 
-/// Reads the position restraints of the topology at a path, in the order of its atoms.
+/// Reads the position restraints of the topology at `path`, in the order of the atoms of the system.
 pub(in crate::format) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Parsed<Vec<AtomRestraint>> {
     let mut reader = Reader::default();
     preprocessor::read(path, bytes, options, &mut |line| reader.line(line.text))?;
     Ok(reader.restraints)
 }
 
-/// Atoms and restraints of a molecule type.
+/// Number of atoms and position restraints of a molecule type.
 struct Molecule {
     name: String,
     atoms: usize,
@@ -64,7 +64,7 @@ struct Reader {
     part: Part,
     directive: Option<Directive>,
     types: Vec<Molecule>,
-    /// number of atoms of the molecules so far
+    /// number of atoms of the molecules read up to now
     atoms: usize,
     restraints: Vec<AtomRestraint>,
 }
@@ -93,7 +93,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads name and number of molecules.
+    /// Reads a line of `[ molecules ]`: the name of a molecule type and the number of copies.
     fn molecules(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let name = fields.word("the name of a molecule type")?;
         let copies = fields.integer("a number of molecules")?;
@@ -116,7 +116,7 @@ impl Reader {
     }
 }
 
-/// Reads a restraint: atom, function type and parameters.
+/// Reads a position restraint. The line of a restraint has the atom, the function type and the parameters.
 fn restraint(mut fields: Fields<'_, '_>, atoms: usize) -> Parsed<AtomRestraint> {
     let atom = fields.atom(atoms)?;
     let shape = match fields.word("the function type")? {

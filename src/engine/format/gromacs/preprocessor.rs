@@ -1,9 +1,9 @@
-//! The preprocessor of GROMACS topologies: `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`, `#else`, `#endif`,
-//! lines continued by `\`, comments after `;`.
+//! The preprocessor of GROMACS topologies, which processes `#include`, `#define`, `#undef`, `#ifdef`, `#ifndef`,
+//! `#else`, `#endif`, lines continued by `\`, and comments after `;`.
 //!
 //! Included files are searched in the folder of the including file, then in the folders of the files that include
 //! that file, and then along the search path. A problem names file and line, and the chain of including files. An
-//! `#include` may name any file of the user, also a private file, so that messages do not quote text of an included
+//! `#include` may name any file of the user, also a private file. Therefore messages do not quote text of an included
 //! file before its first heading.
 
 use std::borrow::Cow;
@@ -15,33 +15,35 @@ use super::macros::{Macros, is_word};
 use super::{Parsed, TopologyOptions};
 use crate::error::{Error, Problem};
 
-/// Largest depth of files that include other files.
+/// Largest depth to which files may include other files.
 const DEEPEST: usize = 64;
-/// Largest number of included files; a file counts each time it is included. CHARMM-GUI writes one file for each
+/// Largest number of included files. A file is counted each time it is included. CHARMM-GUI writes one file for each
 /// lipid.
 const MOST_FILES: usize = 10_000;
-/// Largest number of bytes of all files after the replacement of macros. Topologies contain each kind of molecule
-/// once, not every molecule.
+/// Largest number of bytes of all files after the replacement of macros. A topology describes each kind of molecule
+/// once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
-/// Factor with which the bytes of a file count when it is included again, because its lines take time but no memory.
+/// Factor with which the bytes of a file are counted when it is included again. Further inclusions take no memory, but
+/// they take time.
 const REPEATED: usize = 8;
-/// Largest number of bytes that macros add to lines in total, which is some ten bytes in each of a few million lines.
+/// Largest number of bytes by which macros make lines longer in total. The limit allows some ten bytes in each of a
+/// few million lines.
 const MOST_REPLACED: usize = 1 << 26;
 
 /// Line that is neither empty nor a command of the preprocessor.
 pub(super) struct Line<'l> {
-    /// text without comment, with macros replaced, without blanks at the ends
+    /// text of the line without comment, with macros replaced, and without blanks at the ends
     pub(super) text: &'l str,
     /// macros that are defined at this line
     pub(super) macros: &'l Macros,
-    /// whether messages may quote the line: true in the topology file itself, and in included files that have
-    /// headings of a topology
+    /// whether messages may quote the line; true in the topology file itself, and in included files that have
+    /// topology headings
     pub(super) quotable: bool,
     /// file and line number
     pub(super) place: (&'l Path, usize),
 }
 
-/// Callback that receives each line.
+/// Function that receives each line.
 pub(super) type Sink<'s> = dyn FnMut(&Line<'_>) -> Parsed<()> + 's;
 
 /// Reads a file with all files that it includes. Returns the macros that are defined at its end.
@@ -64,31 +66,32 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions, sink: &
 struct Preprocessor<'a> {
     search: &'a [PathBuf],
     macros: Macros,
-    /// files that are being read, outermost first
+    /// files that are being read; the topology file is first, followed by the files that include each other
     open: Vec<Open>,
     files: usize,
     /// real paths of the files that have been read
     seen: HashSet<PathBuf>,
     bytes: usize,
-    /// number of bytes by which macros have made lines longer
+    /// number of bytes by which macros have made lines longer in total
     replaced: usize,
 }
 
 /// A file that is being read.
 struct Open {
     path: PathBuf,
-    /// number of the present line
+    /// number of the line that is being read
     line: usize,
-    /// whether messages may quote the file: true for the topology file itself, and for a file after its first heading
+    /// whether messages may quote the file; true for the topology file itself, and for an included file after its
+    /// first heading
     quotable: bool,
 }
 
-/// An `#ifdef` or `#ifndef` that has not ended.
+/// An `#ifdef` or `#ifndef` without its `#endif` up to now.
 struct Condition {
     line: usize,
-    /// whether lines around the condition are read
+    /// whether the lines around the condition are read
     outside: bool,
-    /// whether lines in the present branch are read
+    /// whether the lines in the present branch of the condition are read
     active: bool,
     is_else: bool,
 }
@@ -97,7 +100,7 @@ impl Preprocessor<'_> {
     fn file(&mut self, path: &Path, bytes: &[u8], sink: &mut Sink<'_>) -> Parsed<()> {
         let is_new = self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
         let weight = if is_new { 1 } else { REPEATED };
-        // the problem is reported at the line that includes this file
+        // the error is reported at the line that includes this file
         self.count(weight * bytes.len()).map_err(|problem| match self.open.is_empty() {
             true => problem.in_file(path),
             false => self.located(problem),
@@ -135,7 +138,7 @@ impl Preprocessor<'_> {
         self.replaced += line.len().saturating_sub(before);
         if self.replaced > MOST_REPLACED {
             let message = format!("macros have made lines longer by more than {} MiB", MOST_REPLACED >> 20);
-            return Err(Problem::new(message).help("mend the #define lines of long texts"));
+            return Err(Problem::new(message).help("correct the #define lines with long texts"));
         }
         match without_comment(&line) {
             "" => Ok(()),
@@ -210,13 +213,13 @@ impl Preprocessor<'_> {
             return Err(Problem::new(message).help("remove one of the two #include lines"));
         }
         if self.open.len() >= DEEPEST {
-            return Err(Problem::new(format!("more than {DEEPEST} files include each other")));
+            return Err(Problem::new(format!("files include each other more than {DEEPEST} levels deep")));
         }
         self.files += 1;
         if self.files > MOST_FILES {
             return Err(Problem::new(format!("more than {MOST_FILES} files are included")));
         }
-        // the problem is reported at the line that includes the file
+        // the error is reported at the line that includes the file
         let bytes = crate::format::read(&path).map_err(|error| match error {
             Error::Input(mut problems) if !problems.is_empty() => {
                 let problem = problems.swap_remove(0);
@@ -228,7 +231,8 @@ impl Preprocessor<'_> {
         self.file(&path, &bytes, sink)
     }
 
-    /// Finds the file of this name, searching the nearest folder first.
+    /// Finds the included file with this name. The folders are searched from the nearest folder to the last folder of
+    /// the search path.
     fn find(&self, name: &str) -> Parsed<PathBuf> {
         let open = self.open.iter().rev().map(|open| open.path.parent().unwrap_or(Path::new("")));
         let mut folders: Vec<&Path> = vec![];
@@ -247,14 +251,15 @@ impl Preprocessor<'_> {
         Err(Problem::new(format!("#include {name:?}: no such file in {}", looked.join(", "))).help(help))
     }
 
-    /// Counts bytes that have been read. Fails if the limit is exceeded.
+    /// Adds to the number of bytes that have been read. Fails if this number exceeds the limit.
     fn count(&mut self, bytes: usize) -> Parsed<()> {
         self.bytes += bytes;
         if self.bytes <= MOST_BYTES {
             return Ok(());
         }
         let message = format!(
-            "the topology with all it includes has more than {} MiB, files that are included again counted {REPEATED} times",
+            "the topology and all included files have more than {} MiB; a file that is included again counts \
+             {REPEATED} times",
             MOST_BYTES >> 20
         );
         Err(Problem::new(message).help("is a file included over and over?"))
@@ -266,7 +271,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Adds the place to a problem. If messages may not quote the file, the text of the problem is replaced.
+    /// Adds file and line to an error. If messages may not quote the file, the text of the error is replaced.
     fn located(&self, problem: Problem) -> Problem {
         if problem.line.is_some() || self.open.last().is_none_or(|open| open.quotable) {
             return self.placed(problem);
@@ -275,13 +280,14 @@ impl Preprocessor<'_> {
         self.placed(Problem {
             file: problem.file,
             help: Some(
-                "it is not quoted, since no heading of a topology stands before it; is this the right file?".into(),
+                "the line is not shown, because the file has no topology heading before it; is this the right file?"
+                    .into(),
             ),
             ..unquoted
         })
     }
 
-    /// Adds the place to a problem, and the chain of includes that leads to it.
+    /// Adds file and line to an error, and the chain of includes that leads to this file.
     fn placed(&self, mut problem: Problem) -> Problem {
         if problem.line.is_some() {
             return problem;
@@ -293,14 +299,14 @@ impl Preprocessor<'_> {
             problem.message = format!("{}; included from {}", problem.message, chain.join(", from "));
         }
         match problem.file {
-            // the problem of a file that could not be read
+            // error of a file that could not be read, which already has its place
             Some(_) => problem,
             None => problem.in_file(file).at_line(*line),
         }
     }
 }
 
-/// Returns the line up to its comment.
+/// Returns the part of the line before its comment.
 fn without_comment(line: &str) -> &str {
     line.split_once(';').map_or(line, |(line, _)| line).trim()
 }

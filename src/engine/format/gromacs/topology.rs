@@ -1,4 +1,4 @@
-//! Reader of a topology: passes each line to the reader of its directive.
+//! Reader of a topology, which passes each line to the reader of the directive above the line.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -41,11 +41,11 @@ struct Reader {
     by_name: HashMap<String, usize>,
     title: String,
     molecules: Vec<Copies>,
-    /// number of atoms of the coordinates, if known
+    /// number of atoms in the coordinate file, if known
     held: Option<usize>,
     /// terms between molecules
     between: Option<Intermolecular>,
-    /// file and line of rows that replace parameters of earlier rows
+    /// file and line of each row that replaces parameters of an earlier row
     replaced: Vec<String>,
 }
 
@@ -59,11 +59,11 @@ impl Reader {
             return Ok(());
         }
         let Some(directive) = self.directive else {
-            // a comment at the beginning of GROMACS' force fields
+            // a line that begins with `*` is a comment at the beginning of GROMACS' force fields
             if line.starts_with('*') {
                 return Ok(());
             }
-            let message = format!("{} stands before the first heading", number::quoted(line.as_bytes()));
+            let message = format!("{} is before the first heading", number::quoted(line.as_bytes()));
             return Err(
                 Problem::new(message).help("a topology begins with [ defaults ], or an #include of a force field")
             );
@@ -82,7 +82,7 @@ impl Reader {
             }
             (Directive::Molecules, _) => self.read_molecules(fields),
             (Directive::MoleculeType, _) => self.begin_molecule(fields),
-            (Directive::MoleculeTypeRead, _) => Err(Problem::new("one line stands below [ moleculetype ], not two")),
+            (Directive::MoleculeTypeRead, _) => Err(Problem::new("[ moleculetype ] has more than one line")),
             (_, Part::ForceField) => {
                 if self.force_field.line(directive, fields)? {
                     self.replaced.push(format!("{}:{number}", path.display()));
@@ -94,7 +94,7 @@ impl Reader {
                 match (&mut self.between, self.types.last_mut()) {
                     (Some(between), _) => between.line(&mut self.force_field, directive, fields),
                     (None, Some(molecule)) => molecule.line(&mut self.force_field, directive, fields),
-                    (None, None) => Err(Problem::new("there is no [ moleculetype ] before this")),
+                    (None, None) => Err(Problem::new("there is no [ moleculetype ] before this line")),
                 }
             }
         }
@@ -103,16 +103,16 @@ impl Reader {
     fn begin_molecule(&mut self, fields: Fields<'_, '_>) -> Parsed<()> {
         let molecule = MoleculeType::new(fields)?;
         if self.by_name.insert(molecule.name.clone(), self.types.len()).is_some() {
-            let message = format!("a second molecule type of the name {}", molecule.name);
+            let message = format!("two molecule types have the name {}", molecule.name);
             return Err(Problem::new(message).help("is a file included twice?"));
         }
         self.types.push(molecule);
-        // the atoms of the molecule type follow below the heading `[ atoms ]`
+        // the line below `[ moleculetype ]` has been read, and the heading `[ atoms ]` must follow before the atoms
         self.directive = Some(Directive::MoleculeTypeRead);
         Ok(())
     }
 
-    /// Reads name and number of molecules.
+    /// Reads a line of `[ molecules ]`: the name of a molecule type and the number of copies.
     fn read_molecules(&mut self, mut fields: Fields<'_, '_>) -> Parsed<()> {
         let name = fields.word("the name of a molecule type")?;
         let number = fields.integer("a number of molecules")?;
@@ -122,8 +122,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the molecule type with a name. Upper and lower case are distinguished only if two names differ in case
-    /// only.
+    /// Returns the molecule type with a name. Upper and lower case are the same, unless the names of two molecule
+    /// types differ in case only.
     fn find(&self, name: &str) -> Parsed<usize> {
         if let Some(&index) = self.by_name.get(name) {
             return Ok(index);

@@ -1,7 +1,8 @@
 //! Reader of `[ virtual_sites1 ]` to `[ virtual_sites4 ]` and `[ virtual_sitesn ]`: sites whose positions follow from
-//! those of atoms.
+//! the positions of atoms.
 //!
-//! A line has the site, the atoms i, j, k, l that define it, the function type, and parameters in nm and degrees.
+//! A line has the site, the atoms i, j, k, l that define the site, the function type, and parameters in nm and
+//! degrees.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use super::fields::Fields;
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
-/// Reads a line of the directive for sites that are defined by `atoms` atoms, where 0 stands for any number of atoms.
+/// Reads a line of a directive whose sites are each defined by `atoms` atoms; 0 stands for any number of atoms.
 pub(super) fn read(atoms: u8, mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<VirtualSite> {
     let count = topology.atoms.len();
     let (site, construction) = match atoms {
@@ -87,8 +88,8 @@ fn of_four(atoms: [u32; 4], mut fields: Fields<'_, '_>) -> Parsed<Construction> 
     }
 }
 
-/// Reads a site that is defined by any number of atoms. The site is the center of these atoms for function type 1,
-/// their center of mass for type 2, and a weighted mean for type 3.
+/// Reads a site that is defined by any number of atoms. The site is the center of the atoms for function type 1, the
+/// center of mass of the atoms for type 2, and their weighted mean for type 3.
 fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Construction)> {
     let count = topology.atoms.len();
     let site = fields.atom(count)?;
@@ -100,7 +101,7 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
     while !fields.is_empty() {
         let atom = fields.atom(count)?;
         if !seen.insert(atom) {
-            return Err(Problem::new(format!("atom {} stands here twice", atom + 1)));
+            return Err(Problem::new(format!("the line names atom {} twice", atom + 1)));
         }
         atoms.push(atom);
         weights.push(match number {
@@ -117,12 +118,12 @@ fn average(mut fields: Fields<'_, '_>, topology: &Topology) -> Parsed<(u32, Cons
     Ok((site, Construction::Average { atoms, weights }))
 }
 
-/// Reads the parameters at the end of a line. The parameters are required here, although GROMACS can derive some of
+/// Reads the parameters at the end of a line. The line must have all parameters, although GROMACS can derive some of
 /// them from bonds.
 fn parameters<const N: usize>(fields: &mut Fields<'_, '_>) -> Parsed<[f64; N]> {
     if fields.is_empty() {
         let problem = Problem::new("the parameters of the virtual site are missing");
-        return Err(problem.help("md does not derive them from bonds: give them behind the function type"));
+        return Err(problem.help("md does not derive them from bonds: give them after the function type"));
     }
     let mut values = [0.0; N];
     for value in &mut values {

@@ -10,14 +10,14 @@ use super::molecule::MoleculeType;
 use crate::error::Problem;
 use crate::system::{BondedTerms, CmapGrid, Exclusions, Nonbonded, Residue, Topology, VirtualSite};
 
-/// Largest number of atoms of a system, equal to that of AMBER topologies.
+/// Largest number of atoms of a system, the same as for AMBER topologies.
 const MOST_ATOMS: usize = 1 << 25;
 
 /// Consecutive copies of a molecule type: its index, and the number of copies.
 pub(super) type Copies = (usize, usize);
 
-/// Creates the system with its terms between molecules. `held` is the number of atoms of the coordinates, if known. A
-/// problem of a molecule type is returned without a place.
+/// Creates the system, with its terms between molecules. `held` is the number of atoms in the coordinate file, if
+/// known. An error in a molecule type is returned without file and line.
 pub(super) fn expand(
     force_field: &ForceField,
     types: &[MoleculeType],
@@ -51,26 +51,27 @@ pub(super) fn expand(
     Ok((topology, reduced.table()?))
 }
 
-/// Returns the number of atoms of all molecules. Fails if it exceeds the limit or differs from the number in the
-/// coordinates.
+/// Returns the number of atoms of all molecules. Fails if this number exceeds the limit or differs from the number of
+/// atoms in the coordinate file.
 pub(super) fn count(types: &[MoleculeType], molecules: &[Copies], held: Option<usize>) -> Parsed<usize> {
     let atoms = molecules.iter().try_fold(0usize, |sum, &(index, copies)| {
         sum.checked_add(types[index].topology.atoms.len().checked_mul(copies)?)
     });
     let atoms = atoms.filter(|&atoms| atoms <= MOST_ATOMS).ok_or_else(|| {
-        Problem::new(format!("[ molecules ] makes more than {MOST_ATOMS} atoms")).help("mend the numbers of molecules")
+        Problem::new(format!("[ molecules ] lists more than {MOST_ATOMS} atoms"))
+            .help("correct the numbers of molecules")
     })?;
     if atoms == 0 {
         return Err(Problem::new("the topology has no atoms").help("list molecules and their numbers in [ molecules ]"));
     }
     match held.filter(|&held| held != atoms) {
-        Some(held) => Err(Problem::new(format!("[ molecules ] makes {atoms} atoms, but the coordinates hold {held}"))
-            .help("mend the numbers of molecules; topology and coordinates must belong together")),
+        Some(held) => Err(Problem::new(format!("[ molecules ] lists {atoms} atoms, but the coordinates have {held}"))
+            .help("correct the numbers of molecules; topology and coordinates must belong together")),
         None => Ok(atoms),
     }
 }
 
-/// Molecule type with data that are derived from it once.
+/// Molecule type with the data that all of its copies share.
 struct Part<'a> {
     molecule: &'a MoleculeType,
     /// Lennard-Jones type of each atom
@@ -91,7 +92,7 @@ impl<'a> Part<'a> {
 struct Whole {
     topology: Topology,
     exclusions: Vec<[u32; 2]>,
-    /// residue number of the next molecule that is a single residue
+    /// residue number of the next molecule that consists of one residue
     next_number: i32,
 }
 
@@ -131,15 +132,15 @@ impl Whole {
     }
 }
 
-/// Returns the first residue number for molecules that are a single residue, such as waters and ions. As in GROMACS,
-/// these residues have numbers above the largest number of the other residues.
+/// Returns the first residue number of molecules that consist of one residue, such as waters and ions. As in GROMACS,
+/// such molecules have larger numbers than all other residues.
 fn first_free(types: &[MoleculeType], molecules: &[Copies]) -> i32 {
     let used = molecules.iter().filter(|(_, copies)| *copies > 0).map(|&(index, _)| &types[index].topology.residues);
     let numbers = used.filter(|residues| residues.len() > 1).flatten().map(|residue| residue.number);
     numbers.max().unwrap_or(0).saturating_add(1)
 }
 
-/// Returns the grids that terms use, and renumbers the grids of the terms accordingly.
+/// Returns the correction-map grids that terms use, and changes the grid numbers of the terms accordingly.
 fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
     let mut places = vec![None; grids.len()];
     let mut used = vec![];
@@ -157,7 +158,7 @@ fn used_grids(topology: &mut Topology, grids: &[CmapGrid]) -> Vec<CmapGrid> {
 struct ReducedTypes<'a> {
     force_field: &'a ForceField,
     special: HashSet<u32>,
-    /// index among the types of the force field, for each type that is kept
+    /// index in the force field of each Lennard-Jones type that is kept
     kept: Vec<u32>,
     by_type: HashMap<u32, u32>,
     by_key: HashMap<[u64; 2], u32>,
@@ -169,7 +170,7 @@ impl<'a> ReducedTypes<'a> {
         ReducedTypes { force_field, special, kept: vec![], by_type: HashMap::new(), by_key: HashMap::new() }
     }
 
-    /// Returns the index of a force-field type among the types in use, and adds it if it is new.
+    /// Returns the index of a force-field type among the Lennard-Jones types in use. A new type is added.
     fn add(&mut self, kind: u32) -> u32 {
         let Self { force_field, special, kept, by_type, by_key } = self;
         *by_type.entry(kind).or_insert_with(|| {

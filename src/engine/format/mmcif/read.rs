@@ -1,9 +1,9 @@
-//! Reader of the first model, or of all models, of the first block that has atoms.
+//! Reader of the models in the first block of the file that has atoms. The first model or all models are read.
 //!
 //! Loops may have their columns in any order, and a category of one row may be written as pairs of tag and value.
-//! Names are those of the authors (`auth_atom_id`), or else `label_atom_id`. The first alternative location in a
-//! residue is taken. A cell that is unknown, or whose edges are 1 Å or zero, means that the structure has no cell. A
-//! title may hold the time: `t= 1.00000`.
+//! Atom names are those of the authors (`auth_atom_id`), or `label_atom_id` if the authors gave none. In each
+//! residue, the first alternative location is taken. If the cell is unknown, or if its edges are 1 Å or zero, the
+//! structure has no cell. A title may contain the time in ps, as in `t= 1.00000`.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -27,7 +27,8 @@ const CELL: [&str; 6] = ["length_a", "length_b", "length_c", "angle_alpha", "ang
 /// Items that together identify a residue.
 const RESIDUE: [&str; 5] = ["auth_asym_id", "auth_seq_id", "label_asym_id", "label_seq_id", "pdbx_PDB_ins_code"];
 
-/// Whether a file with these first bytes is a PDBx/mmCIF file: a block that begins with a tag or a loop.
+/// Whether a file with these first bytes is a PDBx/mmCIF file. Such a file has a block that begins with a tag or a
+/// loop.
 pub(in crate::format) fn is_mmcif(beginning: &[u8]) -> bool {
     let mut words = Words::new(without_mark(beginning));
     matches!(words.next(), Some(Ok(Word::Block)))
@@ -58,7 +59,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
     Ok(models)
 }
 
-/// Reads the block with the atoms. `every` is whether models after the first are kept.
+/// Reads the block with the atoms. `every` says whether the models after the first model are kept.
 fn read_block(bytes: &[u8], every: bool) -> Parsed<Block<'_>> {
     let mut words = Words::new(without_mark(bytes)).peekable();
     let mut block = Block { every, ..Block::default() };
@@ -86,23 +87,23 @@ fn read_block(bytes: &[u8], every: bool) -> Parsed<Block<'_>> {
 }
 
 fn reserved(word: Value<'_>) -> Problem {
-    let problem = Problem::new(format!("{} has no place in PDBx/mmCIF structures", number::quoted(word.text)));
-    problem.at_line(word.line).help("values like it must be quoted")
+    let problem = Problem::new(format!("{} is not allowed in PDBx/mmCIF structures", number::quoted(word.text)));
+    problem.at_line(word.line).help("a value of this form must be quoted")
 }
 
 const CUT: &str = "the file is damaged or cut off";
 
-/// Contents of a block, as far as it has been read.
+/// Contents of a block that have been read up to now.
 #[derive(Default)]
 struct Block<'a> {
-    /// first model
+    /// contents of the first model
     found: Coordinates,
     /// models after the first, if they are kept
     others: Vec<Coordinates>,
     every: bool,
     /// values of the cell, in the order of [`CELL`]
     cell: [Option<Value<'a>>; 6],
-    /// tags and values of a single atom that is not in a loop
+    /// tags and values of a single atom whose items are written as pairs of tag and value
     pairs: Vec<(&'a [u8], Value<'a>)>,
 }
 
@@ -123,7 +124,7 @@ fn loop_tags<'a>(words: &mut Peekable<Words<'a>>) -> Parsed<Vec<&'a [u8]>> {
     Ok(tags)
 }
 
-/// Reads a loop: its tags and the values below them.
+/// Reads a loop, which has tags followed by the values of its rows.
 fn read_loop<'a>(words: &mut Peekable<Words<'a>>, block: &mut Block<'a>) -> Parsed<()> {
     let tags = loop_tags(words)?;
     let mut atoms = None;
@@ -170,7 +171,7 @@ impl<'a> Block<'a> {
         !self.found.positions.is_empty() || !self.pairs.is_empty()
     }
 
-    /// Takes a tag with its value, or with its value in the first row of a loop.
+    /// Takes a tag with its value. If the tag is in a loop, the value is that of the first row.
     fn item(&mut self, tag: &'a [u8], value: Value<'a>) -> Parsed<()> {
         if item_of(tag, b"_atom_site").is_some() {
             if let Some((_, first)) = self.pairs.iter().find(|(other, _)| other.eq_ignore_ascii_case(tag)) {
@@ -231,7 +232,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns the item of a tag `_category.item` if the tag belongs to `category`.
+/// Returns the item of a tag `_category.item`. Returns `None` if the tag does not belong to `category`.
 fn item_of<'a>(tag: &'a [u8], category: &[u8]) -> Option<&'a [u8]> {
     let (start, item) = tag.split_at_checked(category.len())?;
     item.strip_prefix(b".").filter(|_| start.eq_ignore_ascii_case(category))
@@ -248,7 +249,7 @@ fn not_a_number(what: &str, value: Value<'_>) -> Problem {
     Problem::new(format!("expected the number {what}, found {}", number::quoted(value.text))).at_line(value.line)
 }
 
-/// Columns of the items of an atom in its row.
+/// Indices of the columns with the items of an atom.
 struct Columns {
     position: [usize; 3],
     name: Option<usize>,
@@ -284,21 +285,24 @@ impl Columns {
     }
 }
 
-/// Collector of atoms, which adds them to their models.
+/// Reader of atom rows, which adds each atom to its model.
 struct Atoms<'a> {
     columns: Columns,
-    /// names of the models in the order of their first atoms; the last name is the model of the last atom read so far
+    /// names of the models in the order of their first atoms; the last name is that of the model to which the last
+    /// atom belongs
     models: Vec<&'a [u8]>,
     alternative: Alternative<'a, [&'a [u8]; 5]>,
 }
 
 impl<'a> Atoms<'a> {
-    /// Returns the model with the given name for an atom; `None` if the atom is left out.
+    /// Returns the model with the given name, to which an atom is added. Returns `None` if the atom is left out.
     fn model<'b>(&mut self, name: &'a [u8], block: &'b mut Block<'_>) -> Parsed<Option<&'b mut Coordinates>> {
         if self.models.last() != Some(&name) {
             if self.models.contains(&name) {
                 return match block.every {
-                    true => Err(Problem::new(format!("atoms of model {} are in two places", number::quoted(name)))),
+                    true => {
+                        Err(Problem::new(format!("the atoms of model {} are not consecutive", number::quoted(name))))
+                    }
                     false => Ok((self.models.first() == Some(&name)).then_some(&mut block.found)),
                 };
             }

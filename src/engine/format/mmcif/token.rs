@@ -12,9 +12,9 @@ pub(super) enum Word<'a> {
     Loop,
     /// `_category.item`
     Tag(Value<'a>),
-    /// value of an item
+    /// value of a tag
     Value(Value<'a>),
-    /// `save_`, `global_` or `stop_`, which do not occur in structures
+    /// reserved word `save_`, `global_` or `stop_`, which does not occur in structures
     Reserved(Value<'a>),
 }
 
@@ -22,24 +22,24 @@ pub(super) enum Word<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value<'a> {
     pub(super) text: &'a [u8],
-    /// whether the word is quoted; a quoted `?` or `.` is a text
+    /// whether the word is quoted; a quoted `?` or `.` is ordinary text
     is_quoted: bool,
     /// 1-based line number
     pub(super) line: usize,
 }
 
 impl<'a> Value<'a> {
-    /// Returns the text; `None` for `?` (unknown) and `.` (does not apply).
+    /// Returns the text of the value. Returns `None` for `?` (unknown) and `.` (does not apply).
     pub(super) fn known(&self) -> Option<&'a [u8]> {
         (self.is_quoted || !matches!(self.text, b"?" | b".")).then_some(self.text)
     }
 }
 
-/// Iterator over the words of a file. An error ends it.
+/// Iterator over the words of a file. The iterator ends after an error.
 pub(super) struct Words<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// 1-based line number of `at`
+    /// 1-based number of the line with byte `at`
     line: usize,
 }
 
@@ -65,7 +65,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Reads a text of several lines, from a `;` at the beginning of a line to the next such `;`.
+    /// Reads a text of several lines. The text begins with a `;` at the beginning of a line, and ends at the next `;`
+    /// at the beginning of a line.
     fn text_field(&mut self) -> Parsed<Value<'a>> {
         let (line, rest) = (self.line, &self.bytes[self.at + 1..]);
         let end =
@@ -144,7 +145,7 @@ mod tests {
     fn quotes_lines_and_comments() {
         let of = |text: &str, known: bool, line: usize| (text.to_owned(), known, line);
         assert_eq!(values("a 'b c' \"d'e\"\n"), [of("a", true, 1), of("b c", true, 1), of("d'e", true, 1)]);
-        // a quote within a word, or one without a blank after it, does not end the text
+        // a quote that is within a word or has no blank after it does not end the text
         assert_eq!(values("O5' 'a'b c' ''"), [of("O5'", true, 1), of("a'b c", true, 1), of("", true, 1)]);
         assert_eq!(
             values("? . '?' \".\" ?? .5"),

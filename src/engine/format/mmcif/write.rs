@@ -1,4 +1,4 @@
-//! Writer of structures, with positions to 0.00001 Å.
+//! Writer of PDBx/mmCIF structures, with positions to 0.00001 Å.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -35,8 +35,8 @@ const COLUMNS: [&str; 18] = [
 
 /// Writes the given atoms, which must be in ascending order. `positions` (nm) has an element for every atom of the
 /// topology. Molecules of one residue (water, ions, ligands) are `HETATM`. Residue numbers are those of the topology
-/// if they ascend within the chain, and count from 1 otherwise, so that no two residues of a chain have the same
-/// number.
+/// if they ascend within the chain. Otherwise residues are numbered from 1 in each chain. Therefore no two residues
+/// of a chain have the same number.
 pub fn write_mmcif(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -69,11 +69,11 @@ pub fn write_mmcif(
     writeln!(out, "#")
 }
 
-/// Identifiers of a residue in its chain.
+/// Identifiers of a residue: its chain, and its place in the chain.
 struct Place {
-    /// letters of the chain
+    /// letters that identify the chain
     asym: String,
-    /// index of the residue in the chain, from 1; `None` for molecules of one residue
+    /// number of the residue in the chain, from 1; `None` for molecules of one residue
     sequence: Option<usize>,
     number: i64,
 }
@@ -95,7 +95,7 @@ fn places(topology: &Topology) -> Vec<Place> {
     places
 }
 
-/// Returns the letters of a chain: A, B … Z, AA, AB …
+/// Returns the letters that identify a chain: A, B … Z, AA, AB …
 fn letters(index: usize) -> String {
     let last = char::from(b'A' + (index % 26) as u8);
     if index < 26 { last.to_string() } else { letters(index / 26 - 1) + &last.to_string() }
@@ -131,7 +131,7 @@ fn value(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     let text: String = text.chars().map(|c| if c.is_ascii_graphic() { c } else { ' ' }).collect();
-    // in a text with both kinds of quotes, double quotes become single ones
+    // in a text with both kinds of quotes, double quotes are replaced by single quotes
     let (quote, text) = if text.contains('\'') { ('"', text.replace('"', "'")) } else { ('\'', text) };
     format!("{quote}{text}{quote}").into()
 }

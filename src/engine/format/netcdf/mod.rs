@@ -1,11 +1,11 @@
-//! NetCDF in its classic forms (CDF-1, CDF-2, CDF-5), as far as AMBER files need it.
+//! NetCDF in its classic forms (CDF-1, CDF-2, CDF-5). Only the features that AMBER files need are read.
 //!
 //! All values are big-endian. A header lists dimensions, attributes and variables with the file offsets of their
-//! values. Counts in the header have 64 bits in CDF-5, and offsets have 64 bits in CDF-2 and CDF-5; both have 32 bits
-//! otherwise. Variables without records come first, each padded to four bytes. A record holds the values of all other
-//! variables for one frame, in the order of the header. Values are in the unit of the variable, or else in the unit
-//! that AMBER prescribes, and are multiplied by the variable's `scale_factor`. Fill values mark missing values, and
-//! are read as NaN.
+//! values. Counts in the header have 64 bits in CDF-5 and 32 bits in the other forms. Offsets have 64 bits in CDF-2
+//! and CDF-5, and 32 bits in CDF-1. Variables without records come first, each padded to a multiple of four bytes. A
+//! record holds the values of all other variables for one frame, in the order of the header. Values are in the unit
+//! that the variable states, or in the unit that AMBER prescribes if it states none. Values are multiplied by the
+//! variable's `scale_factor`. Fill values mark missing values, and are read as NaN.
 
 mod restart;
 
@@ -17,24 +17,24 @@ use super::number;
 use super::unit::Unit;
 use crate::error::Problem;
 
-/// Result of reading, or the reason why a file cannot be read.
+/// Result of reading. The error is the reason why a file cannot be read.
 pub type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Tag of the list of dimensions in a header.
+/// Tag that begins the list of dimensions in a header.
 pub const DIMENSIONS: u32 = 10;
-/// Tag of the list of variables in a header.
+/// Tag that begins the list of variables in a header.
 pub const VARIABLES: u32 = 11;
-/// Tag of a list of attributes in a header.
+/// Tag that begins a list of attributes in a header.
 pub const ATTRIBUTES: u32 = 12;
 
-/// External type: characters.
+/// Number of the data type of characters in a header.
 pub const CHAR: u32 = 2;
-/// External type: `f32`.
+/// Number of the data type `f32` in a header.
 pub const FLOAT: u32 = 5;
-/// External type: `f64`.
+/// Number of the data type `f64` in a header.
 pub const DOUBLE: u32 = 6;
 
-/// Returns the number of bytes of a value of an external type.
+/// Returns the number of bytes of one value of a data type.
 fn width(kind: u32) -> Parsed<u64> {
     match kind {
         1 | CHAR | 7 => Ok(1),
@@ -56,13 +56,13 @@ pub struct Attribute<'a> {
 pub struct Variable<'a> {
     /// name in the file
     pub name: &'a [u8],
-    /// lengths of the dimensions, without the record dimension
+    /// lengths of the dimensions of the variable, without the record dimension
     pub shape: Vec<u64>,
     /// whether every record holds values of the variable
     pub has_records: bool,
     attributes: Vec<Attribute<'a>>,
     kind: u32,
-    /// bytes of the values, or of the values in one record
+    /// bytes of all values of the variable; for a record variable, bytes of its values in one record
     pub size: u64,
     /// file offset of the first value
     pub begin: u64,
@@ -70,7 +70,7 @@ pub struct Variable<'a> {
 
 /// The header of a file.
 pub struct Header<'a> {
-    /// names and lengths; the record dimension has length 0
+    /// names and lengths of the dimensions; the record dimension has length 0
     pub dimensions: Vec<(&'a [u8], u64)>,
     attributes: Vec<Attribute<'a>>,
     /// variables in the order of the file
@@ -100,7 +100,7 @@ impl<'a> Header<'a> {
         Ok(Self { dimensions, attributes, variables })
     }
 
-    /// Returns the text of a global attribute; empty if there is none.
+    /// Returns the text of a global attribute. The text is empty if there is no such attribute.
     pub fn text(&self, name: &str) -> String {
         let found = self.attributes.iter().find(|attribute| attribute.name == name.as_bytes());
         found.map_or(String::new(), Attribute::text)
@@ -116,7 +116,7 @@ impl<'a> Header<'a> {
     pub fn record(&self) -> Option<(u64, u64)> {
         let records = || self.variables.iter().filter(|variable| variable.has_records);
         let begin = records().map(|variable| variable.begin).min()?;
-        // a single record variable is not padded
+        // if there is only one record variable, its values are not padded
         let padding = if records().count() == 1 { 1 } else { 4 };
         let size = records()
             .try_fold(0u64, |sum, variable| sum.checked_add(variable.size.checked_next_multiple_of(padding)?))?;
@@ -148,13 +148,13 @@ pub fn dimension_names(beginning: &[u8]) -> Vec<&[u8]> {
 pub struct Numbers {
     /// bytes per value
     pub width: usize,
-    /// factor of the values
+    /// factor that converts the stored values
     pub scale: f64,
-    /// fill value that marks missing values, in addition to [`FILL`]
+    /// fill value that marks missing values, as [`FILL`] also does
     pub fill: f64,
 }
 
-/// Default fill value of NetCDF for real numbers, which `f32` holds exactly.
+/// Default fill value of NetCDF for real numbers. `f32` represents this number exactly.
 const FILL: f64 = 9.969_209_968_386_869e36;
 
 impl Numbers {
@@ -172,12 +172,12 @@ impl Variable<'_> {
         self.attributes.iter().find(|attribute| attribute.name == name.as_bytes())
     }
 
-    /// Returns an error about the variable.
+    /// Returns an error about this variable.
     pub fn problem(&self, what: &str) -> Problem {
         Problem::new(format!("variable `{}`: {what}", self.name.escape_ascii()))
     }
 
-    /// Returns the file offset of the end of the values, padding included.
+    /// Returns the file offset of the end of the values, with their padding.
     fn end(&self) -> u64 {
         self.begin.saturating_add(self.size.checked_next_multiple_of(4).unwrap_or(u64::MAX))
     }
@@ -186,8 +186,8 @@ impl Variable<'_> {
     ///
     /// # Errors
     ///
-    /// If the values are not real numbers, or their unit is of another kind of quantity. Lengths must be in Å, as
-    /// AMBER prescribes, because programs that do not read units would take any length for Å.
+    /// If the values are not real numbers, or if their unit is that of another kind of quantity. Lengths must be in
+    /// Å, as AMBER prescribes, because programs that do not read units would take the values for Å.
     pub fn numbers(&self, unit: &str) -> Parsed<Numbers> {
         let mut to_unit = 1.0;
         if let Some(text) = self.attribute("units").map(Attribute::text) {
@@ -195,7 +195,7 @@ impl Variable<'_> {
             let units = units.filter(|(found, wanted)| found.is_like(wanted) && found.length == wanted.length);
             let (found, wanted) = units
                 .ok_or_else(|| self.problem(&format!("expected the unit {unit}, found {}", text.escape_default())))?;
-            // exactly 1 if both units are the same
+            // the quotient is exactly 1 if both units are the same
             to_unit = found.factor / wanted.factor;
         }
         let number = |name: &str| match self.attribute(name) {
@@ -249,21 +249,22 @@ fn damaged() -> Problem {
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// counts have 64 bits
+    /// whether counts have 64 bits
     wide_counts: bool,
-    /// file offsets have 64 bits
+    /// whether file offsets have 64 bits
     wide_places: bool,
 }
 
 impl<'a> Cursor<'a> {
-    /// Checks the format and places the cursor after the number of records.
+    /// Checks the format of the file, and places the cursor after the number of records.
     fn new(bytes: &'a [u8]) -> Parsed<Self> {
         let (wide_counts, wide_places) = match bytes {
             [b'C', b'D', b'F', 1, ..] => (false, false),
             [b'C', b'D', b'F', 2, ..] => (false, true),
             [b'C', b'D', b'F', 5, ..] => (true, true),
             _ => {
-                let message = "this kind of NetCDF is not read, expected a classic format (CDF-1, CDF-2 or CDF-5)";
+                let message =
+                    "md does not read this kind of NetCDF file, expected a classic format (CDF-1, CDF-2 or CDF-5)";
                 return Err(Problem::new(message).help("convert it with `nccopy -k classic`"));
             }
         };
@@ -291,7 +292,7 @@ impl<'a> Cursor<'a> {
         self.integer(if self.wide_counts { 8 } else { 4 })
     }
 
-    /// Takes bytes and skips their padding to a multiple of four.
+    /// Takes `length` bytes, and skips the padding that follows up to a multiple of four.
     fn padded(&mut self, length: u64) -> Parsed<&'a [u8]> {
         let taken = self.take(length)?;
         self.take(length.wrapping_neg() % 4)?;
@@ -322,7 +323,7 @@ impl<'a> Cursor<'a> {
         for place in 0..self.count()? {
             let index = usize::try_from(self.count()?).map_err(|_| damaged())?;
             match dimensions.get(index).ok_or_else(damaged)? {
-                // the record dimension comes first
+                // the record dimension must be the first dimension of a variable
                 (_, 0) if place == 0 => has_records = true,
                 (_, 0) => return Err(damaged()),
                 (_, length) => shape.push(*length),
@@ -330,14 +331,15 @@ impl<'a> Cursor<'a> {
         }
         let attributes = self.attributes()?;
         let kind = self.word()?;
-        // the stored size is not used, because the size follows from the dimensions
+        // the stored size is skipped, because the size of a variable follows from its dimensions
         self.count()?;
         let begin = self.integer(if self.wide_places { 8 } else { 4 })?;
         let size = shape.iter().try_fold(width(kind)?, |size, &length| size.checked_mul(length)).ok_or_else(damaged)?;
         Ok(Variable { name, shape, has_records, attributes, kind, size, begin })
     }
 
-    /// Reads a tagged list; two zeros stand for an absent list. No memory is reserved for the claimed length.
+    /// Reads a list that begins with a tag. Two zeros stand for an absent list. Memory is not reserved for the number
+    /// of items that the file claims.
     fn list<T>(&mut self, tag: u32, mut read: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let (found, length) = (self.word()?, self.count()?);
         if found != tag && (found, length) != (0, 0) {

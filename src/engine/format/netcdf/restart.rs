@@ -38,7 +38,7 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     Ok(Coordinates { title: file.header.text("title"), time, positions, velocities, cell, ..Coordinates::default() })
 }
 
-/// A NetCDF file without records.
+/// NetCDF file without records.
 struct Restart<'a> {
     header: Header<'a>,
     bytes: &'a [u8],
@@ -46,8 +46,8 @@ struct Restart<'a> {
 
 impl Restart<'_> {
     /// Returns an error if there are bytes after the last variable, which means that bytes were inserted into the
-    /// file. Files with record variables are not checked: the number of records is not read, so that the expected
-    /// length is unknown.
+    /// file. Files with record variables are not checked, because the number of records, and with it the expected
+    /// length, is not read.
     fn check_length(&self) -> Parsed<()> {
         if self.header.variables.iter().any(|variable| variable.has_records) {
             return Ok(());
@@ -73,7 +73,7 @@ impl Restart<'_> {
         triples.iter().enumerate().map(vector).collect::<Parsed<_>>().map(Some)
     }
 
-    /// Returns all values of a variable, scaled; `None` if the variable does not exist.
+    /// Returns all values of a variable, multiplied by its factors. Returns `None` if there is no such variable.
     fn values(&self, name: &str, unit: &str) -> Parsed<Option<Vec<f64>>> {
         let Some(variable) = self.header.variable(name) else { return Ok(None) };
         if variable.has_records {

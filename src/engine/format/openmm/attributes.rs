@@ -1,17 +1,19 @@
-//! Check of the number of attributes of XML elements, before the file is parsed: the XML library compares each
-//! attribute with all others.
+//! Check of the number of attributes of XML elements before the file is parsed. A limit is needed, because the XML
+//! library compares each attribute with all others of the element.
 
 use super::Parsed;
 use crate::error::Problem;
 
-/// Largest number of attributes of an element. A `LocalCoordinatesSite` has four for each of its few particles,
-/// others have fewer than twenty.
+/// Largest number of attributes of an element. A `LocalCoordinatesSite` has four attributes for each of its few
+/// particles, and other elements have fewer than twenty attributes.
 const MOST_ATTRIBUTES: usize = 256;
 
-/// Start and end of text without elements: comments, character data, processing instructions.
+/// Start and end of the kinds of text in which `<` does not begin an element: comments, character data and processing
+/// instructions.
 const SKIPPED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
-/// Fails at the first element with too many attributes. Text that is no XML passes, since the parser refuses it.
+/// Fails at the first element with too many attributes. Text that is not XML passes this check, because the parser
+/// refuses it later.
 pub(super) fn check(text: &[u8]) -> Parsed<()> {
     let mut at = 0;
     while let Some(start) = find(text, at, b"<") {

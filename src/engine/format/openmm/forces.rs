@@ -1,4 +1,4 @@
-//! Reader of bonded forces.
+//! Reader of the bonded forces of OpenMM systems.
 
 use std::f64::consts::PI;
 
@@ -8,25 +8,25 @@ use crate::error::Problem;
 use crate::format::number;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, RyckaertBellemans, Topology, Torsion};
 
-/// Energies of harmonic impropers as OpenMM's readers of CHARMM and AMBER files and of GROMACS files write them,
-/// without blanks.
+/// Energies of harmonic impropers, without blanks, as they are written by OpenMM's readers of CHARMM and AMBER files
+/// and of GROMACS files.
 const CHARMM: &str = "k*min(dtheta,2*pi-dtheta)^2;dtheta=abs(theta-theta0)";
 const GROMACS: &str =
     "0.5*k*(thetap-theta0)^2;thetap=step(-(theta-theta0+pi))*2*pi+theta+step(theta-theta0-pi)*(-2*pi)";
-/// Energy of harmonic impropers in older force-field files.
+/// Energy of harmonic impropers in older force-field files of OpenMM.
 const UNWRAPPED: &str = "k*(theta-theta0)^2";
 
-/// Minimum number of points along an angle of a map. Bicubic interpolation takes differences over two neighbours on
-/// each side.
+/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
+/// neighbouring points on each side.
 const FEWEST_POINTS: usize = 4;
-/// Largest number of points along an angle of a map. No map in use is finer than 24 points, so a larger one is a
-/// damaged file.
+/// Largest number of grid points of a correction map along an angle. No map in use has more than 24 points, so a
+/// larger number means that the file is damaged.
 const MOST_POINTS: usize = 1000;
 
-/// Allowed error of the value of π in the energy of harmonic impropers.
+/// Tolerance for the value of π that the energy expression of a harmonic improper contains.
 const PI_TOLERANCE: f64 = 1e-6;
 
-/// Adds the terms of a force; the system has `count` particles.
+/// Adds the bonded terms of a force of the given kind. The system has `count` particles.
 pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Topology) -> Parsed<()> {
     let bonded = &mut topology.bonded;
     match kind {
@@ -60,7 +60,9 @@ pub(super) fn add(force: &Node<'_>, kind: &str, count: usize, topology: &mut Top
         "CMAPTorsionForce" => maps(force, count, topology)?,
         "CustomTorsionForce" => match harmonic_factor(force)? {
             Some(factor) => harmonic_impropers(force, factor, count, topology)?,
-            None => return Err(unsupported(force, "CustomTorsionForce of another energy than harmonic impropers")),
+            None => {
+                return Err(unsupported(force, "CustomTorsionForce whose energy is not that of harmonic impropers"));
+            }
         },
         kind => return Err(unsupported(force, kind)),
     }
@@ -79,8 +81,8 @@ fn quadruple(node: &Node<'_>, count: usize) -> Parsed<[u32; 4]> {
     node.particles(["p1", "p2", "p3", "p4"], count)
 }
 
-/// Reads correction maps. OpenMM's maps begin at 0 with φ as the fast index; those of the engine begin at −π with φ
-/// as the slow index.
+/// Reads correction maps. In OpenMM, a map begins at an angle of 0 and φ varies fastest. In the engine, a map begins
+/// at −π and ψ varies fastest.
 fn maps(force: &Node<'_>, count: usize, topology: &mut Topology) -> Parsed<()> {
     let bonded = &mut topology.bonded;
     let first = bonded.cmap_grids.len();
@@ -127,11 +129,11 @@ fn harmonic_factor(force: &Node<'_>) -> Parsed<Option<f64>> {
     })
 }
 
-/// Factor for force fields of CHARMM, whose files have no ½.
+/// Factor of harmonic energies without ½, as in force fields of CHARMM.
 const WITHOUT_HALF: f64 = 2.0;
 
 /// Reads harmonic impropers. The engine wraps differences of angles to (−π, π]. An energy without wrapping is the
-/// same only if θ₀ = 0, so that other θ₀ are refused for such an energy.
+/// same only if θ₀ = 0, so such an energy is refused for any other θ₀.
 fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mut Topology) -> Parsed<()> {
     let names = force.list("PerTorsionParameters")?.map(|parameter| parameter.text("name"));
     let names = names.collect::<Parsed<Vec<&str>>>()?;
@@ -149,7 +151,7 @@ fn harmonic_impropers(force: &Node<'_>, factor: f64, count: usize, topology: &mu
         let (k, angle) = (node.real(&k)?, node.real(&theta0)?);
         if angle != 0.0 && !wrapped {
             let problem = node.problem(format!("theta0 is {angle}, and the energy does not wrap theta - theta0"));
-            return Err(problem.help("md wraps it to -pi to pi; write the energy so"));
+            return Err(problem.help("md wraps theta - theta0 to -pi to pi; write the energy with this wrapping"));
         }
         let atoms = quadruple(&node, count)?;
         topology.bonded.harmonic_impropers.push(HarmonicImproper { atoms, angle, force_constant: factor * k });

@@ -1,6 +1,6 @@
-//! Reader of Lennard-Jones interactions from a table over pairs of types, as OpenMM writes those of CHARMM's force
-//! fields: a `CustomNonbondedForce` with the tables `acoef` and `bcoef`, next to a `NonbondedForce` without
-//! Lennard-Jones parameters, and a `CustomBondForce` of 1-4 pairs.
+//! Reader of Lennard-Jones interactions from a table over pairs of types, as OpenMM writes the interactions of
+//! CHARMM's force fields. The system has three forces in this case: a `CustomNonbondedForce` with the tables `acoef`
+//! and `bcoef`, a `NonbondedForce` without Lennard-Jones parameters, and a `CustomBondForce` for 1-4 pairs.
 
 use super::Parsed;
 use super::node::Node;
@@ -8,34 +8,36 @@ use super::nonbonded::Nonbonded;
 use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 
-/// Energy expressions without blanks and last semicolon, and the power of `acoef` that is C12. OpenMM's `ForceField`
-/// and its readers of CHARMM, AMBER and GROMACS files write these expressions.
+/// Energy expressions, without blanks and the last semicolon, and the power of `acoef` that gives C12. OpenMM's
+/// `ForceField` and its readers of CHARMM, AMBER and GROMACS files write these expressions.
 const TABLES: [(&str, i32); 4] = [
     ("acoef(type1,type2)/r^12-bcoef(type1,type2)/r^6", 1),
     ("(a/r6)^2-b/r6;r6=r^6;a=acoef(type1,type2);b=bcoef(type1,type2)", 2),
     ("(a/r6)^2-b/r6;r6=r2*r2*r2;r2=r^2;a=acoef(type1,type2);b=bcoef(type1,type2)", 2),
     ("a/r6^2-b/r6;r6=r^6;a=acoef(type1,type2);b=bcoef(type1,type2)", 1),
 ];
-/// Energy of 1-4 pairs.
+/// Energy expression of 1-4 pairs.
 const PAIRS14: &str = "4*epsilon*((sigma/r)^12-(sigma/r)^6)";
-/// Allowed asymmetry of tables over pairs of types, relative to the entry: a few rounding errors.
+/// Largest allowed difference between the elements (i, j) and (j, i) of a table over pairs of types, relative to the
+/// element. The limit allows a few rounding errors.
 const SYMMETRY: f64 = 1e-12;
 
 /// Lennard-Jones types of the particles, and the table over pairs of types.
 pub(super) struct Table {
     lj_types: Vec<u32>,
     table: system::Nonbonded,
-    /// pairs that are excluded from the interaction
+    /// pairs of particles that are excluded from the Lennard-Jones interaction
     excluded: Vec<[u32; 2]>,
 }
 
-/// Returns the energy of a custom force without blanks and last semicolon; empty if it has none.
+/// Returns the energy expression of a custom force, without blanks and the last semicolon. The result is empty if the
+/// force has no expression.
 fn energy(force: &Node<'_>) -> String {
     let energy: String = force.text("energy").unwrap_or_default().split_whitespace().collect();
     energy.trim_end_matches(';').to_owned()
 }
 
-/// Reads a `CustomNonbondedForce` of `count` particles; `None` if its energy is not one of [`TABLES`].
+/// Reads a `CustomNonbondedForce` of `count` particles. Returns `None` if its energy expression is not in [`TABLES`].
 pub(super) fn read_table(force: &Node<'_>, count: usize) -> Parsed<Option<Table>> {
     let energy = energy(force);
     let Some((_, power)) = TABLES.into_iter().find(|(known, _)| *known == energy) else { return Ok(None) };
@@ -69,7 +71,7 @@ pub(super) fn read_table(force: &Node<'_>, count: usize) -> Parsed<Option<Table>
     Ok(Some(Table { lj_types, table, excluded }))
 }
 
-/// Returns number of types and values of a table over pairs of types. Fails if the table is not symmetric.
+/// Returns the number of types and the values of a table over pairs of types. Fails if the table is not symmetric.
 fn coefficients(force: &Node<'_>, functions: &[Node<'_>], name: &str) -> Parsed<(usize, Vec<f64>)> {
     let function = functions.iter().find(|node| node.text("name").is_ok_and(|found| found == name));
     let function = function.ok_or_else(|| force.problem(format!("lacks the tabulated function {name}")))?;
@@ -93,7 +95,7 @@ fn coefficients(force: &Node<'_>, functions: &[Node<'_>], name: &str) -> Parsed<
     }
 }
 
-/// Reads a `CustomBondForce` of `count` particles; `None` if it is not for 1-4 pairs.
+/// Reads a `CustomBondForce` of `count` particles. Returns `None` if the force is not that of 1-4 pairs.
 pub(super) fn read_pairs14(force: &Node<'_>, count: usize) -> Parsed<Option<Vec<Pair14>>> {
     if energy(force) != PAIRS14 {
         return Ok(None);
@@ -111,8 +113,8 @@ pub(super) fn read_pairs14(force: &Node<'_>, count: usize) -> Parsed<Option<Vec<
     force.list("Bonds")?.map(pair).collect::<Parsed<_>>().map(Some)
 }
 
-/// Inserts table and 1-4 pairs into the non-bonded parameters, in place of the Lennard-Jones parameters that the
-/// `NonbondedForce` lacks.
+/// Puts the Lennard-Jones table and the 1-4 pairs into the non-bonded parameters, which have no Lennard-Jones
+/// parameters from the `NonbondedForce`.
 pub(super) fn replace(
     force: &Node<'_>,
     nonbonded: &mut Nonbonded,

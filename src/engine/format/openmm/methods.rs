@@ -1,31 +1,33 @@
-//! Non-bonded methods of a `NonbondedForce`. The input file decides the methods of a run; the log reports both.
+//! Non-bonded methods of a `NonbondedForce`. The input file decides which methods a run uses, and the log reports the
+//! methods of both.
 
 use super::node::Node;
 use crate::cell::PeriodicCell;
 use crate::format::number;
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters};
 
-/// OpenMM's defaults for attributes that old files lack: cutoff in nm, relative permittivity, error tolerance of
-/// Ewald sums.
+/// OpenMM's default for an attribute that old files do not have: cutoff in nm. The next constants are the defaults of
+/// the relative permittivity and the error tolerance of Ewald sums.
 const CUTOFF: f64 = 1.0;
 const PERMITTIVITY: f64 = 78.3;
 const TOLERANCE: f64 = 5e-4;
-/// Number of the method LJ-PME.
+/// Number of the non-bonded method LJ-PME in the file.
 const LJPME: &str = "5";
-/// Factors n of the number of grid points in [`pme`], for Coulomb interactions and for dispersion.
+/// Factor n in the formula of [`pme`] for the number of grid points, for Coulomb interactions. The next constant is
+/// the factor for dispersion.
 const POINTS: f64 = 2.0;
 const LJ_POINTS: f64 = 1.0;
 /// B-spline order of OpenMM's PME.
 const ORDER: usize = 5;
-/// Fewest grid points of OpenMM's PME along a cell vector.
+/// Smallest number of grid points of OpenMM's PME along a cell vector.
 const FEWEST_POINTS: usize = 6;
-/// Largest number of grid points along a cell vector. No grid in use has more, so that a larger number means a
-/// damaged file.
+/// Largest number of grid points along a cell vector. No grid in use has more points, so a larger number means that
+/// the file is damaged.
 const MOST_POINTS: f64 = 1e5;
 
-/// Reads the methods from the attributes of the force. `table` is the force with a table of Lennard-Jones
-/// interactions, if there is one. In that case it determines the methods of Lennard-Jones interactions. `None` for an
-/// unknown method.
+/// Reads the methods from the attributes of the `NonbondedForce`. `table` is the force with a table of Lennard-Jones
+/// interactions, if there is such a force. In this case `table` determines the methods of Lennard-Jones interactions.
+/// Returns `None` for an unknown method.
 pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&PeriodicCell>) -> Option<Methods> {
     let of = |force: &Node<'_>, name: &str| force.text(name).ok().and_then(|text| number::real(text.as_bytes()));
     let real = |name: &str, default: f64| of(force, name).unwrap_or(default);
@@ -52,7 +54,7 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
         electrostatics,
         lj_modifier: match switched {
             true => LjModifier::PotentialSwitch { from: switch("switchingDistance") },
-            // LJ-PME shifts the potential; other methods do not
+            // the potential is shifted by LJ-PME, but not by the other methods
             false if method == LJPME => LjModifier::PotentialShift,
             false => LjModifier::None,
         },
@@ -64,10 +66,10 @@ pub(super) fn read(force: &Node<'_>, table: Option<&Node<'_>>, cell: Option<&Per
     })
 }
 
-/// Returns the PME parameters that are given, or the parameters for an error tolerance δ: α = √(−ln 2δ)/r_c, and
-/// nαd/3δ^⅕ grid points along a cell vector of length d, with n = 2 for Coulomb interactions and 1 for dispersion
-/// (OpenMM's user guide, "Coulomb Interaction With Particle Mesh Ewald", "Lennard-Jones Interaction With Particle
-/// Mesh Ewald").
+/// Returns the PME parameters in the file, or the parameters that follow from the error tolerance δ. With the cutoff
+/// r_c, the width parameter is α = √(−ln 2δ)/r_c, and there are nαd/3δ^⅕ grid points along a cell vector of length d.
+/// n is 2 for Coulomb interactions and 1 for dispersion (OpenMM's user guide, "Coulomb Interaction With Particle Mesh
+/// Ewald", "Lennard-Jones Interaction With Particle Mesh Ewald").
 fn pme(
     [alpha, nx, ny, nz]: [f64; 4],
     ((tolerance, cutoff), number): ((f64, f64), f64),
@@ -82,7 +84,7 @@ fn pme(
     PmeParameters { alpha, grid, order: ORDER }
 }
 
-/// Converts to a number of grid points, clamped to the allowed range; NaN gives the fewest points.
+/// Converts a value to a number of grid points within the allowed range. NaN gives the smallest number.
 fn points(value: f64) -> usize {
     (value.min(MOST_POINTS) as usize).max(FEWEST_POINTS)
 }

@@ -1,11 +1,12 @@
 //! Reader of OpenMM systems as `XmlSerializer` writes them.
 //!
-//! Units and conventions are those of the engine. A bonded force may occur more than once. Cutoffs and methods of the
-//! `NonbondedForce` ([`methods`]), thermostats and barostats are left to the input file. Lennard-Jones interactions
-//! may be a table over types in custom forces ([`lennard_jones`]). Every other force is refused by name.
+//! Units and conventions are those of the engine. A bonded force may occur more than once. The input file of md sets
+//! cutoffs and non-bonded methods ([`methods`]), thermostats and barostats. Lennard-Jones interactions may be a table
+//! over types in custom forces ([`lennard_jones`]). Every other force is refused, and the error names the force.
 //!
-//! The file has no names. Atoms are named by their elements, which follow from their masses, and residues are
-//! molecules ([`names`]), unless the coordinates have names ([`super::take_names`]).
+//! The file has no names of atoms and residues. If the coordinates have names, these names are used
+//! ([`super::take_names`]). Otherwise each atom is named by its element, which follows from its mass, and each
+//! molecule is a residue ([`names`]).
 
 mod attributes;
 mod forces;
@@ -29,7 +30,7 @@ use nonbonded::Nonbonded;
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Version of the format; forces have their own versions.
+/// Version of the format of the system. Each force has a separate version.
 const VERSION: &str = "1";
 
 /// Thermostats, barostats and removal of center-of-mass motion, which are ignored because the input file sets them.
@@ -43,13 +44,13 @@ const IGNORED: [&str; 7] = [
     "MonteCarloMoleculeBarostat",
 ];
 
-/// Whether the bytes are XML that may be a system.
+/// Whether the bytes are XML text that may be an OpenMM system.
 pub(super) fn is_system(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii_start();
     text.starts_with(b"<?xml") || text.starts_with(b"<System")
 }
 
-/// Reads the bytes of a system; `path` names it in messages.
+/// Reads the bytes of a system. `path` is the name of the file in messages.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let text = std::str::from_utf8(bytes).map_err(|error| Problem::new(error.to_string()).in_file(path).at_line(1))?;
     attributes::check(bytes).map_err(|problem| problem.in_file(path))?;
@@ -59,7 +60,9 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     let root = Node::root(&document, path);
     if root.name() != "System" {
         let problem = root.problem("expected a <System> of OpenMM");
-        return Err(problem.help("write one with XmlSerializer.serialize(system); a State or a force field is none"));
+        return Err(
+            problem.help("write one with XmlSerializer.serialize(system); a State or a force field is not a System")
+        );
     }
     if root.text("version")? != VERSION {
         return Err(root.problem(format!("version {}, expected {VERSION}", root.text("version")?)));
@@ -82,11 +85,11 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
             "CustomNonbondedForce" => match lennard_jones::read_table(&force, count)? {
                 Some(_) if table.is_some() => return Err(force.problem("a second table of Lennard-Jones interactions")),
                 Some(found) => table = Some((force, found)),
-                None => return Err(forces::unsupported(&force, "CustomNonbondedForce of another energy")),
+                None => return Err(forces::unsupported(&force, "CustomNonbondedForce with an unsupported energy")),
             },
             "CustomBondForce" => match lennard_jones::read_pairs14(&force, count)? {
                 Some(found) => pairs14.extend(found),
-                None => return Err(forces::unsupported(&force, "CustomBondForce of another energy")),
+                None => return Err(forces::unsupported(&force, "CustomBondForce with an unsupported energy")),
             },
             kind if IGNORED.contains(&kind) => {}
             _ => forces::add(&force, kind, count, &mut topology)?,
@@ -115,13 +118,13 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
         let (mass, site) = (node.real("mass")?, sites.next());
         if let Some(second) = sites.next() {
             return Err(second
-                .problem(format!("particle {index} is placed twice"))
+                .problem(format!("particle {index} has two definitions of a virtual site"))
                 .help("remove one of the two sites"));
         }
         if mass < 0.0 || (site.is_some() != (mass == 0.0)) {
             let what = if site.is_some() { "a virtual site" } else { "a particle without a site" };
             let problem = node.problem(format!("particle {index}, {what}, has the mass {mass}"));
-            return Err(problem.help("OpenMM keeps massless particles in place; md has restraints for that"));
+            return Err(problem.help("OpenMM does not move massless particles; in md, use restraints instead"));
         }
         masses.push(mass);
         if let Some(site) = site {
@@ -131,7 +134,7 @@ fn particles(root: &Node<'_>, topology: &mut Topology) -> Parsed<Vec<f64>> {
     Ok(masses)
 }
 
-/// Reads the periodic cell; the cell of the coordinates has precedence.
+/// Reads the periodic cell. If the coordinates also have a cell, that cell is used.
 fn cell(root: &Node<'_>) -> Parsed<PeriodicCell> {
     let mut rows = [vec3(0.0, 0.0, 0.0); 3];
     let names = root.list("PeriodicBoxVectors")?.map(|node| node.name()).collect::<Vec<&str>>();
@@ -142,7 +145,7 @@ fn cell(root: &Node<'_>) -> Parsed<PeriodicCell> {
         let [x, y, z] = node.reals(["x", "y", "z"])?;
         *row = vec3(x, y, z);
     }
-    PeriodicCell::from_rows(rows).ok_or_else(|| root.problem("the periodic box vectors span no cell"))
+    PeriodicCell::from_rows(rows).ok_or_else(|| root.problem("the periodic box vectors do not form a cell"))
 }
 
 fn box_kind(cell: &PeriodicCell) -> BoxKind {

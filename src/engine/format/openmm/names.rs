@@ -1,11 +1,13 @@
-//! Data that the file lacks: elements, names, residues, and which harmonic distances are chemical bonds.
+//! Derivation of the data that an OpenMM system does not contain: elements, names, residues, and which harmonic
+//! distances are chemical bonds.
 
 use std::collections::HashSet;
 
 use crate::format::element;
 use crate::system::{Atom, Molecules, Name, Residue, Topology};
 
-/// Residue names of waters, and of other molecules with several atoms. A single atom has the name of its element.
+/// Residue name of waters. The next constant is the residue name of other molecules with several atoms. A single atom
+/// has the name of its element as residue name.
 const WATER: &str = "HOH";
 const OTHER: &str = "MOL";
 
@@ -14,8 +16,8 @@ const HEAVIEST_HYDROGEN: f64 = 4.1;
 
 /// Adds atoms, residues and bonds, and moves Urey–Bradley terms from the list of bonds to a separate list.
 ///
-/// Each molecule is a residue. If atoms of other molecules lie between the atoms of a molecule, each contiguous run
-/// of atoms of the molecule is a residue.
+/// Each molecule is a residue. If the atoms of a molecule are not consecutive in the list of atoms, each consecutive
+/// sequence of its atoms is a residue.
 pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &mut Topology) {
     let springs = topology.bonded.bonds.iter().map(|bond| bond.atoms);
     let constraints = topology.constraints.iter().map(|constraint| constraint.atoms);
@@ -34,7 +36,7 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
             let number = topology.residues.len() as i32 + 1;
             topology.residues.push(Residue { name: Name::new(OTHER), number, first: index as u32 });
         }
-        // hydrogen with repartitioned mass is as heavy as helium, which has no bonds
+        // a hydrogen with repartitioned mass may be as heavy as helium, and only a helium has no bonds
         let hydrogen = bonded.contains(&(index as u32)) && (0.9..HEAVIEST_HYDROGEN).contains(&mass);
         let number = if hydrogen { 1 } else { element::guess(Name::default(), mass) };
         let name = Name::new(if mass > 0.0 { element::symbol(number) } else { "EP" });
@@ -58,8 +60,8 @@ pub(super) fn add(masses: &[f64], charges: &[f64], lj_types: &[u32], topology: &
     (bonded.urey_bradleys, bonded.bonds) = bonded.bonds.drain(..).partition(|bond| is_distance(&bond.atoms));
 }
 
-/// Returns the pairs of outer atoms of angles, without pairs that are a side of another angle, as the bonds of a
-/// three-membered ring are.
+/// Returns the pairs of outer atoms of all angles. A pair that is also one side of another angle is left out, because
+/// it is a bond of a three-membered ring.
 fn urey_bradleys(topology: &Topology) -> HashSet<[u32; 2]> {
     let pair = |i: u32, j: u32| [i.min(j), i.max(j)];
     let angles = || topology.bonded.angles.iter().map(|angle| angle.atoms);

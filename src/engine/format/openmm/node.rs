@@ -1,4 +1,4 @@
-//! Elements of the XML file with checked access to their attributes.
+//! Elements of the XML file, with functions that read and check their attributes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,12 +23,12 @@ impl<'a> Node<'a> {
         self.node.tag_name().name()
     }
 
-    /// Returns a problem with this element.
+    /// Returns an error about this element.
     pub(super) fn problem(&self, message: impl std::fmt::Display) -> Problem {
         Problem::new(format!("<{}>: {message}", self.name())).in_file(self.path).at_line(self.line())
     }
 
-    /// Returns the 1-based line of the element; this searches the text from its beginning.
+    /// Returns the 1-based line number of the element. The call searches the text from its beginning.
     pub(super) fn line(&self) -> usize {
         self.node.document().text_pos_at(self.node.range().start).row as usize
     }
@@ -39,8 +39,8 @@ impl<'a> Node<'a> {
         self.node.children().filter(roxmltree::Node::is_element).map(move |node| Node { node, path })
     }
 
-    /// Iterates over the children of the child element with this name. Fails if there is no such child element, or
-    /// more than one.
+    /// Iterates over the children of the child element `name`. Fails if there is no such child element, or if there
+    /// are several.
     pub(super) fn list(&self, name: &str) -> Parsed<impl Iterator<Item = Node<'a>> + use<'a>> {
         let mut parts = self.children().filter(|child| child.name() == name);
         let part = parts.next();
@@ -57,7 +57,8 @@ impl<'a> Node<'a> {
 
     pub(super) fn real(&self, attribute: &str) -> Parsed<f64> {
         let text = self.text(attribute)?;
-        let message = || self.problem(format!("{attribute} is {}, no finite number", number::quoted(text.as_bytes())));
+        let message =
+            || self.problem(format!("{attribute} is {}, not a finite number", number::quoted(text.as_bytes())));
         number::real(text.as_bytes()).ok_or_else(message)
     }
 
@@ -69,18 +70,18 @@ impl<'a> Node<'a> {
         Ok(values)
     }
 
-    /// Reads a number from 0 to `count` − 1.
+    /// Reads an attribute as a whole number from 0 to `count` − 1.
     pub(super) fn index(&self, attribute: &str, count: usize) -> Parsed<u32> {
         let text = self.text(attribute)?;
         let index = text.parse::<u32>().ok().filter(|&index| (index as usize) < count);
         let message = || {
             let last = count.saturating_sub(1);
-            self.problem(format!("{attribute} is {}, not in 0 to {last}", number::quoted(text.as_bytes())))
+            self.problem(format!("{attribute} is {}, not between 0 and {last}", number::quoted(text.as_bytes())))
         };
         index.ok_or_else(message)
     }
 
-    /// Reads different particles, as numbers from 0 to `count` − 1.
+    /// Reads attributes as the numbers of different particles, from 0 to `count` − 1.
     pub(super) fn particles<const N: usize>(&self, attributes: [&str; N], count: usize) -> Parsed<[u32; N]> {
         let mut particles = [0; N];
         for (k, attribute) in attributes.into_iter().enumerate() {
@@ -92,24 +93,24 @@ impl<'a> Node<'a> {
         Ok(particles)
     }
 
-    /// Reads the attributes `prefix1`, `prefix2`, … until one is missing.
+    /// Reads the attributes `prefix1`, `prefix2`, … up to the first number that is missing.
     pub(super) fn numbered<T>(&self, prefix: &str, value: impl Fn(&str) -> Parsed<T>) -> Parsed<Vec<T>> {
         let names = (1..).map(|k| format!("{prefix}{k}"));
         names.take_while(|name| self.node.has_attribute(name.as_str())).map(|name| value(&name)).collect()
     }
 }
 
-/// Set of pairs of particles, to detect pairs that occur twice in a list.
+/// Set of the pairs of particles in a list, by which a repeated pair is found.
 #[derive(Default)]
 pub(super) struct Pairs<'a>(HashMap<[u32; 2], Node<'a>>);
 
 impl<'a> Pairs<'a> {
-    /// Adds a pair. Fails if it was added before.
+    /// Adds a pair. Fails if the pair is already in the set.
     pub(super) fn add(&mut self, [a, b]: [u32; 2], node: Node<'a>) -> Parsed<()> {
         match self.0.insert([a.min(b), a.max(b)], node) {
             Some(first) => {
                 let message =
-                    format!("a second one of the particles {a} and {b}, the first is in line {}", first.line());
+                    format!("the pair of particles {a} and {b} occurs twice, the first is in line {}", first.line());
                 Err(node.problem(message).help("remove one of them"))
             }
             None => Ok(()),

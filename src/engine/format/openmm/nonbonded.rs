@@ -1,4 +1,5 @@
-//! Reader of the `NonbondedForce`: charges, Lennard-Jones parameters, and exceptions.
+//! Reader of the `NonbondedForce` of an OpenMM system: charges, Lennard-Jones parameters, and exceptions (exclusions
+//! and 1-4 pairs).
 
 use std::collections::HashMap;
 
@@ -12,9 +13,9 @@ pub(super) struct Nonbonded {
     pub(super) charges: Vec<f64>,
     pub(super) lj_types: Vec<u32>,
     pub(super) table: system::Nonbonded,
-    /// pairs of all exceptions
+    /// pairs of all exceptions of the force, which are excluded from the non-bonded sum
     pub(super) excluded: Vec<[u32; 2]>,
-    /// exceptions with an interaction, as 1-4 pairs
+    /// exceptions of the force that have an interaction, as 1-4 pairs
     pub(super) pairs14: Vec<Pair14>,
     pub(super) periodic: bool,
 }

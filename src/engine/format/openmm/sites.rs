@@ -1,10 +1,10 @@
-//! Reader of virtual sites.
+//! Reader of the virtual sites of an OpenMM system.
 
 use super::Parsed;
 use super::node::Node;
 use crate::system::{Construction, VirtualSite};
 
-/// Reads the construction of particle `site`; the system has `count` particles.
+/// Reads the construction of the virtual site that is particle `site`. The system has `count` particles.
 pub(super) fn read(node: &Node<'_>, site: u32, count: usize) -> Parsed<VirtualSite> {
     let three = || node.particles(["p1", "p2", "p3"], count);
     let construction = match node.name() {
@@ -24,7 +24,7 @@ pub(super) fn read(node: &Node<'_>, site: u32, count: usize) -> Parsed<VirtualSi
         }
     };
     if construction.atoms().contains(&site) {
-        return Err(node.problem(format!("site {site} is placed by itself")));
+        return Err(node.problem(format!("site {site} is defined by its own position")));
     }
     Ok(VirtualSite { site, construction })
 }

@@ -8,14 +8,15 @@ use crate::format::text::without_mark;
 
 /// Number of columns of a serial number.
 const SERIAL: usize = 5;
-/// First columns of the serial numbers in a CONECT record: an atom, and up to four that are bonded to it.
+/// First column of each serial number in a CONECT record. The record has an atom, and up to four atoms that are
+/// bonded to it.
 const CONECT: [usize; 5] = [6, 11, 16, 21, 26];
 
 /// Returns the pairs of atoms that CONECT records join, as indices in the first model. Each pair appears once, with
 /// the smaller index first.
 ///
-/// Pairs are left out if no atom or several atoms have one of the serial numbers. Most files state only the bonds of
-/// some residues.
+/// A pair is left out if one of its serial numbers belongs to no atom, or to several atoms. Most files state only the
+/// bonds of some residues.
 pub(in crate::format) fn read_bonds(bytes: &[u8]) -> Vec<[u32; 2]> {
     let bytes = without_mark(bytes);
     let serials = serials(bytes);
@@ -35,7 +36,7 @@ pub(in crate::format) fn read_bonds(bytes: &[u8]) -> Vec<[u32; 2]> {
     bonds
 }
 
-/// Returns the atom with each serial number in the first model; `None` if several atoms have the number.
+/// Returns the atom with each serial number in the first model. The value is `None` if several atoms have the number.
 fn serials(bytes: &[u8]) -> HashMap<&str, Option<u32>> {
     let (mut found, mut alternative, mut count) = (HashMap::new(), Alternative::default(), 0);
     for line in bytes.split(|&byte| byte == b'\n') {

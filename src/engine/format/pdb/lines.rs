@@ -1,6 +1,6 @@
-//! Lines of PDB files: record names, and columns of atoms.
+//! Lines of PDB files: the record names, and the columns of atom records.
 
-/// Record names of the format (wwPDB 3.3, older versions, and those that CASP puts before models).
+/// Record names of the format in wwPDB 3.3 and in older versions, and record names that CASP puts before models.
 const RECORDS: [&[u8; 6]; 63] = [
     b"ANISOU", b"ATOM  ", b"AUTHOR", b"CAVEAT", b"CISPEP", b"COMPND", b"CONECT", b"CRYST1", b"DBREF ", b"DBREF1",
     b"DBREF2", b"END   ", b"ENDMDL", b"EXPDTA", b"FORMUL", b"FTNOTE", b"HEADER", b"HELIX ", b"HET   ", b"HETATM",
@@ -11,14 +11,15 @@ const RECORDS: [&[u8; 6]; 63] = [
     b"TURN  ", b"TVECT ", b"USER  ",
 ];
 
-/// First columns of the three coordinates, 0-based, and number of columns of each.
+/// First column (0-based) of each of the three coordinates. The next constant is the number of columns of a
+/// coordinate.
 const COORDINATES: [usize; 3] = [30, 38, 46];
 const COORDINATE: usize = 8;
 /// Column of the decimal point within a coordinate with three decimals.
 const POINT: usize = 4;
 
-/// Returns the record name of a line in capitals, padded to six columns, and the line from its record name on. Blanks
-/// before a known record name are skipped.
+/// Returns the record name of a line and the line from its record name on. The name is in capitals and padded to six
+/// columns. Blanks before a known record name are skipped.
 pub(super) fn record(line: &[u8]) -> ([u8; 6], &[u8]) {
     let found = name(line);
     if found[0] != b' ' && found[0] != b'\t' {
@@ -48,7 +49,7 @@ fn name(line: &[u8]) -> [u8; 6] {
 }
 
 /// An atom record. A serial number of more than five digits or a residue number of more than four digits may shift
-/// the columns after it. Whether columns are shifted is determined from the decimal points of the coordinates.
+/// the columns that follow. The decimal points of the coordinates show whether these columns are shifted.
 #[derive(Clone, Copy)]
 pub(super) struct AtomLine<'a> {
     line: &'a [u8],
@@ -64,7 +65,7 @@ impl<'a> AtomLine<'a> {
         if has_points(line, 0) {
             return still;
         }
-        // counts the digits beyond column `last` of a number that should end in this column
+        // counts the digits of a number to the right of column `last`, in which the number should end
         let beyond = |last: usize| match line.get(last) {
             Some(byte) if byte.is_ascii_digit() => line[last + 1..].iter().take_while(|b| b.is_ascii_digit()).count(),
             _ => 0,
@@ -77,7 +78,7 @@ impl<'a> AtomLine<'a> {
             .map_or(still, |(serial, moved)| Self { line, serial, moved })
     }
 
-    /// Whether the decimal points of three coordinates are in their columns.
+    /// Whether the decimal points of all three coordinates are in their columns.
     pub(super) fn has_points(&self) -> bool {
         has_points(self.line, self.moved)
     }
@@ -102,7 +103,7 @@ impl<'a> AtomLine<'a> {
         text(self.line, 76 + self.moved..78 + self.moved)
     }
 
-    /// Returns chain, number and insertion code of the residue.
+    /// Returns chain, number and insertion code of the residue as one text.
     pub(super) fn residue(&self) -> &'a [u8] {
         self.line.get(21 + self.serial..27 + self.moved).unwrap_or_default()
     }
@@ -123,7 +124,8 @@ impl<'a> AtomLine<'a> {
     }
 }
 
-/// Whether the coordinates, shifted by `moved` columns, have their decimal points in the right columns.
+/// Whether the decimal points of the coordinates are in their columns, if the coordinates are shifted by `moved`
+/// columns.
 fn has_points(line: &[u8], moved: usize) -> bool {
     COORDINATES.iter().all(|start| line.get(start + POINT + moved) == Some(&b'.'))
 }

@@ -1,24 +1,24 @@
 //! Ends of the models in a PDB file.
 //!
-//! `ENDMDL` or `END` ends a model. If both are missing, the next `MODEL` ends it. Records before a model belong to
-//! that model. The end of the file also ends a model, except in files that `md` wrote, in which `TITLE` follows
-//! `MODEL`. Because `md` ends every model with a complete line `ENDMDL`, a model without this line was cut off when
-//! `md` was killed.
+//! `ENDMDL` or `END` ends a model. If both are missing, the next `MODEL` ends the model. Records before a `MODEL`
+//! record belong to the model that follows. The end of the file also ends a model, except in files that md wrote. md
+//! ends every model with a complete line `ENDMDL`, so a model without this line was cut off when md was killed. Files
+//! that md wrote are recognised by a `TITLE` after `MODEL`.
 
 use super::lines::record;
 
 /// Finder of the ends of models, line by line.
 #[derive(Default)]
 pub struct ModelEnds {
-    /// bytes from the start of the file to the end of each model
+    /// offset in bytes of the end of each model from the start of the file
     ends: Vec<u64>,
     next: Pending,
 }
 
-/// Records since the end of the last model.
+/// Kinds of records that were found after the end of the last model.
 #[derive(Default)]
 struct Pending {
-    /// whether any record belongs to the next model
+    /// whether there are any records, all of which belong to the next model
     any: bool,
     /// whether there is a `MODEL` record
     model: bool,
@@ -45,7 +45,7 @@ impl ModelEnds {
                 self.ends.push(end);
                 self.next = Pending::default();
             }
-            // records that belong to the last model, not to the next one
+            // records that belong to the last model, not to the next model
             b"END   " | b"ENDMDL" | b"TER   " | b"CONECT" | b"MASTER" | b"      " if !self.next.any => {
                 if let Some(last) = self.ends.last_mut() {
                     *last = end;
@@ -59,12 +59,12 @@ impl ModelEnds {
         }
     }
 
-    /// Returns the ends of the models that were ended by a record.
+    /// Returns the end of each model that a record has ended.
     pub fn complete(self) -> Vec<u64> {
         self.ends
     }
 
-    /// Returns the ends of all models of a file with `length` bytes.
+    /// Returns the ends of all models in a file of `length` bytes.
     pub fn finish(mut self, length: u64) -> Vec<u64> {
         if self.next.atoms && !self.next.titled {
             self.ends.push(length);

@@ -1,8 +1,8 @@
-//! Reader of the models of a file, one at a time.
+//! Reader of the models of a PDB file, one model at a time.
 //!
 //! Atoms are identified by their order, not by serial numbers, so that serial numbers beyond 99 999 may have any
-//! form. The first alternative location in a residue is taken. A cell with edges of 1 Å or zero means that there is
-//! no cell. A title may hold time and step as GROMACS writes them: `t= 1.00000 step= 500`.
+//! form. In each residue, the first alternative location is taken. A cell with edges of 1 Å or zero means that there
+//! is no cell. A title may contain the time (ps) and the step as GROMACS writes them, as in `t= 1.00000 step= 500`.
 
 use super::lines::{AtomLine, is_known, number, record};
 use super::models::ModelEnds;
@@ -18,7 +18,7 @@ use crate::vec3::Vec3;
 
 type Parsed<T> = std::result::Result<T, Problem>;
 
-/// Number of lines searched for an atom if the first line is not a record.
+/// Number of lines that are searched for an atom record if the first line is not a PDB record.
 const LOOKED_AT: usize = 100;
 
 /// A model of a PDB file.
@@ -32,7 +32,7 @@ pub struct Model {
     pub step: Option<i64>,
     /// periodic cell; `None` for a structure without a cell
     pub cell: Option<PeriodicCell>,
-    /// whether there is a CRYST1 record; otherwise the cell of the first model applies
+    /// whether the model has a CRYST1 record; without this record, the model has the cell of the first model
     pub has_cell_record: bool,
     /// positions in nm
     pub positions: Vec<Vec3>,
@@ -42,9 +42,9 @@ pub struct Model {
     pub left_out: usize,
 }
 
-/// Whether a file with these first bytes is a PDB file. This is the case if the first line is a PDB record and the
-/// second line is not a number of atoms, as after the title of other formats. It is also the case if one of the lines
-/// after the first is an atom with its coordinates in the right columns.
+/// Whether a file with these first bytes is a PDB file. The first line of a PDB file is a PDB record, and the second
+/// line is not a number of atoms, as it is below the title in other formats. A file with another first line is also a
+/// PDB file if a later line is an atom record with its coordinates in the right columns.
 pub fn is_pdb(beginning: &[u8]) -> bool {
     let mut lines =
         without_mark(beginning).split(|&byte| byte == b'\n').skip_while(|line| line.trim_ascii().is_empty());
@@ -54,7 +54,7 @@ pub fn is_pdb(beginning: &[u8]) -> bool {
             Some(second) => {
                 !second.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
             }
-            // a single line may be the title of another format
+            // unless the only line is an atom record, it may be the title of a file in another format
             None => is_atom(first),
         };
     }
@@ -108,7 +108,7 @@ pub(in crate::format) fn read_models(bytes: &[u8]) -> Parsed<Vec<Coordinates>> {
     if models.is_empty() { read_structure(bytes).map(|only| vec![only]) } else { Ok(models) }
 }
 
-/// Reads the first model of a text.
+/// Reads the first model in the text of a PDB file.
 pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
     let mut model = Model::default();
     let mut alternative = Alternative::default();
@@ -141,7 +141,7 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
             }
             b"ENDMDL" => break,
             b"END   " | b"MODEL " if !model.positions.is_empty() => break,
-            // the cell of a model replaces the cell of the file
+            // a cell between `MODEL` and the end of the model replaces the cell of the file
             b"MODEL " => {
                 cell_line = None;
                 Ok(())
@@ -157,7 +157,7 @@ pub fn read_model(bytes: &[u8]) -> Parsed<Model> {
 }
 
 impl Model {
-    /// Converts the model to coordinates. The step number is lost.
+    /// Converts the model to coordinates, which have no step number.
     fn coordinates(self) -> Coordinates {
         let Model { title, time, cell, positions, labels, left_out, .. } = self;
         let left_out = LeftOut { atoms: left_out, ..LeftOut::default() };
@@ -179,7 +179,7 @@ impl Model {
 
     fn title_line(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line.get(9..).unwrap_or_default()).into_owned();
-        // the text after a word, with or without a blank between them
+        // returns the text after a word, with or without a blank after the word
         let after = |word: &str| line.rsplit_once(word)?.1.split_ascii_whitespace().next();
         if let Some(time) = after(" t=").and_then(|time| time.parse::<f64>().ok()).filter(|time| time.is_finite()) {
             self.time = Some(time);
@@ -197,7 +197,7 @@ fn second_cell(first: usize) -> Problem {
     problem.help("remove one of them; a model has one cell")
 }
 
-/// Returns the cell of a CRYST1 record; `None` for a placeholder.
+/// Returns the cell of a CRYST1 record. Returns `None` if the record is a placeholder for no cell.
 fn cell(line: &[u8]) -> Parsed<Option<PeriodicCell>> {
     let wrong =
         || Problem::new("expected three edges (columns 7-33) and three angles (columns 34-54) that form a cell");

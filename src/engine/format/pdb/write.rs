@@ -1,4 +1,4 @@
-//! Writers of structures and of the models of trajectories.
+//! Writers of PDB structures, and of the models of PDB trajectories.
 
 use std::fmt::Write as _;
 use std::io::{Result, Write};
@@ -10,13 +10,13 @@ use crate::system::{Atom, Molecules, Topology};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
-/// Number of distinct serial numbers (five columns) and residue numbers (four columns). Larger numbers start again at
-/// 0, as viewers expect.
+/// Number of different serial numbers in five columns. The next constant is the number of different residue numbers
+/// in four columns. Larger numbers start again at 0, as viewers expect.
 const SERIALS: usize = 100_000;
 const RESIDUE_NUMBERS: i32 = 10_000;
 
-/// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) are `HETATM`. Every
-/// molecule ends with `TER`.
+/// Writes `positions` (nm) as PDB records. Molecules of one residue (water, ions, ligands) have `HETATM` records.
+/// Every molecule ends with `TER`.
 pub fn write_pdb(
     topology: &Topology,
     positions: &[Vec3],
@@ -27,8 +27,8 @@ pub fn write_pdb(
     write_pdb_of(topology, 0..topology.atoms.len(), positions, cell, title, out)
 }
 
-/// Writes the given atoms, which must be in ascending order, like [`write_pdb`]. `positions` (nm) has an element for
-/// every atom of the topology.
+/// Writes the given atoms in the same way as [`write_pdb`]. `atoms` must be in ascending order, and `positions` (nm)
+/// has an element for every atom of the topology.
 pub fn write_pdb_of(
     topology: &Topology,
     atoms: impl IntoIterator<Item = usize>,
@@ -63,14 +63,14 @@ fn cell_record(cell: &PeriodicCell) -> String {
     format!("CRYST1{lengths}{angles} P 1           1\n")
 }
 
-/// Records of some atoms, into which the positions of each model are written.
+/// Text of the records of some atoms. The positions of each model are written into this text.
 pub struct AtomRecords {
     text: Vec<u8>,
-    /// offset of the position of each atom in `text`
+    /// byte offset in `text` of the position of each atom
     places: Vec<usize>,
 }
 
-/// Number of bytes of a position.
+/// Number of bytes of a position in an atom record.
 const POSITION: usize = 24;
 
 impl AtomRecords {
@@ -96,7 +96,7 @@ impl AtomRecords {
         positions: &[[f32; 3]],
         out: &mut Vec<u8>,
     ) {
-        // the number has eight columns
+        // the model number has eight columns, so larger numbers start again
         let number = (number + 1) % 100_000_000;
         out.extend(format!("MODEL {number:8}\nTITLE     {title}\n").bytes());
         out.extend(cell.iter().flat_map(|cell| cell_record(cell).into_bytes()));
@@ -112,8 +112,8 @@ impl AtomRecords {
     }
 }
 
-/// Appends the part of an atom record before the position. `before` is the previous atom; if it belongs to another
-/// molecule, a `TER` record comes first.
+/// Appends the part of an atom record before the position. `before` is the previous atom. If the previous atom
+/// belongs to another molecule, a `TER` record is written first.
 fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, index: usize, text: &mut String) {
     let molecule = molecules.of_atom(index);
     if before.is_some_and(|before| molecules.of_atom(before) != molecule) {
@@ -136,7 +136,7 @@ fn push_head(topology: &Topology, molecules: &Molecules, before: Option<usize>, 
     );
 }
 
-/// Appends a position (nm) in 24 columns.
+/// Appends a position (nm), converted to Å, in 24 columns.
 fn push_position(position: [f64; 3], text: &mut String) {
     for value in position {
         push_fixed(value / ANGSTROM, 8, 3, text);
@@ -150,8 +150,8 @@ fn push_tail(topology: &Topology, index: usize, text: &mut String) {
     let _ = writeln!(text, "  1.00  0.00          {symbol:>2}");
 }
 
-/// Returns an atom name in four columns. The element symbol is right-aligned in the first two columns, so that the
-/// names of carbon α and calcium differ.
+/// Returns an atom name in four columns. The element symbol is right-aligned in the first two columns. Therefore the
+/// columns of a Cα atom differ from those of calcium.
 fn name_columns(atom: &Atom) -> String {
     let (name, symbol) = (atom.name.as_str(), element::symbol(atom.element));
     let two_letters = symbol.len() == 2 && name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(symbol));

@@ -1,4 +1,4 @@
-//! Atoms, residues and exclusions.
+//! Atoms, residues and exclusions of AMBER topologies.
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Section, Sections};
@@ -44,7 +44,7 @@ pub(super) fn read(
     Ok((atoms.collect(), residues))
 }
 
-/// Reads the masses; zero for extra points.
+/// Reads the masses of the atoms. Extra points have a mass of zero.
 fn masses(section: &Section<'_>, count: usize) -> Parsed<Vec<f64>> {
     let masses = section.reals(count)?;
     match masses.iter().position(|&mass| mass < 0.0) {
@@ -71,8 +71,8 @@ fn residues(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Vec<Residue>
     Ok(residues)
 }
 
-/// Reads the pairs excluded from the non-bonded sum. The partners of all atoms are in one list, atom after atom. A
-/// single 0 stands for an atom without partners.
+/// Reads the pairs excluded from the non-bonded sum. The partners of the first atom come first in one list, followed
+/// by those of the second atom, and so on. The list has a single 0 for an atom without partners.
 pub(super) fn exclusions(sections: &Sections<'_>, pointers: &Pointers) -> Parsed<Exclusions> {
     let counts_section = sections.require("NUMBER_EXCLUDED_ATOMS")?;
     let list_section = sections.require("EXCLUDED_ATOMS_LIST")?;

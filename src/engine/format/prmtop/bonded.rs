@@ -1,15 +1,15 @@
-//! Bonds and angles, and the rows of atom pointers in every bonded section.
+//! Bonds and angles of AMBER topologies, and the rows of atom pointers that every bonded section has.
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Section, Sections};
 use crate::system::{Angle, Bond, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor that converts the force constant k of the file, with the energy k (x − x₀)², to the force constant k of the
-/// engine, with the energy ½ k (x − x₀)².
+/// Factor that converts the force constant of the file to that of the engine. The energy is k (x − x₀)² in the file
+/// and ½ k (x − x₀)² in the engine.
 pub(super) const HALF: f64 = 2.0;
 
-/// Rows of `N` numbers: atom pointers, then the 1-based type of the term.
+/// Rows of `N` numbers each: atom pointers, followed by the 1-based type of the term.
 pub(super) struct Rows<'s, 'a, const N: usize> {
     pub(super) section: &'s Section<'a>,
     values: Vec<i32>,
@@ -25,8 +25,8 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         self.values.as_chunks().0
     }
 
-    /// Returns the atom index i − 1 from the coordinate pointer 3 (i − 1) in a column. The sign of the pointer is
-    /// ignored; the caller interprets it.
+    /// Returns the 0-based atom index from a column. The column has three times this index (a coordinate pointer).
+    /// The sign of the pointer is ignored, because the caller interprets the sign.
     pub(super) fn pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
         let value = self.values()[row][column].unsigned_abs();
         if !value.is_multiple_of(3) || value as usize / 3 >= atoms {
@@ -37,7 +37,7 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         Ok(value / 3)
     }
 
-    /// Returns the atom index like [`Self::pointer`]. A negative pointer is an error.
+    /// Returns the 0-based atom index in the same way as [`Self::pointer`]. A negative pointer is an error.
     pub(super) fn plain_pointer(&self, row: usize, column: usize, atoms: usize) -> Parsed<u32> {
         match self.values()[row][column] {
             value if value < 0 => Err(self.problem(row, column, format!("the pointer {value} is negative"))),
@@ -45,11 +45,11 @@ impl<'s, 'a, const N: usize> Rows<'s, 'a, N> {
         }
     }
 
-    /// Returns the 0-based index from a number between 1 and `count` in a column.
+    /// Returns the 0-based index from a column, which has a number between 1 and `count`.
     pub(super) fn counted(&self, row: usize, column: usize, count: usize, what: &str) -> Parsed<u32> {
         let value = self.values()[row][column];
         if value < 1 || value as usize > count {
-            return Err(self.problem(row, column, format!("{what} {value} is not in 1 to {count}")));
+            return Err(self.problem(row, column, format!("{what} {value} is not between 1 and {count}")));
         }
         Ok(value as u32 - 1)
     }

@@ -1,12 +1,12 @@
-//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers. Atoms are counted
-//! from 1 in these sections, unlike the pointers in the AMBER sections.
+//! Terms of CHARMM force fields in CHAMBER files: Urey–Bradley distances and harmonic impropers. The sections of
+//! these terms count atoms from 1, whereas the AMBER sections have coordinate pointers.
 
 use super::bonded::{HALF, Rows};
 use super::sections::{Parsed, Section, Sections};
 use crate::system::{Bond, HarmonicImproper, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Adds the terms. The sections that hold the numbers of terms are in all CHAMBER files, and in no other files.
+/// Adds the CHARMM terms. All CHAMBER files, and no other files, have the sections with the numbers of these terms.
 pub(super) fn read(sections: &Sections<'_>, topology: &mut Topology) -> Parsed<()> {
     urey_bradleys(sections, topology)?;
     harmonic_impropers(sections, topology)
@@ -53,13 +53,14 @@ fn harmonic_impropers(sections: &Sections<'_>, topology: &mut Topology) -> Parse
     Ok(())
 }
 
-/// Returns an equilibrium angle in rad. A comment in the files says "degrees", which is true in older files, while
-/// newer files hold radians. CHARMM uses only 0 and 180°, so that the unit follows from the magnitude of the number.
+/// Returns an equilibrium angle in rad. A comment in the files says that the angle is in degrees. Older files have
+/// degrees, but newer files have radians. CHARMM uses only 0 and 180°, so the unit follows from the magnitude of the
+/// number.
 fn phase(value: f64) -> f64 {
     if value.abs() <= std::f64::consts::TAU { value } else { value.to_radians() }
 }
 
-/// Returns the first `M` columns as 0-based atom indices; the file counts from 1.
+/// Returns the first `M` columns as 0-based atom indices. The columns count atoms from 1.
 fn numbered<const M: usize, const N: usize>(rows: &Rows<'_, '_, N>, row: usize, count: usize) -> Parsed<[u32; M]> {
     let mut atoms = [0; M];
     for (column, atom) in atoms.iter_mut().enumerate() {
@@ -69,7 +70,7 @@ fn numbered<const M: usize, const N: usize>(rows: &Rows<'_, '_, N>, row: usize, 
     Ok(atoms)
 }
 
-/// Returns number `index` of a section with `length` counts.
+/// Returns the number with index `index` in a section that has `length` counts.
 pub(super) fn one_count(section: &Section<'_>, length: usize, index: usize) -> Parsed<usize> {
     let value = section.integers(length)?[index];
     usize::try_from(value).map_err(|_| section.problem_at(index, format!("count {value} is negative")))

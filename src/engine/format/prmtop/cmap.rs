@@ -1,7 +1,7 @@
 //! Torsion–torsion correction maps of ff19SB (`CMAP_…`) and CHARMM (`CHARMM_CMAP_…`).
 //!
-//! Each map holds energies in kcal/mol on a square grid from −180°; ψ varies fastest. [`CmapGrid`] has the same
-//! order, so only the unit is converted.
+//! Each map has energies in kcal/mol on a square grid that begins at −180°. ψ varies fastest, as in [`CmapGrid`], so
+//! only the unit is converted.
 
 use super::bonded::Rows;
 use super::chamber::one_count;
@@ -11,11 +11,11 @@ use crate::units::KCAL;
 
 const PREFIXES: [&str; 2] = ["CHARMM_CMAP_", "CMAP_"];
 
-/// Maximum number of grid points along an angle. No map in use has more than 24 points, so a larger map is a damaged
-/// file.
+/// Maximum number of grid points of a correction map along an angle. No map in use has more than 24 points, so a
+/// larger number means that the file is damaged.
 const MAX_RESOLUTION: usize = 1000;
-/// Minimum number of grid points along an angle. Bicubic interpolation takes differences over two neighbours on each
-/// side.
+/// Minimum number of grid points of a correction map along an angle. Bicubic interpolation takes differences over two
+/// neighbouring points on each side.
 const MIN_RESOLUTION: usize = 4;
 
 /// Whether a section belongs to the correction maps.

@@ -22,14 +22,15 @@ pub(super) struct Columns {
     pub(super) per_line: usize,
 }
 
-/// Maximum depth of nested groups. Deeper groups are meaningless, and must not exhaust the stack.
+/// Maximum depth of nested groups in a format. Deeper nesting has no meaning, and must not exhaust the stack.
 const MAX_DEPTH: usize = 4;
-/// Maximum number of characters on a line.
+/// Maximum number of characters that a format may give a line.
 const MAX_LINE: usize = 100_000;
 
 impl Columns {
-    /// Parses the text in `%FORMAT(...)`, parentheses included. `None` if it is malformed, or if it has columns of
-    /// different kinds, as `(i2,a78)`; sections that are read in columns never have such a format.
+    /// Parses the text in `%FORMAT(...)`, including the parentheses. Returns `None` if the text is malformed, or if
+    /// it has columns of different kinds, as in `(i2,a78)`. Sections that are read in columns never have different
+    /// kinds of columns.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let compact: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
         let mut rest = compact.strip_prefix(b"(")?;

@@ -1,7 +1,8 @@
 //! Dihedrals: torsions, impropers, and the 1-4 pairs of their end atoms.
 //!
-//! The signs of the pointers in a row carry meaning. A negative third pointer means that the row makes no 1-4 pair (a
-//! repeated term or a ring). A negative fourth pointer marks an improper, which makes no 1-4 pair either.
+//! The signs of the pointers in a row carry meaning. A negative third pointer means that the end atoms of the row are
+//! not a 1-4 pair, because another term of the torsion has the pair or because the atoms are in a ring. A negative
+//! fourth pointer means that the row is an improper. The end atoms of an improper are not a 1-4 pair either.
 
 use super::bonded::Rows;
 use super::nonbonded::Tables;
@@ -10,13 +11,14 @@ use super::sections::{Parsed, Sections};
 use crate::system::{Pair14, Topology, Torsion};
 use crate::units::KCAL;
 
-/// Divisors of Coulomb and Lennard-Jones 1-4 terms in files older than Amber 11, which do not state them.
+/// Divisors of the Coulomb and the Lennard-Jones energy of 1-4 pairs. These divisors apply to files older than Amber
+/// 11, which do not contain divisors.
 const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
-/// Divisors of 1-4 terms in CHARMM force fields, which do not scale 1-4 terms and have a separate Lennard-Jones table
-/// for 1-4 pairs.
+/// Divisors of the Coulomb and the Lennard-Jones energy of 1-4 pairs in CHARMM force fields. CHARMM does not scale
+/// 1-4 pairs, and has a separate Lennard-Jones table for them.
 const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
-/// Maximum deviation of a periodicity from a whole number. Periodicities are printed as reals of nine digits.
+/// Maximum difference between a periodicity and a whole number. Files print periodicities as reals of nine digits.
 const WHOLE: f64 = 1e-6;
 
 /// Parameters of each dihedral type.
@@ -32,7 +34,8 @@ impl Types {
         let section = sections.require("DIHEDRAL_PERIODICITY")?;
         let mut torsions = Vec::with_capacity(count);
         for (k, period) in section.reals(count)?.into_iter().enumerate() {
-            // a minus sign in parameter files means that further terms follow
+            // a periodicity with a minus sign means that further terms of the torsion follow in a parameter file, so
+            // the sign is dropped
             let whole = period.abs().round();
             if (period.abs() - whole).abs() > WHOLE || whole > f64::from(u8::MAX) {
                 return Err(section.problem_at(k, format!("{period} is not a valid periodicity")));

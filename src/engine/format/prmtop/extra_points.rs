@@ -1,17 +1,18 @@
-//! Extra points of waters with four and five sites. The format states which particles are extra points, but not their
-//! positions. These follow from the bond lengths of the water, as in sander and OpenMM.
+//! Extra points of waters with four and five sites. The format states which particles are extra points, but not where
+//! they are. The positions of extra points follow from the bond lengths of the water, as in sander and OpenMM.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;
 use crate::error::Problem;
 use crate::system::{Construction, Topology, VirtualSite};
 
-/// Cosine and sine of 54.735°, half of the 109.47° between the lone pairs of five-site water
-/// (M. W. Mahoney, W. L. Jorgensen, J. Chem. Phys. 112, 8910 (2000), doi:10.1063/1.481505).
+/// Cosine of 54.735°, half of the angle of 109.47° between the lone pairs of five-site water (M. W. Mahoney, W. L.
+/// Jorgensen, J. Chem. Phys. 112, 8910 (2000), doi:10.1063/1.481505). The next constant is the sine.
 const COSINE: f64 = 0.577358966515530;
 const SINE: f64 = 0.816490430920117;
 
-/// Returns the virtual sites of a topology whose atoms and bonds are known: all particles without mass.
+/// Returns the virtual sites of a topology: all particles without mass. The atoms and bonds of the topology must be
+/// known.
 pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<VirtualSite>> {
     derive(topology, |site, what| {
         let message = format!("atom {} has no mass: an extra point {what}", site + 1);
@@ -19,14 +20,14 @@ pub(super) fn read(sections: &Sections<'_>, topology: &Topology) -> Parsed<Vec<V
             Some(section) => section.problem_at(site as usize, message),
             None => Problem::new(message),
         };
-        let help = "the format does not say where extra points sit; known are those of water with four sites \
-                    (TIP4P, OPC) and five (TIP5P)";
+        let help = "the format does not contain the positions of extra points; md knows only those of water with four \
+            sites (TIP4P, OPC) and five (TIP5P)";
         unsupported(problem, help)
     })
 }
 
-/// Returns the virtual sites that follow from atoms and bonds. `refused` makes the error for a site whose position
-/// does not follow from atoms and bonds.
+/// Returns the virtual sites whose positions follow from atoms and bonds. For a site whose position does not follow,
+/// `refused` returns the error.
 pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem) -> Parsed<Vec<VirtualSite>> {
     let lengths = Lengths::new(topology);
     let mut sites = vec![];
@@ -52,7 +53,7 @@ pub(super) fn derive(topology: &Topology, refused: impl Fn(u32, &str) -> Problem
 
 /// Atoms and distances (nm) of a water.
 struct Water {
-    /// indices of O, H, H
+    /// indices of the oxygen and the two hydrogens
     atoms: [u32; 3],
     oh: f64,
     hh: f64,
@@ -73,14 +74,15 @@ impl Water {
         (self.oh * self.oh - 0.25 * self.hh * self.hh).sqrt()
     }
 
-    /// Returns the construction of the fourth site, on the bisector towards the hydrogens, at its bond length from
-    /// the oxygen.
+    /// Returns the construction of the fourth site of a water. The site is on the bisector towards the hydrogens, and
+    /// its distance from the oxygen is its bond length.
     fn on_bisector(&self, lengths: &Lengths, point: u32) -> Option<Construction> {
         let part = lengths.of(self.atoms[0], point)? / self.height();
         Some(Construction::Average3 { atoms: self.atoms, weights: [1.0 - part, 0.5 * part, 0.5 * part] })
     }
 
-    /// Returns the constructions of the fourth and fifth site, away from the hydrogens, above and below the plane.
+    /// Returns the constructions of the fourth and the fifth site of a water. The sites are on the side away from the
+    /// hydrogens, one above and one below the plane of the water.
     fn lone_pairs(&self, lengths: &Lengths, points: [u32; 2]) -> Option<Vec<Construction>> {
         let area = self.hh * self.height();
         let placed = points.into_iter().zip([1.0, -1.0]).map(|(point, side)| {
@@ -93,7 +95,7 @@ impl Water {
     }
 }
 
-/// Bond lengths (nm) of residues with extra points, sorted by atoms.
+/// Bond lengths (nm) of residues with extra points, sorted by the atoms of the bond.
 struct Lengths(Vec<([u32; 2], f64)>);
 
 impl Lengths {

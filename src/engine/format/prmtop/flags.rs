@@ -3,7 +3,7 @@
 use super::sections::{Parsed, Section, Sections};
 use super::{unsupported, whole};
 
-/// Sections that are read.
+/// Sections of AMBER topologies that md reads.
 const READ: &[&str] = &[
     "POINTERS",
     "ATOM_NAME",

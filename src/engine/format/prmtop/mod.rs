@@ -1,10 +1,10 @@
 //! AMBER topologies (`prmtop`, `parm7`): AMBER force fields from ff94 to ff19SB, and CHARMM force fields written by
 //! CHAMBER or ParmEd.
 //!
-//! A file is accepted only if the reader knows every energy term in it. An unknown section is an error and is never
-//! ignored. Units and signs are converted to those of the engine (`½k` instead of `k`, nm, kJ/mol, e). The constant
-//! 18.2223 in stored charges is divided out in CHAMBER files as well. `sections` splits the columns, and the other
-//! modules interpret them.
+//! A file is accepted only if the reader knows every energy term in the file. Therefore an unknown section is an
+//! error. Units and signs are converted to those of the engine (`½k` instead of `k`, nm, kJ/mol, e). Stored charges
+//! are divided by 18.2223, also in CHAMBER files. The module `sections` splits the columns, and the other modules
+//! interpret their values.
 
 mod atoms;
 mod bonded;
@@ -59,8 +59,8 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
     Ok(Description { topology, nonbonded: tables.pairs, cell_hint, nameless: false })
 }
 
-/// Reads BOX_DIMENSIONS: β in degrees, then a, b, c in Å. The edges are ignored, because they are those of the cell
-/// when the topology was written.
+/// Reads the section BOX_DIMENSIONS, which has β in degrees, then a, b, c in Å. The edges a, b, c are ignored,
+/// because they belong to the cell at the time when the topology was written.
 fn cell_hint(sections: &Sections<'_>, kind: BoxKind) -> Parsed<CellHint> {
     let Some(section) = sections.get("BOX_DIMENSIONS").filter(|_| kind != BoxKind::None) else {
         return Ok(CellHint { kind, angle_degrees: None });
@@ -70,7 +70,7 @@ fn cell_hint(sections: &Sections<'_>, kind: BoxKind) -> Parsed<CellHint> {
     Ok(CellHint { kind, angle_degrees: (kind != BoxKind::Triclinic).then_some(values[0]) })
 }
 
-/// Returns an error about something that is valid in AMBER but not supported here.
+/// Returns an error about a feature that is valid in AMBER but that md does not support.
 fn unsupported(problem: Problem, help: &str) -> Problem {
     problem.help(format!("md does not support this; {help}"))
 }

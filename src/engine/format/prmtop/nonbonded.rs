@@ -1,5 +1,5 @@
-//! Lennard-Jones tables: `A/r¹² − B/r⁶` for pairs of types, `−C/r⁴` of 12-6-4 ions, and CHARMM's second table for 1-4
-//! pairs.
+//! Lennard-Jones tables: the coefficients of `A/r¹² − B/r⁶` for pairs of types, those of `−C/r⁴` for 12-6-4 ions, and
+//! CHARMM's second table for 1-4 pairs.
 
 use super::pointers::Pointers;
 use super::sections::{Parsed, Sections};
@@ -7,13 +7,13 @@ use super::unsupported;
 use crate::system::Nonbonded;
 use crate::units::{ANGSTROM, KCAL};
 
-/// Types of the atoms, and the tables for pairs of types.
+/// Lennard-Jones types of the atoms, and the tables for pairs of types.
 pub(super) struct Tables {
     /// 0-based type of each atom
     pub(super) atom_types: Vec<u32>,
     /// table for all pairs except 1-4 pairs
     pub(super) pairs: Nonbonded,
-    /// table for 1-4 pairs, not yet scaled; `None` if 1-4 pairs use the general table
+    /// table for 1-4 pairs before scaling; `None` if 1-4 pairs use the table of all other pairs
     pub(super) pairs14: Option<Nonbonded>,
 }
 
@@ -26,7 +26,7 @@ impl Tables {
         for (atom, index) in indices.into_iter().enumerate() {
             if index < 1 || index as usize > types {
                 return Err(
-                    section.problem_at(atom, format!("type {index} of atom {} is not in 1 to {types}", atom + 1))
+                    section.problem_at(atom, format!("type {index} of atom {} is not between 1 and {types}", atom + 1))
                 );
             }
             atom_types.push(index as u32 - 1);
@@ -61,10 +61,10 @@ impl PairIndex {
                 return Err(section.problem_at(k, message));
             }
             if index > 0 && index as usize > coefficients {
-                return Err(section.problem_at(k, format!("coefficient {index} is not in 1 to {coefficients}")));
+                return Err(section.problem_at(k, format!("coefficient {index} is not between 1 and {coefficients}")));
             }
             if index < 0 && index.unsigned_abs() as usize > pointers.hydrogen_bond_types {
-                let message = format!("10-12 term {} is not in 1 to {}", -index, pointers.hydrogen_bond_types);
+                let message = format!("10-12 term {} is not between 1 and {}", -index, pointers.hydrogen_bond_types);
                 return Err(section.problem_at(k, message));
             }
             places.push(if index > 0 { Some(index as usize - 1) } else { None });
@@ -87,7 +87,7 @@ impl PairIndex {
         Ok(Nonbonded { types: self.types, c6, c12, rounding, c4: vec![] })
     }
 
-    /// Returns C for all pairs of types; empty if C is zero for all pairs.
+    /// Returns the coefficient C of −C/r⁴ for all pairs of types. The list is empty if C is zero for all pairs.
     fn induced_dipoles(&self, sections: &Sections<'_>) -> Parsed<Vec<f64>> {
         let Some(section) = sections.get("LENNARD_JONES_CCOEF") else { return Ok(vec![]) };
         let c4 = section.reals(triangle(self.types))?;
@@ -104,8 +104,8 @@ fn triangle(types: usize) -> usize {
     types * (types + 1) / 2
 }
 
-/// Returns an error if a 10-12 hydrogen-bond term in use has a nonzero coefficient. Current force fields have no such
-/// terms.
+/// Returns an error if atoms of the file have a 10-12 hydrogen-bond term with a nonzero coefficient. Current force
+/// fields have no such terms.
 fn refuse_hydrogen_bonds(sections: &Sections<'_>, pointers: &Pointers, indices: &[i32]) -> Parsed<()> {
     if indices.iter().all(|&index| index >= 0) {
         return Ok(());

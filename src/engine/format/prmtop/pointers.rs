@@ -1,4 +1,4 @@
-//! The `POINTERS` section: counts, and the switches for features beyond plain dynamics.
+//! The `POINTERS` section, which has the counts of the file, and switches for features beyond plain dynamics.
 
 use super::sections::{Parsed, Sections};
 use super::unsupported;
@@ -24,7 +24,8 @@ pub(super) struct Pointers {
     pub(super) box_kind: BoxKind,
 }
 
-/// Minimum number of values in the section: 30 up to Amber 6. Later versions append NUMEXTRA, then NCOPY.
+/// Minimum number of values in the section `POINTERS`. Up to Amber 6 the section had 30 values. Later versions added
+/// NUMEXTRA, and then NCOPY.
 const MIN_VALUES: usize = 30;
 
 impl Pointers {

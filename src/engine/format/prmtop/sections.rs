@@ -1,8 +1,9 @@
-//! Container of the format: `%FLAG` sections with values in fixed columns, split by the Fortran format of each
-//! section.
+//! Sections of AMBER topologies: each `%FLAG` section has values in fixed columns, which are split by the Fortran
+//! format of the section.
 //!
-//! Columns are never split at blanks, because names may contain blanks and touch each other. The line of a value is
-//! computed from the index of the value, so that a later error can name the line.
+//! Columns are never split at blanks, because names may contain blanks, and names in adjacent columns may have no
+//! blank between them. The line number of a value is computed from the index of the value, so that a later error can
+//! name the line.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -98,14 +99,14 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// Advice about an incomplete file.
+/// Advice for an error about an incomplete file.
 pub(super) const TRUNCATED: &str = "the file seems cut off: copy it again";
 
-/// Advice about a modified file.
+/// Advice for an error about a damaged file.
 const DAMAGED: &str = "the file is damaged: copy it again";
 
-/// Maximum size of a parameter. Lennard-Jones coefficients reach 1e10 kcal/mol Å¹². The square of the maximum times
-/// any unit is still finite.
+/// Maximum magnitude of a parameter. Lennard-Jones coefficients reach 1e10 kcal/mol Å¹². The square of the maximum
+/// times any unit factor is still a finite number.
 const LARGEST: f64 = 1e30;
 
 /// Returns 1-based line number, first byte and end of every line that starts with `%`.
@@ -123,7 +124,7 @@ fn directives(bytes: &[u8]) -> Vec<(usize, usize, usize)> {
 }
 
 impl<'a> Section<'a> {
-    /// Whether the section comes after `other` in the file.
+    /// Whether this section comes after `other` in the file.
     pub(super) fn is_behind(&self, other: &Self) -> bool {
         self.flag_line > other.flag_line
     }
@@ -159,13 +160,14 @@ impl<'a> Section<'a> {
         String::from_utf8_lossy(line).trim().to_owned()
     }
 
-    /// Parses exactly `count` real numbers, each at most [`LARGEST`] in size.
+    /// Parses exactly `count` real numbers. The magnitude of each number must be at most [`LARGEST`].
     pub(super) fn reals(&self, count: usize) -> Parsed<Vec<f64>> {
         let parse = |field| number::real(field).filter(|value| value.abs() <= LARGEST);
         self.values(Kind::Real, count, "a number below 1e30", parse)
     }
 
-    /// Parses exactly `count` real numbers, each with half a unit of its last printed digit.
+    /// Parses exactly `count` real numbers. Each number is returned with its maximum rounding error, which is half a
+    /// unit of the last printed digit.
     pub(super) fn rounded_reals(&self, count: usize) -> Parsed<Vec<[f64; 2]>> {
         let convert = |field| number::real(field).zip(number::rounding(field)).map(<[f64; 2]>::from);
         self.values(Kind::Real, count, "a number", convert)
@@ -181,7 +183,8 @@ impl<'a> Section<'a> {
         self.values(Kind::Text, count, "text", |field| std::str::from_utf8(field).ok().map(Name::new))
     }
 
-    /// Returns the number of filled columns of whole numbers, for sections whose length is not stated elsewhere.
+    /// Returns the number of columns that have a whole number, for sections whose length the file does not state
+    /// elsewhere.
     pub(super) fn filled(&self) -> Parsed<usize> {
         let width = self.columns(Kind::Integer)?.width;
         Ok(self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).sum())
@@ -189,7 +192,8 @@ impl<'a> Section<'a> {
 
     fn columns(&self, kind: Kind) -> Parsed<Columns> {
         let columns = Columns::parse(self.format).filter(|columns| match kind {
-            // reals may be given as integers; whole numbers and names are never printed in another format
+            // real numbers may be printed as integers, but whole numbers and names are never printed in another
+            // format
             Kind::Real => columns.kind != Kind::Text,
             _ => columns.kind == kind,
         });
@@ -204,16 +208,16 @@ impl<'a> Section<'a> {
         self.body.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Returns an error if an unread section does not hold `count` values. The number of columns is counted. If
-    /// `lines_only` is set, only the number of lines is counted, because a name may be blank and a label may be
-    /// longer than its column.
+    /// Returns an error if a section that md does not read has another length than `count` values. The length is
+    /// counted in columns. If `lines_only` is set, only the number of lines is compared, because a name may be blank
+    /// and a label may be longer than its column.
     pub(super) fn check_length(&self, count: usize, lines_only: bool) -> Parsed<()> {
         let columns = Columns::parse(self.format);
         let Columns { width, per_line, .. } = columns.ok_or_else(|| self.problem("%FORMAT is damaged"))?;
         let filled: Vec<usize> = self.lines().map(|line| line.trim_ascii_end().len().div_ceil(width)).collect();
         let lines = count.div_ceil(per_line);
         let is_whole = match lines_only {
-            // a newline also ends the last line, so the split yields one more line
+            // a newline also ends the last line, so splitting at newlines yields one line more than the section has
             true => filled.len() > lines,
             false => (0..lines).all(|line| filled.get(line) == Some(&per_line.min(count - line * per_line))),
         };
@@ -235,12 +239,13 @@ impl<'a> Section<'a> {
         let short = |found: usize, line: usize| {
             self.at_line(line, format!("expected {count} values, found {found}")).help(TRUNCATED)
         };
-        // each value takes at least one byte, so no more memory is reserved than the file could fill
+        // each value takes at least one byte of the file, so this limit prevents a false count from reserving too
+        // much memory
         if count > self.body.len() {
             return Err(short(0, self.flag_line));
         }
         let mut values = Vec::with_capacity(count);
-        // index of a last line without a newline, if there is one
+        // index of the last line, if it has no newline
         let last = (!self.body.ends_with(b"\n")).then(|| self.lines().count() - 1);
         for (offset, line) in self.lines().enumerate() {
             let number = self.first_line + offset;
@@ -252,8 +257,8 @@ impl<'a> Section<'a> {
                     return Err(short(values.len(), number));
                 };
                 let value = convert(field).ok_or_else(|| self.bad_value(number, column, expected, field))?;
-                // numbers end in the last character of their column, and names may end with the line; otherwise the
-                // value was cut or shifted
+                // a number ends in the last character of its column, and a name may end with the line; any other end
+                // means that the value was cut off or shifted
                 let is_cut = match kind {
                     Kind::Text => field.len() < width && Some(offset) == last,
                     _ => field.len() < width || field.ends_with(b" "),
@@ -267,8 +272,8 @@ impl<'a> Section<'a> {
             if line.get(here * width..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
                 return Err(self.at_line(number, format!("expected {count} values, found more")));
             }
-            // the blanks after the last name either fill its column or were all removed; otherwise the names have
-            // been shifted
+            // the blanks after the last name of a line either fill its column or were all removed; any other number
+            // of blanks means that the names were shifted
             if kind == Kind::Text && line.ends_with(b" ") && !line.len().is_multiple_of(width) {
                 let message = format!(
                     "the length of the line, {} characters, is not a multiple of the column width {width}",

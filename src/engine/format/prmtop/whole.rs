@@ -1,9 +1,10 @@
-//! Checks that a file is complete: lengths of the unread sections, and sections that other sections require.
+//! Checks that a file is complete. The sections that md does not read must have the right lengths, and the sections
+//! that other sections require must be present.
 //!
-//! If a file was cut off inside a section, the section is too short. If a file was cut off between sections, the only
-//! sign is that sections are missing. LEaP, ParmEd, cpptraj and Interchange write the radii of implicit solvent, IPOL
-//! or both after all sections with energies. LEaP and cpptraj write CMAP after these sections, so that for their
-//! files the force field determines whether CMAP is missing.
+//! If a file was cut off inside a section, the section is too short. If a file was cut off between sections, sections
+//! are missing. LEaP, ParmEd, cpptraj and Interchange write the radii of implicit solvent, IPOL or both after all
+//! sections with energies. LEaP and cpptraj write CMAP even after the radii and IPOL. In their files, the force field
+//! determines whether CMAP is missing.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use super::sections::{Parsed, Section, Sections, TRUNCATED};
 use crate::error::Problem;
 use crate::system::{BoxKind, Topology};
 
-/// Expected length of an unread section.
+/// Expected length of a section that md does not read.
 enum Length {
     /// a single text
     Text,
@@ -23,18 +24,18 @@ enum Length {
     AtomLabels,
     /// a label per residue
     ResidueLabels,
-    /// a value per atom type of the parameter file (NATYP)
+    /// a value per atom type of the parameter file; their number is NATYP
     ParameterTypes,
     /// a value per 10-12 term
     HydrogenBonds,
-    /// a value per molecule, whose number is in `SOLVENT_POINTERS`
+    /// a value per molecule; the number of molecules is in `SOLVENT_POINTERS`
     Molecules,
     /// fixed number of values
     Fixed(usize),
 }
 
-/// Sections that do not influence the energies computed here: names, trees, radii of implicit solvent, and solvent
-/// pointers, which follow from the bonds.
+/// Sections that md does not read, because they do not influence its energies. These sections contain names, trees,
+/// radii of implicit solvent, and solvent pointers, which follow from the bonds.
 const UNREAD: &[(&str, Length)] = &[
     ("TITLE", Length::Text),
     ("CTITLE", Length::Text),
@@ -73,21 +74,23 @@ const CHAMBER: &[(&str, bool)] = &[
     ("LENNARD_JONES_14_BCOEF", true),
 ];
 
-/// Returns the names of [`UNREAD`].
+/// Returns the names of the sections in [`UNREAD`].
 pub(super) fn unread() -> impl Iterator<Item = &'static str> {
     UNREAD.iter().map(|(name, _)| *name)
 }
 
-/// Returns an error if an unread section is incomplete, or if a section is missing that another section requires.
+/// Returns an error if a section that md does not read is incomplete, or if a section that another section requires
+/// is missing.
 pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool) -> Parsed<()> {
     for (section, length) in UNREAD.iter().filter_map(|(name, length)| Some((sections.get(name)?, length))) {
         check_length(section, length, sections, pointers)?;
     }
     for &(name, always) in CHAMBER {
         match sections.get(name) {
-            // cpptraj also names the force field of AMBER files
+            // cpptraj writes the name of the force field also into files of AMBER force fields
             Some(section) if !chamber && (name != FORCE_FIELD || section.text().contains("CHARMM")) => {
-                let message = "a section of CHARMM force fields, but the file has no CTITLE, with which those begin";
+                let message =
+                    "a section of CHARMM force fields, but the file has no CTITLE, with which CHARMM topologies begin";
                 return Err(section.problem(message).help("the file is damaged: write it again"));
             }
             None if chamber && always => return sections.require(name).map(|_| ()),
@@ -98,8 +101,8 @@ pub(super) fn check(sections: &Sections<'_>, pointers: &Pointers, chamber: bool)
         sections.require("BOX_DIMENSIONS")?;
     }
     let Some(numbers) = sections.get("ATOMIC_NUMBER") else { return Ok(()) };
-    // Programs that write atomic numbers also write SCREEN or IPOL. If atomic numbers come after all other sections,
-    // they were added to an older file, which may have neither SCREEN nor IPOL.
+    // Programs that write atomic numbers also write SCREEN or IPOL. If the section of atomic numbers comes after all
+    // other sections, a program added it to an older file, which may have neither SCREEN nor IPOL.
     let added = sections.iter().all(|section| !section.is_behind(numbers));
     if !added && sections.get("SCREEN").is_none() {
         sections.require("IPOL")?;
@@ -126,7 +129,7 @@ fn check_length(section: &Section<'_>, length: &Length, sections: &Sections<'_>,
     section.check_length(count, lines_only)
 }
 
-/// Residues with a map in ff19SB and CHARMM36, under all names that they have in files of this format.
+/// Residues that have a correction map in ff19SB and CHARMM36, with all residue names that occur in AMBER topologies.
 const MAPPED: &[&str] = &[
     "ALA", "ARG", "ASH", "ASN", "ASP", "CYM", "CYS", "CYX", "GLH", "GLN", "GLU", "GLY", "HID", "HIE", "HIP", "HIS",
     "HSD", "HSE", "HSP", "ILE", "LEU", "LYN", "LYS", "MET", "PHE", "PRO", "SER", "THR", "TRP", "TYR", "VAL",
@@ -138,8 +141,8 @@ const FF19SB: &[&str] = &["XC"];
 /// Types of α carbons in CHARMM36 (Best et al. 2012, doi:10.1021/ct300400x).
 const CHARMM36: &[&str] = &["CT1", "CT2", "CP1"];
 
-/// Returns an error about a protein without CMAP terms if its force field requires CMAP terms. They are required for
-/// residues with a peptide bond on both sides.
+/// Returns an error about a protein without CMAP terms if its force field requires CMAP terms. A CMAP term is
+/// required for each residue with a peptide bond on both sides.
 pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed<()> {
     if !topology.bonded.cmaps.is_empty() || sections.iter().any(|section| cmap::is_cmap(section.name())) {
         return Ok(());
@@ -162,7 +165,8 @@ pub(super) fn check_cmap(sections: &Sections<'_>, topology: &Topology) -> Parsed
     Err(Problem { help: Some(TRUNCATED.to_owned()), ..section.problem(message) })
 }
 
-/// Returns the residues whose atom `N` is bonded to a `C`, and whose atom `C` is bonded to an `N`, of other residues.
+/// Returns the residues that are bonded on both sides: their atom `N` to a `C` of another residue, and their atom `C`
+/// to an `N` of another residue.
 fn linked(topology: &Topology) -> HashSet<u32> {
     let (mut by_n, mut by_c) = (HashSet::new(), HashSet::new());
     for &[i, j] in &topology.connectivity {

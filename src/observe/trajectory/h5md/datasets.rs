@@ -40,7 +40,7 @@ pub(super) struct Datasets {
     forces: Option<Series>,
     images: Option<Series>,
     positions: Series,
-    /// checksum of each frame; `None` in files of older versions
+    /// checksum of each frame; `None` in a file that an older version of md wrote without checksums
     checksums: Option<Series>,
 }
 
@@ -59,7 +59,7 @@ impl Datasets {
             complete.set(complete.get() && found.is_ok());
             Ok(found.unwrap_or(None))
         })?;
-        // a checksum covers all fields of a frame, so it is useless if a series is missing
+        // a checksum covers all fields of a frame, so it cannot be compared if the series of a field is missing
         let checksums = found.checksums.filter(|_| complete.get());
         Ok(Self { checksums, ..found })
     }
@@ -127,8 +127,8 @@ impl Datasets {
         self.contents().chain(&self.checksums).map(Series::len).min().unwrap_or(0)
     }
 
-    /// Truncates every series to the first `frames` rows. The checksum, which makes a frame complete, is truncated
-    /// first.
+    /// Truncates every series to the first `frames` rows. The series of checksums is truncated first, because a frame
+    /// without a checksum counts as incomplete.
     pub(super) fn truncate(&self, frames: usize) -> Result<()> {
         self.checksums.iter().chain(self.contents()).try_for_each(|series| series.truncate(frames))
     }
@@ -166,8 +166,8 @@ impl Datasets {
         Ok(checksum)
     }
 
-    /// Calls `found` with each chunk that is full after `to` frames and was not full after `from` frames. The flag
-    /// marks the packed rows of the last frame.
+    /// Calls `found` with the byte range of each chunk that is full after `to` frames and was not full after `from`
+    /// frames. The flag is true for the packed rows of the last of the `to` frames.
     pub(super) fn complete_chunks(&self, from: u64, to: u64, mut found: impl FnMut(Bytes, bool)) -> Result<()> {
         self.contents().chain(&self.checksums).try_for_each(|series| {
             series.complete_chunks(from, to, |row, bytes| found(bytes, series.is_packed() && row + 1 == to))
@@ -186,7 +186,7 @@ impl Datasets {
         self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
     }
 
-    /// Iterates over the series of a frame, in the order in which they are written.
+    /// Iterates over the series that hold the data of a frame, in the order in which they are written.
     fn contents(&self) -> impl Iterator<Item = &Series> {
         let cell = self.cell.iter().flat_map(|c| [&c.edges, &c.lengths, &c.angles]);
         [&self.step, &self.time]
@@ -237,18 +237,19 @@ impl FrameWriter {
         &self.datasets
     }
 
-    /// Returns the extent of the frames written.
+    /// Returns the number and checksum of the frames written.
     pub(super) fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Saves in the journal the bytes that later frames change. All data must be on disk before the call.
+    /// Saves in the rollback journal the bytes of the file that later frames overwrite. All data must be on disk
+    /// before the call.
     pub(super) fn record(&mut self) -> crate::error::Result<()> {
         self.journal.record(&self.datasets, self.extent)
     }
 
-    /// Writes one frame. Each series is flushed, positions last; then the checksum is written, with which the frame
-    /// is complete.
+    /// Writes one frame. Each series is flushed, the positions last. Then the checksum is written, which makes the
+    /// frame complete.
     pub(super) fn append(&mut self, frame: &Buffer) -> Result<()> {
         let (n, data) = (self.extent.count as usize, &self.datasets);
         data.step.append(n, &[frame.step])?;

@@ -20,10 +20,10 @@ use crate::observe::trajectory::{Description, FrameSource, StoredFrame, Verifica
 use crate::system::Name;
 use crate::vec3::{Vec3, vec3};
 
-/// Result of an operation, with a description of the fault as its error.
+/// Result of an operation; the error is a description of the fault.
 type Checked<T> = std::result::Result<T, String>;
 
-/// A quantity with one row per frame.
+/// Quantity with one row per frame, or with one row for some of the frames.
 struct Element {
     values: Series,
     /// factor from the unit in the file to engine units
@@ -32,14 +32,14 @@ struct Element {
     steps: Option<Vec<i64>>,
 }
 
-/// Boxes of the frames.
+/// Boxes of the frames (periodic cells).
 enum Boxes {
     None,
-    /// box shared by all frames: edges or vectors, nm
+    /// box that is the same in all frames, as edges or vectors in nm
     Fixed(Vec<f64>),
-    /// edges or vectors of each frame
+    /// box of each frame, as edges or vectors
     Edges(Element),
-    /// edges, and angles in degrees, of each frame
+    /// box of each frame, as edges and as angles in degrees
     Angles(Element, Element),
 }
 
@@ -63,7 +63,7 @@ pub(super) struct ForeignReader {
 }
 
 impl ForeignReader {
-    /// Opens a file of another program; `None` for a file of md, and for a file that is not recognised.
+    /// Opens a file of another program. Returns `None` for a file of md and for a file in an unknown layout.
     pub(super) fn open(path: &Path) -> Result<Option<Self>> {
         let mode = Superblock::read(path)?.reading_mode(path)?;
         let Ok(file) = options().open_as(path, mode) else { return Ok(None) };
@@ -409,8 +409,8 @@ fn times(group: &Group, steps: &[i64], rows: usize) -> Checked<Vec<f64>> {
     }
 }
 
-/// Reads a dataset with one number for each row. For a scalar dataset, returns its attribute `offset` and its value
-/// instead.
+/// Reads a dataset with one number for each row. If the dataset is a single number (an interval), returns its
+/// attribute `offset` and this number instead.
 fn intervals<T: hdf5::H5Type + Copy + Default>(
     group: &Group,
     name: &str,

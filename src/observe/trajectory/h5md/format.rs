@@ -1,4 +1,4 @@
-//! Entry of H5MD in the registry of formats.
+//! File operations of the H5MD format.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::observe::trajectory::{
 };
 use crate::system::Topology;
 
-/// Entry of H5MD in the registry of formats.
+/// Description of the H5MD format, for the list of all formats.
 pub(in crate::observe::trajectory) const FORMAT: Format = Format {
     name: "H5MD",
     extension: "h5md",
@@ -43,7 +43,8 @@ impl Files for H5md {
     }
 
     /// Refuses a file that cannot be opened as a trajectory. The checksums are compared only when the file is
-    /// continued. A file torn by a loss of power is repaired as far as the writer can; any other fault is an error.
+    /// continued. If a loss of power has damaged the file, damage that the writer can repair is accepted. Any other
+    /// fault is an error.
     fn check(&self, path: &Path, checkpointed: Mark) -> Result<()> {
         match info(path) {
             Ok(_) => Ok(()),
@@ -126,7 +127,7 @@ impl Files for H5md {
         Ok(Repair { frames: done.info.frames, lost: done.lost, backup: done.backup })
     }
 
-    /// Returns the journal, and the link with the extension that MDTraj requires.
+    /// Returns the names of the journal and of the link `*.h5`, whose extension MDTraj requires.
     fn companions(&self, name: &str) -> Vec<String> {
         let stem = name.strip_suffix("md").unwrap_or(name);
         vec![format!(".{name}.journal"), stem.to_owned()]

@@ -3,25 +3,25 @@
 use hdf5::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5::{Attribute, Dataset, File, FileBuilder, Group, H5Type, Location, Result};
 
-/// Number of attempts to read metadata whose checksum is wrong because the writer is just changing them. The library
-/// waits 1 ns after the first attempt and doubles the wait each time: 4 ms in all. With the default of 100 attempts
-/// it would practically never return.
+/// Number of attempts to read metadata whose checksum is wrong because a writer is changing them at this moment. The
+/// library waits 1 ns after the first attempt and doubles the wait after each further attempt, which makes 4 ms in
+/// all. With the default of 100 attempts the library would practically never return.
 const READ_ATTEMPTS: u32 = 22;
 
-/// Options to create and open files in the format that allows reading during writing (SWMR). HDF5's own lock is
-/// switched off, because it ends when SWMR begins and fails on some network file systems. The lock of the output
-/// directory replaces it.
+/// Options to create and open files in a format that programs can read while the file is written (HDF5's SWMR mode).
+/// HDF5's own file lock is switched off, because HDF5 releases it when SWMR mode begins, and because it fails on some
+/// network file systems. The lock of the output directory replaces it.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
-    // small datasets are not buffered, because such a buffer is written when its handle is dropped, where errors are
-    // lost
+    // small datasets are not buffered: HDF5 would write such a buffer when the handle of the dataset is dropped, and
+    // errors would be lost there
     options.with_fapl(|p| p.libver_v110().file_locking(false).metadata_read_attempts(READ_ATTEMPTS).sieve_buf_size(0));
     options
 }
 
-/// Options for a file to which frames are appended. The library caches at most `chunk` bytes of each dataset, which
-/// is the chunk that is being filled. Every flush visits all cached chunks, and by default there are thousands of
-/// them.
+/// Options for a file to which frames are appended. For each dataset, the library caches at most `chunk` bytes,
+/// enough for the chunk that is being filled. Every flush visits all cached chunks, and with the default options
+/// there are thousands of cached chunks.
 pub(super) fn options_for_appending(chunk: usize) -> FileBuilder {
     let mut options = options();
     options.with_fapl(|p| p.chunk_cache(1, chunk, 1.0));
@@ -53,8 +53,8 @@ pub(super) fn short_text(attribute: &Attribute) -> Result<String> {
     Ok(attribute.read_scalar::<FixedAscii<64>>()?.as_str().to_owned())
 }
 
-/// Reads an attribute of any string type, of up to 64 bytes if the length is fixed. Only for files of other programs;
-/// [`short_text`] gives the reason.
+/// Reads an attribute of any string type, of up to 64 bytes if the length is fixed. Use this function only for files
+/// of other programs, because it may read variable-length texts (see [`short_text`]).
 pub(super) fn any_text(attribute: &Attribute) -> Result<String> {
     fn first<T: H5Type>(attribute: &Attribute, text: impl Fn(&T) -> &str) -> Result<String> {
         let found = attribute.read_raw::<T>()?;
@@ -93,9 +93,9 @@ pub(super) fn text_dataset(group: &Group, name: &str, text: &str, shape: &[usize
     })
 }
 
-/// Largest size that a file may claim for one array, as a multiple of the file's length. A row of positions never has
-/// more bytes than the names and masses of its atoms, which are in the file too. The factor of ten leaves a margin
-/// for arrays that another program has compressed.
+/// Largest size that a file may claim for one array, as a multiple of the size of the file. A row of positions never
+/// has more bytes than the names and masses of its atoms, which the file also contains. The factor of ten leaves a
+/// margin for arrays that another program has compressed.
 const EXPANSION: u64 = 10;
 
 /// Returns the size in bytes of an array with this shape in the file of `dataset`. A size that the file cannot hold

@@ -25,7 +25,7 @@ pub struct TrajectoryInfo {
     pub first: Option<(i64, f64)>,
     /// step and time (ps) of the last frame
     pub last: Option<(i64, f64)>,
-    /// whether the file was closed; false while a run writes to it, or after the run was killed
+    /// whether the file was closed; false while a run writes to the file, and after such a run was killed
     pub closed: bool,
     /// whether frames have a cell
     pub periodic: bool,
@@ -35,7 +35,7 @@ pub struct TrajectoryInfo {
     pub precision: Precision,
     /// numbers recorded with every frame
     pub observables: Vec<Observable>,
-    /// identity of the run that wrote the file; empty if the file does not store it
+    /// identifier of the run that wrote the file; empty if the file does not store it
     pub run_id: String,
     /// version of the program that wrote the file
     pub version: String,
@@ -52,7 +52,7 @@ pub fn info(path: &Path) -> Result<TrajectoryInfo> {
     read(path, mode, size).map_err(|e| foreign(path, &e))
 }
 
-/// Returns the error for a file that is no trajectory of md.
+/// Returns the error for a file that is not a trajectory of md.
 pub(super) fn foreign(path: &Path, reason: &dyn std::fmt::Display) -> Error {
     Problem::new(format!("the file is not a trajectory of md, or is damaged: {reason}")).in_file(path).into()
 }
@@ -81,7 +81,7 @@ fn read(path: &Path, mode: OpenMode, size: u64) -> hdf5::Result<TrajectoryInfo> 
     })
 }
 
-/// Returns the identity of the run that wrote a file; empty if the file does not store it.
+/// Returns the identifier of the run that wrote a file; empty if the file does not store it.
 pub(super) fn run_id(file: &File) -> hdf5::Result<String> {
     let parameters = file.group("parameters")?;
     match parameters.link_exists("run_id") {
@@ -95,7 +95,7 @@ pub(super) fn identities(file: &File) -> hdf5::Result<Vec<i64>> {
     read_numbers(&file.group("particles/trajectory")?, "id")
 }
 
-/// Returns the precision that follows from the filters of the positions.
+/// Returns the precision of positions that follows from the HDF5 filters of their dataset.
 pub(super) fn precision(filters: &[Filter]) -> Precision {
     match filters {
         [] => Precision::Raw,

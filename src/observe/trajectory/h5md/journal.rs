@@ -1,15 +1,17 @@
-//! Rollback journal of a trajectory, against a loss of power. The journal is a file next to the trajectory. It holds
-//! all bytes that later frames change in place, as they were at the last sync.
+//! Rollback journal of a trajectory, which protects against a loss of power. The journal is a file next to the
+//! trajectory. The journal holds all bytes of the trajectory that later frames change in place, as they were at the
+//! last sync.
 //!
 //! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. After a loss of power, each page
-//! written since the last sync may be on disk in old, new or torn form. Two kinds of bytes are written once and never
-//! again: static data and full chunks. These bytes are on disk before the journal. All other bytes, a few dozen per
-//! frame, are in the journal, so that [`restore`] recovers the file of the last sync bit for bit. The journal is
-//! replaced at every sync, before the checkpoint that relies on it, and removed when the trajectory is closed. A
-//! trajectory without a journal is valid, but is not protected against a loss of power.
+//! written since the last sync may be on disk in its old form, in its new form, or partly in both. Two kinds of bytes
+//! are written once and never again: static data and full chunks. Bytes of these two kinds are on disk before the
+//! journal is written. All other bytes, a few dozen per frame, are in the journal, so that [`restore`] recovers the
+//! file of the last sync bit for bit. The journal is replaced at every sync, before the checkpoint that relies on it,
+//! and removed when the trajectory is closed. A trajectory without a journal is valid, but is not protected against a
+//! loss of power.
 //!
-//! Layout: 8 bytes `MDJOURNL`, u32 CRC-32 of all following bytes (little endian), [`Header`] in postcard's form, the
-//! saved bytes that its field `saved` lists.
+//! Layout: 8 bytes `MDJOURNL`, u32 CRC-32 of all following bytes (little endian), [`Header`] as encoded by the crate
+//! `postcard`, and the saved bytes of the ranges in `Header::saved`.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -28,7 +30,8 @@ const MAGIC: [u8; 8] = *b"MDJOURNL";
 /// Number of bytes before the header.
 const START: usize = MAGIC.len() + size_of::<u32>();
 
-/// Datasets that never change and may be large. Other static datasets are small and are saved in the journal.
+/// Datasets that never change and may be large. The other datasets that never change are small, and are saved in the
+/// journal.
 const FIXED: [&str; 7] = [
     "topology",
     "particles/trajectory/mass",
@@ -41,11 +44,12 @@ const FIXED: [&str; 7] = [
 
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// extent of the trajectory
+    /// number and checksum of the frames at the last sync
     extent: Extent,
     /// length of the trajectory file in bytes
     length: u64,
-    /// byte ranges by which the file is recognised, with their CRC-32: the fixed data and the last frame
+    /// byte ranges of the fixed data and of the last frame, with the CRC-32 of each range; the journal belongs to a
+    /// file only if these ranges are unchanged
     known: Vec<(Bytes, u32)>,
     /// range in the trajectory of each block of saved bytes
     saved: Vec<Bytes>,
@@ -71,7 +75,8 @@ impl Stored {
         Ok(self.length)
     }
 
-    /// Reads some bytes. A range beyond the end of the file is an error, found before memory is allocated.
+    /// Reads a range of bytes. A range beyond the end of the file is an error, which is found before memory is
+    /// allocated.
     fn read(&mut self, Bytes { offset, length }: Bytes) -> std::io::Result<&[u8]> {
         let end = offset.saturating_add(length);
         if end > self.length && end > self.refresh()? {
@@ -87,13 +92,13 @@ impl Stored {
 /// The journal of a trajectory that is being written.
 pub(super) struct Journal {
     path: PathBuf,
-    /// fixed data and their CRC-32
+    /// byte ranges of the fixed data, with their CRC-32
     fixed: Vec<(Bytes, u32)>,
     /// byte ranges that are not written again, as first byte and end; adjacent ranges are merged
     final_ranges: BTreeMap<u64, u64>,
     /// number of frames whose complete chunks are in `final_ranges`
     frames: u64,
-    /// packed rows of frame number `frames`
+    /// byte ranges of the packed rows of frame number `frames`
     last: Vec<Bytes>,
     trajectory: Stored,
 }
@@ -122,8 +127,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Replaces the journal by a journal of the present state of the file, whose extent is `extent`. The whole file
-    /// must be on disk.
+    /// Replaces the journal by a journal of the present state of the trajectory file. `extent` has the number and
+    /// checksum of its frames. The whole trajectory file must be on disk before the call.
     pub(super) fn record(&mut self, datasets: &Datasets, extent: Extent) -> Result<()> {
         self.advance(datasets, extent.count)?;
         let path = self.path.clone();
@@ -205,8 +210,8 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Restores the last sync of a trajectory that was not closed, if there is a matching journal and the state of that
-/// sync has at least the frames of `wanted`. Returns whether the file was restored.
+/// Restores a trajectory that was not closed to its state at the last sync. There must be a matching journal, and the
+/// restored state must have at least the frames of `wanted`. Returns whether the file was restored.
 pub(super) fn restore(path: &Path, wanted: Extent) -> Result<bool> {
     match read(&journal_path(path)) {
         Some((header, _)) if header.extent.count < wanted.count => Ok(false),
@@ -225,8 +230,7 @@ pub(super) fn restore_to(path: &Path, copy: &Path) -> Result<bool> {
 fn apply((header, image): (Header, Vec<u8>), path: &Path) -> Result<bool> {
     let io = |e| Error::io(path, e);
     let mut stored = Stored::open(path).map_err(io)?;
-    // the trajectory may have been replaced by a file to which the journal does not belong; such a file must not be
-    // changed
+    // another file without this journal may have replaced the trajectory; such a file must not be changed
     let is_known = |&(bytes, checksum)| stored.read(bytes).is_ok_and(|found| crc32fast::hash(found) == checksum);
     if !header.known.iter().all(is_known) || stored.refresh().map_err(io)? < header.length {
         return Ok(false);

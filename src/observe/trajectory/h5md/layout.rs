@@ -9,8 +9,8 @@ use hdf5::{File, Group, H5Type, ObjectReference1, Result};
 use super::hdf::{options, short_text_attribute, text_attribute, text_dataset, unit_attribute};
 use crate::observe::trajectory::{Contents, Precision};
 
-/// Rows per chunk of the small time series. Every flush writes a chunk, which has half a kilobyte for a series with
-/// one number per frame.
+/// Rows per chunk of the small time series. Every flush writes a whole chunk, which has half a kilobyte for a series
+/// with one number per frame.
 const ROWS_PER_CHUNK: usize = 64;
 /// Largest size in bytes of a chunk of a small time series, whose rows have up to nine numbers (the lattice vectors).
 pub(super) const LARGEST_CHUNK: usize = ROWS_PER_CHUNK * 9 * size_of::<f64>();
@@ -201,7 +201,7 @@ fn observables(file: &File, contents: &Contents<'_>) -> Result<()> {
             _ => ("", ""),
         };
         let group = series_group(&parent, &observable.name, file)?;
-        // HDF5 lists links by name, so this attribute stores the order of creation
+        // HDF5 lists links by name, so this attribute stores the order in which the observables were created
         group.new_attr::<i64>().create("column")?.write_scalar(&(column as i64))?;
         short_text_attribute(&group, "column_unit", &observable.unit)?;
         row("value", &[], &observable.unit, units).create::<f64>(&group)?;

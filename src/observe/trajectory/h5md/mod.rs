@@ -11,23 +11,23 @@
 //! /md/checksum                                     CRC-32 of the stored bytes of each frame and all before it
 //! ```
 //!
-//! An attribute of the velocities says that they belong to half a step before the frame's time.
+//! An attribute of the dataset of velocities says that velocities belong to half a step before the frame's time.
 //!
 //! Two invariants hold.
 //!
-//! **Every flushed frame can be read after a kill.** Each dataset is extended, written and flushed in a fixed order:
-//! first the others, then the positions, last the checksum. A frame is complete when all datasets have it. Plain
-//! readers accept the file only after [`repair`], which changes 48 bytes of its header; [`TrajectoryWriter::append`]
-//! does this repair itself.
+//! **Every flushed frame can be read after a kill.** Each dataset is extended, written and flushed in a fixed order.
+//! The positions come after all other fields, and the checksum comes last. A frame is complete when every dataset has
+//! a row for it. Plain readers accept the file only after [`repair`], which changes 48 bytes of its header;
+//! [`TrajectoryWriter::append`] does this repair itself.
 //!
 //! **Every frame that a checkpoint counts survives a loss of power.** At each sync a journal beside the file saves
 //! the bytes that later frames change in place. A run that appends to the file first restores these bytes
 //! (`journal.rs`). This invariant holds on local file systems only: NFS does not guarantee the order of writes.
 //!
-//! A reader of the code begins with [`TrajectoryWriter`]. `layout.rs` creates the layout, `datasets.rs` writes the
-//! frames, and [`TrajectoryReader`] reads both. [`verify`] compares every frame with its checksum, [`repair`] saves
-//! the intact frames of a damaged file. `foreign.rs` reads files of other programs. `format.rs` is the entry in the
-//! registry of formats.
+//! To read the code, begin with [`TrajectoryWriter`]. `layout.rs` creates the layout, `datasets.rs` writes the
+//! frames, and [`TrajectoryReader`] reads the layout and the frames. [`verify`] compares every frame with its
+//! checksum. [`repair`] saves the intact frames of a damaged file. `foreign.rs` reads files of other programs.
+//! `format.rs` describes H5MD for the list of all formats.
 
 mod datasets;
 mod foreign;

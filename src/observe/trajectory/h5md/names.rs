@@ -12,7 +12,8 @@ use crate::system::{self, Constraint, Name, Topology};
 struct Document<'a> {
     chains: Vec<Chain>,
     bonds: Cow<'a, [[u32; 2]]>,
-    /// extension by md: constraints of the force field that are not bonds, because they too join atoms to molecules
+    /// constraints of the force field between atoms without a bond, which also join atoms to molecules; this field is
+    /// an extension by md
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     constraints: Vec<Constraint>,
 }
@@ -75,9 +76,9 @@ fn residue(topology: &Topology, index: usize) -> Residue {
     }
 }
 
-/// Reads names, residues and bonds from the JSON text. Masses, charges and elements are stored elsewhere in the file,
-/// and are zero in the result. Atoms must be numbered in order, and bonds must join existing atoms. The error
-/// describes any fault of the text.
+/// Reads names, residues and bonds from the JSON text. Masses, charges and elements are not in this text, and are
+/// zero in the result. Atoms must be numbered in order, and bonds must join existing atoms. The error describes any
+/// fault of the text.
 pub(super) fn read_topology(json: &str) -> Result<Topology, String> {
     let document: Document<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let (connectivity, constraints) = (document.bonds.into_owned(), document.constraints);

@@ -13,7 +13,7 @@ use crate::error::{Error, Problem, Result};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
-/// Trajectory open for reading. While a run writes to the file, the frames that have been flushed so far are visible.
+/// Trajectory open for reading. While a run writes to the file, the frames that the run has flushed can be read.
 pub struct TrajectoryReader {
     path: PathBuf,
     file: hdf5::File,
@@ -115,7 +115,7 @@ impl TrajectoryReader {
     }
 }
 
-/// Reads the static data that the file has.
+/// Reads the topology from the static data that the file has.
 pub(super) fn topology(file: &hdf5::File, atoms: usize) -> std::result::Result<Topology, String> {
     let text = |error: hdf5::Error| error.to_string();
     let mut topology = read_topology(&read_text(file, "topology").map_err(text)?)?;

@@ -59,9 +59,9 @@ fn examine(reader: &TrajectoryReader) -> Verification {
 pub struct Repaired {
     /// repaired file
     pub info: TrajectoryInfo,
-    /// frames that could not be saved, by their number in the damaged file
+    /// frames that could not be saved, by their index in the damaged file
     pub lost: Vec<u64>,
-    /// path of the damaged file; `None` if the file was intact, or was intact but not closed
+    /// path under which the damaged file is kept; `None` if every frame was intact, even if the file was not closed
     pub backup: Option<PathBuf>,
 }
 
@@ -74,7 +74,8 @@ pub fn repair(path: &Path) -> Result<Repaired> {
     if let Ok(found) = close_as_it_is(path) {
         return Ok(found);
     }
-    // the state of the last sync has at least as many good frames as can be read now
+    // if a journal matches, the file is read in the state of the last sync, which has at least as many intact frames
+    // as the damaged file
     let restored = restored_copy(path).ok().flatten();
     let source = restored.as_ref().map_or(path, |copy| copy.as_ref());
     let copy = temporary_beside(path)?.into_temp_path();
@@ -111,7 +112,7 @@ fn close_as_it_is(path: &Path) -> Result<Repaired> {
     Ok(Repaired { info, lost: vec![], backup: None })
 }
 
-/// Returns a copy of the file in the state of its last sync, if there is a matching journal.
+/// Returns a copy of the file in its state at the last sync, if there is a matching journal.
 fn restored_copy(path: &Path) -> Result<Option<tempfile::TempPath>> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".restored");
@@ -131,7 +132,7 @@ fn copy_readable(from: &Path, to: &Path) -> Result<Vec<u64>> {
     let hdf = |e| Error::io(from, e);
     let (source, file) = (reader.datasets(), reader.file());
     let parameters = file.group("parameters").map_err(hdf)?;
-    // frames are saved even if the file lacks information on its origin
+    // frames are saved even if the file lacks texts about its origin
     let text = |name: &str| read_text(&parameters, name).unwrap_or_default();
     let provenance = Provenance {
         run_id: run_id(file).unwrap_or_default(),

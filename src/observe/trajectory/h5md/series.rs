@@ -21,7 +21,7 @@ pub(super) struct Series {
     dataset: Dataset,
     /// shape of a row
     row: Vec<usize>,
-    /// number of rows in a chunk; `None` if chunks divide rows, or if the dataset has no chunks
+    /// number of rows in a chunk; `None` if a row is divided into several chunks, or if the dataset has no chunks
     rows_per_chunk: Option<u64>,
     /// size of a row in bytes, before compression by filters
     row_bytes: u64,
@@ -34,11 +34,11 @@ impl Series {
         let dataset = file.dataset(path)?;
         let (shape, chunk) = (dataset.shape(), dataset.chunk());
         let value_bytes = dataset.dtype()?.size();
-        // memory is needed for numbers that are converted to at most eight bytes each
+        // a row is read into memory as numbers of up to eight bytes each
         let row = shape.get(1..).unwrap_or_default().to_vec();
         claimed_bytes(&dataset, &row, value_bytes.max(size_of::<f64>()))?;
         claimed_bytes(&dataset, chunk.as_deref().unwrap_or_default(), value_bytes)?;
-        // a frame has at least one byte in every series
+        // every frame has at least one byte in every series, which limits the number of frames
         claimed_bytes(&dataset, &shape[..shape.len().min(1)], 1)?;
         let row_bytes = (value_bytes * row.iter().product::<usize>()) as u64;
         let rows_per_chunk = match chunk.as_deref() {
@@ -214,7 +214,7 @@ impl Series {
         })
     }
 
-    /// Selects all of row `index`.
+    /// Returns the HDF5 selection of the whole row `index`.
     fn selection(&self, index: usize) -> Hyperslab {
         let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
         selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));

@@ -18,7 +18,7 @@ const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 /// Size of a version 3 superblock with 8-byte offsets.
 const SIZE: usize = 48;
 const FLAGS: usize = 11;
-/// Flag of a file that others may read while it is written.
+/// Flag of a file in SWMR mode, which other programs may read while the file is written.
 const SHARED: u8 = 4;
 const END_OF_FILE: std::ops::Range<usize> = 28..36;
 const CHECKSUM: std::ops::Range<usize> = 44..48;

@@ -20,13 +20,13 @@ use crate::observe::trajectory::{
     Contents, Fields, Frame, Observable, exists_already, not_as_checkpointed, placement::Placer,
 };
 
-/// Number of frame buffers. One frame is written while the next frame is filled. A run that produces frames faster
-/// than the disk can store them waits.
+/// Number of frame buffers. While the thread writes one frame, the run fills the other buffer with the next frame. A
+/// run that produces frames faster than the disk can store them waits.
 const BUFFERS: usize = 2;
 
-/// Writer of a trajectory on a thread of its own. Each call copies the frame into a recycled buffer and returns. If
-/// the thread fails, the next call returns the error. Dropping the writer closes the file too, but then errors are
-/// lost.
+/// Writer of a trajectory, which writes on a separate thread. Each call copies the frame into a recycled buffer and
+/// returns. If the thread fails, the next call returns the error. Dropping the writer also closes the file, but
+/// errors during the closing are lost.
 pub struct TrajectoryWriter {
     path: PathBuf,
     run_id: String,
@@ -68,7 +68,8 @@ impl TrajectoryWriter {
         Self::continue_with(path, contents, None)
     }
 
-    /// Continues a trajectory as [`Self::append`] does, with the placement of the frames in `contents`.
+    /// Continues a trajectory as [`Self::append`] does. Positions are converted as the `placement` in `contents`
+    /// says.
     pub(super) fn continue_with(path: &Path, contents: &Contents<'_>, checkpointed: Option<Extent>) -> Result<Self> {
         Self::append_by(path, checkpointed, Some(Placer::new(contents)), File::start_swmr)
     }
@@ -82,7 +83,7 @@ impl TrajectoryWriter {
         Self::append_by(path, checkpointed, None, File::start_swmr)
     }
 
-    /// Continues a trajectory. Without a placer, molecules are made whole by the bonds in the file.
+    /// Continues a trajectory. If no placer is given, molecules are made whole by the bonds in the file.
     fn append_by(
         path: &Path,
         checkpointed: Option<Extent>,
@@ -168,7 +169,7 @@ impl TrajectoryWriter {
         })
     }
 
-    /// Returns the identity of the run the file belongs to, see [`crate::observe::trajectory::Provenance`].
+    /// Returns the identifier of the run that wrote the file, see [`crate::observe::trajectory::Provenance`].
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
@@ -188,8 +189,9 @@ impl TrajectoryWriter {
         &self.observables
     }
 
-    /// Writes one frame. A frame at the step of the last frame (the end of one stage is the start of the next) is the
-    /// same state and is not written again, so that steps increase as H5MD demands.
+    /// Writes one frame. A frame at the step of the last frame is not written, because both are the same state: the
+    /// end of one stage is the start of the next stage. Therefore steps increase from frame to frame, as H5MD
+    /// demands.
     pub fn write(&mut self, frame: &Frame<'_>) -> Result<()> {
         let step =
             i64::try_from(frame.step).map_err(|_| Error::Internal("the step number is greater than 2⁶³".into()))?;
@@ -210,14 +212,15 @@ impl TrajectoryWriter {
         Ok(())
     }
 
-    /// Waits until every frame is on disk. Returns the extent for a checkpoint.
+    /// Waits until every frame is on disk. Returns the number and checksum of the frames, for a checkpoint.
     pub fn sync(&mut self) -> Result<Extent> {
         let (answer, extent) = sync_channel(1);
         self.send(Message::Sync(answer))?;
         extent.recv().map_err(|_| self.failure())
     }
 
-    /// Writes pending frames, closes the file so that any reader accepts it, and returns its extent.
+    /// Writes pending frames and closes the file, so that any reader accepts it. Returns the number and checksum of
+    /// the frames.
     pub fn close(mut self) -> Result<Extent> {
         self.messages = None;
         self.join()
@@ -276,7 +279,7 @@ impl Drop for TrajectoryWriter {
     fn drop(&mut self) {
         self.messages = None;
         if let Some(thread) = self.thread.take() {
-            // an error is lost here, whereas `close` returns it
+            // an error of the thread is lost here, whereas `close` returns it
             drop(thread.join());
         }
     }
@@ -292,7 +295,8 @@ fn open(path: &Path) -> hdf5::Result<File> {
     hdf::options_for_appending(layout::LARGEST_CHUNK).open_rw(path)
 }
 
-/// Returns the extent after which a file is continued: `checkpointed`, if the file begins with these frames.
+/// Returns the extent after which a file is continued. If `checkpointed` is given, the file must begin with the
+/// frames of `checkpointed`; otherwise the extent has all frames of the file.
 fn check_extent(datasets: &Datasets, checkpointed: Option<Extent>, path: &Path) -> Result<Extent> {
     let io = |e| Error::io(path, e);
     let refuse = |what: String| Err(not_as_checkpointed(path, what));
@@ -329,7 +333,7 @@ fn write_frames(
                 if !shared {
                     file.flush().map_err(io)?;
                 }
-                // sending fails if the handle was dropped; nobody needs the buffer then
+                // sending fails if the handle was dropped, and then nobody needs the buffer
                 let _ = recycle.send(buffer);
             }
             Message::Sync(answer) => {
@@ -342,8 +346,9 @@ fn write_frames(
     });
     let extent = sink.extent();
     if let Err(error) = written {
-        // Closing would store the metadata of an incomplete frame in a file that is good up to the previous frame. If
-        // the file is left as after a kill, it can be repaired. The repair needs no disk space and is tried at once.
+        // The file is not closed, because closing would store the metadata of an incomplete frame. The file is good
+        // up to the previous frame, and can be repaired as after a kill. The repair needs no disk space and is tried
+        // at once.
         std::mem::forget((sink, file));
         let _ = Superblock::read(path).and_then(|superblock| superblock.repair_if_needed(path));
         return Err(error);
@@ -365,8 +370,8 @@ fn sync_file(path: &Path) -> Result<()> {
 fn link_for_mdtraj(path: &Path) {
     #[cfg(unix)]
     if let (Some(name), true) = (path.file_name(), path.extension().is_some_and(|e| e == "h5md")) {
-        // the link is optional: the writer ignores that the file system has no links, or that an earlier run left a
-        // link
+        // errors are ignored, because the link is optional: the file system may not support links, or an earlier run
+        // may have left the link
         let _ = std::os::unix::fs::symlink(name, path.with_extension("h5"));
     }
 }

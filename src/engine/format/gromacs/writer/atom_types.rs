@@ -7,9 +7,9 @@ use super::{Number, Parsed, line, unique, word};
 use crate::error::Problem;
 use crate::system::{Cmap, CombinationRule, Description, LennardJones, Name, Nonbonded, Pair14, Topology};
 
-/// Largest relative error of Lennard-Jones parameters of a pair that are computed with the combination rule, and of
-/// charge products of 1-4 pairs that are computed with the common factor: a few rounding errors of `f64`, which the
-/// twelfth power multiplies.
+/// Largest relative error up to which numbers count as equal: Lennard-Jones parameters and those that the combination
+/// rule gives, and charge products of 1-4 pairs and those with the common factor. The limit allows a few rounding
+/// errors of `f64`, which the twelfth power multiplies.
 const EXACT: f64 = 1e-12;
 
 /// Form of the Lennard-Jones parameters of a type.
@@ -21,14 +21,14 @@ enum Form {
     SigmaEpsilon,
 }
 
-/// Properties that distinguish atom types.
+/// Properties in which two atoms of different atom types differ.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     type_name: Name,
     lj_type: u32,
     element: u8,
     is_site: bool,
-    /// grid of the correction map whose central atom is of this type
+    /// grid of the correction map that has an atom of this type as its central atom
     map: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct AtomTypes {
     form: Form,
     types: Vec<AtomType>,
     of_atom: Vec<u32>,
-    /// factor of the charges of 1-4 pairs
+    /// factor of the charge products of 1-4 pairs (`fudgeQQ`)
     fudge: f64,
 }
 
@@ -79,13 +79,13 @@ impl AtomTypes {
         self.form.parameters(pair.c6, pair.c12)
     }
 
-    /// Whether the charge product of a 1-4 pair is the factor of `[ defaults ]` times the product of the charges.
+    /// Whether the charge product of a 1-4 pair is `fudgeQQ` of `[ defaults ]` times the product of the charges.
     pub(super) fn has_usual_charges(&self, pair: &Pair14, charges: [f64; 2]) -> bool {
         let expected = self.fudge * charges[0] * charges[1];
         (expected - pair.charge_product).abs() <= EXACT * pair.charge_product.abs()
     }
 
-    /// Writes all sections before the first molecule type.
+    /// Writes all sections that come before the first molecule type.
     pub(super) fn write(&self, description: &Description, text: &mut String) {
         let number = if self.form == Form::Coefficients { 1 } else { 2 };
         line!(text, "\n[ defaults ]\n; nbfunc comb-rule gen-pairs fudgeLJ fudgeQQ");
@@ -99,8 +99,8 @@ impl AtomTypes {
             let bonded = if has_maps { format!("{:<4} ", self.bonded(index)) } else { String::new() };
             let [first, second] = self.form.of_type(&description.nonbonded, kind.key.lj_type);
             let particle = if kind.key.is_site { 'V' } else { 'A' };
-            // numbers have a decimal point, because a reader that distinguishes columns by their width takes a single
-            // character for the particle type
+            // numbers have a decimal point, because some readers take a word of one character in these columns for
+            // the particle type
             line!(
                 text,
                 "{:<8} {bonded}{:>3} {:<8?} {:?} {particle} {first} {second}",
@@ -132,8 +132,8 @@ impl AtomTypes {
         }
     }
 
-    /// Returns the bonded type, which is used to look up correction maps. It is the same for all atoms that are not
-    /// the central atom of a correction map.
+    /// Returns the bonded type, by which correction maps are looked up. All atoms that are not the central atom of a
+    /// correction map have the same bonded type.
     fn bonded(&self, index: usize) -> String {
         self.types[index].key.map.map_or_else(|| "B".to_owned(), |map| format!("M{}", map + 1))
     }
@@ -160,8 +160,8 @@ impl AtomTypes {
 }
 
 impl Form {
-    /// Chooses the form σ and ε if every pair of types has both c6 and c12 or neither, and if the Lorentz–Berthelot
-    /// rule fits at least as many pairs as the geometric rule.
+    /// Chooses σ and ε under two conditions. Every pair of types has both c6 and c12 or neither, and the
+    /// Lorentz–Berthelot rule gives the parameters of at least as many pairs as the geometric rule.
     fn of(description: &Description) -> Self {
         let Description { topology, nonbonded, .. } = description;
         let used: BTreeSet<u32> = topology.atoms.iter().map(|atom| atom.lj_type).collect();
@@ -194,8 +194,8 @@ impl Form {
         self.values(c6, c12).map(Number)
     }
 
-    /// Returns the parameters of a type. They are zero if a coefficient is negative, because no rule can combine
-    /// negative coefficients; the pairs of such a type are listed as exceptions.
+    /// Returns the two Lennard-Jones parameters of a type. If a coefficient is negative, both are zero, because no
+    /// rule can combine negative coefficients. The pairs of such a type are listed in `[ nonbond_params ]`.
     fn type_values(self, nonbonded: &Nonbonded, kind: u32) -> [f64; 2] {
         let (c6, c12) = nonbonded.pair(kind, kind);
         if c6 < 0.0 || c12 < 0.0 { [0.0; 2] } else { self.values(c6, c12) }
@@ -219,14 +219,14 @@ impl Form {
     }
 }
 
-/// Returns a name that GROMACS accepts for a type: not a number.
+/// Returns a name that GROMACS accepts for a type. Such a name must not be a number.
 fn type_name(name: Name) -> String {
     let name = word(name.as_str());
     if name.bytes().all(|byte| byte.is_ascii_digit()) { format!("t{name}") } else { name }
 }
 
-/// Returns the ratio of the charge product of a 1-4 pair to the product of the charges, for the first pair that has
-/// charges; 1 if there is none.
+/// Returns the ratio of the charge product of a 1-4 pair to the product of the charges of its atoms. The ratio is
+/// that of the first pair with charges, and 1 if no pair has charges.
 fn fudge(topology: &Topology) -> f64 {
     let charge = |atom: u32| topology.atoms[atom as usize].charge;
     let factors = topology.bonded.pairs14.iter().map(|pair| {
@@ -236,13 +236,13 @@ fn fudge(topology: &Topology) -> f64 {
     { factors }.find(|factor| factor.is_finite() && *factor != 0.0).unwrap_or(1.0)
 }
 
-/// Returns the five atoms of a correction map, as a chain.
+/// Returns the five atoms of a correction map, each bonded to the next.
 pub(super) fn five(map: &Cmap) -> [u32; 5] {
     let [a, b, c, d, _, _, _, e] = map.atoms;
     [a, b, c, d, e]
 }
 
-/// Returns the central atoms of correction maps, with their grids.
+/// Returns the central atom of each correction map, with the grid of the map.
 fn middles(topology: &Topology) -> Parsed<BTreeMap<u32, u32>> {
     let mut grids = BTreeMap::new();
     let sizes: BTreeSet<usize> =
@@ -257,7 +257,9 @@ fn middles(topology: &Topology) -> Parsed<BTreeMap<u32, u32>> {
             return problem("is not on a chain of five atoms, the only kind that GROMACS has");
         }
         if grids.insert(c, map.grid).is_some_and(|other| other != map.grid) {
-            return problem("is one of two on that atom with different grids: GROMACS tells them by types of atoms");
+            return problem(
+                "is one of two maps with different grids on that atom; GROMACS distinguishes maps only by atom types",
+            );
         }
     }
     Ok(grids)

@@ -1,14 +1,15 @@
-//! Writer of GROMACS topologies (`.top`): one file without includes, with every parameter in the line of its term.
+//! Writer of GROMACS topologies (`.top`). The topology is one file without includes, and every parameter is in the
+//! line of its term.
 //!
-//! A number is written as the shortest text that is read as the same `f64`. `[ defaults ]` has no generated pairs. `[
-//! nonbond_params ]` lists every pair of types whose parameters the combination rule does not give to 10⁻¹². Each
-//! distinct molecule is a `[ moleculetype ]`; molecules that differ in residue numbers only are not distinct, as in
-//! GROMACS. The writer fails for terms that the format cannot express: virtual sites in a local frame, correction
-//! maps on atoms that are not a chain of five, and 12-6-4 ions.
+//! A number is written as the shortest text that is read as the same `f64`. `gen-pairs` is `no` in `[ defaults ]`. `[
+//! nonbond_params ]` lists every pair of types for which the combination rule does not give the parameters to a
+//! relative 10⁻¹². Each distinct molecule is a `[ moleculetype ]`. As in GROMACS, molecules that differ only in their
+//! residue numbers are copies of one molecule type. The writer fails for terms that the format cannot express:
+//! virtual sites in a local frame, correction maps on atoms that are not a chain of five, and 12-6-4 ions.
 //!
-//! A rigid water is written as `[ settles ]`. The lengths of a water may come from bonded terms, as in AMBER
-//! topologies, where the input of a run determines whether water is rigid. The bonded terms of such a water are
-//! written for `-DFLEXIBLE`, as in the water models of GROMACS.
+//! A rigid water is written as `[ settles ]`. The O–H and H–H distances of a water may come from bonded terms, as in
+//! AMBER topologies, where the input of a run determines whether water is rigid. The bonded terms of such a water are
+//! also written, and are used if the macro `FLEXIBLE` is defined, as in the water models of GROMACS.
 
 mod atom_types;
 mod molecule;
@@ -36,7 +37,7 @@ pub(in crate::format) fn write(description: &Description) -> Parsed<String> {
     let parts = Parts::new(topology);
     let mut text = format!("; GROMACS topology, written by md {}\n", env!("CARGO_PKG_VERSION"));
     if topology.charmm {
-        // the macro of CHARMM force fields in GROMACS
+        // `_FF_CHARMM` is the macro that the CHARMM force fields of GROMACS define
         text.push_str("#define _FF_CHARMM\n");
     }
     types.write(description, &mut text);
@@ -58,7 +59,7 @@ struct Number(f64);
 
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // for numbers outside this range the text with an exponent is shortest
+        // outside this range, the text with an exponent is the shortest
         match self.0.abs() {
             0.0 => write!(f, "0"),
             size if (1e-4..1e9).contains(&size) => write!(f, "{}", self.0),
@@ -67,7 +68,8 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Returns a word without special meaning in the format: without blanks and comments, never empty.
+/// Returns a word that has no special meaning in the format. The word contains no blanks and no comment characters,
+/// and is never empty.
 fn word(name: &str) -> String {
     let word: String = name.chars().map(|c| if c.is_whitespace() || c == ';' || c == '\\' { '_' } else { c }).collect();
     match word.chars().next() {

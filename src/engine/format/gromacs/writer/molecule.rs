@@ -8,18 +8,18 @@ use super::water::RigidWater;
 use super::{Number, Parsed, line, sites, word};
 use crate::system::{Bond, BondedTerms, Neighbours, RyckaertBellemans, Topology, Torsion};
 
-/// Largest number of bonds between atoms that do not interact.
+/// Largest `nrexcl` that is written, in bonds.
 const MOST_EXCLUDED_BONDS: usize = 3;
-/// Number of partners of an atom in a line of exclusions.
+/// Number of partners of an atom that are written in one line of exclusions.
 const PARTNERS: usize = 20;
 
-/// Writes a molecule type. `first` is the index in the system of its first atom.
+/// Writes a molecule type. `first` is the index of its first atom in the whole system, for messages.
 pub(super) fn write(
     (molecule, name): (&Topology, &str),
     (types, first): (&AtomTypes, u32),
     text: &mut String,
 ) -> Parsed<()> {
-    // every list is written below; the compiler reports a new list here
+    // every list of terms is written below; if a list is added to the type, the compiler reports an error here
     let BondedTerms {
         bonds: _,
         distances: _,
@@ -38,7 +38,8 @@ pub(super) fn write(
     let chemical = Chemical::new(molecule);
     let water = RigidWater::of(molecule);
     let (bonds, more) = match chemical.exclusions(molecule) {
-        // GROMACS counts only the first O–H bond of a settle; its water models therefore list all pairs as exclusions
+        // GROMACS counts only the first O–H bond of a `[ settles ]` line for exclusions, so its water models list all
+        // pairs as exclusions
         (bonds, _) if water.is_some() => (if bonds < 2 { 0 } else { 2 }, molecule.exclusions.pairs().collect()),
         exclusions => exclusions,
     };
@@ -73,7 +74,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Writes a heading and its lines, if there are any.
+/// Writes a heading and the lines below it. Nothing is written if there are no lines.
 fn section(name: &str, lines: impl Iterator<Item = String>, text: &mut String) {
     let mut lines = lines.peekable();
     if lines.peek().is_some() {
@@ -114,8 +115,8 @@ fn write_atoms(molecule: &Topology, (types, first): (&AtomTypes, u32), text: &mu
     }
 }
 
-/// Returns the residue numbers as text. GROMACS itself numbers a residue that is a whole molecule. An insertion code
-/// distinguishes consecutive residues with the same name and number.
+/// Returns the residue numbers as text. A molecule of one residue gets the number 1, because GROMACS itself numbers
+/// such residues. Consecutive residues with the same name and number are distinguished by an insertion code.
 fn residue_numbers(molecule: &Topology) -> Vec<String> {
     let residues = &molecule.residues;
     if residues.len() == 1 {
@@ -130,7 +131,7 @@ fn residue_numbers(molecule: &Topology) -> Vec<String> {
     numbers.collect()
 }
 
-/// Pairs of atoms with chemical bonds, without pairs that contain a virtual site.
+/// Pairs of atoms with a chemical bond. Pairs with a virtual site are left out.
 struct Chemical(BTreeSet<[u32; 2]>);
 
 impl Chemical {
@@ -144,8 +145,8 @@ impl Chemical {
         self.0.contains(&ordered(pair))
     }
 
-    /// Returns the largest n (`nrexcl`) for which all pairs up to n bonds apart are excluded, and the other excluded
-    /// pairs.
+    /// Returns the largest n (`nrexcl`) for which all pairs up to n bonds apart are excluded, and the excluded pairs
+    /// that are further apart.
     fn exclusions(&self, molecule: &Topology) -> (usize, Vec<[u32; 2]>) {
         let bonds: Vec<[u32; 2]> = self.0.iter().copied().collect();
         let mut neighbours = Neighbours::new(molecule.atoms.len(), &bonds);
@@ -173,7 +174,7 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
 /// chemical bonds that have neither energy nor constraint.
 fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     let mut open: BTreeSet<[u32; 2]> = chemical.0.clone();
-    // the reader makes such a bond a harmonic distance again
+    // an H–H bond of a flexible water has function type 1, and the reader makes a harmonic distance of it
     let is_brace = |[i, j]: [u32; 2]| molecule.is_water_brace([i, j]) && molecule.exclusions.contains(i, j);
     let bonds = molecule.bonded.bonds.iter().map(|bond| {
         let function = if open.remove(&ordered(bond.atoms)) || is_brace(bond.atoms) { 1 } else { 6 };
@@ -194,8 +195,8 @@ fn write_bonds(molecule: &Topology, chemical: &Chemical, text: &mut String) {
     section("bonds", lines.into_iter(), text);
 }
 
-/// Returns the Urey–Bradley terms that belong to an angle, by the index of the angle, and all other Urey–Bradley
-/// terms.
+/// Returns the Urey–Bradley terms that belong to an angle, by the index of the angle, and the Urey–Bradley terms that
+/// belong to no angle.
 fn split_urey_bradleys(bonded: &BondedTerms) -> (HashMap<usize, Bond>, Vec<Bond>) {
     let (mut paired, mut alone) = (HashMap::new(), vec![]);
     if bonded.urey_bradleys.is_empty() {
@@ -253,7 +254,7 @@ fn write_dihedrals(bonded: &BondedTerms, text: &mut String) {
 }
 
 /// Writes 1-4 pairs. Function type 1 is used if the factor of `[ defaults ]` gives the charge product. Otherwise
-/// function type 2 is used, with a factor and charges in the line of the pair.
+/// function type 2 is used, and the factor and the charges are in the line of the pair.
 fn write_pairs(molecule: &Topology, types: &AtomTypes, text: &mut String) {
     let lines = molecule.bonded.pairs14.iter().map(|pair| {
         let [first, second] = types.pair_parameters(pair);

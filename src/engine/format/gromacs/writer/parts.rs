@@ -1,5 +1,5 @@
-//! Distinct molecules of a system, each with atoms numbered from 0, and the sequence of these molecules in the
-//! system.
+//! Distinct molecules of a system, and the order of their copies in the system. The atoms of each molecule are
+//! numbered from 0.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,7 @@ use crate::system::{BondedTerms, Exclusions, Residue, Topology, VirtualSite};
 pub(super) struct Parts {
     pub(super) distinct: Vec<Topology>,
     pub(super) names: Vec<String>,
-    /// index of a molecule type, and number of consecutive copies
+    /// index of a molecule type and number of consecutive copies, in the order of the system
     pub(super) sequence: Vec<(usize, usize)>,
     firsts: Vec<u32>,
 }
@@ -48,7 +48,7 @@ impl Parts {
     }
 }
 
-/// Returns the name of a molecule; a molecule with one residue has the name of the residue.
+/// Returns the name of a molecule. If the molecule has one residue, its name is that of the residue.
 fn name(molecule: &Topology, number: usize) -> String {
     match &molecule.residues[..] {
         [residue] => word(residue.name.as_str()),
@@ -56,7 +56,7 @@ fn name(molecule: &Topology, number: usize) -> String {
     }
 }
 
-/// Splits the topology into molecules that begin at `starts`, in order.
+/// Splits the topology into molecules. `starts` has the first atom of each molecule, in ascending order.
 fn split(topology: &Topology, starts: &[u32]) -> Vec<Topology> {
     let count = starts.len() - 1;
     let mut part_of = vec![0; topology.atoms.len()];

@@ -10,7 +10,7 @@ use crate::system::{Construction, VirtualSite};
 /// Section of sites that are defined by any number of atoms.
 const MANY: &str = "virtual_sitesn";
 
-/// Writes the sites of a molecule. `first` is the index in the system of its first atom, for messages.
+/// Writes the sites of a molecule. `first` is the index of its first atom in the whole system, for messages.
 pub(super) fn write(sites: &[VirtualSite], first: u32, text: &mut String) -> Parsed<()> {
     let mut sections = BTreeMap::<&str, String>::new();
     for VirtualSite { site, construction } in sites {
@@ -20,7 +20,7 @@ pub(super) fn write(sites: &[VirtualSite], first: u32, text: &mut String) -> Par
         })?;
         let section = sections.entry(name).or_default();
         let _ = write!(section, "{}", site + 1);
-        // atoms of a weighted mean follow the function type, each with its weight
+        // in `[ virtual_sitesn ]`, the atoms of a weighted mean come after the function type, each with its weight
         let own = if name == MANY { &[][..] } else { construction.atoms() };
         own.iter().for_each(|atom| {
             let _ = write!(section, " {}", atom + 1);
@@ -33,7 +33,8 @@ pub(super) fn write(sites: &[VirtualSite], first: u32, text: &mut String) -> Par
     Ok(())
 }
 
-/// Returns section, function type and parameters, or the reason why the format cannot express the site.
+/// Returns section, function type and parameters of a site. If the format cannot express the site, returns the
+/// reason.
 fn described(construction: &Construction) -> Result<(&'static str, &'static str, String), &'static str> {
     let joined = |values: &[f64]| values.iter().map(|&value| format!(" {}", Number(value))).collect::<String>();
     Ok(match construction {

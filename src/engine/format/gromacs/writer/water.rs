@@ -1,8 +1,8 @@
-//! Rigid waters, for `[ settles ]`.
+//! Rigid waters for `[ settles ]` of GROMACS topologies.
 
 use crate::system::Topology;
 
-/// Relative difference below which lengths count as equal: files print eight digits.
+/// Relative difference below which two lengths count as equal. Topology files print eight digits.
 const SAME_LENGTH: f64 = 1e-6;
 
 /// Distances of a rigid water.
@@ -12,13 +12,13 @@ pub(super) struct RigidWater {
     pub(super) oh: f64,
     /// H–H distance, nm
     pub(super) hh: f64,
-    /// whether the distances come from bonded terms, so that a run may treat the water as flexible
+    /// whether the distances come from bonded terms; in this case a run may treat the water as flexible
     pub(super) by_terms: bool,
 }
 
 impl RigidWater {
-    /// Returns the distances of a molecule that is one water; `None` if the oxygen does not precede the hydrogens and
-    /// all sites, or if a distance is unknown.
+    /// Returns the distances in a molecule that is one water. Returns `None` if the oxygen does not come before the
+    /// hydrogens and all sites, or if a distance is unknown.
     pub(super) fn of(molecule: &Topology) -> Option<Self> {
         let in_order = molecule.atoms.iter().map(|atom| atom.element).take(3).eq([8, 1, 1]);
         if molecule.residues.len() != 1 || !in_order || !molecule.is_water(0) {

@@ -1,4 +1,4 @@
-//! Sections with values per atom or residue, and the exclusions.
+//! Writer of the sections with values per atom or residue, and of the exclusions.
 
 use super::nonbonded::Types;
 use super::sections::Text;
@@ -23,7 +23,7 @@ pub(super) fn write(topology: &Topology, (types, chamber): (&Types, bool), text:
     text.integers("RESIDUE_POINTER", topology.residues.iter().map(|residue| residue.first as usize + 1));
 }
 
-/// Returns the list of exclusions, with a single 0 for an atom without any.
+/// Returns the list of exclusions. An atom without exclusions has a single 0.
 pub(super) fn excluded(topology: &Topology) -> impl Iterator<Item = usize> + '_ {
     (0..topology.atoms.len()).flat_map(|i| {
         let partners = topology.exclusions.of(i);
@@ -36,7 +36,7 @@ pub(super) fn write_exclusions(topology: &Topology, text: &mut Text) {
     text.integers("EXCLUDED_ATOMS_LIST", excluded(topology));
 }
 
-/// Writes the type names, and sections of older programs that sander requires.
+/// Writes the type names of the atoms, and the sections of older programs that sander still requires.
 pub(super) fn write_labels(topology: &Topology, text: &mut Text) {
     let atoms = &topology.atoms;
     text.labels("AMBER_ATOM_TYPE", atoms.iter().map(|atom| atom.type_name.as_str()));

@@ -1,4 +1,5 @@
-//! Bonds and angles, including the bonds that represent rigid waters and the bonds that place extra points.
+//! Writer of bonds and angles. The writer also adds the bonds that represent rigid waters and the bonds that place
+//! extra points.
 
 use std::collections::HashMap;
 
@@ -10,13 +11,13 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Bond, BondedTerms, Construction, Topology, VirtualSite};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Factor that converts the force constant k of the engine, with the energy ½ k (x − x₀)², to the force constant k of
-/// the file, with the energy k (x − x₀)².
+/// Factor that converts the force constant of the engine to that of the file. The energy is ½ k (x − x₀)² in the
+/// engine and k (x − x₀)² in the file.
 pub(super) const HALF: f64 = 0.5;
 /// Force constant of water bonds in LEaP's parameters of water models, kcal/mol/Å².
 const WATER: f64 = 553.0;
-/// Maximum relative difference at which two lengths, or two weights of a site, count as equal. Files have eight
-/// decimals.
+/// Maximum relative difference at which two lengths, or two weights of a virtual site, count as equal. Files have
+/// eight decimals.
 const SAME: f64 = 1e-6;
 
 /// Bonds and angles of a file.
@@ -51,7 +52,7 @@ impl Bonds {
     }
 }
 
-/// Returns force constant (kcal/mol/Å², without the ½) and length (Å).
+/// Returns the force constant k (kcal/mol/Å²) of k (r − r₀)² and the length r₀ (Å) of a bond.
 pub(super) fn parameters(bond: &Bond) -> [f64; 2] {
     [HALF * bond.force_constant * ANGSTROM * ANGSTROM / KCAL, bond.length / ANGSTROM]
 }
@@ -60,7 +61,7 @@ fn ordered([i, j]: [u32; 2]) -> [u32; 2] {
     [i.min(j), i.max(j)]
 }
 
-/// Returns an error if there are bonds or angles with a function that is not harmonic.
+/// Returns an error if the topology has bonds or angles with a function that is not harmonic.
 fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
     let bonds = bonded.g96_bonds.iter().map(|bond| ("bond", bond.atoms[0], bond.atoms[1]));
     let mut others = bonds.chain(bonded.g96_angles.iter().map(|angle| ("angle", angle.atoms[0], angle.atoms[2])));
@@ -73,8 +74,8 @@ fn refuse_others(bonded: &BondedTerms) -> Parsed<()> {
     }
 }
 
-/// Returns the bonds of the topology, bonds for the constraints of rigid waters, and bonds from extra points to their
-/// oxygens.
+/// Returns the bonds of the topology, the bonds that represent the constraints of rigid waters, and the bonds from
+/// extra points to their oxygens.
 fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     let mut bonds = topology.bonded.bonds.clone();
     for term in &topology.bonded.distances {
@@ -124,8 +125,8 @@ fn complete(topology: &Topology) -> Parsed<Vec<Bond>> {
     }
 }
 
-/// Returns the distance (nm) of a virtual site of a water from the oxygen. The site lies on the bisector of the
-/// hydrogens, or in the direction of a lone pair.
+/// Returns the distance (nm) of a virtual site of a water from its oxygen. The site lies on the bisector of the H–O–H
+/// angle, or in the direction of a lone pair.
 fn reach(construction: &Construction, lengths: &HashMap<[u32; 2], f64>) -> Option<f64> {
     let [o, h1, h2] = *construction.atoms().first_chunk()?;
     let length = |i: u32, j: u32| lengths.get(&ordered([i, j])).copied();
@@ -144,7 +145,7 @@ fn no_extra_point(site: u32) -> Problem {
     refused(message, "an AMBER topology does not say where extra points are")
 }
 
-/// Returns an error if readers of the file would place a virtual site elsewhere.
+/// Returns an error if programs that read the file would put a virtual site at another position than the topology.
 fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
     if topology.virtual_sites.is_empty() {
         return Ok(());
@@ -163,8 +164,8 @@ fn check_sites(topology: &Topology, bonds: &[Bond]) -> Parsed<()> {
     Ok(())
 }
 
-/// Whether two constructions of a water's site are the same. The two lone pairs are equivalent, so that either of
-/// them may be above the plane.
+/// Whether two constructions of a virtual site of a water give the same position. The two lone pairs of a water are
+/// equivalent, so either of them may be above the plane of the water.
 fn is_same(own: &Construction, other: &Construction) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() <= SAME * b.abs();
     let oxygen = own.atoms().first() == other.atoms().first();

@@ -1,11 +1,11 @@
-//! Terms of CHARMM force fields.
+//! Writer of the terms of CHARMM force fields.
 
 use super::bonds::{HALF, parameters};
 use super::sections::{Rows, Text};
 use crate::system::Topology;
 use crate::units::KCAL;
 
-/// Urey–Bradley terms: harmonic 1-3 distances.
+/// Rows of the Urey–Bradley terms, which are harmonic 1-3 distances.
 pub(super) struct UreyBradleys(Rows<2, 2>);
 
 impl UreyBradleys {
@@ -27,7 +27,8 @@ impl UreyBradleys {
     }
 }
 
-/// Writes the harmonic impropers. Their angles are in radians, although old comments in the format say degrees.
+/// Writes the harmonic impropers. Equilibrium angles are written in radians, although an old comment in the files
+/// says degrees.
 pub(super) fn write_impropers(topology: &Topology, text: &mut Text) {
     let mut rows = Rows::new();
     for term in &topology.bonded.harmonic_impropers {

@@ -1,8 +1,9 @@
-//! Torsions, impropers, and the 1-4 pairs that are the ends of torsions.
+//! Writer of torsions and impropers, and of the 1-4 pairs, which are the end atoms of torsions.
 //!
-//! A negative third pointer means that a row makes no 1-4 pair. A negative fourth pointer marks an improper. The
-//! pointer of atom 0 is 0 and cannot be negative. A torsion with atom 0 in a place that needs a negative pointer is
-//! therefore reversed, which does not change its energy.
+//! A negative third pointer means that the end atoms of the row are not a 1-4 pair. A negative fourth pointer means
+//! that the row is an improper. The pointer of atom 0 is 0 and cannot be negative. Therefore the atoms of a torsion
+//! are written in reverse order if atom 0 would need a negative pointer. The reverse order does not change the
+//! energy.
 
 use std::f64::consts::PI;
 
@@ -13,8 +14,8 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Neighbours, Pair14, RyckaertBellemans, Topology, Torsion};
 use crate::units::KCAL;
 
-/// Rows of both sections. Parameters are force constant, periodicity, phase, and divisors of charges and of
-/// Lennard-Jones parameters.
+/// Rows of the two dihedral sections, with and without hydrogen. The parameters of a row are force constant,
+/// periodicity, phase, and the divisors of the Coulomb and the Lennard-Jones energy of its 1-4 pair.
 pub(super) struct Dihedrals {
     pub(super) rows: Rows<4, 5>,
 }
@@ -45,7 +46,8 @@ impl Dihedrals {
         Ok(())
     }
 
-    /// Adds a row. `negative` tells whether the third and the fourth pointer are negative.
+    /// Adds the row of a torsion. `negative` says whether the third and the fourth pointer are written with a minus
+    /// sign.
     fn add(&mut self, topology: &Topology, torsion: &Torsion, negative: [bool; 2], scales: [f64; 2]) {
         let mut atoms = torsion.atoms;
         if (negative[0] && atoms[2] == 0) || (negative[1] && atoms[3] == 0) {
@@ -75,11 +77,11 @@ impl Dihedrals {
 
 /// Returns the cosine torsions whose sum is a Ryckaert–Bellemans torsion.
 ///
-/// With x = cos ψ, the powers xᵐ are sums of cos nψ, and cos nψ = (−1)ⁿ cos nφ. A constant C is ½ C (1 + cos φ) + ½ C
-/// (1 − cos φ).
+/// The energy is a polynomial in cos ψ with ψ = φ − 180°. Each power of cos ψ is a sum of terms cos nψ, and cos nψ =
+/// (−1)ⁿ cos nφ. A constant C is written as ½ C (1 + cos φ) + ½ C (1 − cos φ).
 fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     let [c0, c1, c2, c3, c4, c5] = term.coefficients;
-    // coefficients of cos nψ
+    // coefficients of the terms cos nψ
     let of_psi = [
         c0 + c2 / 2.0 + 3.0 * c4 / 8.0,
         c1 + 3.0 * c3 / 4.0 + 5.0 * c5 / 8.0,
@@ -100,9 +102,9 @@ fn cosines(term: &RyckaertBellemans) -> impl Iterator<Item = Torsion> + use<> {
     waves.chain(constants).filter(|torsion| torsion.force_constant != 0.0)
 }
 
-/// 1-4 pairs, and for each pair whether a torsion already represents it.
+/// 1-4 pairs of a topology; for each pair, whether a torsion in the file already represents it.
 struct Pairs {
-    /// pairs sorted by their atoms
+    /// 1-4 pairs, sorted by their atoms
     sorted: Vec<([u32; 2], Pair14)>,
     taken: Vec<bool>,
 }
@@ -119,7 +121,7 @@ impl Pairs {
         Pairs { taken: vec![false; sorted.len()], sorted }
     }
 
-    /// Returns a 1-4 pair of these two atoms that no earlier call has returned.
+    /// Returns a 1-4 pair with these two atoms, which no earlier call has returned.
     fn take(&mut self, ends: [u32; 2]) -> Option<Pair14> {
         let ends = ordered(ends);
         let first = self.sorted.partition_point(|(atoms, _)| *atoms < ends);
@@ -129,7 +131,7 @@ impl Pairs {
         Some(self.sorted[found].1)
     }
 
-    /// Returns torsions with zero force constant for the 1-4 pairs that no torsion represents.
+    /// Returns torsions with a force constant of zero for the 1-4 pairs that no other torsion represents.
     fn ends_of_paths(&self, topology: &Topology) -> Parsed<Vec<Torsion>> {
         let open: Vec<[u32; 2]> =
             self.sorted.iter().zip(&self.taken).filter(|(_, taken)| !**taken).map(|((atoms, _), _)| *atoms).collect();

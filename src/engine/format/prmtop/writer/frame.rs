@@ -1,4 +1,4 @@
-//! Sections for the cell, and for the molecules that sander puts into it.
+//! Writer of the sections for the cell, and for the molecules that sander puts into the cell.
 
 use super::sections::Text;
 use crate::cell::PeriodicCell;
@@ -6,10 +6,10 @@ use crate::format::parts::{chemical_links, starts};
 use crate::system::Topology;
 use crate::units::ANGSTROM;
 
-/// Tolerance for angles of a box in degrees. Files print seven decimals.
+/// Tolerance in degrees for the angles of a box. Files print seven decimals.
 const SAME_ANGLE: f64 = 1e-5;
 
-/// Returns IFBOX: 1 for a rectangular box, 2 for a truncated octahedron, 3 for any other.
+/// Returns the value of IFBOX: 1 for a rectangular box, 2 for a truncated octahedron, and 3 for any other box.
 pub(super) fn shape(cell: &PeriodicCell) -> usize {
     let (_, angles) = cell.lengths_angles();
     let octahedron = (-1.0_f64 / 3.0).acos().to_degrees();

@@ -2,17 +2,18 @@
 //!
 //! Numbers have the nine digits of `5E16.8`, which rounds charges (times 18.2223) by a relative 5·10⁻⁹. CHAMBER files
 //! have charges with seventeen digits. Names are cut to four characters, and residues are counted from 1. A CHAMBER
-//! file is written for CHARMM force fields, and if Urey–Bradley terms or harmonic impropers require it. 1-4 pairs
-//! have a table by types in CHAMBER files. In other files the energies of 1-4 pairs are fractions of those computed
-//! from the charges and parameters of the atoms.
+//! file is written for CHARMM force fields, and for systems with Urey–Bradley terms or harmonic impropers. 1-4 pairs
+//! have a table by types in CHAMBER files. In other files, the energy of a 1-4 pair is the energy from the charges
+//! and Lennard-Jones types of its atoms, divided by the divisors of the torsion.
 //!
-//! Some terms are expressed exactly by other terms: a Ryckaert–Bellemans torsion is written as a sum of cosine
-//! torsions; a 1-4 pair is written as the ends of a torsion, whose force constant is zero if the system has no such
-//! torsion; a rigid water is written as bonds with LEaP's force constant.
+//! Some terms are expressed exactly by other terms. A Ryckaert–Bellemans torsion is written as a sum of cosine
+//! torsions. A 1-4 pair is written as the end atoms of a torsion, whose force constant is zero if the system has no
+//! such torsion. A rigid water is written as bonds with LEaP's force constant.
 //!
-//! These terms are refused, and the error names the term: GROMOS-96 bonds and angles, harmonic distances of atoms
-//! without a bond, other constraints, chemical bonds without energy, other 1-4 pairs or 1-4 pairs that are not three
-//! bonds apart, virtual sites other than the extra points of waters, maps that are not on a chain of five atoms.
+//! The writer refuses the following terms, and the error names the term: GROMOS-96 bonds and angles, harmonic
+//! distances between atoms without a bond, constraints other than those of rigid waters, chemical bonds without
+//! energy, 1-4 pairs that are not three bonds apart or cannot be expressed by divisors, virtual sites other than the
+//! extra points of waters, and correction maps that are not on a chain of five atoms.
 
 mod atoms;
 mod bonds;
@@ -33,10 +34,11 @@ use dihedrals::Dihedrals;
 use nonbonded::Types;
 use sections::Text;
 
-/// Returns the text of a topology, which is periodic if a cell is given.
+/// Returns the text of a topology. The topology is periodic if a cell is given.
 pub(in crate::format) fn write(description: &Description, cell: Option<&PeriodicCell>) -> Parsed<String> {
     let topology = &description.topology;
-    // every list is written or refused below; a new list must be added here
+    // every list of terms is written or refused below; if a list is added to the type, the compiler reports an error
+    // here
     let BondedTerms {
         bonds: _,
         distances: _,
@@ -111,7 +113,7 @@ fn pointers(
     counts.chain(again).chain(rest).collect()
 }
 
-/// Writes the correction maps: energies in kcal/mol; ψ varies fastest.
+/// Writes the correction maps with energies in kcal/mol; ψ varies fastest.
 fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()> {
     let BondedTerms { cmaps, cmap_grids, .. } = &topology.bonded;
     if cmaps.is_empty() {
@@ -129,7 +131,7 @@ fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()>
         let [a, b, c, d, .., e] = map.atoms;
         if map.atoms != [a, b, c, d, b, c, d, e] {
             let message = format!("the correction map around atom {} is not on a chain of five atoms", c + 1);
-            return Err(refused(message, "an AMBER topology has no other"));
+            return Err(refused(message, "an AMBER topology has no other correction maps"));
         }
         rows.extend([a, b, c, d, e, map.grid].map(|number| number as usize + 1));
     }
@@ -137,7 +139,7 @@ fn write_maps(topology: &Topology, chamber: bool, text: &mut Text) -> Parsed<()>
     Ok(())
 }
 
-/// Returns the error for a term that the format cannot express.
+/// Returns the error for a term that the AMBER format cannot express.
 fn refused(message: impl Into<String>, why: &str) -> Problem {
     Problem::new(message).help(format!("{why}; write another format"))
 }

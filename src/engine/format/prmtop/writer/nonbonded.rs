@@ -1,4 +1,4 @@
-//! Lennard-Jones types and tables, and the scaling of 1-4 pairs.
+//! Writer of Lennard-Jones types and tables, and of the scaling of 1-4 pairs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,20 +8,21 @@ use crate::format::prmtop::sections::Parsed;
 use crate::system::{Description, LennardJones, Name, Pair14, Topology};
 use crate::units::{ANGSTROM, KCAL};
 
-/// Maximum relative difference of numbers that count as equal. Files have eight decimals.
+/// Maximum relative difference at which two numbers count as equal. Files have eight decimals.
 const SAME: f64 = 1e-7;
-/// Divisors of 1-4 terms for torsions without a 1-4 pair, or with zero charges or parameters.
+/// Divisors of the Coulomb and the Lennard-Jones energy for torsions without a 1-4 pair. The same divisors apply if
+/// the charges or the Lennard-Jones parameters of the 1-4 pair are zero.
 const AMBER_SCALES: [f64; 2] = [1.2, 2.0];
 const CHARMM_SCALES: [f64; 2] = [1.0, 1.0];
 
 /// Lennard-Jones types of a file, and their tables.
 pub(super) struct Types {
     of_atom: Vec<u32>,
-    /// parameters of pairs of types (a, b) with b ≤ a: c6 and c12 at index a (a + 1)/2 + b
+    /// c6 and c12 of pairs of types (a, b) with b ≤ a, at index a (a + 1)/2 + b
     pairs: Vec<LennardJones>,
-    /// c4 of the same pairs; empty without 12-6-4 ions
+    /// c4 of pairs of types, in the order of `pairs`; empty without 12-6-4 ions
     c4: Vec<f64>,
-    /// parameters of 1-4 pairs in CHAMBER files; `None` in other files
+    /// c6 and c12 of 1-4 pairs, in CHAMBER files; `None` in other files
     pairs14: Option<Vec<LennardJones>>,
     count: usize,
 }
@@ -35,7 +36,7 @@ impl Types {
             LennardJones { c6, c12 }
         };
         let chamber = topology.charmm || !bonded.urey_bradleys.is_empty() || !bonded.harmonic_impropers.is_empty();
-        // two types may differ in the parameters of 1-4 pairs only; such types have different names
+        // two types may differ only in the parameters of 1-4 pairs; such types have different names
         let key = |atom: &crate::system::Atom| (atom.lj_type, if chamber { atom.type_name } else { Name::default() });
         let mut numbers: BTreeMap<(u32, Name), u32> = topology.atoms.iter().map(|atom| (key(atom), 0)).collect();
         numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
@@ -55,8 +56,9 @@ impl Types {
         Ok(types)
     }
 
-    /// Returns the parameters of 1-4 pairs by types. Pairs of types without a 1-4 pair get the parameters of pairs
-    /// that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different parameters.
+    /// Returns the parameters of 1-4 pairs by types. If the system has no 1-4 pair of two types, the two types get
+    /// the parameters of pairs that are not 1-4 pairs. Fails if two 1-4 pairs of the same types have different
+    /// parameters.
     fn table_of_pairs14(&self, topology: &Topology) -> Parsed<Vec<LennardJones>> {
         let mut table = self.pairs.clone();
         let mut set = HashMap::new();
@@ -106,7 +108,7 @@ impl Types {
         if self.is_chamber() { CHARMM_SCALES } else { AMBER_SCALES }
     }
 
-    /// Returns the divisors that give a 1-4 pair from the charges and types of its atoms.
+    /// Returns the divisors with which the charges and types of its atoms give the parameters of a 1-4 pair.
     pub(super) fn scales(&self, topology: &Topology, pair: &Pair14) -> Parsed<[f64; 2]> {
         let usual = self.usual_scales();
         let [a, b] = pair.atoms.map(|atom| topology.atoms[atom as usize].charge);
@@ -126,7 +128,7 @@ impl Types {
         Ok([charges.unwrap_or(usual[0]), if self.is_chamber() { 1.0 } else { lj.unwrap_or(usual[1]) }])
     }
 
-    /// Writes the sections of the tables, in kcal/mol and Å.
+    /// Writes the sections of the Lennard-Jones tables, in kcal/mol and Å.
     pub(super) fn write(&self, text: &mut Text) {
         text.reals("SOLTY", std::iter::repeat_n(0.0, self.count));
         let (c6, c12) = (KCAL * ANGSTROM.powi(6), KCAL * ANGSTROM.powi(12));
@@ -146,8 +148,8 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * b.abs()
 }
 
-/// Returns the divisor of `whole` that gives `part`: `Some(None)` if both are zero, and `None` if there is no
-/// positive divisor.
+/// Returns the divisor by which `whole` must be divided to give `part`. Returns `Some(None)` if both numbers are
+/// zero, because any divisor is right, and `None` if there is no positive divisor.
 fn ratio(whole: f64, part: f64) -> Option<Option<f64>> {
     if whole == 0.0 && part == 0.0 {
         return Some(None);
@@ -156,8 +158,8 @@ fn ratio(whole: f64, part: f64) -> Option<Option<f64>> {
     (ratio.is_finite() && ratio > 0.0).then_some(Some(ratio))
 }
 
-/// Returns the common divisor of both Lennard-Jones parameters: `Some(None)` if all parameters are zero, and `None`
-/// if there is no common divisor.
+/// Returns the common divisor by which c6 and c12 of the table must be divided to give those of the pair. Returns
+/// `Some(None)` if all four are zero, and `None` if there is no common divisor.
 fn lj_scale(table: LennardJones, pair: &Pair14) -> Option<Option<f64>> {
     match (ratio(table.c6, pair.c6)?, ratio(table.c12, pair.c12)?) {
         (Some(sixth), Some(twelfth)) => close(sixth, twelfth).then_some(Some(sixth)),

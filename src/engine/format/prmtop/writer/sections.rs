@@ -1,4 +1,4 @@
-//! Container of the format: sections of columns.
+//! Writer of the sections of AMBER topologies, which consist of columns.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use crate::system::{Atom, Topology};
 /// Atomic number of hydrogen.
 const HYDROGEN: u8 = 1;
 
-/// Text of the sections of a file.
+/// Text of the sections of a topology file.
 pub(super) struct Text(String);
 
 impl Text {
@@ -80,7 +80,7 @@ impl Text {
         });
     }
 
-    /// Appends values in lines of `count`; an empty line if there are none.
+    /// Appends values in lines of `count` values. If there are no values, an empty line is written.
     fn columns<V>(&mut self, count: usize, values: impl IntoIterator<Item = V>, append: impl Fn(V, &mut String)) {
         let mut filled = 0;
         let mut is_empty = true;
@@ -100,7 +100,8 @@ impl Text {
 
 /// Appends a number in Fortran's format `Ew.d` with `1P`: `  1.23456789E+02`.
 fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut String) {
-    // an exponent of three digits does not fit; no number in use is that small
+    // an exponent of three digits has no room in the column, so such small numbers, which do not occur in practice,
+    // are written as zero
     let value = if value.abs() < 1e-99 { 0.0 } else { value };
     // length of sign, digit, point, decimals, and E+00
     let length = usize::from(value.is_sign_negative()) + 2 + decimals + 4;
@@ -112,16 +113,16 @@ fn push_exponential(value: f64, (width, decimals): (usize, usize), text: &mut St
     let _ = write!(text, "E{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
 }
 
-/// Terms on `N` atoms with `P` parameters: rows of pointers, with terms that contain hydrogen first, and the distinct
-/// sets of parameters.
+/// Terms on `N` atoms with `P` parameters. There is a row of pointers for each term, with the terms that contain
+/// hydrogen first, and a list of the distinct sets of parameters (types).
 pub(super) struct Rows<const N: usize, const P: usize> {
     rows: [Vec<[i64; N]>; 2],
-    /// 1-based type of each row
+    /// 1-based parameter type of each row, for rows with and without hydrogen
     of_rows: [Vec<usize>; 2],
     types: Vec<[String; P]>,
-    /// types by their printed parameters
+    /// index of each parameter type by its printed parameters
     by_text: HashMap<[String; P], usize>,
-    /// types by the bits of the numbers before they were printed
+    /// index of each parameter type by the bits of its parameters before they are printed
     by_bits: HashMap<[u64; P], usize>,
 }
 
@@ -131,7 +132,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         Rows { rows: [vec![], vec![]], of_rows: [vec![], vec![]], types: vec![], by_text, by_bits }
     }
 
-    /// Adds a term. `negative` is true for the pointers that are written with a minus sign.
+    /// Adds the row of a term. `negative` is true for each pointer that is written with a minus sign.
     pub(super) fn push(&mut self, topology: &Topology, atoms: [u32; N], negative: [bool; N], parameters: [f64; P]) {
         let kind = match self.by_bits.get(&parameters.map(f64::to_bits)) {
             Some(&kind) => kind,
@@ -144,7 +145,8 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         self.of_rows[list].push(kind + 1);
     }
 
-    /// Returns the type with these parameters, and adds one if no other type has the same printed parameters.
+    /// Returns the index of the parameter type with these parameters. A new type is added if no type has the same
+    /// printed parameters.
     fn add_type(&mut self, parameters: [f64; P]) -> usize {
         let printed = parameters.map(|value| {
             let mut text = String::new();
@@ -170,14 +172,14 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         self.types.len()
     }
 
-    /// Writes a section for each parameter.
+    /// Writes a section for each parameter of the types.
     pub(super) fn write_types(&self, names: [&str; P], text: &mut Text) {
         for (k, name) in names.into_iter().enumerate() {
             text.printed(name, self.types.iter().map(|parameters| parameters[k].as_str()));
         }
     }
 
-    /// Writes both sections of the terms. `name` is the beginning of their names.
+    /// Writes the two sections with the rows of the terms. `name` is the beginning of the names of both sections.
     pub(super) fn write(&self, name: &str, text: &mut Text) {
         for (list, rest) in ["INC_HYDROGEN", "WITHOUT_HYDROGEN"].into_iter().enumerate() {
             let rows = self.rows[list].iter().zip(&self.of_rows[list]);
@@ -186,7 +188,7 @@ impl<const N: usize, const P: usize> Rows<N, P> {
         }
     }
 
-    /// Writes the terms in one section with atoms counted from 1, as in the CHARMM sections.
+    /// Writes all rows in one section, in which atoms are counted from 1 as in all CHARMM sections.
     pub(super) fn write_counted(&self, name: &str, text: &mut Text) {
         let rows = self.rows.iter().zip(&self.of_rows).flat_map(|(rows, kinds)| rows.iter().zip(kinds));
         let values = rows.flat_map(|(pointers, &kind)| pointers.iter().map(|p| p / 3 + 1).chain([kind as i64]));
