@@ -171,7 +171,7 @@ fn product(a: Matrix<'_, f64>) -> Vec<f64> {
     result
 }
 
-/// Superposes every frame on the first.
+/// Superposes every frame on the first frame.
 fn superposed(frames: &Frames) -> Vec<f64> {
     let (count, atoms) = (frames.len(), frames.atoms.len());
     let all = Matrix::new(&frames.scaled, atoms);

@@ -26,7 +26,7 @@ const SIZES: [usize; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
 /// Number of multiply-adds of each accumulator in a call. A call takes some 100 µs.
 const ROUNDS: usize = 20_000;
 
-/// Name that a roofline has in place of an instruction set if it is that of a GPU.
+/// Name in place of an instruction set for the roofline of a GPU.
 pub(super) const GPU: &str = "cuda";
 
 /// Memory bandwidth of a triad (a ← b + s c) over arrays of one size.

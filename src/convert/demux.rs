@@ -1,4 +1,4 @@
-//! Demultiplexing of replica exchange: the files of the replicas are sorted into files of the states.
+//! Demultiplexing of replica exchange, which sorts the frames and rows of the replicas into files of the states.
 //!
 //! Each replica writes its own trajectory and energies while it moves between the states. `exchange.csv` records the
 //! states after each exchange attempt. The state of a replica at step n is its state after the last attempt at or

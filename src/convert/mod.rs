@@ -30,8 +30,8 @@ pub struct Frames {
     pub begin: Option<f64>,
     /// latest time, ps
     pub end: Option<f64>,
-    /// every how many frames a frame is written, at least 1. Only frames between the two times are counted, and the
-    /// first of these frames is written
+    /// every how many frames a frame is written, at least 1. Only frames between the times `begin` and `end` are
+    /// counted, and the first of them is written
     pub stride: usize,
 }
 

@@ -38,7 +38,7 @@ impl Operation for Whole {
     }
 }
 
-/// Returns the mean position of these atoms.
+/// Returns the mean position of the atoms with the indices `atoms`.
 fn mean(atoms: &[u32], positions: &[Vec3]) -> Vec3 {
     atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64
 }
@@ -95,7 +95,7 @@ impl Operation for Unwrap {
 /// images around the selection. Without a cell, the center of the selection moves to the origin.
 pub struct Center<'a> {
     selector: Selector<'a>,
-    /// molecules without selected atoms; they are moved to the periodic images around the selection
+    /// molecules without selected atoms, which are moved to the periodic images around the selection
     others: Vec<usize>,
 }
 

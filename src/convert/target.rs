@@ -117,8 +117,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Completes the file and renames it. Returns a warning about contents of the frames that the format could not
-    /// hold.
+    /// Completes the output file and gives it the final name. Returns a warning about contents of the frames that the
+    /// format could not hold.
     pub(super) fn finish(mut self) -> Result<Option<&'static str>> {
         match (self.kind, self.first.take()) {
             (Kind::Structure(structure), Some(frame)) => return self.write_structure(structure, frame).map(|()| None),

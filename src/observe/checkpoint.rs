@@ -317,7 +317,7 @@ mod tests {
         let error = read::<State>(&path, 7).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("version 1, but this md reads version 7"), "{error}");
-        // the files as a kill between the two renames leaves them
+        // the two files as they are left by a kill between the two renames
         fs::remove_file(&path).unwrap();
         let found = restored(&path);
         assert_eq!(found.body, state(1));

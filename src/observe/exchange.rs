@@ -337,7 +337,7 @@ mod tests {
         let mut table = ExchangeTable::open(&path, 3, |_| panic!("there are no rows")).unwrap();
         all[..2].iter().for_each(|row| table.write(row).unwrap());
         table.sync().unwrap();
-        // the file as a kill in the middle of writing a row leaves it
+        // the table as it is left by a kill in the middle of writing a row
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,30,0.0").unwrap();
         assert_eq!(read(&path).unwrap(), (3, all[..2].to_vec()));
         let mut seen = vec![];

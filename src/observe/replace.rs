@@ -42,9 +42,9 @@ fn is_link(path: &Path) -> Problem {
     problem.help("remove the link, or replace it by the file itself; only the output folder as a whole can be a link")
 }
 
-/// Creates an empty temporary file in the directory of `path`. The file is removed when dropped, unless it has been
-/// renamed. The name of the temporary file is fixed, so that the next run replaces the file that a killed run leaves
-/// behind. Only the process that has locked the directory may write to it.
+/// Creates an empty temporary file in the directory of `path`. The temporary file is removed when dropped, unless it
+/// has been renamed. The name of the temporary file is fixed, so that the next run replaces the file that a killed
+/// run leaves behind. Only the process that has locked the directory may write to it.
 pub(super) fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

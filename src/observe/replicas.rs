@@ -133,8 +133,8 @@ pub struct EnsembleStatus {
     pub threads: Option<usize>,
     /// wall time of the process, s
     pub wall_seconds: Option<f64>,
-    /// speed of all replicas together. While replicas run, the value is the sum of their speeds. Afterwards it is the
-    /// time simulated by this process divided by the wall time of this process
+    /// speed of all replicas together. While replicas run, the value is the sum of their speeds. After the end of all
+    /// replicas, the value is the time simulated by this process divided by the wall time of this process
     pub ns_per_day: Option<f64>,
     /// time of this status (RFC 3339)
     pub updated: String,

@@ -190,7 +190,8 @@ mod tests {
         write(&mut table, &rows[..4]);
         let kept = table.sync().unwrap();
         write(&mut table, &rows[4..5]);
-        // the file as a kill in the middle of writing a row leaves it; the checkpoint is that of step 20 of stage 2
+        // the table as it is left by a kill in the middle of writing a row; the checkpoint is that of step 20 of
+        // stage 2
         OpenOptions::new().append(true).open(&parts).unwrap().write_all(b"35,0.07").unwrap();
         let mut table = Table::append(&parts, HEADER, kept).unwrap();
         assert_eq!(lines(&parts).len(), 5);

@@ -1,7 +1,7 @@
 //! Opening of regular files, and reading of whole files into memory.
 //!
-//! Pipes and devices are refused, because reading them may never end. Sparse files that consist mostly of holes are
-//! refused, too. The byte-order mark of a text is removed.
+//! Pipes and devices are refused, because reading from a pipe or a device may never end. Sparse files that consist
+//! mostly of holes are refused, too. The byte-order mark of a text is removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};

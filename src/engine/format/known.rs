@@ -24,14 +24,14 @@ pub struct Format<R> {
 }
 
 /// Function that reads a topology from its path and its unpacked bytes. Messages name the path, and the paths of
-/// included files are relative to it.
+/// included files are relative to the path of the topology.
 pub type TopologyReader = fn(&Path, &[u8], &TopologyOptions) -> Parsed<Description>;
 
 /// Function that reads coordinates from unpacked bytes. The angle (degrees) is used for a box of which the file gives
 /// only the edges.
 pub type CoordinatesReader = fn(&[u8], Option<f64>) -> Parsed<Coordinates>;
 
-/// Topology formats. The first row that recognises a file reads it.
+/// Topology formats. A file is read by the first row that recognises the file.
 pub const TOPOLOGIES: &[Format<TopologyReader>] = &[
     Format {
         name: "AMBER topology (prmtop, parm7)",
@@ -105,8 +105,8 @@ pub fn writable_topology(path: &Path) -> Option<&'static WritableTopology> {
     WRITABLE_TOPOLOGIES.iter().find(|format| format.endings.contains(&ending))
 }
 
-/// Coordinate formats. The first row that recognises a file reads it. AMBER text comes last, because it begins with
-/// an arbitrary title.
+/// Coordinate formats. A file is read by the first row that recognises the file. AMBER text comes last, because it
+/// begins with an arbitrary title.
 pub const COORDINATES: &[Format<CoordinatesReader>] = &[
     Format {
         name: "AMBER coordinates (NetCDF restart)",

@@ -23,8 +23,8 @@ type Parsed<T> = std::result::Result<T, Problem>;
 /// Letters that occur in numbers: exponents, NaN and infinity.
 const LETTERS: &[u8] = b"eEdDnNaAiIfF";
 
-/// Whether the bytes are those of a coordinate file in text form. The second line of such a file begins with a number
-/// of atoms, and its third line contains no names.
+/// Whether the bytes are those of a coordinate file in text form. The second line of a coordinate file in text form
+/// begins with a number of atoms, and the third line contains no names.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let mut lines = bytes.splitn(4, |&byte| byte == b'\n').skip(1);
     let count = lines.next().unwrap_or_default();

@@ -43,7 +43,7 @@ const NAMES: [(&[&str], f64, Dimensions); 17] = [
     (&["step"], 1.0, STEP),
 ];
 
-/// A unit with a name in the table [`NAMES`], or a product of such units.
+/// A unit with a name in the table `NAMES`, or a product of such units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
     /// value of the unit in terms of nm, ps, kJ/mol and degrees

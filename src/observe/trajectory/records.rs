@@ -6,8 +6,8 @@
 //! the header.
 //!
 //! A killed writer leaves at most one incomplete frame at the end of the file. Readers skip an incomplete frame, and
-//! a writer that continues the file cuts it off. Any other bytes that are not a frame are damage; such a file is
-//! refused, with the byte offset.
+//! a writer that continues the file cuts it off. Any other bytes that are not a frame are damage. A damaged file is
+//! refused, and the error gives the byte offset.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};

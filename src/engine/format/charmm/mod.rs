@@ -48,7 +48,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     let psf = psf::read(path, bytes)?;
     let parameters = sections::read(&options.parameters)?;
     let types = types(path, &psf, &parameters)?;
-    // an error without a file name is about parameters that the PSF file needs, so it gets the name of the PSF file
+    // an error without a file name is about parameters that the PSF file needs, so the name of the PSF file is added
     let located = |problem: Problem| if problem.file.is_some() { problem } else { problem.in_file(path) };
     let (nonbonded, lj_types) = nonbonded::read(&types, &parameters).map_err(located)?;
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);

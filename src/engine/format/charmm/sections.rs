@@ -137,7 +137,7 @@ pub(super) fn read_residues(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<(
 }
 
 /// Reads parameters up to `END`, the first line of a residue topology, or the end of the lines. Returns the index of
-/// the line at which it stopped.
+/// the line at which reading stopped.
 pub(super) fn read_parameters(reader: &mut Reader<'_>, lines: &[Line]) -> Parsed<usize> {
     let mut section = None;
     let mut at = 0;

@@ -223,8 +223,8 @@ impl ForceField {
         Ok(table.insert(ascending(types), coefficients).is_some_and(|before| before != coefficients))
     }
 
-    /// Reads the two Lennard-Jones parameters at the end of a line. The line may repeat them for the perturbed state
-    /// (B).
+    /// Reads the two Lennard-Jones parameters at the end of a line. The line may repeat the parameters for the
+    /// perturbed state (B).
     fn pair_parameters(&self, rule: CombinationRule, fields: &mut Fields<'_, '_>) -> Parsed<LennardJones> {
         let first = [fields.real("C6 or sigma")?, fields.real("C12 or epsilon")?];
         if !fields.is_empty() {
@@ -293,8 +293,8 @@ impl ForceField {
     }
 
     /// Returns the Lennard-Jones parameters of a 1-4 pair of two types, and the factor of its charge product. The
-    /// parameters are those of `[ pairtypes ]`. If the pair is not listed there and `gen-pairs` is set, they are
-    /// those of [`Self::lennard_jones`], scaled by fudgeLJ.
+    /// parameters are those of `[ pairtypes ]`. If `[ pairtypes ]` does not list the pair and `gen-pairs` is set, the
+    /// parameters are those of [`Self::lennard_jones`], scaled by fudgeLJ.
     pub(super) fn pair14(&self, a: u32, b: u32) -> Parsed<(LennardJones, f64)> {
         let Defaults { generate_pairs, fudge_lj, fudge_coulomb, .. } = self.defaults()?;
         if let Some(&own) = self.pairs.get(&ascending([a, b])) {

@@ -1,8 +1,9 @@
 //! Function types of bonded interactions, with the number of parameters and the bonded term of each function type.
 //!
 //! Lengths are in nm and angles in degrees. Force constants are in kJ/mol/nm² and kJ/mol/rad², and the energy has a
-//! factor ½. For GROMOS-96 bonds they are in kJ/mol/nm⁴, and the energy has a factor ¼; for GROMOS-96 angles they are
-//! in kJ/mol. Function types and conventions are those of the GROMACS manual, chapter "Topologies".
+//! factor ½. For GROMOS-96 bonds, force constants are in kJ/mol/nm⁴, and the energy has a factor ¼. For GROMOS-96
+//! angles, force constants are in kJ/mol. Function types and conventions are those of the GROMACS manual, chapter
+//! "Topologies".
 
 use super::Parsed;
 use super::directive::{Directive, unknown_function, unsupported};

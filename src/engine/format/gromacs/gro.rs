@@ -24,7 +24,7 @@ const NAME: std::ops::Range<usize> = 10..15;
 /// Number of columns before the positions and velocities of an atom.
 const LABELS: usize = 20;
 
-/// Whether the bytes are those of a `.gro` file. The first columns of the third line of such a file hold names and
+/// Whether the bytes are those of a `.gro` file. The first columns of the third line of a `.gro` file hold names and
 /// whole numbers. The first two lines of AMBER coordinates look the same, but their third line has a real number in
 /// these columns.
 pub(in crate::format) fn is_gro(bytes: &[u8]) -> bool {

@@ -23,8 +23,8 @@ const MOST_FILES: usize = 10_000;
 /// Largest number of bytes of all files after the replacement of macros. A topology describes each kind of molecule
 /// once, however many copies there are.
 const MOST_BYTES: usize = 1 << 30;
-/// Factor with which the bytes of a file are counted when it is included again. Further inclusions take no memory, but
-/// they take time.
+/// Factor with which the bytes of a file are counted when it is included again. Further inclusions of a file take
+/// time, but no memory.
 const REPEATED: usize = 8;
 /// Largest number of bytes by which macros make lines longer in total. The limit allows some ten bytes in each of a
 /// few million lines.

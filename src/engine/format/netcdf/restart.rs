@@ -46,8 +46,8 @@ struct Restart<'a> {
 
 impl Restart<'_> {
     /// Returns an error if there are bytes after the last variable, which means that bytes were inserted into the
-    /// file. Files with record variables are not checked, because the number of records, and with it the expected
-    /// length, is not read.
+    /// file. Files with record variables are not checked, because the number of records is not read, so the expected
+    /// length is unknown.
     fn check_length(&self) -> Parsed<()> {
         if self.header.variables.iter().any(|variable| variable.has_records) {
             return Ok(());

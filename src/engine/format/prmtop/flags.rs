@@ -1,4 +1,4 @@
-//! Known sections of a file. An unknown section could hold an energy term, so it is an error.
+//! Known sections of a file. An unknown section is an error, because it could hold an energy term.
 
 use super::sections::{Parsed, Section, Sections};
 use super::{unsupported, whole};

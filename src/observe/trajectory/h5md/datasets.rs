@@ -142,8 +142,8 @@ impl Datasets {
     }
 
     /// Returns the CRC-32 of frame `index`, continued from the checksum `before` of the previous frame. The checksum
-    /// covers the bytes as stored. For packed series (positions, velocities, forces, images) it also covers the mask
-    /// of skipped filters.
+    /// covers the bytes as stored. For packed series (positions, velocities, forces, images), the checksum also
+    /// covers the mask of skipped filters.
     pub(super) fn checksum(&self, index: usize, before: u32, buffer: &mut Vec<u8>) -> Result<u32> {
         let mut sum = Hasher::new_with_initial(before);
         for series in self.contents() {

@@ -10,7 +10,7 @@ const READ_ATTEMPTS: u32 = 22;
 
 /// Options to create and open files in a format that programs can read while the file is written (HDF5's SWMR mode).
 /// HDF5's own file lock is switched off, because HDF5 releases it when SWMR mode begins, and because it fails on some
-/// network file systems. The lock of the output directory replaces it.
+/// network file systems. The lock of the output directory replaces HDF5's lock.
 pub(super) fn options() -> FileBuilder {
     let mut options = File::with_options();
     // small datasets are not buffered: HDF5 would write such a buffer when the handle of the dataset is dropped, and

@@ -4,11 +4,11 @@
 //!
 //! HDF5 rewrites object headers, chunk indices and partly filled chunks in place. After a loss of power, each page
 //! written since the last sync may be on disk in its old form, in its new form, or partly in both. Two kinds of bytes
-//! are written once and never again: static data and full chunks. Bytes of these two kinds are on disk before the
-//! journal is written. All other bytes, a few dozen per frame, are in the journal, so that [`restore`] recovers the
-//! file of the last sync bit for bit. The journal is replaced at every sync, before the checkpoint that relies on it,
-//! and removed when the trajectory is closed. A trajectory without a journal is valid, but is not protected against a
-//! loss of power.
+//! are written once and never again: static data and full chunks. Static data and full chunks are on disk before the
+//! journal is written. All other bytes of the trajectory, a few dozen per frame, are in the journal, so that
+//! [`restore`] recovers the file of the last sync bit for bit. The journal is replaced at every sync, before the
+//! checkpoint that relies on it, and removed when the trajectory is closed. A trajectory without a journal is valid,
+//! but is not protected against a loss of power.
 //!
 //! Layout: 8 bytes `MDJOURNL`, u32 CRC-32 of all following bytes (little endian), [`Header`] as encoded by the crate
 //! `postcard`, and the saved bytes of the ranges in `Header::saved`.

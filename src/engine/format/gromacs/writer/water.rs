@@ -12,7 +12,7 @@ pub(super) struct RigidWater {
     pub(super) oh: f64,
     /// H–H distance, nm
     pub(super) hh: f64,
-    /// whether the distances come from bonded terms; in this case a run may treat the water as flexible
+    /// whether the distances come from bonded terms, so that a run may treat the water as flexible
     pub(super) by_terms: bool,
 }
 
