@@ -348,7 +348,7 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     }
     for name in ["run.log", "effective.toml"] {
         let (code, message) = failure(folder.path(), &["info", &format!("out/{name}")]);
-        assert!(code == 2 && message.contains("md info knows AMBER"), "{message}");
+        assert!(code == 2 && message.contains("md info reads AMBER"), "{message}");
     }
     // the state that a killed writer leaves: HDF5 File Format Specification 3.0, superblock version 3, byte 11: bit 0
     // = open for writing, bit 2 = concurrent readers allowed

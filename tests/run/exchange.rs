@@ -236,7 +236,7 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(case.ends_with(2, &["--replica", "2"]).contains("replicas that exchange states cannot run alone"));
+    assert!(case.ends_with(2, &["--replica", "2"]).contains("a replica of a replica exchange cannot run alone"));
     // another interval makes another run
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2));
     case.ends_with(0, &["--steps", "20"]);
