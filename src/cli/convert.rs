@@ -58,7 +58,7 @@ pub(super) struct Convert {
     /// the center
     #[arg(long, value_name = "SELECTION")]
     center: Option<String>,
-    /// With --center or --align: keep molecules in the periodic images that the input file stores
+    /// Keep molecules in the periodic images that the input file stores (only with --center or --align)
     #[arg(long, conflicts_with_all = ["whole", "unwrap"])]
     as_stored: bool,
     /// Superpose each frame on the reference structure by the selected atoms. The output has no cell, because the

@@ -18,16 +18,16 @@ mod tests;
 
 pub use exchange::estimated_acceptances;
 
-/// Steps per period of the fastest vibration: a plan with fewer steps than the first number is refused, and a plan
-/// with fewer than the second gets a warning. GROMACS' `grompp` has the same limits. Leapfrog is stable down to π
-/// steps per period, but with five steps the vibration is already 7 % too fast: the relative error of its frequency
-/// is (ω dt)²/24.
+/// Limits of the number of steps per period of the fastest vibration. A plan below the first limit is refused, and a
+/// plan below the second limit gets a warning. GROMACS' `grompp` has the same limits. Leapfrog is stable with more
+/// than π steps per period. The relative error of the frequency ω is (ω dt)²/24, so a vibration with five steps per
+/// period is already 7 % too fast.
 const FEWEST_STEPS: f64 = 5.0;
 const FEW_STEPS: f64 = 10.0;
-/// Rounding error (e) of one charge, since force fields give charges with four decimals. The net charge of N atoms
-/// has this error times √N.
+/// Rounding error of one atomic charge in e, since force fields give charges with four decimals. The net charge of N
+/// atoms has √N times this error.
 const CHARGE_ROUNDING: f64 = 5e-5;
-/// Shortest Lennard-Jones cutoff (nm) with which AMBER's force fields were made and are used: 8 Å (Maier et al. 2015,
+/// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were parametrised: 8 Å (Maier et al. 2015,
 /// doi:10.1021/acs.jctc.5b00255).
 const AMBER_CUTOFF: f64 = 0.8;
 /// Range of the force switch of CHARMM36's Lennard-Jones forces (nm; Huang et al. 2017, doi:10.1038/nmeth.4067).
@@ -35,18 +35,17 @@ const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
 /// Largest difference between cutoffs that count as equal, nm.
 const SAME_LENGTH: f64 = 1e-6;
-/// Fraction of its width by which a cell at constant pressure may shrink: a solvated system shrinks this much during
-/// equilibration.
+/// Fraction of the cell width by which a solvated system may shrink during equilibration at constant pressure.
 const SHRINKING: f64 = 0.05;
-/// Factor that turns positions in nm with three decimals into whole numbers, and the tolerance for a whole number, in
-/// units of the third decimal. Rounding errors, and shifts of atoms that make molecules whole, are less than a
-/// millionth of that unit.
+/// Inverse of the resolution of positions with three decimals, 1/nm, and the tolerance of a whole number. The
+/// tolerance is in units of the third decimal. Rounding errors and the lattice vectors that make molecules whole
+/// change positions by less than a millionth of this unit.
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Refuses a system that cannot be computed, frozen atoms that do not fit the system, and a time step or an interval
-/// of impulses that is too long for the fastest vibration. Bonded terms between constrained atoms must have been
-/// dropped from the system.
+/// Returns an error if the system cannot be computed, if the selection of frozen atoms does not fit the system, or if
+/// the time step or the interval between impulses is too long for the fastest vibration. Bonded terms between
+/// constrained atoms must have been dropped from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
@@ -87,7 +86,8 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found
 }
 
-/// Warns of parameters of the topology that replace earlier ones; `places` are their lines.
+/// Warns of parameters in the topology that replace earlier parameters of the same types. `places` lists the lines of
+/// the later parameters.
 fn replaced_parameters(places: &[String]) -> Option<String> {
     let first = places.first()?;
     let others = match places.len() - 1 {
@@ -117,7 +117,7 @@ fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System
     )
 }
 
-/// Advises how to make the time step suit the vibration.
+/// Returns advice for a time step that is too long for the fastest vibration.
 fn shorter(vibration: &Vibration, system: &System) -> String {
     let topology = &system.topology;
     let atom = |i: &u32| &topology.atoms[*i as usize];
@@ -189,7 +189,7 @@ fn truncated_charges(system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Warns of couplings of the last stage that do not sample a known ensemble.
+/// Warns if the thermostat or barostat of the last stage does not sample a known ensemble.
 fn weak_coupling(plan: &Plan) -> Option<String> {
     let (name, stage) = plan.dynamics().next_back()?;
     let thermostat = stage.thermostat.as_ref().filter(|t| !t.kind.facts().is_canonical);
@@ -206,7 +206,7 @@ fn weak_coupling(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// Warns of a cell at constant pressure that is only slightly larger than the cutoff needs.
+/// Warns if the cell of a stage at constant pressure is only slightly larger than the minimum for the cutoff.
 fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let (name, _) = plan.dynamics().find(|(_, stage)| stage.barostat.is_some())?;
     let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());
@@ -219,10 +219,9 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     })
 }
 
-/// Warns of dynamics that start from positions with three decimals, as in `.gro` files of GROMACS: bond lengths are
-/// then wrong by up to 0.001 nm. The warning is given if half of all atoms have such positions. The other atoms may
-/// have more decimals, because molecules that were cut by the cell's edges have been made whole with lattice vectors
-/// of more decimals.
+/// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because bond lengths
+/// then have errors of up to 0.001 nm. The warning is given if half of all atoms have positions with three decimals.
+/// The other atoms may have more decimals, because molecules were made whole with lattice vectors of more decimals.
 fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;

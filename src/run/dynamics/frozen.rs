@@ -10,8 +10,9 @@ use crate::select::select;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// Returns the system of a stage that freezes some atoms; `None` if it freezes none. Fails if the selection does not
-/// fit the system, or if it contains only some of the atoms of a constraint.
+/// Returns the system in which the frozen atoms of a stage have mass zero; `None` if the stage freezes no atoms.
+/// Returns an error if the selection does not fit the system, or if the selection contains only some of the atoms of
+/// a constraint.
 pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     let Some(text) = &stage.frozen else { return Ok(None) };
     let refuse = |problem: Problem| {
@@ -56,7 +57,7 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     Ok(Some(held))
 }
 
-/// Sets the velocities of frozen atoms to zero. `frozen` is the system of the stage.
+/// Sets the velocities of frozen atoms to zero. `frozen` is the system that [`frozen_system`] returned.
 pub(in crate::run) fn stop(system: &System, frozen: &System, state: &mut State) {
     let atoms = system.topology.atoms.iter().zip(&frozen.topology.atoms);
     for (velocity, (atom, held)) in state.velocities.iter_mut().zip(atoms) {

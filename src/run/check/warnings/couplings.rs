@@ -11,21 +11,21 @@ use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
 use crate::system::{State, System};
 use crate::units::BAR;
 
-/// Degrees of freedom of a temperature group below which there is a warning: the relative fluctuation of the group's
-/// kinetic energy is √(2/f), a fifth at this number f.
+/// Number of degrees of freedom of a temperature group below which there is a warning. The kinetic energy of a group
+/// with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
 const FEW_FREEDOMS: f64 = 50.0;
-/// Number of slabs of the cell in which water is counted along a direction, and the fraction of the mean count that
-/// each slab has at least if water fills the cell. The slabs beside a protein hold more water than this fraction;
-/// slabs in membranes, walls and vacuum hold almost no water.
+/// Number of slabs along a direction in which water is counted, and a fraction of the mean count per slab. Water
+/// fills the cell if every slab has at least this fraction of the mean count. Slabs that contain a protein have more
+/// water than this; slabs in membranes, walls and vacuum have almost no water.
 const SLABS: usize = 8;
 const ALL_THROUGH: f64 = 0.2;
-/// Fewest water molecules with which a count per slab is meaningful: a dozen in each slab.
+/// Minimum number of water molecules for a meaningful count per slab: a dozen in each slab on average.
 const FEWEST_WATERS: usize = 12 * SLABS;
 
-/// Warns of cell lengths of a liquid that are coupled separately. A liquid resists a change of volume but not of
-/// shape, so the ratio of the lengths diffuses freely. A system counts as liquid if water fills the cell along each
-/// of two independently coupled lengths: any solute is then surrounded by liquid. The warning is given if a length is
-/// likely to change by more than [`SHRINKING`] in the stage.
+/// Warns if a barostat couples the lengths of a liquid cell independently. A liquid resists a change of volume but
+/// not of shape, so the ratio of the lengths diffuses freely. A system counts as liquid if water fills the cell along
+/// two independently coupled lengths, because any solute is then surrounded by water. The warning is given if a
+/// length is likely to change by more than the fraction [`SHRINKING`] during the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let cell = state.cell?;
     let filled = filled(system, state)?;
@@ -91,9 +91,10 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
     })
 }
 
-/// Warns of Nosé–Hoover chains without solvent. In such a system energy passes only slowly between some motions, and
-/// a chain does not help to equilibrate them. In ten nanoseconds of alanine dipeptide in vacuum, temperatures of
-/// residues differ by 5 and 13 K (2 and 3 standard errors), and for one nanosecond by 30 K (`validation/coupling`).
+/// Warns of Nosé–Hoover chains without solvent. Without solvent, energy is transferred only slowly between some
+/// motions, and a Nosé–Hoover chain does not speed up the transfer. In a run of 10 ns of alanine dipeptide in vacuum,
+/// temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and during one nanosecond by 30 K
+/// (`validation/coupling`).
 pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     let chained = |stage: &&Stage| {
         stage
@@ -110,7 +111,7 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     ))
 }
 
-/// Warns of schedules whose last point is after the end of the stage.
+/// Warns if the last time of a temperature, pressure or restraint schedule is after the end of the stage.
 pub(super) fn unreached(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
@@ -129,8 +130,8 @@ pub(super) fn unreached(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the schedules of a stage. Each has its key in the input file, its values over time, and their unit with
-/// the factor that converts it to internal units.
+/// Returns the schedules of a stage. An item consists of the key in the input file, the schedule, the unit of its
+/// values, and the factor that converts the unit to internal units.
 fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str, &'a Schedule, &'static str, f64)> {
     let temperatures = dynamics.thermostat.iter().flat_map(|thermostat| {
         let groups = thermostat.groups.iter().map(|group| ("thermostat.groups.temperature", &group.temperature));
@@ -164,7 +165,7 @@ pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Warns of restrained groups of several molecules whose periodic images are ambiguous.
+/// Warns if a restrained group of several molecules is so wide that the choice of periodic images is ambiguous.
 pub(super) fn wide_restrained_groups(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     let describe = |(stage, group): (String, String)| {
         format!(

@@ -5,7 +5,7 @@ use crate::format::LeftOut;
 use crate::observe::trajectory::Format;
 use crate::run::plan::{Dynamics, Plan, StageKind};
 
-/// Warns of models and atoms of the coordinate file that the start of the run ignores.
+/// Warns of models and alternative atom locations in the coordinate file that the run ignores.
 pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<String> {
     let path = &plan.system.coordinates;
     let several = (models > 0).then(|| {
@@ -36,8 +36,8 @@ fn undated_file(plan: &Plan, file: &str) -> Option<String> {
         return None;
     }
     let every = plan.intervals(file);
-    // name and frame interval of the first stage that writes frames; name and time step of the last stage without
-    // frames
+    // name and frame interval of the first stage that writes frames, then name and time step of the last stage that
+    // writes no frames
     let (mut first, mut silent): (Option<(&str, _)>, Option<(&str, f64)>) = (None, None);
     for (index, stage) in plan.stages.iter().enumerate() {
         let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { continue };
