@@ -1,5 +1,5 @@
-//! Processors of ranks: the processors that the launcher bound to each rank, or equal parts of the processors that
-//! several ranks share.
+//! Assignment of processors to MPI ranks. A rank uses the processors to which the launcher bound it. Ranks that are
+//! not bound share the processors of their computer equally.
 
 use crate::observe::lock::host_name;
 use core_affinity::CoreId;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Computer and processors on which a rank runs.
+/// Name of the computer on which a rank runs, and the processors that the rank may use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(in crate::run) struct ProcessorSet {
     host: String,
@@ -22,9 +22,9 @@ pub(in crate::run) struct ProcessorSet {
 pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
-    /// number of ranks before each rank that may use the same processors
+    /// for each rank, the number of lower ranks that may use the same processors
     pub(in crate::run) places: Vec<usize>,
-    /// warnings about anything that slows the ranks down
+    /// warnings about a distribution of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,
 }
 
@@ -39,9 +39,9 @@ impl ProcessorSet {
 }
 
 impl ProcessorShare {
-    /// Divides the processors of these ranks. Each rank gets `threads` threads; the default is the number of
-    /// processors of the rank with the fewest. If the launcher binds no process to processors, ranks on the same
-    /// computer share its processors in equal parts.
+    /// Divides processors among ranks. Each rank gets `threads` threads; the default is the number of processors of
+    /// the rank that has fewest. If the launcher does not bind ranks to processors, the ranks on a computer share its
+    /// processors equally.
     pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();
         for (rank, seat) in seats.iter().enumerate() {

@@ -9,8 +9,8 @@ use crate::run::plan::{Device, Plan};
 use crate::system::{State, System};
 
 impl Engine {
-    /// Creates the engine of one of several ranks. Processors are shared as the launcher assigned them. Fails if the
-    /// plan needs features that only a single rank supports. Every rank must call this function.
+    /// Creates the engine of this rank. The rank uses the processors that the launcher assigned to it. Returns an
+    /// error if the plan needs a feature that several ranks do not support. Every rank must call this function.
     pub fn among(plan: &Plan, ranks: &Ranks) -> Result<Self> {
         if ranks.count() == 1 {
             return Self::new(plan);
@@ -37,8 +37,8 @@ impl Engine {
         self.ranks.count()
     }
 
-    /// Describes the domain decomposition and the threads of each rank; `None` for one rank. Fails if the system
-    /// cannot be divided.
+    /// Describes the domain decomposition and the threads of each rank; `None` for one rank. Returns an error if the
+    /// system cannot be divided into domains.
     pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let (ranks, threads) = (self.ranks.count(), self.threads);
         if ranks == 1 {
@@ -49,7 +49,8 @@ impl Engine {
         Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
     }
 
-    /// Computes the domain of this rank as the first rank directs, until the first rank calls [`release_ranks`].
+    /// Executes the operations that rank 0 requests for the domain of this rank, until rank 0 calls
+    /// [`release_ranks`].
     pub fn serve(&self) {
         run_on_first_thread(&self.pool, || self.serving().serve());
     }

@@ -1,13 +1,12 @@
-//! Checks of a plan with multiple time steps: every step with output of energies or with a coupling must be a step
-//! with an impulse.
+//! Checks of a plan with multiple time steps. Energies are written, and couplings act, only at steps with an impulse.
 
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::plan::stage_output::StageOutput;
 use crate::run::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
 
-/// Returns the settings of a plan that do not fit the multiple time steps of a stage that writes `output`; the list
-/// is empty without multiple time steps.
+/// Returns a problem for each interval in a stage that is not a multiple of the interval between impulses. `output`
+/// has the output settings of the stage. The list is empty without multiple time steps.
 pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<Problem> {
     let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
     let mut problems = vec![];
@@ -27,7 +26,7 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<
     problems
 }
 
-/// Returns the intervals in steps that must be multiples of the interval of impulses, with their names.
+/// Returns name and length, in steps, of each interval that must be a multiple of the interval between impulses.
 fn intervals(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<(String, u64)> {
     let mut found = vec![("the length of the stage".to_owned(), dynamics.steps)];
     let measures = |file: &str| Format::of_name(file).is_ok_and(|format| format.holds.observables);
