@@ -68,7 +68,7 @@ pub(in crate::run) struct Tuner<'a> {
     /// list schedules for the cutoff and mesh of the input file
     choices: ListChoices<'a>,
     on_gpu: bool,
-    /// steps from one evaluation of reciprocal space to the next
+    /// number of steps between evaluations of reciprocal space
     every: u32,
 }
 
@@ -229,7 +229,7 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// Returns the number of steps from one evaluation of reciprocal space to the next, in the longest stage of dynamics.
+/// Returns the number of steps between evaluations of reciprocal space in the longest stage of dynamics.
 fn interval_of_meshes(plan: &Plan) -> u32 {
     let longest = plan.dynamics().max_by_key(|(_, stage)| stage.steps);
     longest.and_then(|(_, stage)| stage.multiple_time_steps).map_or(1, |steps| steps.every)
