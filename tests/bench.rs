@@ -200,7 +200,7 @@ fn mistakes_are_input_errors() {
         (&["dhfr", "--compare", "none.json"], 2, "did you mean no.json?"),
         (&["dhfr", "--threads", "0"], 2, "--threads"),
         (&["dhfr", "--steps", "0"], 2, "--steps"),
-        (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 was asked for: "),
+        (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 cannot be used: "),
         (&["core", "--device", "cuda:63"], 6, if has_driver() { "there is no device cuda:63" } else { "libcuda" }),
         (&["core", "--device", "gpu"], 2, "\"cuda\" or \"cuda:1\""),
     ];

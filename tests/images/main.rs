@@ -313,7 +313,7 @@ fn a_start_of_several_models_is_told() {
         std::fs::write(folder.path().join("start.pdb"), start.replacen(second, &format!("{first}\n{other}"), 1))
             .unwrap();
         let told = md(folder.path(), &["check", "input.toml"]);
-        assert!(told.contains("holds 1 atoms at alternative locations"), "{told}");
+        assert!(told.contains("contains 1 atoms at alternative locations"), "{told}");
         let written = md(folder.path(), &["convert", "start.pdb", "all.trr"]);
         assert!(written.contains("1 atoms at alternative locations are left out"), "{written}");
     }

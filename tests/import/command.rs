@@ -56,7 +56,7 @@ fn several_files_go_on_from_a_finished_run() {
     let arguments = [&paths[0], &paths[1], "--after", "done", "-o", "input.toml"];
     let missing = import(place.path(), &arguments);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(text(&missing.stderr).contains("a finished run"), "{}", text(&missing.stderr));
+    assert!(text(&missing.stderr).contains("because it has not finished"), "{}", text(&missing.stderr));
     std::fs::create_dir(place.path().join("done")).unwrap();
     std::fs::write(place.path().join("done/final.rst7"), "").unwrap();
     let output = import(place.path(), &arguments);

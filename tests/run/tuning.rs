@@ -209,7 +209,10 @@ fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
     foreign.tuning.as_mut().unwrap().chosen.lists = lists;
     foreign.write(&case.path("out/checkpoint.md")).unwrap();
     let messages = case.ends_with(0, &["--steps", "66"]);
-    assert!(messages.contains("on another kind of device (GPU or CPU), so new pair lists are chosen"), "{messages}");
+    assert!(
+        messages.contains("on a different kind of device (GPU or CPU), so a new pair list schedule is chosen"),
+        "{messages}"
+    );
     let now = checkpoint(&case);
     assert_eq!((now.lists_on_gpu, now.place.schedule), (own.lists_on_gpu, own.place.schedule));
     assert_eq!(now.tuning.unwrap().chosen, own.tuning.unwrap().chosen);

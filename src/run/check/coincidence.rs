@@ -29,7 +29,8 @@ pub(in crate::run) fn check(system: &System, state: &State) -> Result<()> {
     let [i, j] = pair.map(|i| i as u32);
     let names = [i, j].map(|i| format!("{} ({})", i + 1, system.topology.atom_name(i)));
     let what = format!(
-        "atoms {} and {} have the same position, so no force can separate them; move one of them in the coordinates",
+        "atoms {} and {} have the same position, so no force can separate them; move one of the atoms in the \
+         coordinate file",
         names[0], names[1]
     );
     Err(Error::unstable(what, [i, j]))

@@ -9,7 +9,8 @@ use crate::units::Dimension::{InverseLength, Length};
 pub fn describe_methods(system: &System) -> Option<String> {
     let settings = system.topology.methods.as_ref().map(spelled)?;
     Some(format!(
-        "the topology file sets cutoffs and PME, which are not used; to use the same settings, write in [forces]: {}",
+        "the topology file stores cutoffs and PME parameters, but md uses only the settings of the input file; to use \
+         those of the topology file, write in [forces]: {}",
         settings.join("; ")
     ))
 }

@@ -54,7 +54,7 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
         let long = plan.dynamics().filter(|(_, stage)| vibration.period < FEWEST_STEPS * stage.timestep);
         problems.extend(long.map(|(name, stage)| {
             let message = too_long(name, stage, &vibration, system);
-            Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: such a run blows up or is meaningless"))
+            Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: the run would become unstable or inaccurate"))
                 .help(shorter(&vibration, system))
         }));
     }
@@ -95,8 +95,8 @@ fn replaced_parameters(places: &[String]) -> Option<String> {
         count => format!(" and {count} more lines"),
     };
     Some(format!(
-        "{first}{others}: these parameters replace earlier ones for the same atom types, as in GROMACS; remove the ones that \
-         are not intended"
+        "{first}{others}: these parameters replace earlier parameters for the same atom types, as in GROMACS; remove \
+         the parameters that are not intended"
     ))
 }
 
@@ -104,14 +104,17 @@ fn timestep(plan: &Plan, system: &System) -> Option<String> {
     let (name, stage) = plan.dynamics().max_by(|a, b| a.1.timestep.total_cmp(&b.1.timestep))?;
     let vibration = fastest(system).filter(|vibration| vibration.period < FEW_STEPS * stage.timestep)?;
     let message = too_long(name, stage, &vibration, system);
-    Some(format!("{message}, fewer than {FEW_STEPS}: it is not sampled well; {}", shorter(&vibration, system)))
+    Some(format!(
+        "{message}, fewer than {FEW_STEPS}: this vibration is not integrated accurately; {}",
+        shorter(&vibration, system)
+    ))
 }
 
 fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System) -> String {
     let (timestep, period) = (1e3 * stage.timestep, 1e3 * vibration.period);
     format!(
-        "stage \"{name}\": the timestep of {timestep} fs is too long for {}, whose vibration period of {period:.1} fs has \
-         {:.1} steps",
+        "stage \"{name}\": the timestep of {timestep} fs is too long for {}. The vibration period of {period:.1} fs \
+         has {:.1} steps",
         vibration.describe(&system.topology),
         vibration.period / stage.timestep
     )
@@ -139,9 +142,9 @@ fn net_charge(system: &System) -> Option<String> {
     let charge: f64 = atoms.iter().map(|atom| atom.charge).sum();
     (charge.abs() > CHARGE_ROUNDING * (atoms.len() as f64).sqrt()).then(|| {
         format!(
-            "the net charge is {charge:.3} e, which PME neutralises with a uniform background: energies and pressure contain \
-             it, and where the solvent does not fill the cell, as beside a membrane, ions and solutes are displaced \
-             (doi:10.1021/ct400626b); add counter-ions"
+            "the net charge is {charge:.3} e, and PME adds a uniform neutralising background charge. The background \
+             changes energies and pressure; if the solvent does not fill the cell, for example with a membrane, it \
+             also displaces ions and solutes (doi:10.1021/ct400626b); add counter-ions"
         )
     })
 }
@@ -156,25 +159,25 @@ fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
         let switched = matches!(settings.lj_modifier, LjModifier::ForceSwitch { from } if same(from, CHARMM_SWITCH));
         return (!switched || !same(cutoff, CHARMM_CUTOFF) || corrected).then(|| {
             format!(
-                "the force field is CHARMM's, made for Lennard-Jones forces that are switched off between {CHARMM_SWITCH:.1} and \
-                 {CHARMM_CUTOFF} nm, without a dispersion correction; here the cutoff is {cutoff} nm, {}: pressure, density and \
-                 the area of membranes are off; leave out cutoff, cutoff_lj, lj_modifier, lj_switch and dispersion_correction, \
-                 which are these conventions by default",
+                "the CHARMM force field was made for Lennard-Jones forces that are switched off between \
+                 {CHARMM_SWITCH:.1} and {CHARMM_CUTOFF} nm, without a dispersion correction. This input has a cutoff \
+                 of {cutoff} nm, {}, so pressure, density and membrane areas will be wrong; leave out cutoff, \
+                 cutoff_lj, lj_modifier, lj_switch and dispersion_correction, whose defaults are CHARMM's conventions",
                 describe_lj_end(settings)
             )
         });
     }
     if cutoff < AMBER_CUTOFF - SAME_LENGTH {
         return Some(format!(
-            "the Lennard-Jones cutoff of {cutoff} nm is shorter than the {AMBER_CUTOFF} nm that AMBER's force fields are used \
-             with: structure and pressure are off; set cutoff_lj = \"0.8 nm\" or more"
+            "the Lennard-Jones cutoff of {cutoff} nm is shorter than {AMBER_CUTOFF} nm, the shortest cutoff for \
+             AMBER's force fields: structure and pressure will be wrong; set cutoff_lj = \"0.8 nm\" or more"
         ));
     }
     let pressure = plan.dynamics().any(|(_, stage)| stage.barostat.is_some());
     (pressure && !corrected).then(|| {
         format!(
-            "a barostat acts without dispersion_correction: attraction beyond {cutoff} nm is missing from the pressure, \
-             and AMBER's force fields rely on it: the density will be too low; set dispersion_correction = true"
+            "there is a barostat but no dispersion_correction. The attraction beyond {cutoff} nm is missing from the \
+             pressure, so the density will be too low with AMBER's force fields; set dispersion_correction = true"
         )
     })
 }
@@ -183,8 +186,8 @@ fn truncated_charges(system: &System, state: &State) -> Option<String> {
     let charged = system.topology.atoms.iter().any(|atom| atom.charge != 0.0);
     let truncated = system.settings.electrostatics == Electrostatics::Plain && system.settings.cutoff.is_some();
     (charged && truncated && state.cell.is_some()).then(|| {
-        "electrostatics = \"plain\" cuts Coulomb interactions off in a periodic cell: liquids get a false structure at the \
-         cutoff, and energy is not conserved; set electrostatics = \"pme\""
+        "electrostatics = \"plain\" cuts off Coulomb interactions in a periodic cell. Liquids get a wrong structure \
+         near the cutoff distance, and energy is not conserved; set electrostatics = \"pme\""
             .to_owned()
     })
 }
@@ -201,8 +204,8 @@ fn weak_coupling(plan: &Plan) -> Option<String> {
         (Some(_), Some(_)) => ("thermostat and barostat", "kinds \"v-rescale\" and \"c-rescale\""),
     };
     Some(format!(
-        "stage \"{name}\" is the last, and its {what} of kind \"berendsen\" samples no known ensemble: fluctuations are too \
-         small; use {instead} for production"
+        "stage \"{name}\" is the last stage, and its {what} of kind \"berendsen\" does not sample a known ensemble: \
+         fluctuations are too small; use {instead} for production"
     ))
 }
 
@@ -212,9 +215,9 @@ fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());
     (cutoff > (1.0 - SHRINKING) * largest).then(|| {
         format!(
-            "stage \"{name}\" has a barostat, and the cutoff of {cutoff} nm is near the largest that the cell allows, \
-             {largest:.4} nm: the run ends with exit code 4 when the cell shrinks so far; use a larger cell or a shorter \
-             cutoff"
+            "stage \"{name}\" has a barostat, and the cutoff of {cutoff} nm is only slightly shorter than half of the \
+             cell width, {largest:.4} nm. If the cell becomes too small for the cutoff, the run ends with exit code \
+             4; use a larger cell or a shorter cutoff"
         )
     })
 }
@@ -227,8 +230,9 @@ fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;
     let rounded = state.positions.iter().filter(|position| position.to_array().into_iter().all(whole)).count();
     (2 * rounded > state.positions.len()).then(|| {
-        "positions are rounded to 0.001 nm, and the first stage is dynamics: stiff bonds release some kJ/mol each as heat; begin \
-         with a stage of kind \"minimize\", or use a file with more decimals (gmx trjconv -ndec 6, or g96)"
+        "positions are rounded to 0.001 nm, and the first stage is dynamics. Each stiff bond therefore releases a few \
+         kJ/mol as heat; begin with a stage of kind \"minimize\", or use a coordinate file with more decimals (gmx \
+         trjconv -ndec 6, or g96)"
             .to_owned()
     })
 }

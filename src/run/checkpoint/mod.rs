@@ -139,7 +139,8 @@ impl Checkpoint {
         });
         if let Some(name) = { names }.find(|name| !is_plain_name(name)) {
             let message = format!("the checkpoint names {name:?}, which is not a plain file name");
-            let help = "it has been changed since md wrote it: use another checkpoint, or use --force to start anew";
+            let help = "the checkpoint was changed after md wrote it; use another checkpoint, or start again from the \
+                        beginning with --force";
             return Err(Problem::new(message).in_file(path).help(help).into());
         }
         Ok(found)
@@ -149,8 +150,9 @@ impl Checkpoint {
     /// and does not read the previous checkpoint instead.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
-            let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);
-            problem.help("use another checkpoint, or the final.rst7 of that run")
+            let problem =
+                Problem::new(format!("this checkpoint contains no state to start from: {reason}")).in_file(path);
+            problem.help("use another checkpoint, or the file final.rst7 of the same run")
         };
         let Self { place, mut state, .. } = match Self::read(path)? {
             Some(Restored { body, warning: None }) if !body.is_start() => body,

@@ -30,12 +30,12 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
         }
     }
     if !frozen.contains(&true) {
-        let message = format!("\"{text}\" selects virtual sites only");
+        let message = format!("\"{text}\" selects only virtual sites");
         return Err(refuse(Problem::new(message).help("freeze the atoms that define the virtual sites")).into());
     }
     if held.topology.atoms.iter().all(|atom| atom.mass == 0.0) {
         let help = "leave some atoms out of the selection";
-        return Err(refuse(Problem::new("no atom is left to move").help(help)).into());
+        return Err(refuse(Problem::new("all atoms are frozen, and none can move").help(help)).into());
     }
     let mut torn = None;
     let mut moves = |atoms: &[u32]| {
@@ -49,9 +49,13 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     held.constraints.bonds.retain(|bond| moves(&bond.atoms));
     if let Some(atoms) = torn {
         let is = |held: bool| atoms.iter().find(|&&atom| frozen[atom as usize] == held).map_or(0, |atom| atom + 1);
-        let message =
-            format!("atom {} is frozen, but atom {}, which is constrained to it, is not", is(true), is(false));
-        let help = "select both or neither, hydrogens with their heavy atoms, or relax forces.constraints";
+        let message = format!(
+            "a constraint joins atom {}, which is frozen, and atom {}, which is not frozen",
+            is(true),
+            is(false)
+        );
+        let help = "freeze both atoms or none of them (for example hydrogens together with their heavy atoms), or \
+                    choose fewer constraints in forces.constraints";
         return Err(refuse(Problem::new(message).help(help)).into());
     }
     Ok(Some(held))

@@ -100,7 +100,7 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     let massive = selected.into_iter().filter(|&atom| mass(atom) > 0.0);
     let held: Vec<Held> = massive.map(|atom| Held::new(atom, positions[atom as usize])).collect();
     if held.is_empty() {
-        let message = format!("\"{}\" selects virtual sites only", restraint.select);
+        let message = format!("\"{}\" selects only virtual sites", restraint.select);
         return Err(Problem::new(message).help("restrain the atoms that define the virtual sites").into());
     }
     let mut restraints = PositionRestraints {
@@ -129,7 +129,7 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
         let atoms: Vec<u32> = selected.into_iter().flatten().filter(|&atom| mass(atom) > 0.0).collect();
         if atoms.len() < FEWEST_SUPERPOSED {
             let message =
-                format!("an RMSD needs {FEWEST_SUPERPOSED} atoms with mass, and {} are selected", atoms.len());
+                format!("an RMSD needs at least {FEWEST_SUPERPOSED} atoms with mass, but {} are selected", atoms.len());
             return Err(Problem::new(message).help("restrain a distance or an angle instead").into());
         }
         return rmsd(restraint, atoms, references);
@@ -140,14 +140,14 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
             let message = format!(
                 "\"{a}\" and \"{b}\" select the same atoms, so the distance between their centers is always zero"
             );
-            return Err(Problem::new(message).help("groups may share atoms, but not all of them").into());
+            return Err(Problem::new(message).help("choose two groups that differ in at least one atom").into());
         }
     }
     let group = |index: usize| {
         let text = &restraint.groups[index];
         let around = gather_around(restraint, index, topology)?;
         Group::new(&selected[index], |atom| references.mass(atom), &references.molecules, around).ok_or_else(|| {
-            let problem = Problem::new(format!("\"{text}\" selects virtual sites only, which have no center of mass"));
+            let problem = Problem::new(format!("\"{text}\" selects only virtual sites, which have no center of mass"));
             problem.help("use the atoms that define the virtual sites")
         })
     };
@@ -184,7 +184,7 @@ fn gather_around(
         [atom] => Ok(Some(atom)),
         ref atoms => {
             let message = format!("gather_around: \"{text}\" selects {} atoms", atoms.len());
-            Err(Problem::new(message).help("select one atom, or write \"none\""))
+            Err(Problem::new(message).help("select exactly one atom, or write \"none\""))
         }
     }
 }

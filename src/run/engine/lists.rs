@@ -106,13 +106,15 @@ impl<'a> ListChoices<'a> {
             return "all pairs".to_owned();
         }
         if lists.is_exact() {
-            return format!("searched to {outer:.3} nm, rebuilt by displacement before a pair can be missed");
+            return format!(
+                "list radius {outer:.3} nm, rebuilt when an atom has moved so far that a pair could be missed"
+            );
         }
         let ListErrors { drift, pressure } = self.estimate.errors_of(lists);
         format!(
-            "searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm; missed pairs are \
-             estimated to cause a drift of at most {drift:.1e} kJ/mol/ps per atom and an error of at most {:.2} bar in the \
-             pressure",
+            "searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm; estimated \
+             effect of missed pairs: energy drift of at most {drift:.1e} kJ/mol/ps per atom, pressure error of at \
+             most {:.2} bar",
             pressure / BAR
         )
     }

@@ -168,7 +168,7 @@ impl Engine {
                 return Ok(None);
             }
             (Ok(Verdict::Differs(how)), _) => Error::Device(format!(
-                "{how}: either this GPU or its driver is faulty, or md has a defect; please report it"
+                "{how}: this GPU or its driver is faulty, or md has a defect; please report this message"
             )),
             (Ok(_), _) => return Ok(None),
             (Err(error), _) => error,
@@ -310,7 +310,7 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     };
     if !level.is_available() {
         return Err(Problem::new(format!("this processor has no {}", level.name()))
-            .help("remove run.simd to use the best available")
+            .help("remove run.simd to use the best instruction set of this processor")
             .into());
     }
     let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
@@ -337,7 +337,7 @@ pub fn check_device(plan: &Plan) -> Result<()> {
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
         (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
-        (_, Precision::Double) => return Ok(Accelerator::None("double precision runs on the CPU only".into())),
+        (_, Precision::Double) => return Ok(Accelerator::None("double precision is available only on the CPU".into())),
         (Device::Cuda(number), Precision::Mixed) => number,
         (Device::Auto, Precision::Mixed) => 0,
     };
@@ -352,7 +352,7 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
         (Err(error), Device::Auto) => Ok(Accelerator::None(error.to_string())),
         (Err(error), _) => {
             let help = "set run.device to \"cpu\" or leave it out";
-            Err(Error::Device(format!("device cuda:{number} was asked for: {error}; {help}")))
+            Err(Error::Device(format!("device cuda:{number} cannot be used: {error}; {help}")))
         }
     }
 }

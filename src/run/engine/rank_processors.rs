@@ -73,8 +73,8 @@ fn too_many_threads(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>, threads: usi
         [] => return None,
     };
     Some(format!(
-        "{host} is oversubscribed: {whose} {all} threads for {available} processors, which makes all slow; start fewer \
-         ranks, or let the launcher bind each to processors of its own"
+        "{host} is oversubscribed: {whose} {all} threads for {available} processors, which makes all ranks slow; \
+         start fewer ranks, or let the launcher bind each rank to its own processors"
     ))
 }
 
@@ -87,8 +87,8 @@ fn overlap(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>) -> Option<String> {
     let (a, b) = { pairs }.find(|(a, b)| shared(a.0, b.0))?;
     let (first, second) = (a.1[0].min(b.1[0]), a.1[0].max(b.1[0]));
     Some(format!(
-        "ranks {first} and {second} may use some of the same processors of {}: they slow each other down; let the \
-         launcher bind each to processors of its own",
+        "ranks {first} and {second} share processors of {} and slow each other down; let the launcher bind each rank \
+         to its own processors",
         a.0.host
     ))
 }
@@ -97,7 +97,10 @@ fn overlap(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>) -> Option<String> {
 fn unequal(limits: &Range<usize>) -> Option<String> {
     let Range { start: least, end: most } = limits;
     (least < most).then(|| {
-        format!("ranks have from {least} to {most} processors: each uses {least}, since results depend on the number of threads")
+        format!(
+            "ranks have from {least} to {most} processors. Each rank uses only {least}, since results depend on \
+             the number of threads"
+        )
     })
 }
 
@@ -138,10 +141,10 @@ mod tests {
         assert!(share.warnings[0].contains("3 ranks (0 and others) have 3 threads for 2 processors"), "{share:?}");
         let overlapping = ProcessorShare::new(&[seat("b", 1..3), seat("a", 0..2), seat("a", 1..3)], None);
         assert_eq!(overlapping.warnings.len(), 1);
-        assert!(overlapping.warnings[0].contains("ranks 1 and 2 may use some of the same processors of a"));
+        assert!(overlapping.warnings[0].contains("ranks 1 and 2 share processors of a"));
         let unequal = ProcessorShare::new(&[seat("a", 0..4), seat("b", 0..3)], None);
         assert_eq!((unequal.threads, unequal.warnings.len()), (3, 1));
-        assert!(unequal.warnings[0].contains("from 3 to 4 processors: each uses 3"));
+        assert!(unequal.warnings[0].contains("from 3 to 4 processors. Each rank uses only 3"));
         assert_eq!(ProcessorShare::new(&[seat("a", 0..4), seat("b", 0..3)], Some(2)).warnings, [""; 0]);
     }
 }

@@ -20,7 +20,7 @@ impl Engine {
         let engine = || {
             if let Some(what) = only_on_one_rank(plan) {
                 let message = format!("there are {} ranks: {what}", ranks.count());
-                let help = "start md without mpirun, with run.threads for the processors of this machine";
+                let help = "start md without mpirun, and set run.threads to the number of processors of this machine";
                 return Err(Error::from(Problem::new(message).help(help)));
             }
             let mut plan = plan.clone();
@@ -68,7 +68,7 @@ pub fn release_ranks(ranks: &Ranks) {
 /// Returns the reason why several ranks cannot compute a plan.
 fn only_on_one_rank(plan: &Plan) -> Option<String> {
     if let Device::Cuda(number) = plan.run.device {
-        return Some(format!("run.device is \"cuda:{number}\", and several ranks compute on CPUs"));
+        return Some(format!("run.device is \"cuda:{number}\", but several ranks compute only on CPUs"));
     }
     RANKS.refusal(plan.features())
 }

@@ -79,8 +79,8 @@ pub(in crate::run) fn verify<B: Backend + ?Sized>(
             let what = format!("{what}, on {}", backend.description());
             Err(match on_gpu {
                 true => Error::Device(format!(
-                    "{what}: either this GPU or its driver is faulty, or md has a defect; set run.device = \"cpu\" to \
-                     avoid the GPU, and please report this"
+                    "{what}: this GPU or its driver is faulty, or md has a defect; set run.device = \"cpu\" to avoid \
+                     the GPU, and please report this message"
                 )),
                 false => Error::Internal(format!(
                     "{what}: either this processor or its memory is faulty, or md has a defect; try another run.simd \

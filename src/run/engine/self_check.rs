@@ -128,9 +128,9 @@ pub(in crate::run) fn compare_energies(
         let off = (ours - theirs).abs() / total;
         let agrees = off <= bar + slack / total;
         if !agrees {
-            let what = format!("the energy \"{name}\" is {ours:.6e} kJ/mol and {whose} {theirs:.6e}");
+            let what = format!("the energy \"{name}\" is {ours:.6e} kJ/mol, and {whose} is {theirs:.6e} kJ/mol");
             return Err(format!(
-                "{what}: they differ by {off:.1e} of the sum of all absolute terms; the limit is {bar:.0e}"
+                "{what}. The difference is {off:.1e} of the sum of all absolute terms; the limit is {bar:.0e}"
             ));
         }
         largest = largest.max(off);

@@ -18,7 +18,7 @@ pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
     if threads > most {
         let message = format!("{threads} threads are too many: this process may use {available} processors");
         return Err(Problem::new(message)
-            .help(format!("at most {most} are started; fastest is one per processor"))
+            .help(format!("at most {most} threads are allowed; one thread per processor is fastest"))
             .into());
     }
     Ok(())
@@ -35,7 +35,7 @@ pub(in crate::run) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId
 fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
-        let message = format!("run.pin: {all} threads need as many processors, and there are {available}");
+        let message = format!("run.pin: {all} threads need {all} processors, but there are only {available}");
         return Err(Problem::new(message).help("lower run.threads, or set run.pin = false").into());
     }
     Ok(processors[others * threads..all].to_vec())
@@ -70,6 +70,6 @@ mod tests {
         assert_eq!([ids(2, 0).unwrap(), ids(2, 1).unwrap()], [[2, 3], [5, 8]]);
         assert_eq!(ids(5, 0).unwrap(), [2, 3, 5, 8, 9]);
         let refusal = ids(2, 2).unwrap_err().to_string();
-        assert!(refusal.contains("6 threads need as many processors, and there are 5"), "{refusal}");
+        assert!(refusal.contains("6 threads need 6 processors, but there are only 5"), "{refusal}");
     }
 }

@@ -9,7 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Advice to the user about existing files.
-const ASIDE: &str = "move it away, choose another output.directory, or use --force to move all old output aside";
+const ASIDE: &str = "move this file away, choose another output.directory, or use --force to rename the folder with \
+                     the old output";
 
 /// The output directory, locked until dropped.
 #[derive(Debug)]
@@ -129,9 +130,9 @@ impl Directory {
             return Ok(());
         }
         let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-        Err(Problem::new(format!("this directory holds output, but no checkpoint to continue from{reason}"))
+        Err(Problem::new(format!("this directory contains output, but no checkpoint to continue from{reason}"))
             .in_file(&self.root)
-            .help("choose another output.directory, or use --force to move the old output aside")
+            .help("choose another output.directory, or use --force to rename the folder with the old output")
             .into())
     }
 }

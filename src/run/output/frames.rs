@@ -153,7 +153,7 @@ fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
 
 fn cannot(format: &Format, file: &str, what: &str) -> Problem {
     Problem::new(format!("{file}: {} files cannot store {what}", format.name))
-        .help("leave it out, or write trajectory.h5md, in a list with this file if both are wanted")
+        .help("remove this setting, or write trajectory.h5md instead of this file or in addition to it")
 }
 
 impl Reporter for TrajectoryReporter {
@@ -201,7 +201,7 @@ impl Reporter for TrajectoryReporter {
         files.check(&path, checkpointed)?;
         if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
             let message = format!("this trajectory belongs to another run ({found}), not to this one ({})", run.run_id);
-            let help = "put the trajectory of this run in its place, or use --no-append to continue in a new file";
+            let help = "replace this file by the trajectory of this run, or use --no-append to continue in a new file";
             return Err(Problem::new(message).in_file(&path).help(help).into());
         }
         if self.every.is_none() {

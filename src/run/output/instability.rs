@@ -31,7 +31,7 @@ pub(in crate::run) fn explain(error: Error, system: &System, before: &State, dir
     if !atoms.is_empty() {
         let _ = match write_neighbourhood(system, before, &atoms, directory) {
             Ok(path) => write!(text, "\n  structure within {REACH} nm before this step: {}", path.display()),
-            Err(error) => write!(text, "\n  the structure around these atoms could not be written: {error}"),
+            Err(error) => write!(text, "\n  the structure around the unstable atoms could not be written: {error}"),
         };
         text.push_str(
             "\n  help: minimise first if atoms overlap; otherwise use a shorter timestep, or heat more slowly",

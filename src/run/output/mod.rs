@@ -64,7 +64,7 @@ impl Outputs {
         for (index, reporter) in reporters.iter().enumerate() {
             if reporters[..index].iter().any(|other| other.name() == reporter.name()) {
                 let problem = Problem::new(format!("two reporters write \"{}\"", reporter.name()));
-                return Err(problem.help("give each a name of its own").into());
+                return Err(problem.help("give each reporter its own name").into());
             }
         }
         let mass = system.topology.atoms.iter().map(|atom| atom.mass).sum();
@@ -94,8 +94,10 @@ impl Outputs {
         for reporter in &inactive {
             let path = run.file(reporter.name());
             if !path.exists() {
-                let missing =
-                    format!("{} is missing; a new file is created when this output is enabled again", path.display());
+                let missing = format!(
+                    "the file {} is missing; if the input file enables this output again, a new file is created",
+                    path.display()
+                );
                 self.warnings.push(missing);
                 written.remove(reporter.name());
             }
@@ -245,7 +247,7 @@ fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
         return Ok(());
     }
     let count = checkpointed.extent.count;
-    let message = format!("this file is missing; the checkpoint was written after {count} {records} of it");
-    let help = "put it back, or use --no-append to continue in a new file";
+    let message = format!("this file is missing, although it had {count} {records} when the checkpoint was written");
+    let help = "restore the file, or use --no-append to continue in a new file";
     Err(Problem::new(message).in_file(path).help(help).into())
 }

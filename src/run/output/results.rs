@@ -99,7 +99,7 @@ fn file_extent(path: &Path) -> Result<Extent> {
 fn changed(path: &Path) -> Error {
     Problem::new("this file was changed after the run had finished")
         .in_file(path)
-        .help("move it elsewhere and repeat the command, which writes the file again")
+        .help("move this file elsewhere and repeat the command, which writes the file again")
         .into()
 }
 

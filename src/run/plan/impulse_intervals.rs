@@ -11,7 +11,7 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<
     let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
     let mut problems = vec![];
     if !matches!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(_)) {
-        let message = "multiple_time_steps: there is no reciprocal space without PME";
+        let message = "multiple_time_steps needs PME, because only reciprocal-space forces act as impulses";
         problems.push(Problem::new(message).help("set electrostatics = \"pme\", or remove multiple_time_steps"));
     }
     for (what, steps) in intervals(plan, dynamics, output).into_iter().filter(|(_, steps)| !steps.is_multiple_of(every))
@@ -20,7 +20,10 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<
             format!("multiple_time_steps: {what} is {steps} steps, which is not a multiple of every = {every}");
         let above = steps.next_multiple_of(every);
         let below = if above > every { format!("{} or ", above - every) } else { String::new() };
-        let help = format!("use {below}{above} steps: energies, pressure and forces are known only at impulses");
+        let help = format!(
+            "use {below}{above} steps, because energies, pressure and all forces are known only at \
+             steps with an impulse"
+        );
         problems.push(Problem::new(message).help(help));
     }
     problems

@@ -50,7 +50,8 @@ impl ReplicaPlacement {
         check_threads(all)?;
         let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
         if at_once > all {
-            let message = format!("ensemble.at_once = {at_once} needs at least {at_once} threads; available: {all}");
+            let message =
+                format!("ensemble.at_once = {at_once} needs at least {at_once} threads, but only {all} are available");
             return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
         }
         if ranks > replicas {
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 100).unwrap(), (3, 2));
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
-        assert!(refusal.contains("at_once = 3 needs at least 3 threads; available: 2"), "{refusal}");
+        assert!(refusal.contains("at_once = 3 needs at least 3 threads, but only 2 are available"), "{refusal}");
         // `run.reproducible` limits a slot to 16 threads; 8 threads are below this limit
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);

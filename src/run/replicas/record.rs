@@ -50,7 +50,8 @@ impl Record {
         if let Some(missing) = replicas.iter().find(|replica| attempts > 0 && !begun(&replica.status.folder)) {
             let folder = &missing.status.folder;
             let message = format!("there were {attempts} exchange attempts, but the folder {folder} is missing");
-            let help = "restore that folder, or use --force to move the old output aside and start anew";
+            let help = "restore this folder, or use --force to rename the folder with the old output and start again \
+                        from the beginning";
             return Err(Problem::new(message).in_file(&path).help(help).into());
         }
         Ok(Some((record, known)))

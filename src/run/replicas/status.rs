@@ -133,7 +133,8 @@ impl<'a> StatusWriter<'a> {
             Ok(Outcome::Stopped) => match self.failed.filter(|_| self.record.is_some()) {
                 Some(failed) => {
                     let name = &self.job.replicas[failed].status.name;
-                    let how = format!("stopped with a checkpoint, since {name} has failed; the same command continues");
+                    let how =
+                        format!("stopped with a checkpoint, because {name} has failed; the same command continues");
                     (ReplicaState::Stopped, how)
                 }
                 None => (ReplicaState::Stopped, "stopped on request, the same command continues".to_owned()),

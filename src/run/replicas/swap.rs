@@ -155,11 +155,12 @@ impl ExchangeMember for Member<'_> {
         }
         let replica = self.replica + 1;
         let message = format!(
-            "the checkpoint of replica-{replica} was written after attempt {attempts} in state {}, which is not what \
-             {EXCHANGE} says",
+            "according to its checkpoint, replica-{replica} was in state {} after exchange attempt {attempts}, but \
+             {EXCHANGE} contains another state",
             state + 1
         );
-        let help = "restore the files of one run, or use --force to move the old output aside and start anew";
+        let help = "restore the checkpoints and exchange.csv of the same run, or use --force to rename the folder \
+                    with the old output and start again from the beginning";
         Err(Problem::new(message).help(help).into())
     }
 

@@ -74,7 +74,9 @@ impl<'a> Session<'a> {
         if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
         }
-        self.log.note("the run continues on another kind of device (GPU or CPU), so new pair lists are chosen")?;
+        self.log.note(
+            "the run continues on a different kind of device (GPU or CPU), so a new pair list schedule is chosen",
+        )?;
         let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
         if let Some(tuning) = &mut self.history.tuning {
             tuning.chosen.lists = lists;

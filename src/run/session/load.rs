@@ -68,8 +68,11 @@ fn read_coordinates_or_checkpoint(
     let state = Checkpoint::read_state(path)?;
     let found = state.positions.len();
     if let Some(expected) = expected_atoms.filter(|&expected| expected != found) {
-        let message = format!("{found} atoms, where the topology has {expected}");
-        return Err(Problem::new(message).in_file(path).help("use the topology of the run that wrote it").into());
+        let message = format!("{found} atoms, but the topology has {expected}");
+        return Err(Problem::new(message)
+            .in_file(path)
+            .help("use the topology of the run that wrote this checkpoint")
+            .into());
     }
     Ok(Coordinates {
         time: Some(state.time),
@@ -96,7 +99,7 @@ fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
         && first.velocities == Velocities::File
         && coordinates.velocities.is_none()
     {
-        let problem = Problem::new(format!("stage \"{name}\" starts with velocities, but the file has none"));
+        let problem = Problem::new(format!("stage \"{name}\" needs velocities, but the coordinate file has none"));
         problems.push(problem.in_file(path).help("set velocities = \"generate\" in the stage"));
     }
     problems

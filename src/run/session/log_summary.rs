@@ -115,8 +115,8 @@ fn describe_seed(seed: u64) -> String {
         return seed.to_string();
     }
     format!(
-        "{seed}, the default: repeats of this run are identical, bit for bit on the same machine with the same settings; set \
-         run.seed = \"random\" for independent runs"
+        "{seed}, the default: a repeated run with the same settings on the same machine is identical bit for bit; for \
+         independent runs set run.seed = \"random\""
     )
 }
 
@@ -159,8 +159,8 @@ pub(in crate::run) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on
     log.table(["lists (steps)", "cutoff", "mesh", "Mcycles", "ms", "gain (spread)"], &rows)?;
     let reason = match measured_gain {
         Some(gain) => format!(
-            "{} less time for pairs, lists and mesh than with the cost model's choice, measured in {seconds:.1} s; the \
-             predicted gain of that choice over tuning = \"off\" is {}",
+            "{} less time for pairs, lists and mesh than with the choice of the cost model (measurement took \
+             {seconds:.1} s); for the choice of the cost model, the predicted gain over tuning = \"off\" is {}",
             percent(*gain),
             percent(*predicted_gain)
         ),

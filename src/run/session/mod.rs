@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
         let refusal = self.engine.verify(self.job.plan, &self.job.system, state)?;
         refusal.iter().try_for_each(|reason| self.log.warning(reason))?;
         match self.engine.agreement().filter(|_| !known) {
-            Some(how) => self.log.note(&format!("the GPU is used from here on: {how}")),
+            Some(how) => self.log.note(&format!("the GPU is used from this stage on: {how}")),
             None => Ok(()),
         }
     }
@@ -246,9 +246,9 @@ impl<'a> Session<'a> {
         }
         self.told_of_small_cell = true;
         self.log.warning(
-            "most Monte Carlo volume moves that shrink the cell are rejected, because the cell would be narrower than twice \
-             the cutoff; the mean volume is therefore wrong for this pressure; start from a larger or denser system, or \
-             shorten the cutoff",
+            "most Monte Carlo volume moves that shrink the cell are rejected, because the cell would become narrower \
+             than twice the cutoff. The mean volume is therefore too large for this pressure; start from a larger or \
+             denser system, or shorten the cutoff",
         )
     }
 

@@ -63,8 +63,9 @@ fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Opt
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
         found => {
-            let reason =
-                found.and_then(|found| found.warning).map(|why| format!("{why}, which is from the start of the run"));
+            let reason = found
+                .and_then(|found| found.warning)
+                .map(|why| format!("{why}; the previous checkpoint is from the start of the run"));
             directory.check_unused(output, reason).map(|()| (None, None))
         }
     }
@@ -74,9 +75,12 @@ fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Opt
 fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) -> Result<()> {
     let refuse = |what: &str, changes: Vec<String>| match changes.is_empty() {
         true => Ok(()),
-        false => Err(Problem::new(format!("{what}:\n  {}", changes.join("\n  ")))
-            .in_file(&job.plan.output.directory)
-            .help("restore them, choose another output.directory, or use --force to move the old output aside")),
+        false => {
+            Err(Problem::new(format!("{what}:\n  {}", changes.join("\n  "))).in_file(&job.plan.output.directory).help(
+                "restore the old settings, choose another output.directory, or use --force to rename the folder \
+                 with the old output",
+            ))
+        }
     };
     let mut changes = (job.compare)(&checkpoint.plan);
     for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
@@ -143,7 +147,11 @@ pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<St
     });
     let warning = |(done, stage): (&StageSummary, &Stage)| {
         let all = steps(stage);
-        format!("stage {} was ended after {} of {all} steps by --steps; --force starts anew", stage.name, done.steps)
+        format!(
+            "an earlier command with --steps ended stage {} after {} of {all} steps, and this stage is not \
+             completed; to start again from the beginning use --force",
+            stage.name, done.steps
+        )
     };
     cut.map(warning).collect()
 }

@@ -66,7 +66,7 @@ impl Engine {
         state: &mut State,
     ) -> Result<Simulation<'a>> {
         if dynamics.velocities == Velocities::File && state.velocities.len() != state.positions.len() {
-            let problem = Problem::new("dynamics is to start with the velocities of the state, but it has none");
+            let problem = Problem::new("dynamics need the velocities of the state, but the state has no velocities");
             return Err(problem.help("take Velocities::Generate").into());
         }
         let stage = Stage {

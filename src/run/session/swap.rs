@@ -82,8 +82,8 @@ impl<'a> Session<'a> {
         let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
         let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
         self.log.note(&format!(
-            "exchanges states with other replicas every {every} steps; the present state is {now} of {all}; averages are over \
-             all states of this replica; `md demux` sorts output by state"
+            "this replica exchanges states with other replicas every {every} steps; its present state is {now} of \
+             {all}; averages include all states of this replica; to sort output by state, use `md demux`"
         ))
     }
 

@@ -215,7 +215,7 @@ fn a_run_goes_from_a_gpu_to_the_processor_and_back() {
     for (engine, steps) in [(gpu(), Some(61)), (processor(), Some(125)), (gpu(), None)] {
         assert_eq!(moves.run(engine, steps).unwrap(), Outcome::Finished);
     }
-    assert_eq!(moves.text("run.log").matches("another kind of device").count(), 2);
+    assert_eq!(moves.text("run.log").matches("a different kind of device").count(), 2);
     let [a, b] = [&stays, &moves].map(|case| case.column("conserved"));
     let terms = ["bond", "angle", "proper", "improper", "lj", "coulomb", "kinetic"];
     let scale: f64 = terms.iter().map(|term| moves.column(term)[0].abs()).sum();

@@ -39,12 +39,13 @@ pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<S
         let squares = barostat.shape_diffusion(thermostat.highest_temperature(), cell.volume(), stage.timestep)?;
         let change = (squares * duration).sqrt();
         (change > SHRINKING).then(|| {
-            let alike = if barostat.coupling == PressureCoupling::Anisotropic { "x, y and z" } else { "x and y, and z" };
+            let alike =
+                if barostat.coupling == PressureCoupling::Anisotropic { "x, y and z" } else { "x and y, and z" };
             format!(
-                "stage \"{name}\": {alike} are coupled to the pressure separately, and water fills the cell along each of \
-                 them; a liquid does not resist a change of shape, so the ratio of the lengths drifts, by some {:.0} % in this \
-                 stage, until a length is too short for the cutoff; set barostat.coupling = \"isotropic\", or \
-                 compressibility to a list that is zero along z",
+                "stage \"{name}\": {alike} are coupled to the pressure separately, and the cell is filled with water \
+                 along these directions. A liquid does not resist a change of shape, so the ratio of the cell lengths \
+                 drifts, by about {:.0} % in this stage, until a length is too short for the cutoff; set \
+                 barostat.coupling = \"isotropic\", or a list of compressibilities that is zero along z",
                 100.0 * change
             )
         })
@@ -77,15 +78,17 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
         let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.facts().refreshes)?;
         let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
         let frozen = frozen_system(stage, system).ok()?;
-        let setup = Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
+        let setup =
+            Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
         let freedoms = setup.temperature_groups.degrees_of_freedom();
         let names = std::iter::once("all other atoms").chain(thermostat.selections());
         // a group without degrees of freedom has no atoms that move
         let small = |(_, free): &(&str, &f64)| **free > 0.5 && **free < FEW_FREEDOMS;
         let (group, free) = names.zip(freedoms).filter(|_| !thermostat.groups.is_empty()).find(small)?;
         Some(format!(
-            "stage \"{}\": the temperature group of {group} has {free:.0} degrees of freedom, and all its velocities are scaled by \
-             one factor, so the thermostat dominates its motion; merge it with another group, or use kind = \"langevin\"",
+            "stage \"{}\": the temperature group of {group} has only {free:.0} degrees of freedom. The thermostat \
+             scales all velocities of a group by one factor, and therefore dominates the motion of a small group; \
+             merge this group with another group, or use kind = \"langevin\"",
             stage.name
         ))
     })
@@ -104,8 +107,8 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     };
     let stage = plan.stages.iter().find(chained).filter(|_| state.cell.is_none())?;
     Some(format!(
-        "stage \"{}\": without solvent, weakly coupled motions, such as the rotation of a methyl group, keep different \
-         temperatures for nanoseconds under Nose-Hoover chains, which add no noise; use kind = \"v-rescale\" or \
+        "stage \"{}\": Nose-Hoover chains without solvent equilibrate weakly coupled motions, such as the rotation of \
+         a methyl group, only within nanoseconds, because the chains add no noise; use kind = \"v-rescale\" or \
          \"langevin\"",
         stage.name
     ))
@@ -116,13 +119,15 @@ pub(super) fn unreached(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
         let duration = dynamics.steps as f64 * dynamics.timestep;
-        let late = |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
-        let (key, schedule, unit, of_unit) = schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
+        let late =
+            |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
+        let (key, schedule, unit, of_unit) =
+            schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
         let (time, last) = *schedule.points().last()?;
         let reached = schedule.at(duration);
         Some(format!(
-            "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps: it reaches {:.1} {unit}, not {:.1} \
-             {unit}; set duration = \"{time} ps\" or more",
+            "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps. The value at the end is \
+             {:.1} {unit} and not {:.1} {unit}; set duration = \"{time} ps\" or longer",
             stage.name,
             reached / of_unit,
             last / of_unit
@@ -148,18 +153,20 @@ fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str,
 /// Warns of position restraints whose reference positions are not scaled while a barostat scales the cell.
 pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
-        let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else { return None };
+        let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else {
+            return None;
+        };
         let stays = |restraint: &&PositionRestraint| restraint.reference_scaling == ReferenceScaling::None;
         stage.position_restraints.iter().find(stays)?;
         let effect = match kind {
-            BarostatKind::MonteCarlo => "volume moves stretch the restraints, so hardly any is accepted",
+            BarostatKind::MonteCarlo => "volume moves stretch the restraints, so hardly any volume move is accepted",
             BarostatKind::CRescale | BarostatKind::Berendsen => {
                 "the restraints act against the barostat and contribute to the pressure"
             }
         };
         Some(format!(
-            "stage \"{}\" has a barostat, and position_restraints whose references are not scaled with the cell: {effect}; \
-             set reference_scaling = \"center-of-mass\"",
+            "stage \"{}\" has a barostat, and position_restraints whose reference positions are not scaled with the \
+             cell: {effect}; set reference_scaling = \"center-of-mass\"",
             stage.name
         ))
     })
@@ -169,9 +176,10 @@ pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
 pub(super) fn wide_restrained_groups(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     let describe = |(stage, group): (String, String)| {
         format!(
-            "stage \"{stage}\": the molecules of \"{group}\" extend over more than half of the cell, so that other periodic \
-             images may be meant than those along their shortest distances; name the atom to gather them around with \
-             gather_around, or restrain a smaller group"
+            "stage \"{stage}\": the molecules of the restrained group \"{group}\" extend over more than half of the \
+             cell. md chooses the periodic images along the shortest distances between the molecules, which may not \
+             be the intended images; set gather_around to an atom around which the molecules belong, or restrain a \
+             smaller group"
         )
     };
     wide_groups(plan, system, state).into_iter().map(describe).collect()

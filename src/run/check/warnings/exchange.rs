@@ -31,8 +31,8 @@ pub(super) fn distant_states(plan: &Plan, system: &System, state: &State) -> Opt
     let (low, worst) = estimates.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, p)| *p < LOW_ACCEPTANCE)?;
     let [a, b] = [states[low].temperature, states[low + 1].temperature];
     Some(format!(
-        "replicas at {a} K and {b} K would accept at most about {:.1} % of their exchange attempts; add temperatures between \
-         them, so that about 20 % are accepted",
+        "at most about {:.1} % of the exchange attempts between {a} K and {b} K will be accepted; add temperatures \
+         between {a} K and {b} K, so that about 20 % are accepted",
         100.0 * worst
     ))
 }

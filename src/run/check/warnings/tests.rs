@@ -59,7 +59,10 @@ fn refusal(system: &str, forces: &str, stage: &str) -> Option<String> {
 fn replaced_parameters() {
     let (plan, mut system, state) = loaded("water", PME, NVE);
     system.topology.replaced = ["a.itp:3", "a.itp:7", "b.itp:1"].map(str::to_owned).to_vec();
-    one(&warnings(&plan, &system, &state, LeftOut::default()), &["a.itp:3 and 2 more lines", "replace earlier ones"]);
+    one(
+        &warnings(&plan, &system, &state, LeftOut::default()),
+        &["a.itp:3 and 2 more lines", "replace earlier parameters"],
+    );
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn charmm_files_are_told_of_other_conventions() {
 #[test]
 fn short_cutoffs_and_missing_dispersion_are_told() {
     let short = format!("{PME}cutoff = \"0.7 nm\"");
-    one(&found("water", &short, NVE), &["cutoff of 0.7 nm is shorter than the 0.8 nm"]);
+    one(&found("water", &short, NVE), &["cutoff of 0.7 nm is shorter than 0.8 nm"]);
     let enough = format!("{PME}cutoff = \"0.8 nm\"");
     assert_eq!(found("water", &enough, NVE), Vec::<String>::new());
     let bare = format!("{PME}dispersion_correction = false");
@@ -291,7 +294,7 @@ fn references_that_stay_under_a_barostat_are_told() {
         let restraint = format!("position_restraints = {{ select = \"resid 1\", reference_scaling = \"{scaling}\" }}");
         found("water", PME, &format!("{stage}\n{restraint}"))
     };
-    one(&restrained("none", NPT), &["references are not scaled", "reference_scaling = \"center-of-mass\""]);
+    one(&restrained("none", NPT), &["reference positions are not scaled", "reference_scaling = \"center-of-mass\""]);
     assert_eq!(restrained("center-of-mass", NPT), Vec::<String>::new());
     assert_eq!(restrained("none", NVE), Vec::<String>::new());
 }
@@ -319,8 +322,11 @@ fn frames_that_a_trajectory_cannot_date_are_told() {
     let silent = |stage: &str| format!("{stage}\noutput = {{ trajectory = {{ every = \"none\" }} }}");
     assert_eq!(found("water", PME, &stages("x.dcd", NVE, NVE)), Vec::<String>::new());
     assert_eq!(found("water", PME, &stages("x.xtc", short, NVE)), Vec::<String>::new());
-    let parts = ["x.dcd holds one interval", "stage \"second\"", "than \"production\"", ".xtc"];
+    let parts = ["x.dcd stores a single time interval", "stage \"second\"", "than stage \"production\"", ".xtc"];
     one(&found("water", PME, &stages("x.dcd", short, NVE)), &parts);
-    one(&found("water", PME, &stages("x.dcd", &silent(short), NVE)), &["another time step than \"production\""]);
+    one(
+        &found("water", PME, &stages("x.dcd", &silent(short), NVE)),
+        &["a different time step than the preceding stage \"production\""],
+    );
     assert_eq!(found("water", PME, &stages("x.dcd", &silent(NVE), NVE)), Vec::<String>::new());
 }
