@@ -1,6 +1,6 @@
 //! Assembles the plan from checked values, and checks combinations of keys.
 //!
-//! A function of this module returns `None` only if a problem has been recorded, by the function itself or earlier,
+//! A function of this module returns `None` only if a problem has been recorded, either by the function or earlier,
 //! when the values were read.
 
 use std::time::Duration;
@@ -90,8 +90,8 @@ fn scaled_solute(table: &Table) -> Option<Option<ScaledSolute>> {
     Some(Some(ScaledSolute { select: inner.text("select")?.to_owned(), factor: inner.number("factor")? }))
 }
 
-/// Returns a distance. `Setting::Given(None)` stands for the word that means no distance, and `Setting::ForceField`
-/// for the convention of the force field.
+/// Returns a distance. `Setting::Given(None)` means that the key has a word instead of a distance, for example
+/// "none". `Setting::ForceField` means the convention of the force field.
 fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
     match table.word(name) {
         Some(words::FORCE_FIELD) => Some(Setting::ForceField),

@@ -12,8 +12,8 @@ use crate::ensemble::thermostat::{Thermostat, ThermostatGroup};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
-/// Returns every stage; `None` if a problem has been recorded. `output` is the output of the whole run, whose
-/// settings a stage may override.
+/// Returns all stages; `None` if a problem has been recorded. `output` has the output settings of the run, which a
+/// stage may override.
 pub(super) fn stages(
     tables: &[Table],
     output: Option<&OutputOptions>,
@@ -274,8 +274,8 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
     })
 }
 
-/// Returns a value for each of x, y and z. The table has either one value for all directions, or one value for each
-/// group of directions that couple together.
+/// Returns values for x, y and z. The table has either one value for all directions, or one value for each group of
+/// directions that the barostat couples together.
 fn along_directions<T: Clone>(
     table: &Table,
     name: &str,
@@ -307,8 +307,8 @@ fn along_directions<T: Clone>(
 /// Relative rounding error of a product of decimal numbers.
 const ROUNDING: f64 = 1e-12;
 
-/// Records a problem if a relaxation time is too short. With a time shorter than the interval between couplings, a
-/// coupling would overshoot; stochastic cell rescaling requires several couplings per relaxation time.
+/// Records a problem if a relaxation time is too short. If the relaxation time is shorter than the interval between
+/// couplings, a coupling overshoots. Stochastic cell rescaling needs several couplings per relaxation time.
 fn long_enough(
     table: &Table,
     name: &str,

@@ -1,4 +1,5 @@
-//! Settings of `ensemble.exchange`: checks what an exchange requires, and collects the states that replicas swap.
+//! Settings of `ensemble.exchange`: checks the requirements of replica exchange, and collects the thermodynamic
+//! states.
 
 use super::dynamics::WHOLE_STEPS;
 use super::replicas::constant;
@@ -59,7 +60,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     Some(steps)
 }
 
-/// Refuses couplings that sample no ensemble, or an ensemble that is not known.
+/// Records a problem for a thermostat or barostat that does not sample a known ensemble.
 fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     match &dynamics.thermostat {
         None => refuse("has no thermostat".to_owned(), "add a thermostat: a state has a temperature"),
@@ -114,8 +115,8 @@ fn pressure(barostat: &Barostat) -> Option<f64> {
     }
 }
 
-/// Returns the exchange of replicas with these plans, with `every` steps between attempts. Each replica starts in its
-/// own state.
+/// Returns the replica exchange between the replicas of `plans`, with `every` steps between exchange attempts.
+/// Replica k starts in state k.
 pub(super) fn between(plans: &[&Plan], every: u64, seed: u64) -> Exchange {
     let state = |plan: &&Plan| {
         let (_, dynamics) = plan.dynamics().next_back()?;

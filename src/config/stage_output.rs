@@ -1,4 +1,4 @@
-//! Output settings of a stage that differ from those of the run.
+//! Output settings of a stage that differ from the output settings of the run.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::value::{Table, report};
 use crate::error::Problem;
 use crate::run::{CheckpointOptions, ENERGIES, Interval, OutputOptions, RESTRAINTS, StageOutput};
 
-/// Returns the settings of the table `output` of a stage. `run` is the output of the run.
+/// Returns the output settings of a stage from its table `output`. `run` has the output settings of the run.
 pub(super) fn stage_output(
     stage: &Table,
     run: Option<&OutputOptions>,

@@ -22,7 +22,7 @@ pub(in crate::run) struct ProcessorSet {
 pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
-    /// for each rank, the number of lower ranks that may use the same processors
+    /// number of lower ranks that may use the same processors, for each rank
     pub(in crate::run) places: Vec<usize>,
     /// warnings about a distribution of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,

@@ -364,7 +364,7 @@ pub struct Restraint {
     pub kind: VariableKind,
     /// groups of atoms of the variable, as selections in the language of [`crate::select`]
     pub groups: Vec<String>,
-    /// for each group, selection of the atom around which the molecules of the group are gathered; `None` = molecules
+    /// selection of the atom around which the molecules of a group are gathered, for each group; `None` = molecules
     /// are gathered along the shortest distances between them
     pub gather_around: Vec<Option<String>>,
     /// components (x, y, z) of a distance that are restrained
