@@ -73,7 +73,13 @@ fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> 
     let Some(text) = table.text("frozen") else { return (!table.is_set("frozen")).then_some(None) };
     if table.table("barostat").is_some() {
         let message = "frozen atoms and a barostat exclude each other: the barostat would move the atoms with the cell";
-        report(problems, table, "frozen", message, "remove one of them, or hold the atoms with position_restraints");
+        report(
+            problems,
+            table,
+            "frozen",
+            message,
+            "remove frozen or barostat, or hold the atoms with position_restraints instead",
+        );
         return None;
     }
     if table.integer("com_removal").is_some() {
@@ -170,7 +176,7 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
     match (table.is_set("duration"), table.is_set("steps")) {
         (true, true) => {
             let message = "duration and steps exclude each other";
-            report(problems, table, "steps", message, "keep one of them");
+            report(problems, table, "steps", message, "keep either duration or steps");
             None
         }
         (false, false) => {

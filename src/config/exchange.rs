@@ -27,7 +27,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     }
     let Some(Stage { name, kind: StageKind::Dynamics(dynamics), restraints, .. }) = plan.stages.last() else {
         wrong(
-            "states are exchanged in the last stage, and the last stage is not dynamics",
+            "states are exchanged in the last stage, which must be a stage of dynamics",
             "add a stage with kind = \"dynamics\" at the end",
         );
         return None;
@@ -68,7 +68,7 @@ fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
             let facts = thermostat.kind.facts();
             let why = match (facts.is_canonical, facts.is_random) {
                 (false, _) => Some("whose energies have no known distribution"),
-                (true, false) => Some("whose variables would have to be exchanged, too"),
+                (true, false) => Some("whose internal variables would also have to be exchanged"),
                 (true, true) => None,
             };
             if let Some(why) = why {

@@ -195,20 +195,23 @@ impl Override {
         };
         let mut value = parse_at(&self.value, &place).map_err(|problem| {
             let help = format!(
-                "write the text in two pairs of quotes, because the shell removes one: --set {}='\"{}\"'",
+                "write the text in two pairs of quotes, because the shell removes the outer pair: --set {}='\"{}\"'",
                 self.key, self.value
             );
             place.problem(problem.help(help))
         })?;
         value.place = place.clone();
         if self.key.split('.').count() > DEEPEST {
-            return Err(place.problem(Problem::new("no key has so many levels").help("`md help` lists all keys")));
+            return Err(place.problem(
+                Problem::new("the dotted key has more levels than any key of the input file")
+                    .help("`md help` lists all keys"),
+            ));
         }
         let mut target = root;
         let mut path = self.key.split('.').map(str::trim);
         while let Some(name) = path.next() {
             if matches!(target.node, Node::Array(_)) {
-                let message = "a single key of a list entry cannot be set";
+                let message = "this key holds a list, and a key inside a list cannot be set";
                 return Err(place.problem(Problem::new(message).help("set the whole list")));
             }
             target = member(target, name, &place);

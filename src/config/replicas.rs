@@ -72,8 +72,8 @@ impl Ensemble {
         let exchange = exchange::between(&plans, every, seed);
         for config in configs {
             config.plan.exchange = Some(exchange.clone());
-            let note = "# A replica that exchanges states with others in its last stage: this file alone does not \
-                        repeat that run.\n";
+            let note = "# This replica exchanges states with other replicas in its last stage; a run of this file \
+                        alone gives another result.\n";
             config.effective.insert_str(0, note);
         }
     }
@@ -118,7 +118,7 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
                 table,
                 second,
                 message,
-                "keep one; replica = [{ set = { ... } }, ...] can combine all settings",
+                "keep one of these keys; replica = [{ set = { ... } }, ...] can combine all settings",
             );
             return None;
         }
@@ -275,7 +275,10 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
     }
     let last = plan.dynamics().next_back().and_then(|(_, stage)| constant(&stage.thermostat.as_ref()?.temperature));
     let Some(bath) = last else {
-        wrong("the last stage has no constant temperature to scale by", "give the last stage a thermostat");
+        wrong(
+            "the last stage has no constant temperature, from which the scaling factors follow",
+            "give the last stage a thermostat",
+        );
         return None;
     };
     if let Some(cold) = kelvin.iter().find(|kelvin| **kelvin < bath) {

@@ -335,8 +335,8 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
             .iter()
             .any(|own| key == *own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.')))
         {
-            let help = "run.threads, run.pin and output.directory of the file hold for the whole ensemble, and \
-                        run.max_time for the process";
+            let help = "run.threads, run.pin and output.directory apply to the whole ensemble, and run.max_time \
+                        applies to the process";
             return Err(Problem::new(format!("\"{key}\" is not a setting of one replica")).help(help));
         }
         if !key.contains('.') {

@@ -66,7 +66,7 @@ fn trajectory(table: &Table, run: &OutputOptions, output: &mut StageOutput, prob
     for file in files {
         if output.every.insert(file.to_owned(), every).is_some() {
             let message = format!("stage.output.trajectory: \"{file}\" has two intervals");
-            report(problems, table, "file", message, "keep one of them");
+            report(problems, table, "file", message, "keep one of the two intervals");
         }
     }
 }

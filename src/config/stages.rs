@@ -99,8 +99,8 @@ fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     let known = |name: &str| name == "preset" || SETTINGS.iter().any(|(setting, _)| *setting == name);
     if let Some(other) = members.iter().find(|member| !known(&member.name)) {
         let problem = Problem::new(format!("\"{}\" cannot be combined with a preset", other.name));
-        let help =
-            "use temperature, pressure and select; to change more, write out its stages (`md check --effective`)";
+        let help = "only temperature, pressure and select can be set; to change other keys, copy the stages of the \
+                    preset from the output of `md check --effective`";
         return Err(other.name_place.problem(problem.help(help)));
     }
     let mut list = parse_at(
