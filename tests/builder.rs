@@ -1,5 +1,5 @@
-//! Tests of systems built in code: they equal systems read from files, and every mistake gives an error that explains
-//! it.
+//! Tests of systems built in code. The systems must be equal to systems that are read from files, and every mistake
+//! must give a helpful error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

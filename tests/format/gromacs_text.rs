@@ -228,7 +228,8 @@ fn included_files_are_found_beside_their_file_and_along_the_search_path() {
     let top = format!("#include \"ff/all.itp\" ; the force field\n#include <but.itp>\n{rest}");
     let files = [
         ("a.top", top.as_str()),
-        // searched in the folder of the including file, then in that of the topology, then along the path
+        // an included file is searched in the folder of the including file, then in the folder of the topology, then
+        // along the search path
         ("ff/all.itp", "#include \"types.itp\"\n#include \"empty.itp\"\n"),
         ("ff/types.itp", force_field),
         ("empty.itp", "; nothing\n"),
@@ -268,7 +269,7 @@ fn includes_without_end_are_refused_with_their_chain() {
     let message =
         read(&[("a.top", "#define A B\n#define B A\n[ defaults ]\n1 A yes\n")], &[], &[]).expect_err("endless");
     assert!(message.starts_with("a.top:4: the macro A stands for itself: A -> B -> A"), "{message}");
-    // macro expansions that end, but take half a megabyte
+    // macro expansions that end, but need half a megabyte of memory
     let doubling: String = (0..14).map(|level| format!("#define M{level} M{} M{}\n", level + 1, level + 1)).collect();
     let long =
         format!("{doubling}#define M14 {}\n[ defaults ]\n1 2 yes\n[ system ]\n{}", "1".repeat(31), "M0\n".repeat(200));
