@@ -1,4 +1,4 @@
-//! Replica exchange: every replica visits the same sequence of states, whatever interrupts the run.
+//! Tests of replica exchange: every replica must visit the same sequence of states, even if the run is interrupted.
 
 use std::path::Path;
 use std::process::Command;
