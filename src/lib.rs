@@ -1,14 +1,14 @@
-//! `md`: molecular dynamics of biomolecular systems. It reads topology and coordinates of AMBER, GROMACS, CHARMM or
-//! OpenMM and one TOML file, and writes a trajectory.
+//! `md`: molecular dynamics of biomolecular systems. The program reads topology and coordinates of AMBER, GROMACS,
+//! CHARMM or OpenMM and a TOML input file, and writes a trajectory.
 //!
 //! This page is the architecture: the modules, where to start reading, the invariants, and what is absent on purpose.
 //! The README explains how to use the program; `md help` lists the keys of the input file.
 //!
 //! # Layers
 //!
-//! A lower layer never imports a higher one; the test `tests/tidy` reads the `use` lines and fails if one does. The
-//! modules up to [`context`] are the package `md-engine` in `src/engine`; all other modules are in this package. The
-//! table begins with the lowest layer:
+//! A lower layer never imports a higher layer. The test `tests/tidy` reads the `use` lines and fails if a layer
+//! breaks this rule. The modules up to [`context`] are the package `md-engine` in `src/engine`; all other modules are
+//! in this package. The table lists the layers, from the lowest to the highest:
 //!
 //! | modules | purpose |
 //! |---|---|
@@ -42,10 +42,10 @@
 //! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. If there are several ranks
 //! ([`ranks::Ranks`]), rank 0 assigns the replicas and receives their messages. Only rank 0 writes the ensemble's
 //! files and prints messages; every rank ends with the same exit code. In replica exchange ([`ensemble::exchange`])
-//! replicas keep their rank, wait for each other in the [`run::Barrier`] of their rank, and send their energies to
-//! rank 0. All energies are combined in one place, `run::replicas::record`. A replica keeps its atoms and files and
-//! receives the temperature, pressure or Hamiltonian of its neighbour. The outcome of every attempt is written to
-//! disk before any replica continues.
+//! each replica stays on its rank, waits for the other replicas at the [`run::Barrier`] of the rank, and sends its
+//! energies to rank 0. Only `run::replicas::record` combines the energies of all replicas. A replica keeps its atoms
+//! and files, and receives the temperature, pressure or Hamiltonian of a neighbouring state. The outcome of every
+//! exchange attempt is written to disk before any replica continues.
 //!
 //! A program that uses the library begins with [`system::System::builder`], [`run::Engine::minimize`] and
 //! [`run::Engine::simulation`]; `examples/argon.rs` shows all three.
@@ -57,20 +57,20 @@
 //!
 //! # A step
 //!
-//! A step computes forces, and energies or the virial if a reporter or the barostat needs them. This is decided once
-//! per step, as data ([`backend::Workload`]). [`backend::Backend`] is a trait of coarse primitives, each of which may
-//! fail: upload and download the state, build and prune lists, compute forces, integrate, scale the box, try a Monte
-//! Carlo volume move, rescale or refresh velocities. Only [`run::Engine::context`] chooses a backend. A step calls
-//! some ten primitives through a trait object, at negligible cost.
+//! A step computes forces. It computes energies or the virial only if a reporter or the barostat needs them, which is
+//! decided once per step ([`backend::Workload`]). The trait [`backend::Backend`] has few, large operations: upload
+//! and download the state, build and prune lists, compute forces, integrate, scale the box, try a Monte Carlo volume
+//! move, rescale or refresh velocities. Every operation may return an error. Only [`run::Engine::context`] chooses a
+//! backend. A step calls about ten operations through a trait object, at negligible cost.
 //!
 //! [`backend::Host`] keeps the state in host memory in topology order and integrates with any
 //! [`backend::ForceField`]. It places [`virtual_sites`] whenever positions change, and distributes the forces on the
 //! sites to their atoms. A device that keeps its own state implements `Backend` itself, as `backend::cuda` does.
 //! Domain decomposition over several ranks also implements `Backend`: [`backend::Domains`] on rank 0 tells the other
-//! ranks, in [`backend::Serving`], which primitive to execute next. Each rank has a `Host` around the atoms of its
-//! domain. Code above the backend does not know of domains. Atoms move to another rank only when lists are built.
-//! Each force evaluation sends the positions of halo atoms to the ranks that need them, and sends the forces on these
-//! atoms back. Each primitive that returns a sum adds up the sums of all ranks.
+//! ranks which operation to execute next; [`backend::Serving`] on the other ranks executes it. Each rank has a `Host`
+//! for the atoms of its domain. Code above the backend does not depend on domains. Atoms move to another rank only
+//! when lists are built. Each force evaluation sends the positions of halo atoms to the ranks that need them, and
+//! sends the forces on these atoms back. Operations that return a sum add the contributions of all ranks.
 //!
 //! A [`context::Context`] is a system on a device. It knows the age of the pair lists, in steps or as a displacement,
 //! and renews expired lists before the next force evaluation. Dynamics, minimisation and single-point calculations
@@ -83,14 +83,15 @@
 //! and of restraints whose centers move ([`restraint`]). A part of the work of couplings depends on the forces of the
 //! next step and is added in that step.
 //!
-//! Barostats scale the cell, and positions and velocities of the centers of mass of constrained groups, at the time t
-//! of the forces. The pressure of a barostat is that of these centers. Scaling is isotropic, semi-isotropic or
-//! anisotropic ([`ensemble::barostat`]). With a Monte Carlo barostat, some steps begin with a volume move instead,
-//! which scales the centers of molecules ([`ensemble::volume_trial`]). The factor of a thermostat follows from the
-//! kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]). Langevin dynamics is a
-//! coupling, too. After leapfrog has updated the positions, velocities are refreshed as if this had been done in the
-//! middle of the update ([`ensemble::refreshment`]); leapfrog and refreshment together form the middle scheme. The
-//! forces of reciprocal space may act as an impulse every few steps ([`ensemble::multiple_time_steps`]).
+//! At the time t of the forces, barostats scale the cell, and the positions and velocities of the centers of mass of
+//! constrained groups. A barostat uses the pressure that corresponds to the motion of these centers. Scaling is
+//! isotropic, semi-isotropic or anisotropic ([`ensemble::barostat`]). With a Monte Carlo barostat, some steps begin
+//! with a volume move instead, which scales the centers of molecules ([`ensemble::volume_trial`]). The factor of a
+//! thermostat follows from the kinetic energy of the half step whose velocities it scales ([`ensemble::thermostat`]).
+//! Langevin dynamics is also a coupling. After leapfrog has updated the positions, velocities are refreshed with the
+//! same result as a refreshment in the middle of the update ([`ensemble::refreshment`]). Leapfrog and refreshment
+//! together form the middle scheme. Reciprocal-space forces may act as an impulse every few steps
+//! ([`ensemble::multiple_time_steps`]).
 //!
 //! # Numerics
 //!
@@ -114,9 +115,9 @@
 //!   Pruning sorts j-blocks by the i-atoms with which they interact: the first two, all four, or the last two. If the
 //!   cutoffs differ, blocks that have only Lennard-Jones interactions are a group of their own.
 //! - **Software pipelining.** The pair loop computes the distances of the next block together with the forces of the
-//!   present one. Each of these two chains of dependent instructions is too long for the processor to overlap
-//!   successive blocks by itself. If a vector takes two registers (AVX2), the loop processes sixteen blocks at a time
-//!   in four short loops instead: distances, the polynomial, forces, sums.
+//!   present one. Both computations are long chains of dependent instructions, so the processor could not overlap
+//!   successive blocks without this order. If a vector takes two registers (AVX2), the loop processes sixteen blocks
+//!   at a time in four short loops: distances, polynomial, forces, sums.
 //! - **Tables in registers.** The Coulomb force with erfc(αr) is a piecewise quartic in r² over 32 bins. Its
 //!   coefficients fit into registers, and the bin follows from the exponent and two bits of the mantissa of r² (see
 //!   [`pair::RadialTable`], also for the error of the table). Instruction sets with fewer registers evaluate the
@@ -127,9 +128,9 @@
 //!   rule or the table is used. Energies use the same arithmetic with further tables, so requesting energies does not
 //!   change forces.
 //! - **Thread buffers.** Work is partitioned into as many parts as there are threads, or with `reproducible = true`
-//!   into a fixed number of parts. Each part adds forces to a buffer of its own and records which blocks of atoms it
-//!   changed. The buffers are then summed in the order of the parts. Energies and the virial are summed in `f64`. The
-//!   virial follows from the summed forces and the forces on lattice shifts, at no cost in the kernel.
+//!   into a fixed number of parts. Each part adds forces to its own buffer and records the blocks of atoms whose
+//!   forces it has changed. The buffers are then summed in the order of the parts. Energies and the virial are summed
+//!   in `f64`. The virial follows from the summed forces and the forces on lattice shifts, at no cost in the kernel.
 //! - **Excluded pairs** of PME are corrected inside the pair kernel at short distance, and in `f64` outside the
 //!   kernel at larger distance.
 //! - **Locality.** Columns of blocks are ordered in tiles. Leapfrog and constraints process one section of
@@ -143,36 +144,36 @@
 //!   compare with a plain Ewald sum.
 //! - **Pair lists.** The outer list is built at a fixed interval of steps and pruned to the inner list at a shorter
 //!   interval. The buffer follows from a drift tolerance and a bound on the pressure error
-//!   ([`pair::BufferEstimate`]). The density of this estimate is that of the occupied volume, and the temperature is
-//!   the highest of all stages and of the start. List lifetimes follow from a cost model, so that they are the same
-//!   in every run. Pruning uses positions predicted for the middle of the inner list's lifetime, so that the errors
-//!   in the first and the second half of the lifetime cancel. The errors of the outer list do not cancel, so the
-//!   outer list gets only a small part of the tolerance. If the input sets `list.buffer`, lists expire by
-//!   displacement instead.
+//!   ([`pair::BufferEstimate`]). This estimate uses the density of the occupied volume, and the highest temperature
+//!   of all stages and of the start. List lifetimes follow from a cost model and are the same in every run. Pruning
+//!   uses positions predicted for the middle of the inner list's lifetime, so that the errors in the first and the
+//!   second half of the lifetime cancel. The errors of the outer list do not cancel, so only a small part of the
+//!   tolerance is used for the outer list. If the input sets `list.buffer`, lists expire by displacement instead.
 //! - **Tuning.** With `tuning = "measure"` the fastest list schedule is chosen by timings, and the fastest
 //!   combination of Coulomb cutoff, grid and spline order among those with the same force error ([`pme::Splitting`]).
 //!   The timings are made once, before the first dynamics stage, by force evaluations that do not change the state.
-//!   The choice is part of the checkpoint, and [`observe::tuning`] reports it.
+//!   The choice is stored in the checkpoint and reported by [`observe::tuning`].
 //!
 //! # CUDA
 //!
 //! `kernels/` holds the device code, with one file for each CPU module that has a counterpart on the device;
 //! `backend::cuda` holds the host code. The sources are appended to declarations that are generated from Rust
 //! (including structures with assertions of size and offset). The kernels are compiled at start-up for the present
-//! GPU, and cached in the user's cache folder under a hash of everything on which the result depends. CUDA libraries
-//! are loaded on first use, so that the program starts without them.
+//! GPU. The result is cached in the user's cache folder, under a hash of all inputs of the compilation. CUDA
+//! libraries are loaded on first use, so that the program starts without them.
 //!
 //! - The `f64` state stays on the device, where atoms are sorted into blocks of 32, one for each warp. A list entry
-//!   is a single j-atom, in a lattice image, with a mask of those i-atoms of a block with which it interacts. A block
-//!   and 32 entries form a tile of 32 × 32 pairs, in which the forces on the j-atoms rotate through the warp.
+//!   consists of a single j-atom, its lattice image, and a mask of the i-atoms in a block with which the j-atom
+//!   interacts. A block and 32 list entries form a tile of 32 × 32 pairs, in which the forces on the j-atoms rotate
+//!   through the warp.
 //! - Forces, energies and the charge grid are sums of integers, which do not depend on the order of threads or
-//!   blocks. A contribution beyond the range of the integers sets a flag and is not added, and the state is no longer
-//!   advanced. Compilers may fuse a product and a sum only where kernels say so, because otherwise kernels with and
-//!   without energies would round differently.
+//!   blocks. A contribution beyond the range of the integers is not added. Instead it sets a flag, which stops the
+//!   integration of the state. Compilers may fuse a product and a sum only where kernels say so, because otherwise
+//!   kernels with and without energies would round differently.
 //! - PME grids of up to 128 points along an edge are transformed and solved by three kernels. Larger grids are
 //!   transformed by cuFFT through [`compute`], which offers cuFFT and the matrix products of cuBLAS through the same
 //!   interface as on the CPU ([`compute::Core`]). Without cuFFT, larger grids are transformed on the CPU, and the log
-//!   says so.
+//!   reports this.
 //! - Excluded pairs are left out by masks and corrected together with the bonded terms. Constraint arithmetic is
 //!   `f64`: each rigid water or SHAKE cluster has a thread, and each set of coupled constraints has a thread block
 //!   that uses conjugate gradients.
@@ -180,10 +181,11 @@
 //!   at the end of a list's lifetime for the length of the next list. Couplings need no host: their random numbers
 //!   are drawn in advance ([`ensemble::rescaling::Rescaling`], [`ensemble::barostat::BoxScaling`]), and the device
 //!   computes the factors, sums the work and updates the cell.
-//! - If lists expire by displacement, the device skips every step in which a pair might be missing. The host learns
-//!   later which steps were skipped, and replays them with new lists ([`backend::Backend::lists_expired`],
+//! - If lists expire by displacement, the device skips every step in which a pair might be missing. Later the host
+//!   finds out which steps were skipped, and repeats these steps with new lists ([`backend::Backend::lists_expired`],
 //!   `backend::cuda::replay`).
-//! - One step per list lifetime is launched kernel by kernel and timed; a replayed graph cannot be timed inside.
+//! - One step per list lifetime is launched kernel by kernel and timed, because the phases inside a CUDA graph cannot
+//!   be timed.
 //! - Before a run relies on a GPU, forces, energies and one integration step on the GPU are compared with those on
 //!   the CPU ([`run::Engine::verify`]).
 //! - Without a GPU, the tests run all kernels and their host code on an emulated thread block, in several orders of
@@ -192,27 +194,26 @@
 //!
 //! # Trust
 //!
-//! The first step that a process makes in a stage is compared with the reference (`run::reference_check`). The
-//! compared forces are those of the run itself, with its present pair lists. Pairs that the lists may miss because of
-//! their radii are ignored; all other pairs count. For systems with up to 8 million pairs, all forces and energies
-//! are compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded terms
-//! and the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use `f64` in
-//! either precision, are not compared. A run whose forces or energies differ ends. [`run::warnings()`] lists what a
-//! referee would object to in a plan.
+//! The first step of a process in each stage is compared with the reference (`run::reference_check`). The comparison
+//! uses the forces of the run itself, with the present pair lists. Pairs that the lists may miss because of the list
+//! radii are ignored; all other pairs count. For systems with up to 8 million pairs, all forces and energies are
+//! compared. For larger systems, the forces on a sample of some 2,000 atoms are compared, with all bonded terms and
+//! the whole mesh; the sample has atoms of every Lennard-Jones type. Leapfrog and constraints, which use `f64` in
+//! either precision, are not compared. If forces or energies differ, the run ends with an error. [`run::warnings()`]
+//! lists the settings of a plan that a referee would criticise.
 //!
 //! # Output and trajectories
 //!
-//! Everything that writes output during a run is a [`run::Reporter`]. Before each step the run asks every reporter
-//! which quantities the reporter needs, and computes only these. Trajectories and the energy table are reporters, and
-//! a program may add others ([`run::Job::reporters`]). A checkpoint stores the name of each output, the number of its
-//! records and the checksum of the records ([`observe::extent::Mark`]). A continued run cuts every file back to the
-//! records in the checkpoint.
+//! All output during a run is written by implementations of [`run::Reporter`]. Before each step the run asks every
+//! reporter for the quantities that it needs, and computes only these quantities. Trajectories and the energy table
+//! are reporters, and a program may add others ([`run::Job::reporters`]). For each output, a checkpoint stores the
+//! name, the number of records, and a checksum of the records ([`observe::extent::Mark`]). A continued run cuts every
+//! file back to this number of records.
 //!
 //! A trajectory format is a module and a row of [`observe::trajectory::FORMATS`], the only place that names the
 //! module. The format provides a [`observe::trajectory::FrameSink`] for writing and a
-//! [`observe::trajectory::FrameSource`] for reading. H5MD can hold all quantities and is the default. In files of all
-//! other formats, frames are blocks of bytes that follow each other; these formats share the code for appending,
-//! damage detection and repair.
+//! [`observe::trajectory::FrameSource`] for reading. H5MD can hold all quantities and is the default. In all other
+//! formats a file is a sequence of frames. These formats share the code for appending, damage detection and repair.
 //!
 //! An analysis reads frames once, one at a time, and passes each frame to any number of [`analysis::Observable`]s. A
 //! row of [`analysis::OBSERVABLES`] makes an observable a subcommand of `md analyze`. The results of all observables
@@ -227,10 +228,10 @@
 //! Every phase of a step is timed ([`backend::Phases`]); on a GPU only a sample of steps is timed. The operations and
 //! bytes of a phase are computed by a formula from counts of list slots, grid points, atoms and terms, and from the
 //! spline order ([`backend::StepCounts`]). `md bench` compares time and work with the roofline ([`bench::Roofline`]),
-//! that is, with the arithmetic rate and the memory bandwidths. They are measured through [`simd`], or follow from
-//! the clock rates of a GPU. `summary.json` of every run holds the counts. `md bench` times [`run::measure()`], which
-//! calls [`run::Simulation::step`] without output or checkpoints. The benchmarks in `benches/` time kernels one by
-//! one.
+//! that is, with the arithmetic rate and the memory bandwidths. Rate and bandwidths are measured with [`simd`] on a
+//! CPU, and follow from the clock rates on a GPU. `summary.json` of every run contains these counts. `md bench` times
+//! [`run::measure()`], which calls [`run::Simulation::step`] without output or checkpoints. The benchmarks in
+//! `benches/` time kernels one by one.
 //!
 //! # Determinism
 //!
@@ -240,19 +241,19 @@
 //!   which threads finish;
 //! - timings do not influence computed values, except with `tuning = "measure"`: then different runs may choose
 //!   different settings, and each run keeps its choice;
-//! - output settings, reporters and checkpoints do not change the state. A checkpoint holds, bit for bit, everything
-//!   on which results depend, including the positions at the last list search and at the last pruning. A run of 10
-//!   steps that is continued by 10 steps therefore gives the result of 20 steps;
+//! - output settings, reporters and checkpoints do not change the state. A checkpoint holds all data on which results
+//!   depend, bit for bit, including the positions at the last pair search and at the last pruning. A run of 10 steps
+//!   that is continued for 10 more steps therefore gives the same result as a run of 20 steps;
 //! - random numbers are a function of (seed, purpose, step, index): there is no generator to store.
 //!
-//! The fast path divides its work into as many parts as threads, so results with another number of threads have other
-//! rounding errors. Results of the reference and of [`backend::Host`] do not depend on the number of threads. A few
-//! fast reciprocals differ in the last bits between instruction sets.
+//! The fast path divides its work into as many parts as there are threads, so rounding errors depend on the number of
+//! threads. Results of the reference and of [`backend::Host`] do not depend on the number of threads. A few fast
+//! reciprocals differ in the last bits between instruction sets.
 //!
 //! # Invariants
 //!
 //! - All data that cross a module boundary above `backend` are in topology order, in internal units: nm, ps, amu,
-//!   kJ/mol, e, K, rad. Spatially sorted copies belong to the backend.
+//!   kJ/mol, e, K, rad. Only a backend has spatially sorted copies.
 //! - `System` never changes and computes nothing; `State` holds no derived quantities. Only `State` holds the cell.
 //! - No input causes a panic: sizes are checked before allocation, readers are fuzzed, and an [`error::Problem`]
 //!   names file, line, what was expected and how to correct it. Commands that read HDF5 files of unknown origin do so
@@ -262,8 +263,8 @@
 //! - Every file can be identified as part of its run: all files of a run have the same run identity, and the
 //!   checkpoint has the number and a checksum of the records of each file ([`observe::extent::Extent`]). A run
 //!   continues only with these files, with the same system ([`run::Fingerprint`]), and in a directory that it has
-//!   locked ([`observe::lock`]). A run has finished if its summary, which is written after all other files are
-//!   closed, says so.
+//!   locked ([`observe::lock`]). The summary, which is written after all other files are closed, records that a run
+//!   has finished.
 //! - All work of a run is done inside one thread pool, which the run owns. Parallel runs share only immutable data,
 //!   and an error or a panic of one run does not affect the others.
 //!
@@ -271,14 +272,14 @@
 //!
 //! There is no trait object per pair or bond, and no interaction or kernel is chosen by a string at run time. The
 //! number type is not a parameter of the whole engine, which has a fast path and a reference instead. There are no
-//! unit types in hot code, no global mutable state, and no printing in the library. There is no trait of small
-//! operations ("add", "multiply") over devices, because the operations of a backend are whole phases of a step. No
-//! file has more than 500 lines, and no function more than 70 without a reason at its head.
+//! unit types in hot code, no global mutable state, and no printing in the library. Devices share no trait of small
+//! operations ("add", "multiply"), because the operations of a backend are whole phases of a step. No file has more
+//! than 500 lines, and no function more than 70 without a reason at its head.
 //!
 //! # Not here yet
 //!
 //! LJ-PME on a GPU, a second integrator and a report command are not implemented yet. The layers above show where
-//! they will go; there are no stubs for them.
+//! these features will be added; there are no stubs for them.
 
 pub use md_engine::{
     backend, cell, compute, constraint, context, ensemble, error, format, image, memory, pair, pme, prepare, ranks,

@@ -1,5 +1,5 @@
-//! Tests of `md bench`: the systems it builds, what it counts and writes, and when it reports that something became
-//! slower.
+//! Tests of `md bench`: the systems that it builds, the counts of operations, the files that it writes, and the
+//! comparison with an older report.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -41,8 +41,8 @@ fn eight_copies_have_eight_times_the_energy_and_the_same_forces() {
         Reference::new(system).unwrap().evaluate(state.cell.as_ref(), &state.positions, workload)
     };
     let (one, eight) = (evaluate(&system, &state), evaluate(&larger, &all));
-    // rounding of sums of some 10⁵ terms in f64, whose magnitudes add up to a hundred times the result: 1e-16 · 10⁵ ·
-    // 100
+    // rounding errors of f64 in sums of about 10⁵ terms, whose absolute values add up to a hundred times the result:
+    // 1e-16 · 10⁵ · 100
     const ROUNDING: f64 = 1e-9;
     for ((name, a), (_, b)) in one.energies.named().zip(eight.energies.named()) {
         assert!((b - 8.0 * a).abs() <= ROUNDING * 8.0 * a.abs(), "{name}: 8 × {a} and {b}");
@@ -98,7 +98,8 @@ fn md(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 const STAGE: &str = "[[stage]]\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"2 fs\"\n\
     velocities = \"generate\"\ntemperature = \"300 K\"\n";
 
-/// A later stage is timed with the velocities of the stage before it, because the coordinates have none.
+/// Tests a later stage, which is timed with the velocities of the preceding stage, because the coordinate file has no
+/// velocities.
 #[test]
 fn a_later_stage_is_timed_with_velocities_of_the_first() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,7 +201,7 @@ fn mistakes_are_input_errors() {
         (&["dhfr", "--compare", "none.json"], 2, "did you mean no.json?"),
         (&["dhfr", "--threads", "0"], 2, "--threads"),
         (&["dhfr", "--steps", "0"], 2, "--steps"),
-        (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 was asked for: "),
+        (&["dhfr", "--device", "cuda:63"], 6, "device cuda:63 cannot be used: "),
         (&["core", "--device", "cuda:63"], 6, if has_driver() { "there is no device cuda:63" } else { "libcuda" }),
         (&["core", "--device", "gpu"], 2, "\"cuda\" or \"cuda:1\""),
     ];

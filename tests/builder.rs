@@ -1,5 +1,5 @@
-//! Tests of systems built in code: they equal systems read from files, and every mistake gives an error that explains
-//! it.
+//! Tests of systems built in code. The systems must be equal to systems that are read from files, and every mistake
+//! must give a helpful error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -104,8 +104,8 @@ fn a_system_rebuilt_in_code_has_the_same_forces_to_the_bit() {
 
 #[test]
 fn exclusions_and_scaled_pairs_follow_from_bonds_as_in_amber_files() {
-    // ff14SB divides Coulomb 1-4 interactions by 1.2 and Lennard-Jones ones by 2; the tolerance is the rounding of
-    // products
+    // ff14SB divides Coulomb 1-4 interactions by 1.2 and Lennard-Jones 1-4 interactions by 2; the tolerance allows
+    // for rounding errors of products
     const ROUNDING: f64 = 1e-12;
     let (description, coordinates) = read("peptide-vacuum");
     let mut builder = rebuilt(&description, &coordinates);
@@ -247,8 +247,8 @@ fn terms_of_atoms_that_are_not_there_are_refused() {
     });
 }
 
-/// Parameters outside their physical range give an error that states the range. Signs and sizes that occur in force
-/// fields are accepted.
+/// Tests that a parameter outside its physical range gives an error that states the range, and that all signs and
+/// sizes in force fields are accepted.
 #[test]
 fn parameters_outside_their_physical_ranges_are_refused() {
     let bond = Bond { atoms: [0, 1], length: 0.15, force_constant: 2e5 };
@@ -324,8 +324,8 @@ fn types_and_options_that_contradict_each_other_are_refused() {
     }
 }
 
-/// A water with a virtual site. The position of the site is computed, whatever position was given, and the site takes
-/// part in the interactions.
+/// Tests a water with a virtual site. The position of the site is computed even if a position was given, and the site
+/// takes part in the interactions.
 #[test]
 fn virtual_sites_are_placed() {
     let water = |site: Construction| {

@@ -253,7 +253,7 @@ fn energy_says_that_a_rigid_water_is_not_rigid() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(said(0.1).contains("deviate by up to 4.47 %"), "{}", said(0.1));
+    assert!(said(0.1).contains("deviate from their lengths by up to 4.47 %"), "{}", said(0.1));
     assert!(!said(0.095_72).contains("deviate"));
 }
 
@@ -348,7 +348,7 @@ fn info_describes_what_a_run_wrote_and_repair_leaves_it_good() {
     }
     for name in ["run.log", "effective.toml"] {
         let (code, message) = failure(folder.path(), &["info", &format!("out/{name}")]);
-        assert!(code == 2 && message.contains("md info knows AMBER"), "{message}");
+        assert!(code == 2 && message.contains("md info reads AMBER"), "{message}");
     }
     // the state that a killed writer leaves: HDF5 File Format Specification 3.0, superblock version 3, byte 11: bit 0
     // = open for writing, bit 2 = concurrent readers allowed
@@ -373,7 +373,7 @@ fn a_device_that_is_not_there_is_a_device_error() {
         [["run", "input.toml", "--device", "cuda:63"], ["check", "input.toml", "--set", "run.device='cuda:63'"]]
     {
         let (code, message) = failure(folder.path(), &arguments);
-        assert!(code == 6 && message.contains("device cuda:63 was asked for: "), "{message}");
+        assert!(code == 6 && message.contains("device cuda:63 cannot be used: "), "{message}");
     }
     assert!(!folder.path().join("out").exists(), "nothing was begun");
     success(folder.path(), &["run", "input.toml", "--quiet"]);
@@ -388,7 +388,7 @@ fn pinned_threads_need_processors() {
     success(folder.path(), &["energy", "input.toml", "--set", "run.threads=1"]);
     let threads = std::thread::available_parallelism().unwrap().get() + 1;
     let (code, message) = failure(folder.path(), &["energy", "input.toml", "--set", &format!("run.threads={threads}")]);
-    assert!(code == 2 && message.contains(&format!("{threads} threads need as many processors")), "{message}");
+    assert!(code == 2 && message.contains(&format!("{threads} threads need {threads} processors")), "{message}");
 }
 
 #[test]

@@ -286,7 +286,8 @@ fn bad_options_say_how_to_write_them() {
         ("=3", "expected KEY=VALUE"),
         (
             "forces.cutoff=0.9 nm",
-            "write the text in two pairs of quotes, because the shell removes one: --set forces.cutoff='\"0.9 nm\"'",
+            "write the text in two pairs of quotes, because the shell removes the outer pair: --set \
+             forces.cutoff='\"0.9 nm\"'",
         ),
         ("forces.cutoff=0.9", "--set forces.cutoff=0.9: forces.cutoff: missing unit"),
         ("forces.cutof=\"1 nm\"", "did you mean \"cutoff\"?"),
@@ -296,8 +297,8 @@ fn bad_options_say_how_to_write_them() {
         ("stage=3", "stage: expected sections with the heading [[stage]]; found a whole number"),
         ("forces=3", "forces: expected keys in braces"),
         ("a..b=3", "unknown key \"a\""),
-        ("forces.pme.grid.x=3", "a single key of a list entry cannot be set"),
-        ("a.a.a.a.a.a.a.a.a=3", "no key has so many levels"),
+        ("forces.pme.grid.x=3", "a key inside a list cannot be set"),
+        ("a.a.a.a.a.a.a.a.a=3", "the dotted key has more levels"),
     ];
     for (setting, expected) in table {
         let problems = parse_set(EVERYTHING, &[setting]).map(|_| ()).expect_err(setting);

@@ -23,7 +23,8 @@ const FILES: [(&str, &str); 1] = [("hdf5-metno-src", "ext/hdf5/LICENSE")];
 /// Name of the default registry in the metadata.
 const REGISTRY: &str = "crates.io-index";
 
-/// Whether every part of an SPDX expression offers a licence of the list. The older `/` means OR.
+/// Whether every part of an SPDX expression that is joined by AND allows a licence of the list. The older separator
+/// `/` means OR.
 fn is_allowed(expression: &str) -> bool {
     let name =
         |licence: &str| licence.split(" WITH ").next().map(str::trim).is_some_and(|name| LICENCES.contains(&name));

@@ -1,5 +1,6 @@
-//! Tests of the fast CPU backend against OpenMM's double-precision forces, or against the reference backend if there
-//! are none: every instruction set of this machine, several numbers of threads.
+//! Tests of the fast CPU backend with every instruction set of this machine and several numbers of threads. Forces
+//! are compared with OpenMM's double-precision forces, or with the reference backend if OpenMM's forces are not
+//! available.
 #![allow(clippy::print_stderr, reason = "a skipped system says why, and the figures are worth seeing")]
 
 mod golden;
@@ -25,8 +26,9 @@ const LATTICE_FORCE: f64 = 1e-3;
 const ENERGY: f64 = 1e-6;
 /// Maximum relative error of the virial, which is made of positions of a few nm times forces accurate to [`FORCE`].
 const VIRIAL: f64 = 2e-5;
-/// Maximum error of the Coulomb virial relative to its parts. The Coulomb virial is the Coulomb energy, whose direct
-/// and reciprocal parts cancel. Each part is accurate to [`ENERGY`] in sum, and to a few times that in one direction.
+/// Maximum error of the Coulomb virial relative to its direct and reciprocal parts. The trace of the Coulomb virial
+/// is the Coulomb energy, whose direct and reciprocal parts cancel. The trace of each part is accurate to [`ENERGY`],
+/// and a diagonal element is accurate to a few times [`ENERGY`].
 const VIRIAL_PARTS: f64 = 4e-6;
 
 const EVERYTHING: Workload = Workload { energy: true, virial: true, ..Workload::FORCES };
@@ -244,8 +246,8 @@ fn scale_c12(system: &mut System, [a, b]: [usize; 2], factor: f64) {
     }
 }
 
-/// Gives a system `types` Lennard-Jones types. They are copies of the types of all atoms, and each pair of types
-/// deviates from every combination rule by a different factor.
+/// Gives a system `types` Lennard-Jones types, which are copies of its original types. Each pair of types deviates
+/// from every combination rule by a different factor.
 fn many_types(system: &mut System, types: usize) {
     let old = &system.nonbonded.clone();
     let atoms = &mut system.topology.atoms;
@@ -263,7 +265,7 @@ fn many_types(system: &mut System, types: usize) {
     }
 }
 
-/// Tests tables of different sizes, which are read by different code at each instruction set.
+/// Tests type tables of different sizes. For each size and instruction set, different code reads the table.
 #[test]
 fn tables_of_every_size() {
     for (types, cutoff_lj) in [(12, 0.9), (29, 0.9), (58, 0.9), (90, 0.9), (29, 0.7)] {
@@ -274,11 +276,12 @@ fn tables_of_every_size() {
     }
 }
 
-/// Tests pairs of types that deviate from the combination rule, like NBFIX: among few atoms, and with water.
+/// Tests pairs of types that deviate from the combination rule, as with NBFIX, both for types with few atoms and for
+/// the types of water.
 #[test]
 fn exceptions_of_a_rule() {
-    // types 14 and 15 are water, type 10 is a single atom; the last case has so many exceptions that the table is
-    // used
+    // types 14 and 15 belong to water, and type 10 to a single atom. In the last case so many pairs of types deviate
+    // from the rule that the type table is used
     for (pairs, cutoff_lj) in [
         (vec![[7, 4]], 0.9),
         (vec![[14, 10], [7, 4]], 0.9),
@@ -292,8 +295,8 @@ fn exceptions_of_a_rule() {
     }
 }
 
-/// Compares a change of settings for every way to get Lennard-Jones parameters: rules, a rule with exceptions, tables
-/// of all sizes.
+/// Compares forces after a change of settings, for every source of Lennard-Jones parameters: combination rules, a
+/// rule with deviating pairs of types, and type tables of all sizes.
 fn compare_every_rule(change: impl Fn(&mut System)) {
     for name in ["water", "argon", "peptide-charged", "peptide-charmm36", "peptide-nbfix"] {
         compare_changed(name, &Level::available(), &change);
@@ -330,7 +333,7 @@ fn switched_interactions() {
     }
 }
 
-/// Tests LJ-PME with equal and with different cutoffs, for every way to get parameters.
+/// Tests LJ-PME with equal and with different cutoffs, for every source of Lennard-Jones parameters.
 #[test]
 fn lennard_jones_by_pme() {
     for (cutoff, cutoff_lj, lj_modifier) in

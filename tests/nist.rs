@@ -16,7 +16,7 @@ const GAS: f64 = 8.314_462_618_153_24e-3;
 const COULOMB: f64 = 138.935_457_644_381_98 / GAS;
 /// Charges of SPC/E water in e.
 const CHARGES: [f64; 3] = [-0.8476, 0.4238, 0.4238];
-/// Relative difference between the constants of 2010, which NIST uses, and the current ones.
+/// Relative difference between the physical constants of 2010, which NIST uses, and the current constants.
 const CONSTANTS: f64 = 2e-7;
 
 /// Returns the JSON output of `md energy` for a configuration, with the lines `forces` in its `[forces]` section.
@@ -72,8 +72,8 @@ fn lennard_jones_energies_are_those_of_nist() {
     }
 }
 
-/// Mixed precision works without velocities, from which positions are predicted when a pair list is pruned. The
-/// configuration has none.
+/// Tests mixed precision with a configuration without velocities. With velocities, pruning of pair lists uses
+/// predicted positions.
 #[test]
 fn mixed_precision_needs_no_velocities() {
     let forces = "cutoff = \"3 nm\"\nelectrostatics = \"off\"\n";
@@ -88,8 +88,8 @@ fn nearest(d: Vec3, edge: f64) -> Vec3 {
     vec3(image(d.x), image(d.y), image(d.z))
 }
 
-/// Returns the energy in K of the wave vectors 2πn/L with n² ≥ 27, which NIST leaves out. Wave vectors beyond |n| =
-/// 12 add a fraction below e⁻⁴⁵.
+/// Returns the energy in K of the wave vectors 2πn/L with n² ≥ 27, which the NIST values do not include. Wave vectors
+/// with |n| > 12 add less than a fraction e⁻⁴⁵.
 fn left_out(positions: &[Vec3], edge: f64, alpha: f64) -> f64 {
     let reach = -12_i32..=12;
     let mut sum = 0.0;
@@ -122,8 +122,8 @@ fn water_energies_are_those_of_nist() {
     let found = energy("spce-1", &format!("{forces}dispersion_correction = false"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nist/spce-1.gro.xz");
     let positions = read_coordinates(&path, Some(300), None).unwrap().positions;
-    // md adds two terms of NIST to others; the formulas separate them: -α/√π Σq², and -Σ qq' erf(αr)/r within
-    // molecules
+    // NIST lists two terms separately that md adds to other terms: the self energy -α/√π Σq², and -Σ qq' erf(αr)/r
+    // over pairs within a molecule
     let own = -alpha / PI.sqrt() * molecules * CHARGES.iter().map(|q| q * q).sum::<f64>() * COULOMB;
     let inside: f64 = positions
         .chunks_exact(3)
@@ -139,8 +139,8 @@ fn water_energies_are_those_of_nist() {
     has_digits("intramolecular", inside, "2.80999E+06", CONSTANTS);
     has_digits("reciprocal", waves, "6.27009E+03", CONSTANTS);
     has_digits("real", real, "-5.58889E+05", CONSTANTS);
-    // the average of md and OpenMM counts n(n+1)/2 pairs of n oxygens among N(N+1)/2 pairs; NIST counts n²/2 among
-    // N²/2
+    // for n oxygens among N atoms, the average of md and OpenMM counts n(n+1)/2 of N(N+1)/2 pairs, and NIST counts
+    // n²/2 of N²/2 pairs
     let corrected = energy("spce-1", &format!("{forces}dispersion_correction = true"));
     let counting = (1.0 + 1.0 / molecules) / (1.0 + 1.0 / (3.0 * molecules));
     has_digits("correction", term(&corrected, "dispersion_correction") / GAS / counting, "-8.23715E+02", CONSTANTS);

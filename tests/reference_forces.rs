@@ -12,15 +12,15 @@ use md::vec3::Vec3;
 /// Relative tolerance, the project's limit. Both sides compute in f64 with the same α, grid and order. They differ in
 /// the order of summation and in the last digits of converted units (Å, kcal, 18.2223).
 const TOLERANCE: f64 = 1e-7;
-/// Absolute tolerance of energies in kJ/mol, for terms that vanish at their minimum. These are sums of differences of
-/// nearly equal numbers: 10⁻¹⁶ (the rounding of a cosine or a distance) times force constants up to 5·10⁵, squared
-/// deviations in a few thousand terms.
+/// Absolute tolerance of energies in kJ/mol, for terms that vanish at their minimum. Such energies are sums of
+/// differences of nearly equal numbers. A cosine or a distance has a rounding error of 10⁻¹⁶, which is multiplied by
+/// force constants of up to 5·10⁵ in a few thousand terms.
 const FLOOR: f64 = 1e-12;
-/// Relative tolerance of the dispersion correction with a type table. OpenMM integrates it numerically, and stops at
-/// a relative change of this order (`CustomNonbondedForce`).
+/// Relative tolerance of the dispersion correction with a type table. OpenMM's `CustomNonbondedForce` computes the
+/// correction by numerical integration, which stops at a relative change of this order.
 const NUMERICAL_TAIL: f64 = 1e-6;
-/// Minimum RMS force in kJ/mol/nm that force errors are compared with, because forces cancel on a perfect lattice. It
-/// is 10⁻³ of the force between two ions in contact.
+/// Minimum RMS force in kJ/mol/nm to which force errors are relative. The minimum is needed on a perfect lattice,
+/// where forces cancel. It is 10⁻³ of the force between two ions in contact.
 const FORCE_FLOOR: f64 = 1.0;
 
 fn evaluate(golden: &mut Golden, case: &str) -> Evaluation {
@@ -127,8 +127,8 @@ systems! {
     atoms_155_thousand: "huge156k", ignore = "minutes, and 4 GB for a grid of 500³";
 }
 
-/// Systems with references for switched interactions, and the allowed relative error of the dispersion correction:
-/// one kind of atom, a combination rule, a table without a rule.
+/// Systems with reference values for switched interactions, and the allowed relative error of their dispersion
+/// correction. The systems have one kind of atom, a combination rule, and a type table without a rule.
 const SWITCHED: [(&str, f64); 3] =
     [("argon", TOLERANCE), ("peptide-charged", TOLERANCE), ("peptide-nbfix", NUMERICAL_TAIL)];
 

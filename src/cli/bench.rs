@@ -21,12 +21,12 @@ const CORE: &str = "core";
 /// Measure ns/day for a suite of systems or for input files. Files are written only with --json and --roofline
 #[derive(Debug, Args)]
 pub(super) struct Bench {
-    /// Systems: water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (the default is these seven), water-1.5m, or
-    /// another size of water. Input files: their forces and last dynamics stage. core: transforms and matrix products
-    /// of the compute core
+    /// Systems to measure. Names: water-3k, dhfr, water-24k, 47k, 89k, 156k, water-192k (default: these seven),
+    /// water-1.5m, or water-SIZE. An input file: measures its last dynamics stage. core: measures FFTs and matrix
+    /// products without a system
     #[arg(value_name = "NAME|INPUT")]
     names: Vec<String>,
-    /// Steps of each timed segment; default: as many as take a few seconds
+    /// Number of steps in each timed segment; default: enough steps for a few seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
     /// Number of timed segments; their median and range are reported
@@ -44,7 +44,7 @@ pub(super) struct Bench {
     /// Write all measurements to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Compare with a file written by --json; exit code 1 if a system became slower by more than the noise
+    /// Compare with a file written by --json; exit code 1 if a system is slower by more than the measurement noise
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
     /// Print a Markdown table instead of lines
@@ -92,13 +92,13 @@ impl Bench {
         if report.rows.is_empty() && report.core.is_empty() {
             return Err(Error::Input(missing));
         }
-        missing.iter().for_each(|problem| super::say(&format!("left out: {problem}")));
+        missing.iter().for_each(|problem| super::say(&format!("this system is not measured: {problem}")));
         self.write(&report)?;
         baseline.map_or(Ok(true), |baseline| compare(&baseline, &report))
     }
 
-    /// Returns whether the compute core was requested, and the requested systems. The error lists all invalid names
-    /// at once.
+    /// Returns two values: whether the benchmark of the compute core was requested, and the requested systems. One
+    /// error lists all invalid names.
     fn cases(&self) -> Result<(bool, Vec<Case>)> {
         if self.names.is_empty() {
             return Ok((false, DEFAULT_NAMES.iter().filter_map(|name| Case::find(name).ok()).collect()));
@@ -206,7 +206,7 @@ impl From<Instructions> for SimdLevel {
     }
 }
 
-/// Returns the values requested on the command line; if there are none, the system's own value.
+/// Returns the values of an option on the command line, or the value of the system if the option was not given.
 fn choices<T, U>(asked: &[T], own: Option<U>, convert: impl Fn(&T) -> Option<U>) -> Vec<Option<U>> {
     if asked.is_empty() { vec![own] } else { asked.iter().map(convert).collect() }
 }
@@ -220,8 +220,8 @@ fn folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the roofline for the threads and instruction set of `engine`. The roofline is measured once, and is then
-/// taken from the report.
+/// Returns the roofline for the threads and instruction set of `engine`. The first call measures the roofline; later
+/// calls take it from the report.
 fn roofline(report: &mut Report, engine: &Engine) -> Roofline {
     let same = |known: &&Roofline| known.threads == engine.threads && known.simd == engine.level.name();
     if let Some(known) = report.rooflines.iter().find(same) {
@@ -251,13 +251,17 @@ fn compare(baseline: &Report, report: &Report) -> Result<bool> {
     let (slower, compared) = regressions(baseline, report);
     if compared == 0 {
         super::say(
-            "nothing to compare: no row of the older report has the same system, threads, instruction set and device",
+            "the reports cannot be compared: no measurement in the older report has the same system, threads, \
+             instruction set and device",
         );
     }
     for regression in &slower {
         let (before, now) = (regression.before.median, regression.now.median);
         let percent = 100.0 * (1.0 - now / before);
-        super::say(&format!("slower: {}: {now:.2} ns/day, before {before:.2} (-{percent:.1} %)", regression.what));
+        super::say(&format!(
+            "slower: {}: {now:.2} ns/day, in the older report {before:.2} (-{percent:.1} %)",
+            regression.what
+        ));
     }
     super::print(&format!("{} of {compared} rows slower than {}\n", slower.len(), baseline.program()))?;
     Ok(slower.is_empty())

@@ -60,7 +60,7 @@ fn plain(plan: &Plan, engine: Option<&Engine>) -> Result<String> {
     Ok(text)
 }
 
-/// Describes the first of several replicas, and how the other replicas differ from the first.
+/// Describes the first replica of an ensemble, and the differences of the other replicas from the first.
 fn described(replicas: &Replicas<'_>) -> Result<String> {
     let (plan, start) = replicas.first();
     let mut text = summary(plan, &start.system, &start.state)? + &replicas.describe()?;
@@ -80,7 +80,7 @@ impl Check {
         on_ranks(self.replica.is_some(), |ranks| self.on(ranks).map(|()| ExitCode::SUCCESS))
     }
 
-    /// Checks and describes the run as one of `ranks`. Only the first rank prints.
+    /// Checks and describes the run on one of the MPI ranks. Only rank 0 prints.
     fn on(&self, ranks: &Ranks) -> Result<()> {
         let (config, text) = ranks.agree(self.config())?;
         same_input(ranks, &text, &config)?;
@@ -91,8 +91,8 @@ impl Check {
         ranks.agree(if ranks.is_first() { print() } else { Ok(()) })
     }
 
-    /// Returns the configuration and the text of the input file. The configuration is that of one replica if
-    /// `--replica` names one.
+    /// Returns the configuration and the text of the input file. With `--replica`, the configuration is that of the
+    /// named replica.
     fn config(&self) -> Result<(Config, String)> {
         let shared = self.input.read(vec![])?;
         let config = match &self.replica {

@@ -24,11 +24,12 @@ pub(super) struct Convert {
     /// Input: trajectory (.h5md, .xtc, .dcd, .trr, .nc, .pdb), structure (.rst7, .pdb, .cif, .gro, .g96, .crd), or
     /// topology (AMBER, GROMACS, CHARMM, OpenMM)
     input: PathBuf,
-    /// Output file; its ending decides the format: .h5md, .xtc, .dcd, .trr, .nc, .pdb, and for one frame .rst7, .gro,
-    /// .cif. Topologies: .prmtop, .parm7, .top, refused if the format cannot express a term exactly
+    /// Output file; its ending decides the format. Trajectories: .h5md, .xtc, .dcd, .trr, .nc, .pdb. Single frames:
+    /// .rst7, .gro, .cif. Topologies: .prmtop, .parm7, .top; the conversion fails if the format cannot express a term
+    /// exactly
     output: PathBuf,
-    /// Topology for inputs without names and bonds. A topology file (a PSF file needs no parameters), a structure
-    /// (gro, PDB, mmCIF; bonds are unknown then), or an H5MD trajectory of the same atoms
+    /// Topology, if the input contains no names and bonds. A topology file (CHARMM psf without parameters is enough),
+    /// a structure (gro, PDB, mmCIF) without bonds, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
     /// Selection of the atoms to write, as in md analyze, for example "not water"; default: all
@@ -46,32 +47,34 @@ pub(super) struct Convert {
     /// Convert only this frame, counted from 0
     #[arg(long, value_name = "N", conflicts_with_all = ["stride", "begin", "end", "unwrap"])]
     frame: Option<usize>,
-    /// Make molecules whole and put them into the cell, as md writes them; default: molecules stay as they are
+    /// Make molecules whole and put them into the cell, as md run does; default: keep the positions of the input
     #[arg(long)]
     whole: bool,
-    /// Make molecules whole and remove their jumps across the cell, for diffusion coefficients
+    /// Make molecules whole and remove jumps across periodic boundaries, for example to compute diffusion
+    /// coefficients
     #[arg(long, conflicts_with_all = ["whole", "center"])]
     unwrap: bool,
-    /// Move these atoms to the center of the cell and put all molecules around them
+    /// Move the selected atoms to the center of the cell, and put every molecule into the periodic image closest to
+    /// the center
     #[arg(long, value_name = "SELECTION")]
     center: Option<String>,
-    /// Together with --center or --align: leave molecules in the periodic images that the file stores
+    /// Keep molecules in the periodic images that the input file stores (only with --center or --align)
     #[arg(long, conflicts_with_all = ["whole", "unwrap"])]
     as_stored: bool,
-    /// Superpose these atoms on their positions in the reference. The cell is left out, because it would not be
-    /// rotated
+    /// Superpose each frame on the reference structure by the selected atoms. The output has no cell, because the
+    /// rotation does not apply to the cell
     #[arg(long, value_name = "SELECTION")]
     align: Option<String>,
-    /// Reference for --align: first, the number of a frame, or a structure file
+    /// Reference for --align: the word first (the first frame), the number of a frame, or a structure file
     #[arg(long, value_name = "FRAME", default_value = "first", requires = "align", value_parser = Reference::parse)]
     reference: Reference,
     /// Round positions to this precision if the format allows it, for example "0.001 nm"
     #[arg(long, value_name = "LENGTH")]
     precision: Option<String>,
-    /// Leave out velocities. Without this option all frames must have velocities, or none of them
+    /// Do not write velocities. Without this option, either all frames or no frames must have velocities
     #[arg(long)]
     no_velocities: bool,
-    /// Leave out forces. Without this option all frames must have forces, or none of them
+    /// Do not write forces. Without this option, either all frames or no frames must have forces
     #[arg(long)]
     no_forces: bool,
     /// Replace the output file if it exists
@@ -84,7 +87,7 @@ pub(super) struct Convert {
 /// Options for converting topologies.
 #[derive(Debug, Args)]
 struct OfTopology {
-    /// Coordinates of the system, for the cell in a .prmtop file
+    /// Coordinate file whose cell is written to a .prmtop file
     #[arg(long, value_name = "FILE")]
     coordinates: Option<PathBuf>,
     /// Parameter file (rtf, prm, str) of a CHARMM topology; may be given several times
@@ -196,8 +199,8 @@ impl Convert {
         super::print(&format!("written      {}: {atoms} atoms\n", self.output.display()))
     }
 
-    /// Returns an error that names the first of these options that was given, because they have no effect on this
-    /// output.
+    /// Returns an error if any of `options` was given, because the options have no effect on the output. The error
+    /// names the first option.
     fn refuse(&self, options: &[(&str, bool)], why: &str) -> Result<()> {
         match options.iter().find(|(_, given)| *given) {
             Some((name, _)) => {

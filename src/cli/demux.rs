@@ -8,14 +8,14 @@ use clap::Args;
 use crate::convert::Demux;
 use crate::error::{Problem, Result};
 
-/// Sort the trajectories and energies of a replica exchange by state: replica-1, replica-2, ... become state-1,
-/// state-2, ...
+/// Sort the trajectories and energies of a replica exchange by state: reads the folders replica-1, replica-2, ... and
+/// writes state-1, state-2, ...
 #[derive(Debug, Args)]
 #[command(name = "demux")]
 pub(super) struct Sort {
-    /// Output folder of the exchange, which contains exchange.csv
+    /// Output folder of the replica exchange (the folder with exchange.csv)
     folder: PathBuf,
-    /// Folder for state-1, state-2, ...; default: the output folder of the exchange
+    /// Folder in which state-1, state-2, ... are made; default: the output folder of the replica exchange
     #[arg(long, value_name = "D")]
     output_dir: Option<PathBuf>,
     /// Replace the files of state-1, state-2, ... if they exist
@@ -48,7 +48,8 @@ impl Sort {
                 let _ = writeln!(text, "warning      {warning}");
             }
         }
-        let _ = writeln!(text, "folders      {} and so on", Demux::folder(target, 0).display());
+        let _ =
+            writeln!(text, "folders      {} and one folder for each further state", Demux::folder(target, 0).display());
         super::describe(&text)
     }
 }

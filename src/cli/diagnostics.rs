@@ -1,4 +1,5 @@
-//! Printing of error messages. A message has file, line and column, the faulty text, and advice how to correct it.
+//! Printing of error messages. A message has file, line and column, the faulty text, and advice how to correct the
+//! error.
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -47,7 +48,7 @@ const HELP: usize = 600;
 /// Maximum length in bytes of the lines that are quoted around an error.
 const QUOTED: usize = 1000;
 
-/// A problem, and the text to which it refers.
+/// A problem, and the text of the file in which the problem was found.
 struct Shown<'a> {
     problem: &'a Problem,
     source: Option<NamedSource<String>>,
@@ -73,8 +74,8 @@ fn quotable(text: &str, span: &std::ops::Range<usize>) -> Option<()> {
     (span.end + end - start <= QUOTED).then_some(())
 }
 
-/// Returns the text with question marks in place of control characters. The length does not change, so that all
-/// positions stay valid.
+/// Replaces control characters by question marks. The length of the text does not change, so positions in the text
+/// stay valid.
 fn in_place(text: &str) -> String {
     let shown = |c: char| if c.is_control() && !matches!(c, '\n' | '\r' | '\t') { '?' } else { c };
     text.chars().flat_map(|c| std::iter::repeat_n(shown(c), if shown(c) == c { 1 } else { c.len_utf8() })).collect()
@@ -88,7 +89,7 @@ impl fmt::Debug for Shown<'_> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // if the text is quoted, the quotation gives file and line, so the message need not
+        // a message repeats file and line only if no lines of the file are quoted
         let mut text = String::new();
         if self.source.is_none()
             && let Some(file) = &self.problem.file

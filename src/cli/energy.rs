@@ -17,7 +17,7 @@ use crate::restraint::Restraints;
 use crate::run::{Engine, Plan, describe_methods, load, restraints};
 use crate::system::{Electrostatics, State, System};
 
-/// Compute energy and forces for the coordinates, term by term
+/// Compute the energy term by term, and forces, for the coordinates of an input file
 #[derive(Debug, Args)]
 pub(super) struct Energy {
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(super) struct Energy {
     /// Write forces (kJ/mol/nm) to this file, a NumPy array of float64 with the shape [N,3]
     #[arg(long, value_name = "FILE.npy")]
     forces: Option<PathBuf>,
-    /// Add the restraints of this stage, as if the stage began at the coordinates
+    /// Add the restraints of this stage, evaluated as if the stage started from the coordinates
     #[arg(long, value_name = "NAME")]
     stage: Option<String>,
     /// Leave out bonds and angles that constraints fix, as `md run` does
@@ -100,20 +100,20 @@ impl Energy {
     }
 }
 
-/// Relative deviation of a constrained distance above which the output has a note. The note says that a run would
-/// first move the coordinates to satisfy the constraints. At this deviation a bond of 0.1 nm with 500 000 kJ/mol/nm²
-/// has an energy of 2.5e-5 kJ/mol.
+/// Relative deviation of a constrained distance above which the output notes that `md run` would first satisfy the
+/// constraints. At the deviation 1e-4, a bond of 0.1 nm with the force constant 500 000 kJ/mol/nm² has an energy of
+/// 2.5e-5 kJ/mol.
 const CONSTRAINED: f64 = 1e-4;
 
-/// Returns a note if the coordinates do not satisfy the constraints; energies and forces belong to these coordinates,
-/// which are not corrected.
+/// Returns a note if the coordinates violate constraints. Energies and forces are computed without correcting the
+/// coordinates.
 fn describe_geometry(system: &System, state: &State) -> Option<String> {
     let deviation = largest_deviation(&system.constraints, &state.positions);
     (deviation > CONSTRAINED).then(|| {
         let percent = deviation * 100.0;
         format!(
-            "constrained distances (rigid water among them) deviate by up to {percent:.2} % in these coordinates: \
-             energies and forces are computed for the coordinates as given; md run first constrains the coordinates"
+            "constrained distances (including rigid water) deviate from their lengths by up to {percent:.2} % in the \
+             coordinate file. md energy uses the coordinates as they are; md run first satisfies the constraints"
         )
     })
 }
@@ -132,8 +132,9 @@ fn report(system: &System, state: &State, evaluation: &Evaluation) -> Report {
 }
 
 fn table(energies: &Energies) -> String {
-    let mut text =
-        String::from("energies in kJ/mol; lj and coulomb are totals that include the parts listed below them\n");
+    let mut text = String::from(
+        "energies in kJ/mol; lj and coulomb are totals that include the terms listed below each of them\n",
+    );
     for (name, value) in energies.named() {
         // writing to a String cannot fail
         let _ = writeln!(text, "{name:<24}{value:>24.9}");

@@ -6,8 +6,9 @@ use crate::simd::Level;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// Cost of one step on one processor core, in seconds: per pair within the cutoff (including the pair search), per
-/// atom (bonded terms, PME spreading, sums, constraints, integration) and per point of the PME grid.
+/// Cost of one step on one processor core, in seconds. The cost per pair within the cutoff includes the pair search.
+/// The cost per atom includes bonded terms, PME spreading, sums, constraints and integration. The third cost is per
+/// point of the PME grid.
 struct Cost {
     pair: f64,
     atom: f64,
@@ -16,8 +17,8 @@ struct Cost {
 
 impl Cost {
     /// Returns costs measured on two cores of an AMD EPYC (Zen 4). With AVX-512 a step of DHFR (23,558 atoms, 3.5
-    /// million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for atoms, 10 % for the grid. The costs of
-    /// other instruction sets and precisions are scaled from these, by runs of DHFR and of 3,000 atoms of water on
+    /// million pairs, grid of 54³) takes 6.0 ms: 62 % for pairs, 27 % for atoms, 10 % for the grid. Costs for other
+    /// instruction sets and for double precision are scaled by the run times of DHFR and of 3,000 atoms of water on
     /// the same machine.
     fn of(level: Level, precision: Precision) -> Self {
         match (precision, level) {
@@ -30,7 +31,7 @@ impl Cost {
 }
 
 /// Time to distribute the work of one step to threads, in seconds. The time was measured with 22 atoms in vacuum on
-/// the machine of [`Cost::of`], and is assumed for any system.
+/// the machine that [`Cost::of`] describes, and is used for all systems.
 const HAND_OVER: f64 = 10e-6;
 
 /// Returns the volume that atoms fill, in nm³: the volume of the cell or of the bounding box of the atoms, whichever
@@ -90,7 +91,7 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
         Precision::Double => format!("{threads} threads in double precision"),
     };
     format!(
-        "about {} ({} ms per step{}) on {machine} if it runs nothing else; accurate to a factor of two",
+        "about {} ({} ms per step{}) on {machine} if no other program runs; accurate to a factor of two",
         duration(seconds(plan, system, state, (threads, level))),
         three_digits(step * 1e3),
         speed.unwrap_or_default()
@@ -100,18 +101,18 @@ pub(super) fn time(plan: &Plan, system: &System, state: &State, (threads, level)
 /// Memory of the program itself, in bytes.
 pub(super) const PROGRAM: f64 = 14e6;
 
-/// Returns the peak memory of a run in bytes, correct to a factor of two: program, atoms, pair lists and PME grid.
-/// The constants were fitted to runs in mixed precision of 22 to 155,008 atoms, both without a cell and with grids of
-/// 42³ to 448³ points. The runs used 14 MB to 2 GB of resident memory.
+/// Estimates the peak memory of a run in bytes as a sum over program, atoms, pair lists and PME grid. The estimate is
+/// correct to a factor of two. The constants were fitted to runs in mixed precision with 22 to 155,008 atoms, without
+/// a cell or with PME grids of 42³ to 448³ points. These runs used 14 MB to 2 GB of resident memory.
 pub(super) fn memory(system: &System, state: &State, threads: usize) -> f64 {
     // bytes per atom: description, positions, velocities, forces, sorted copies, a copy for checkpoints
     const ATOM: f64 = 1000.0;
-    // bytes per pair in the outer and inner list: if all pairs interact, all pairs of a list entry are used; with a
-    // cutoff, many pairs of an entry are beyond it
+    // bytes of the outer and inner pair list per interacting pair; with a cutoff the value is larger, because many
+    // pairs of a cluster pair are beyond the cutoff
     const PAIR_OF_ALL: f64 = 0.26;
     const PAIR: f64 = 1.0;
-    // bytes per grid point for transform and influence function, and bytes per grid point and thread for the charges,
-    // including the padding for splines
+    // bytes per grid point for FFT and influence function, and bytes per grid point and thread for the charge grid
+    // with its padding for splines
     const POINT: f64 = 14.0;
     const POINT_OF_THREAD: f64 = 5.0;
     let settings = &system.settings;

@@ -13,14 +13,14 @@ use crate::run::FINAL_STRUCTURE;
 /// Translate GROMACS mdp or AMBER mdin files to an input file, and list what could not be translated
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// GROMACS mdp or AMBER mdin files, recognised by their contents; each of several files becomes a stage, in this
-    /// order
+    /// GROMACS mdp or AMBER mdin files, recognised by their contents. Several files become several stages in the
+    /// order given
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
-    /// Topology to name in the result; default: topol.top or prmtop
+    /// Topology to name in the input file that is written; default: topol.top or prmtop
     #[arg(short = 'p', long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Coordinates to name in the result; default: conf.gro or inpcrd
+    /// Coordinates to name in the input file that is written; default: conf.gro or inpcrd
     #[arg(short, long, value_name = "FILE")]
     coordinates: Option<PathBuf>,
     /// Index file with the groups of a GROMACS mdp file; default: the default groups of GROMACS
@@ -30,7 +30,7 @@ pub(super) struct Import {
     /// coordinates that the run starts from
     #[arg(short, long, value_name = "FILE")]
     reference: Option<PathBuf>,
-    /// Output folder of a finished run to continue from: its final.rst7 gives coordinates and velocities
+    /// Output folder of a finished run; the new run starts from the coordinates and velocities in its final.rst7
     #[arg(long, value_name = "FOLDER", conflicts_with = "coordinates")]
     after: Option<PathBuf>,
     /// File to write; default: standard output
@@ -82,18 +82,18 @@ fn final_structure(folder: &Path) -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path);
     }
-    let problem =
-        Problem::new("--after: the run has no final structure; only a finished run writes this file").in_file(&path);
+    let problem = Problem::new("--after: the run has no final structure, because it has not finished").in_file(&path);
     Err(problem.help("give the output.directory of a finished run").into())
 }
 
-/// Describes the settings in two lists: settings for which the result differs, and settings that need no counterpart.
+/// Describes the settings that were not translated in two lists: settings whose absence changes results, and settings
+/// that `md` does not need.
 fn report(remarks: &[Remark]) -> String {
     let list = |title: &str, differs: bool| {
         let lines = remarks.iter().filter(|remark| remark.differs == differs).map(Remark::describe);
         let lines: String = lines.map(|line| format!("\n  {line}")).collect();
         if lines.is_empty() { String::new() } else { format!("{title}:{lines}\n") }
     };
-    let text = list("not translated", true) + &list("no counterpart needed", false);
+    let text = list("not translated", true) + &list("not translated because md needs no such setting", false);
     if text.is_empty() { "all settings were translated".to_owned() } else { text.trim_end().to_owned() }
 }

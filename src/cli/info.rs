@@ -66,13 +66,13 @@ fn describe(path: &Path) -> Result<String> {
     }
 }
 
-/// Adds a list of all formats that `md info` reads to the problem of the format that was tried last.
+/// Adds the list of all formats that `md info` reads to the error of the last reader that was tried.
 fn perhaps_unknown(problem: Problem) -> Error {
     fn names<R>(formats: &[Format<R>]) -> impl Iterator<Item = &'static str> {
         formats.iter().map(|format| format.name)
     }
     let inputs: Vec<&str> = names(TOPOLOGIES).chain(names(COORDINATES)).collect();
-    let known = format!("md info knows {}, and {OF_A_RUN}", inputs.join(", "));
+    let known = format!("md info reads {}, {OF_A_RUN}", inputs.join(", "));
     let help = problem.help.iter().cloned().chain([known]).collect::<Vec<_>>().join("; ");
     problem.help(help).into()
 }
@@ -84,8 +84,8 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Returns the first 8 bytes of a file. Only these are read, since a trajectory may be larger than memory. The result
-/// is empty if the file cannot be read; the reader that is tried next then reports the reason.
+/// Returns the first 8 bytes of a file, because a whole trajectory may be larger than memory. The result is empty if
+/// the file cannot be read. In this case the reader of the next format reports the reason.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = vec![];
     if let Ok(file) = format::file::open(path) {
@@ -110,7 +110,7 @@ fn topology(format: &str, description: &Description) -> String {
     let dipoles = (0..types).flat_map(|a| (0..=a).map(move |b| [a as u32, b as u32]));
     let dipoles = dipoles.filter(|&[a, b]| description.nonbonded.c4(a, b) != 0.0).count();
     if dipoles > 0 {
-        let _ = writeln!(text, "12-6-4 ions  r^-4 terms between {dipoles} pairs of types");
+        let _ = writeln!(text, "12-6-4 ions  {dipoles} pairs of types with r^-4 terms");
     }
     let _ = writeln!(text, "box          {:?}; the coordinate file decides its size", description.cell_hint.kind);
     text
@@ -137,7 +137,7 @@ fn combination(nonbonded: &Nonbonded) -> String {
     match found.into_iter().min_by_key(|&(exceptions, _)| exceptions) {
         Some((0, name)) => name.to_owned(),
         Some((exceptions, name)) if 2 * exceptions < pairs => {
-            format!("{name} but for {exceptions} of {pairs} pairs")
+            format!("{name} except for {exceptions} of {pairs} pairs")
         }
         _ => "no combination rule (table)".to_owned(),
     }

@@ -25,14 +25,14 @@ impl Input {
         &self.input
     }
 
-    /// Reads and checks the file. In order of precedence, settings come from `options`, `--set`, the environment and
-    /// the file.
+    /// Reads and checks the input file. A setting in `options` overrides one in `--set`, `--set` overrides the
+    /// environment, and the environment overrides the input file.
     pub(super) fn read(&self, options: Vec<Override>) -> Result<Config> {
         Ok(complete(Config::read(&self.input, &self.overrides(options)?)?))
     }
 
-    /// Reads one replica of the ensemble in the file. Settings of the replica override those of [`Input::read`], and
-    /// `others` override both.
+    /// Reads the configuration of one replica. Settings of the replica override the settings of [`Input::read`], and
+    /// `others` override the settings of the replica.
     pub(super) fn read_replica(&self, options: &[Override], replica: &Replica, others: &[Override]) -> Result<Config> {
         let overrides = [&self.overrides(options.to_vec())?, &replica.overrides, others].concat();
         let config = Config::read_replica(&self.input, &overrides);

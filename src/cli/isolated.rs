@@ -10,7 +10,8 @@ use std::process::{Command, ExitCode};
 
 use crate::error::{Error, Result};
 
-/// Environment variable that tells the child process to do the work itself.
+/// Environment variable that is set for the child process, so that the child reads the file and does not start
+/// another child.
 const CHILD: &str = "MD_ISOLATED";
 
 /// Runs the command of this process in a child process and returns its exit code. `None` if this process is the

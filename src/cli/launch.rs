@@ -1,5 +1,5 @@
-//! Start on the processes of an MPI launcher: finds the number of processes, and checks that all of them run the same
-//! program and input.
+//! Start under an MPI launcher: finds the number of processes, and checks that all processes run the same program
+//! with the same input.
 
 use std::process::ExitCode;
 
@@ -9,10 +9,10 @@ use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
 use crate::run::Start;
 
-/// Environment variables in which a launcher tells each process the number of processes, and the rank of the process.
-/// Only the first variable that is set is used, because `mpirun` passes on the variables of the job inside which it
-/// runs. Variables that describe a whole Slurm job (`SLURM_NTASKS`) are ignored, because they need not hold for this
-/// process.
+/// Environment variables in which a launcher gives each process the number of processes and its rank. Only the first
+/// variable that is set is used, because `mpirun` passes on the variables of the job inside which it runs. Variables
+/// of a whole Slurm job (`SLURM_NTASKS`) are ignored, because this process may have been started without the other
+/// tasks of the job.
 const LAUNCHERS: [(Option<&str>, &str); 5] = [
     (Some("OMPI_COMM_WORLD_SIZE"), "OMPI_COMM_WORLD_RANK"), // Open MPI
     (Some("PMI_SIZE"), "PMI_RANK"),                         // MPICH, Intel MPI; srun with PMI
@@ -61,7 +61,7 @@ impl Launched {
 
     #[cfg(not(feature = "mpi"))]
     fn start(&self) -> Result<Ranks> {
-        let help = "build md with `cargo build --release --features mpi`, or start it without a launcher";
+        let help = "build md with `cargo build --release --features mpi`, or start md without mpirun or srun";
         Err(self.refusal("this md was built without MPI", help))
     }
 
@@ -70,14 +70,14 @@ impl Launched {
         let ranks = self.start()?;
         if ranks.count() == 1 && self.count.is_some_and(|count| count > 1) {
             let help = "use the launcher that belongs to the MPI library of md; srun may need --mpi=pmix";
-            return Err(self.refusal("the MPI library finds no other process", help));
+            return Err(self.refusal("the MPI library found no other process", help));
         }
         Ok(ranks)
     }
 }
 
-/// Does `work` as one of the ranks that the launcher started, or without other ranks if `alone` is set. All ranks end
-/// with the same exit code, and the first rank prints the error. An error must therefore be the same on all ranks
+/// Calls `work` on each rank that the launcher started, or on this process alone if `alone` is set. All ranks end
+/// with the same exit code, and rank 0 prints the error. An error must therefore be the same on all ranks
 /// (`Ranks::agree`).
 pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode>) -> ExitCode {
     let launched = Launched::here().filter(|launched| !alone && launched.has_others());
@@ -94,7 +94,7 @@ pub(super) fn on_ranks(alone: bool, work: impl FnOnce(&Ranks) -> Result<ExitCode
     code
 }
 
-/// Returns the exit code of an error, and prints the error if `is_shown`, which is set in only one process.
+/// Returns the exit code of an error. Prints the error if `is_shown` is set, as it is on rank 0.
 fn ended(error: &Error, is_shown: bool) -> ExitCode {
     if is_shown { failed(error) } else { ExitCode::from(error.exit_code()) }
 }
@@ -120,7 +120,7 @@ pub(super) fn same_input(ranks: &Ranks, text: &str, config: &Config) -> Result<(
         hash.update(argument.as_encoded_bytes());
         hash.update(&[0]);
     }
-    let help = "give every rank the same options and the same input file, and check that all nodes can read it";
+    let help = "give every rank the same options and the same input file, and check that all nodes can read this file";
     same(ranks, &hash.finalize().to_le_bytes(), "another input file or other options", help)
 }
 

@@ -16,7 +16,7 @@ pub(super) fn start() -> Result<Ranks> {
     Ok(Ranks::over(library.rank(), library.count(), Arc::new(library)))
 }
 
-/// The MPI communicator of all ranks. Through the mutex, only one thread at a time calls the library.
+/// The MPI communicator of all ranks. A mutex allows only one thread at a time to call the MPI library.
 struct Library(Mutex<World>);
 
 struct World {
@@ -93,7 +93,7 @@ impl Network for Library {
 }
 
 impl Drop for World {
-    /// Aborts all ranks if this rank panics, because a panicking rank cannot finalise MPI together with the others.
+    /// Aborts all ranks if this rank panics, because MPI can be finalised only by all ranks together.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.communicator.abort(i32::from(Error::Internal(String::new()).exit_code()));

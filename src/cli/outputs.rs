@@ -18,8 +18,8 @@ use crate::run::{Checkpoint, ENERGIES};
 /// Make the trajectory of a killed run readable, or save every readable frame of a damaged trajectory
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing. A good file is not changed; a
-    /// damaged file is renamed to .bak
+    /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) that no run is writing. An undamaged file is not changed.
+    /// A damaged file is kept under a name with the ending .bak
     file: PathBuf,
 }
 
@@ -33,11 +33,15 @@ impl Repair {
         let Repaired { frames, lost, backup } = Format::of_file(&self.file)?.files.repair(&self.file)?;
         let mut text = String::new();
         if let Some(backup) = backup {
-            let _ =
-                writeln!(text, "{frames} frames saved, {} lost; {} is the damaged file", lost.len(), backup.display());
+            let _ = writeln!(
+                text,
+                "{frames} frames saved, {} frames lost; the damaged file was renamed to {}",
+                lost.len(),
+                backup.display()
+            );
             let list: Vec<String> = lost.iter().map(u64::to_string).collect();
             if !lost.is_empty() {
-                let _ = writeln!(text, "lost frames (from 0): {}", list.join(" "));
+                let _ = writeln!(text, "lost frames, counted from 0: {}", list.join(" "));
             }
         }
         super::describe(&(text + &trajectory(&self.file, Format::of_file(&self.file)?)?))

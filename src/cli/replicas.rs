@@ -28,8 +28,8 @@ pub(super) struct Replicas<'a> {
 }
 
 impl<'a> Replicas<'a> {
-    /// Reads the replicas of `shared`, the configuration that every rank has read from `input` with these options;
-    /// `None` if the file has no ensemble. Errors name the replica.
+    /// Reads all replicas of the ensemble in `shared`; `None` without an ensemble. `shared` is the configuration that
+    /// every rank has read from `input` with `options`. Errors name the replica.
     pub(super) fn read(input: &Input, options: &[Override], shared: &'a Config, ranks: &Ranks) -> Result<Option<Self>> {
         let Some(ensemble) = &shared.ensemble else { return Ok(None) };
         let spread = ReplicaPlacement::new(&shared.plan, ensemble.at_once, ensemble.replicas.len(), ranks)?;
@@ -80,14 +80,18 @@ impl<'a> Replicas<'a> {
         (&self.configs[0].plan, &self.starts[0])
     }
 
-    /// Describes how the replicas differ, how they are distributed, and the time and memory they need.
+    /// Describes the differences between replicas, their distribution over ranks and threads, and the time and memory
+    /// of the ensemble.
     pub(super) fn describe(&self) -> Result<String> {
         let Replicas { ensemble, spread, .. } = self;
         let mut text = String::new();
         let all = ensemble.replicas.len();
         // writing to a String cannot fail
-        let _ =
-            writeln!(text, "ensemble     {all} replicas, {}; the description above is of the first", spread.describe());
+        let _ = writeln!(
+            text,
+            "ensemble     {all} replicas, {}; the lines above describe the first replica",
+            spread.describe()
+        );
         let stays = ensemble.is_exchange() && spread.ranks > 1;
         for (index, replica) in ensemble.replicas.iter().enumerate() {
             let place = if stays { format!(", on rank {}", spread.rank_of(index)) } else { String::new() };
@@ -103,7 +107,7 @@ impl<'a> Replicas<'a> {
             let (plan, Start { system, state, .. }) = (&config.plan, &**start);
             let processors = processors(plan)?;
             memory.push(estimate::memory(system, state, processors.0) - estimate::PROGRAM);
-            // each replica goes to the slot that becomes free first
+            // each replica runs in the slot that is free first
             if let Some(slot) = slots.iter_mut().min_by(|a: &&mut f64, b| a.total_cmp(b)) {
                 *slot += estimate::seconds(plan, system, state, processors);
             }
@@ -111,7 +115,7 @@ impl<'a> Replicas<'a> {
                 plan.dynamics().map(|(_, stage)| plan.target(stage.steps) as f64 * stage.timestep).sum::<f64>();
         }
         memory.sort_by(|a, b| b.total_cmp(a));
-        // replicas of an exchange wait for each other, so all of them are in memory
+        // in replica exchange all replicas are in memory, because replicas wait for each other
         let (held, whose) = match (ensemble.is_exchange(), all.div_ceil(ranks)) {
             (false, _) => (spread.at_once, "the replicas that run at the same time".to_owned()),
             (true, _) if ranks == 1 => (all, "all".to_owned()),
@@ -123,8 +127,11 @@ impl<'a> Replicas<'a> {
         let seconds = slots.into_iter().fold(0.0, f64::max);
         if seconds > 0.0 {
             let speed = three_digits(picoseconds * 1e-3 * 86_400.0 / seconds);
-            let what = format!("about {} for all ({speed} ns/day in all)", duration(seconds));
-            let _ = writeln!(text, "time         {what} if the machine runs nothing else; accurate to a factor of two");
+            let what = format!("about {} for all ({speed} ns/day in total)", duration(seconds));
+            let _ = writeln!(
+                text,
+                "time         {what} if no other program runs on the machine; accurate to a factor of two"
+            );
         }
         for warning in &spread.warnings {
             let _ = writeln!(text, "warning      {warning}");
@@ -151,8 +158,8 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// Returns the warnings of all replicas that the first replica does not have. A warning of several replicas is
-    /// returned once.
+    /// Returns the warnings of the other replicas that the first replica does not have. A warning that several
+    /// replicas have is returned once.
     pub(super) fn further_warnings(&self) -> Vec<String> {
         let of = |index: usize| {
             let Start { system, state, left_out, .. } = &*self.starts[index];
@@ -176,13 +183,13 @@ pub(super) fn one(input: &Input, options: &[Override], shared: &Config, which: &
         return Err(problem.help("`md help ensemble` explains how to write one").into());
     };
     if ensemble.is_exchange() {
-        let problem = Problem::new(format!("--replica {which}: replicas that exchange states cannot run alone"));
+        let problem = Problem::new(format!("--replica {which}: a replica of a replica exchange cannot run alone"));
         return Err(problem.help("run the whole ensemble, or remove ensemble.exchange").into());
     }
     input.read_replica(options, ensemble.find(which)?, &[])
 }
 
-/// Maximum number of waits while another process writes `ensemble.json`, which takes some milliseconds.
+/// Maximum number of waits for another process that writes `ensemble.json`. Writing the file takes some milliseconds.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -20,7 +20,7 @@ use crate::prepare::{ConstrainedTerms, Prepared};
 use crate::ranks::Ranks;
 use crate::run::{Checkpoint, Engine, EnsembleJob, Job, Outcome, Requests, load, release_ranks, run, run_replicas};
 
-/// Interval of progress lines if there is no terminal that shows a progress bar.
+/// Interval between progress lines if no progress bar is shown on a terminal.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Run all stages of an input file; the same command continues an interrupted run
@@ -28,7 +28,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) struct Run {
     #[command(flatten)]
     input: Input,
-    /// End every stage after N steps in all, minimiser included
+    /// End every stage after N steps in total; minimisation stages are limited as well
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// Worker threads
@@ -43,13 +43,13 @@ pub(super) struct Run {
     /// Stop with a checkpoint (exit code 3) after this many hours of wall-clock time
     #[arg(long, value_name = "H", allow_negative_numbers = true)]
     max_hours: Option<f64>,
-    /// Output folder, instead of the one in the input file
+    /// Output folder; overrides output.directory of the input file
     #[arg(long, value_name = "D")]
     output_dir: Option<PathBuf>,
-    /// Move finished output aside and start anew
+    /// Rename the output of a finished run and start again from the beginning
     #[arg(long)]
     force: bool,
-    /// If the run continues, rename trajectories and energies to *.partN and begin new files
+    /// If the run continues, rename the trajectory and energy files to *.partN and begin new files
     #[arg(long, conflicts_with = "force")]
     no_append: bool,
     /// Run only this replica of an ensemble, by number from 1 or by name
@@ -62,11 +62,14 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn execute(&self, started: Instant) -> ExitCode {
-        // signals are caught first of all, so that a signal that arrives while files are read stops the run at its
-        // first step
+        // signals are caught before files are read, so that a signal during reading stops the run at its first step
         let requests = match Requests::from_signals() {
             Ok(requests) => requests,
-            Err(error) => return failed(&Error::Internal(format!("signals cannot be handled: {error}"))),
+            Err(error) => {
+                return failed(&Error::Internal(format!(
+                    "the handlers of Ctrl-C and other signals cannot be installed: {error}"
+                )));
+            }
         };
         // with `--replica` the run ignores the launcher, which may start other replicas at the same time
         on_ranks(self.replica.is_some(), |ranks| {
@@ -75,7 +78,7 @@ impl Run {
         })
     }
 
-    /// Runs as one of `ranks`.
+    /// Runs the input file on one of the MPI ranks.
     fn on(&self, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
         let (mut options, mut config, text) = ranks.agree(self.prepare())?;
         if let Some(seed) = ranks.gather(&self.drawn_seed(&config)).into_iter().next().flatten() {
@@ -92,7 +95,8 @@ impl Run {
         };
         if outcome == Outcome::Unchanged && !self.quiet && ranks.is_first() {
             super::say(
-                "this run has already finished: set a longer duration to continue it, or start anew with --force",
+                "this run has already finished: to continue the run, set a longer duration; to start again from the \
+                 beginning, add --force",
             );
         }
         Ok(outcome)
@@ -103,7 +107,7 @@ impl Run {
         let options = self.overrides()?;
         let config = self.input.read(options.clone())?;
         if config.plan.stages.is_empty() {
-            return Err(Problem::new("there is nothing to run: the input file has no [[stage]]")
+            return Err(Problem::new("there is nothing to run, because the input file has no [[stage]]")
                 .help("add [[stage]] with kind = \"minimize\" or \"dynamics\"; `md help stage` lists the keys")
                 .into());
         }
@@ -111,8 +115,8 @@ impl Run {
         Ok((options, config, text))
     }
 
-    /// Returns the seed if the input file asks for a random one. A run that continues keeps its seed; a new run gets
-    /// a new seed.
+    /// Returns the seed if the input file asks for a random seed. A run that continues keeps its seed, and a new run
+    /// draws a seed.
     fn drawn_seed(&self, config: &Config) -> Option<u64> {
         let drawn = config.drawn_seed?;
         let of = |folder: &Path| Some(Checkpoint::read(&folder.join("checkpoint.md")).ok()??.body.plan.run.seed);
@@ -128,7 +132,7 @@ impl Run {
         known.or(Some(drawn))
     }
 
-    /// Computes one run on all ranks together. The first rank reads, writes and tells the other ranks what to
+    /// Computes one run on all ranks together. Rank 0 reads and writes files, and tells the other ranks what to
     /// compute.
     fn among(&self, config: &Config, ranks: &Ranks, requests: Requests, started: Instant) -> Result<Outcome> {
         let engine = Engine::among(&config.plan, ranks)?;
@@ -214,8 +218,8 @@ impl Run {
             started,
             cache: cache.as_deref(),
         };
-        // lines of level `Detail` are shown too, because the table of replicas, which has this level, belongs on the
-        // terminal
+        // lines of level `Detail` are shown as well, because the table of replicas has this level and is meant for
+        // the terminal
         run_replicas(&job, ranks, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress())
     }
 

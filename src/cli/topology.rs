@@ -24,7 +24,7 @@ pub(super) fn read(path: &Path) -> Result<Names> {
     Ok(Names { topology, has_bonds: true })
 }
 
-/// Whether the format of the file, like PDB, is used for structures as well as for trajectories.
+/// Whether the file has a format that is used for both structures and trajectories, for example PDB.
 fn is_structure(path: &Path) -> bool {
     let mut beginning = vec![];
     let read = file::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
@@ -40,8 +40,7 @@ pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
     problem.help("give a topology (AMBER, GROMACS, CHARMM psf, OpenMM) or an H5MD trajectory of md").into()
 }
 
-/// Returns the warning about atoms that were left out because they are at alternative locations; `None` if no atoms
-/// were left out.
+/// Returns a warning if atoms at alternative locations were left out; `None` if no atoms were left out.
 pub(super) fn left_out(count: usize) -> Option<String> {
     let words = "atoms at alternative locations are left out: the first location in each residue is used";
     (count > 0).then(|| format!("{count} {words}"))
@@ -52,8 +51,8 @@ pub(super) fn left_out(count: usize) -> Option<String> {
 pub(super) fn check(topology: &Topology, trajectory: &dyn FrameSource, path: &Path) -> Result<()> {
     let (found, expected) = (topology.atoms.len(), trajectory.atoms());
     if found != expected {
-        let problem = Problem::new(format!("the topology has {found} atoms, the trajectory {expected}"));
-        return Err(problem.in_file(path).help("give the topology of this trajectory").into());
+        let problem = Problem::new(format!("the topology has {found} atoms, but the trajectory has {expected}"));
+        return Err(problem.in_file(path).help("give a topology with the same atoms as the trajectory").into());
     }
     Ok(check_order(topology, trajectory.labels()).map_err(|problem| problem.in_file(path))?)
 }

@@ -9,8 +9,8 @@ use crate::observe::checkpoint::is_checkpoint;
 use crate::observe::trajectory::{Format, Verification};
 use crate::run::Checkpoint;
 
-/// Check every frame of a trajectory, or a checkpoint, against its checksum if it has one; exit code 5 if it is
-/// damaged
+/// Check a checkpoint or every frame of a trajectory against its checksum, or check that frames are readable if the
+/// format has no checksums; exit code 5 if the file is damaged
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// Trajectory (H5MD, XTC, DCD, TRR, AMBER NetCDF, PDB) or checkpoint (checkpoint.md)
@@ -32,12 +32,12 @@ impl Verify {
         }
         let Verification { frames, bad, checksums } = Format::of_file(&self.file)?.files.verify(&self.file)?;
         if bad.is_empty() {
-            let how = if checksums { "match their checksums" } else { "are readable (the file has no checksums)" };
+            let how = if checksums { "match their checksums" } else { "are readable (the format has no checksums)" };
             return super::print(&format!("{frames} frames {how}\n"));
         }
         let lines: String = bad.iter().map(|(frame, reason)| format!("frame {frame}: {reason}\n")).collect();
         super::describe(&lines)?;
-        let help = "md repair saves the undamaged frames";
+        let help = "to save the undamaged frames, use md repair";
         Err(Error::io(&self.file, format!("{} of {frames} frames are damaged ({help})", bad.len())))
     }
 }

@@ -1,6 +1,6 @@
 //! Assembles the plan from checked values, and checks combinations of keys.
 //!
-//! A function of this module returns `None` only if a problem has been recorded, by the function itself or earlier,
+//! A function of this module returns `None` only if a problem has been recorded, either by the function or earlier,
 //! when the values were read.
 
 use std::time::Duration;
@@ -90,8 +90,8 @@ fn scaled_solute(table: &Table) -> Option<Option<ScaledSolute>> {
     Some(Some(ScaledSolute { select: inner.text("select")?.to_owned(), factor: inner.number("factor")? }))
 }
 
-/// Returns a distance. `Setting::Given(None)` stands for the word that means no distance, and `Setting::ForceField`
-/// for the convention of the force field.
+/// Returns a distance. `Setting::Given(None)` means that the key has a word instead of a distance, for example
+/// "none". `Setting::ForceField` means the convention of the force field.
 fn distance(table: &Table, name: &str) -> Option<Setting<Option<f64>>> {
     match table.word(name) {
         Some(words::FORCE_FIELD) => Some(Setting::ForceField),
@@ -132,7 +132,7 @@ fn lj_modifier(table: &Table, problems: &mut Vec<Problem>) -> Option<Setting<LjM
         return None;
     };
     if let Some(cutoff) = table.number("cutoff_lj").filter(|cutoff| from >= *cutoff) {
-        let message = format!("lj_switch is {from} nm, not below the Lennard-Jones cutoff of {cutoff} nm");
+        let message = format!("lj_switch is {from} nm, but must be below the Lennard-Jones cutoff of {cutoff} nm");
         report(problems, table, "lj_switch", message, "choose lj_switch 0.1 to 0.2 nm below cutoff_lj");
     }
     Some(Setting::Given(switch(from)))
@@ -183,7 +183,7 @@ fn pme(name: &str, table: &Table, problems: &mut Vec<Problem>) -> Option<PmeSpec
             table,
             there,
             message,
-            "explicit PME needs both, for example alpha = \"3.1 1/nm\", grid = [64, 64, 64]",
+            "set both alpha and grid, for example alpha = \"3.1 1/nm\", grid = [64, 64, 64]",
         );
     }
     if let Some(order) = table.integer("order") {
@@ -227,7 +227,8 @@ fn list(table: &Table, problems: &mut Vec<Problem>) -> Option<ListPolicy> {
             table,
             name,
             message,
-            "buffer alone rebuilds by displacement; tolerances and interval set a fixed lifetime",
+            "keep either buffer (lists are rebuilt by displacement) or tolerances and interval (lists have a fixed \
+             lifetime)",
         );
     }
     Some(ListPolicy::Exact { buffer })

@@ -6,7 +6,8 @@ use super::key::{Key, Kind, nearest};
 use super::value::{Table, Value};
 use crate::error::Problem;
 
-/// Reports every named file that does not exist, and suggests the file with the most similar name in its folder.
+/// Reports every file that the input file names and that does not exist. Suggests the file with the most similar name
+/// in the same folder.
 pub(super) fn missing_files(table: &Table, problems: &mut Vec<Problem>) {
     for (key, entry) in &table.entries {
         match (&key.kind, &entry.value) {

@@ -1,11 +1,11 @@
-//! Differences between a changed input file and the run that it would continue.
+//! Differences in physics between a run and a changed input file that would continue the run.
 
 use serde_json::Value;
 
 use crate::run::Plan;
 
-/// Sections and keys that do not change the physics. The same is true of the output of stages. Changes of the
-/// topology by other included files are found by the fingerprint of the system.
+/// Sections and keys that do not change the physics. The output settings of stages do not change the physics either.
+/// If a topology changes because other files are included, the fingerprint of the system changes.
 const FREE: [&str; 9] = [
     "output",
     "system.include",
@@ -18,12 +18,12 @@ const FREE: [&str; 9] = [
     "run.max_steps",
 ];
 
-/// Relative tolerance between two decimal spellings of a quantity ("12 A", "1.2 nm"), whose values differ by a few
-/// rounding errors of 1.1e-16.
+/// Relative tolerance for equal quantities that are written with different units, for example "12 A" and "1.2 nm".
+/// After conversion the values differ by a few rounding errors of 1.1e-16.
 const SPELLING: f64 = 1e-14;
 
-/// Name of the enum variant for settings that the input gives itself and does not leave to the force field. The name
-/// is not a key of the input file.
+/// Name of the enum variant for a setting that is given in the input file and does not follow from the force field.
+/// The name is not a key of the input file.
 const GIVEN: &str = "given";
 
 /// Lists the differences in physics between `old` and `new`, one line each; the list is empty if `new` may continue

@@ -12,8 +12,8 @@ use crate::ensemble::thermostat::{Thermostat, ThermostatGroup};
 use crate::error::Problem;
 use crate::run::{Dynamics, Minimize, OutputOptions, PositionRestraint, Restraint, Stage, StageKind, Velocities};
 
-/// Returns every stage; `None` if a problem has been recorded. `output` is the output of the whole run, whose
-/// settings a stage may override.
+/// Returns all stages; `None` if a problem has been recorded. `output` has the output settings of the run, which a
+/// stage may override.
 pub(super) fn stages(
     tables: &[Table],
     output: Option<&OutputOptions>,
@@ -73,7 +73,13 @@ fn frozen(table: &Table, problems: &mut Vec<Problem>) -> Option<Option<String>> 
     let Some(text) = table.text("frozen") else { return (!table.is_set("frozen")).then_some(None) };
     if table.table("barostat").is_some() {
         let message = "frozen atoms and a barostat exclude each other: the barostat would move the atoms with the cell";
-        report(problems, table, "frozen", message, "remove one of them, or hold the atoms with position_restraints");
+        report(
+            problems,
+            table,
+            "frozen",
+            message,
+            "remove frozen or barostat, or hold the atoms with position_restraints instead",
+        );
         return None;
     }
     if table.integer("com_removal").is_some() {
@@ -170,7 +176,7 @@ fn steps(table: &Table, problems: &mut Vec<Problem>) -> Option<u64> {
     match (table.is_set("duration"), table.is_set("steps")) {
         (true, true) => {
             let message = "duration and steps exclude each other";
-            report(problems, table, "steps", message, "keep one of them");
+            report(problems, table, "steps", message, "keep either duration or steps");
             None
         }
         (false, false) => {
@@ -274,8 +280,8 @@ fn barostat(table: &Table, problems: &mut Vec<Problem>) -> Option<Barostat> {
     })
 }
 
-/// Returns a value for each of x, y and z. The table has either one value for all directions, or one value for each
-/// group of directions that couple together.
+/// Returns values for x, y and z. The table has either one value for all directions, or one value for each group of
+/// directions that the barostat couples together.
 fn along_directions<T: Clone>(
     table: &Table,
     name: &str,
@@ -307,8 +313,8 @@ fn along_directions<T: Clone>(
 /// Relative rounding error of a product of decimal numbers.
 const ROUNDING: f64 = 1e-12;
 
-/// Records a problem if a relaxation time is too short. With a time shorter than the interval between couplings, a
-/// coupling would overshoot; stochastic cell rescaling requires several couplings per relaxation time.
+/// Records a problem if a relaxation time is too short. If the relaxation time is shorter than the interval between
+/// couplings, a coupling overshoots. Stochastic cell rescaling needs several couplings per relaxation time.
 fn long_enough(
     table: &Table,
     name: &str,

@@ -8,7 +8,9 @@ use super::value::{Entry, Table, Value};
 
 /// Returns the whole configuration as text.
 pub(super) fn write(root: &Table) -> String {
-    let mut text = String::from("# Effective configuration: what was set, and every default.\n");
+    let mut text = String::from(
+        "# Effective configuration: all settings of the input file, and the defaults of all other keys.\n",
+    );
     for key in ROOT {
         match root.get(key.name).map(|entry| &entry.value) {
             Some(Value::Table(table)) => section(&mut text, &format!("[{}]", key.name), table),

@@ -1,4 +1,5 @@
-//! Settings of `ensemble.exchange`: checks what an exchange requires, and collects the states that replicas swap.
+//! Settings of `ensemble.exchange`: checks the requirements of replica exchange, and collects the thermodynamic
+//! states.
 
 use super::dynamics::WHOLE_STEPS;
 use super::replicas::constant;
@@ -26,7 +27,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     }
     let Some(Stage { name, kind: StageKind::Dynamics(dynamics), restraints, .. }) = plan.stages.last() else {
         wrong(
-            "states are exchanged in the last stage, and the last stage is not dynamics",
+            "states are exchanged in the last stage, which must be a stage of dynamics",
             "add a stage with kind = \"dynamics\" at the end",
         );
         return None;
@@ -59,7 +60,7 @@ pub(super) fn exchange(table: &Table, replicas: usize, plan: &Plan, problems: &m
     Some(steps)
 }
 
-/// Refuses couplings that sample no ensemble, or an ensemble that is not known.
+/// Records a problem for a thermostat or barostat that does not sample a known ensemble.
 fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
     match &dynamics.thermostat {
         None => refuse("has no thermostat".to_owned(), "add a thermostat: a state has a temperature"),
@@ -67,7 +68,7 @@ fn couplings(dynamics: &Dynamics, refuse: &mut impl FnMut(String, &str)) {
             let facts = thermostat.kind.facts();
             let why = match (facts.is_canonical, facts.is_random) {
                 (false, _) => Some("whose energies have no known distribution"),
-                (true, false) => Some("whose variables would have to be exchanged, too"),
+                (true, false) => Some("whose internal variables would also have to be exchanged"),
                 (true, true) => None,
             };
             if let Some(why) = why {
@@ -114,8 +115,8 @@ fn pressure(barostat: &Barostat) -> Option<f64> {
     }
 }
 
-/// Returns the exchange of replicas with these plans, with `every` steps between attempts. Each replica starts in its
-/// own state.
+/// Returns the replica exchange between the replicas of `plans`, with `every` steps between exchange attempts.
+/// Replica k starts in state k.
 pub(super) fn between(plans: &[&Plan], every: u64, seed: u64) -> Exchange {
     let state = |plan: &&Plan| {
         let (_, dynamics) = plan.dynamics().next_back()?;

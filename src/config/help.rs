@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::key::{Key, quoted};
 use super::keys;
 
-/// Returns the help text of the key with a dotted path. If there is no such key, the error has the most similar
-/// paths.
+/// Returns the help text of the key with the dotted path `path`. If there is no such key, the error lists the most
+/// similar paths.
 pub fn describe(path: &str) -> Result<String, Vec<String>> {
     // a path may be shortened to its last names; it then matches every key that ends with these names
     let wanted = path.trim_matches(['[', ']']);

@@ -1,7 +1,7 @@
 //! Keys of the input file: name, kind of value, default, description.
 //!
 //! The tables of keys are in [`super::keys`]. Parser, defaults, suggestions, `md help` and the effective
-//! configuration are all derived from them.
+//! configuration are all derived from these tables.
 
 use super::value::Table;
 use crate::units::Dimension;
@@ -13,11 +13,13 @@ pub struct Key {
     pub name: &'static str,
     /// kind of value
     pub kind: Kind,
-    /// words that are accepted besides values of the kind
+    /// words that are accepted in addition to values of the kind
     pub words: &'static [&'static str],
-    /// value if the file does not set the key; a rule may depend only on keys that precede this one in the same table
+    /// value if the file does not set the key. The default may depend only on keys that precede this key in the same
+    /// table
     pub default: Default,
-    /// condition: the key is allowed only if this earlier key of the same table has one of these words
+    /// name and words of an earlier key in the same table. The key is allowed only if the earlier key has one of
+    /// these words
     pub only: Option<(&'static str, &'static [&'static str])>,
     /// example of a value, as written in the file
     pub example: &'static str,
@@ -59,8 +61,8 @@ pub enum Kind {
     /// a schedule as in [`Kind::Schedule`], or a list with one schedule or quantity for each separately coupled
     /// direction
     Schedules(Dimension, Range),
-    /// a quantity of the first dimension; of the second dimension if an earlier key of the same table has one of
-    /// these words
+    /// a quantity of the first dimension, or of the second dimension if the named earlier key of the same table has
+    /// one of the listed words
     QuantityBy([Dimension; 2], (&'static str, &'static [&'static str]), Range),
     /// a time interval, or a number of steps
     Interval,
@@ -108,7 +110,8 @@ pub enum Default {
     Unset,
     /// fixed value, as written in TOML
     Is(&'static str),
-    /// description of a rule, and the function that computes the value from the earlier keys, or leaves the key unset
+    /// description of a rule for the default, and the function that computes the default from earlier keys; the
+    /// function returns `None` to leave the key unset
     Rule(&'static str, fn(&Table) -> Option<String>),
 }
 
@@ -210,8 +213,8 @@ pub(super) fn quoted(words: &[&str], separator: &str) -> String {
 
 /// Returns the known name closest to `name`, if the names are so similar that `name` may be a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // one error per three letters, but at least two errors, are allowed: this covers transposed, doubled and
-    // forgotten letters, but no other words
+    // names may differ by one error per three letters, and by at least two errors. Transposed, doubled and forgotten
+    // letters are then recognised, but different words are not
     let letters = name.chars().count();
     let allowed = (letters / 3).max(2);
     let name = name.to_lowercase();

@@ -1,7 +1,7 @@
 //! Reader of the input file: from TOML text to a checked [`Plan`]. Reports all problems at once.
 //!
-//! The text becomes raw values with their positions (`raw`). Presets become stages (`stages`). Options of the command
-//! line, or the settings of a replica (`replicas`), override raw values. Values are checked against the table of keys
+//! The text becomes raw values with their positions (`raw`). Presets become stages (`stages`). Command-line options
+//! and the settings of a replica (`replicas`) override raw values. Values are checked against the table of keys
 //! ([`keys`], `resolve`) and assembled to a plan (`build`). [`crate::run::load`] reads the files that a plan names. A
 //! reader of the code begins with [`Config::parse`].
 
@@ -52,7 +52,8 @@ pub struct Config {
     pub effective: String,
     /// replicas of `[ensemble]`; `plan` has the settings that all replicas share
     pub ensemble: Option<Ensemble>,
-    /// random seed of `plan`, which differs at each reading; `None` if the file does not ask for a random seed
+    /// random seed of `plan`; each reading of the file draws another seed. `None` if the file does not ask for a
+    /// random seed
     pub drawn_seed: Option<u64>,
 }
 
@@ -61,7 +62,7 @@ pub struct Config {
 struct Reading {
     /// whether the files that the input file names must exist
     files: bool,
-    /// whether the file is read for one replica of its ensemble; the result then has no replicas
+    /// whether the file is read for a single replica; the resulting configuration then has no ensemble
     replica: bool,
 }
 
@@ -75,7 +76,7 @@ impl Config {
         Self::parse_with(&text, path, overrides, Reading { files: true, replica: false }).map_err(Error::Input)
     }
 
-    /// Reads the input file of an ensemble for one of its replicas, whose settings are among the `overrides`.
+    /// Reads the input file of an ensemble for a single replica. `overrides` contains the settings of this replica.
     pub fn read_replica(path: &Path, overrides: &[Override]) -> Result<Self> {
         let text = read_text(path)?;
         Self::parse_with(&text, path, overrides, Reading { files: true, replica: true }).map_err(Error::Input)

@@ -1,18 +1,18 @@
-//! Place where a value of the input file was written.
+//! Origin of a value: the input file, the command line, or a default.
 
 use std::ops::Range;
 use std::rc::Rc;
 
 use crate::error::Problem;
 
-/// Place where a value was written.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// byte range of the input file
     File(Range<usize>),
     /// an option of the command line, as typed
     Option(Rc<str>),
-    /// nowhere, because the value is a default
+    /// the default of the key
     Default,
 }
 

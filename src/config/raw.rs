@@ -1,5 +1,5 @@
-//! Input file as written: TOML values with their positions, after options of the command line have replaced some of
-//! them.
+//! Unchecked input file: TOML values with their positions in the file. Command-line options replace some of the
+//! values.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -120,7 +120,7 @@ fn convert(value: &Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) 
         DeValue::String(text) => Node::Text(text.to_string()),
         DeValue::Integer(digits) => {
             let integer = i64::from_str_radix(digits.as_str(), digits.radix()).ok();
-            // of an integer beyond 64 bits, only the magnitude is kept, for the error message
+            // an integer beyond 64 bits is stored as f64, for the error message
             let value = integer.map_or_else(|| digits.as_str().parse().unwrap_or(f64::INFINITY), |i| i as f64);
             Node::Number { text: digits.to_string(), integer, value }
         }
@@ -195,20 +195,23 @@ impl Override {
         };
         let mut value = parse_at(&self.value, &place).map_err(|problem| {
             let help = format!(
-                "write the text in two pairs of quotes, because the shell removes one: --set {}='\"{}\"'",
+                "write the text in two pairs of quotes, because the shell removes the outer pair: --set {}='\"{}\"'",
                 self.key, self.value
             );
             place.problem(problem.help(help))
         })?;
         value.place = place.clone();
         if self.key.split('.').count() > DEEPEST {
-            return Err(place.problem(Problem::new("no key has so many levels").help("`md help` lists all keys")));
+            return Err(place.problem(
+                Problem::new("the dotted key has more levels than any key of the input file")
+                    .help("`md help` lists all keys"),
+            ));
         }
         let mut target = root;
         let mut path = self.key.split('.').map(str::trim);
         while let Some(name) = path.next() {
             if matches!(target.node, Node::Array(_)) {
-                let message = "a single key of a list entry cannot be set";
+                let message = "this key holds a list, and a key inside a list cannot be set";
                 return Err(place.problem(Problem::new(message).help("set the whole list")));
             }
             target = member(target, name, &place);
@@ -236,7 +239,8 @@ fn member<'a>(table: &'a mut Raw, name: &str, place: &Place) -> &'a mut Raw {
     &mut members[index].value
 }
 
-/// Returns the stage with this name. If there is no such stage, returns the stage with this number, counted from 1.
+/// Returns the stage with the name `which`. If there is no such stage, `which` may be the number of a stage, counted
+/// from 1.
 fn stage<'a>(stages: &'a mut Raw, which: &str) -> Result<&'a mut Raw, Problem> {
     let Node::Array(items) = &mut stages.node else { return Err(Problem::new("the input file has no stages")) };
     let names: Vec<String> = items.iter().map(stage_name).collect();

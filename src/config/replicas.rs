@@ -1,4 +1,4 @@
-//! Replicas of `[ensemble]`: the settings of each replica that the common file does not have.
+//! Replicas of `[ensemble]`: the settings by which each replica differs from the input file.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ pub struct Ensemble {
 /// Replica of an ensemble.
 #[derive(Clone, Debug)]
 pub struct Replica {
-    /// name in messages, which is the name of the folder unless the file gives another
+    /// name in messages; the default is the name of the folder
     pub name: String,
     /// folder inside the output folder of the ensemble: `replica-3`
     pub folder: String,
@@ -36,7 +36,8 @@ pub struct Replica {
     pub description: String,
     /// settings of the replica
     pub overrides: Vec<Override>,
-    /// difference between the replica's seed and that of the input file; `None` if the replica sets its own seed
+    /// difference between the seed of the replica and the seed of the input file; `None` if the replica sets its own
+    /// seed
     pub seed_after_first: Option<u64>,
 }
 
@@ -48,8 +49,8 @@ impl Replica {
 }
 
 impl Ensemble {
-    /// Returns the replica with this name. If there is no such replica, returns the one with this number, counted
-    /// from 1.
+    /// Returns the replica with the name `which`. If there is no such replica, `which` may be the number of a
+    /// replica, counted from 1.
     pub fn find(&self, which: &str) -> Result<&Replica, Problem> {
         let by_number = || which.parse::<usize>().ok().and_then(|number| self.replicas.get(number.checked_sub(1)?));
         self.replicas.iter().find(|replica| replica.name == which).or_else(by_number).ok_or_else(|| {
@@ -58,21 +59,21 @@ impl Ensemble {
         })
     }
 
-    /// Whether replicas swap states.
+    /// Whether the ensemble is a replica exchange.
     pub fn is_exchange(&self) -> bool {
         self.exchange.is_some()
     }
 
-    /// Adds the states that replicas swap to the plans of all replicas. `configs` must be in the order of the
-    /// replicas. Without exchange the plans stay unchanged.
+    /// Adds the thermodynamic states of the replica exchange to the plans of all replicas. `configs` must be in the
+    /// order of the replicas. Without replica exchange the plans stay unchanged.
     pub fn join(&self, configs: &mut [Config]) {
         let Some((every, seed)) = self.exchange else { return };
         let plans: Vec<&Plan> = configs.iter().map(|config| &config.plan).collect();
         let exchange = exchange::between(&plans, every, seed);
         for config in configs {
             config.plan.exchange = Some(exchange.clone());
-            let note = "# A replica that exchanges states with others in its last stage: this file alone does not \
-                        repeat that run.\n";
+            let note = "# This replica exchanges states with other replicas in its last stage; a run of this file \
+                        alone gives another result.\n";
             config.effective.insert_str(0, note);
         }
     }
@@ -93,8 +94,7 @@ struct Variant {
     overrides: Vec<Override>,
 }
 
-/// Returns the replicas of a file with a section `[ensemble]`. The result is also `None` if a problem has been
-/// recorded.
+/// Returns the replicas of the section `[ensemble]`; `None` without this section, or if a problem has been recorded.
 pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -> Option<Ensemble> {
     let table = root.table("ensemble")?;
     let mut notes = vec![];
@@ -118,7 +118,7 @@ pub(super) fn ensemble(root: &Table, plan: &Plan, problems: &mut Vec<Problem>) -
                 table,
                 second,
                 message,
-                "keep one; replica = [{ set = { ... } }, ...] can combine all settings",
+                "keep one of these keys; replica = [{ set = { ... } }, ...] can combine all settings",
             );
             return None;
         }
@@ -275,7 +275,10 @@ fn solute_temperatures(table: &Table, plan: &Plan, problems: &mut Vec<Problem>) 
     }
     let last = plan.dynamics().next_back().and_then(|(_, stage)| constant(&stage.thermostat.as_ref()?.temperature));
     let Some(bath) = last else {
-        wrong("the last stage has no constant temperature to scale by", "give the last stage a thermostat");
+        wrong(
+            "the last stage has no constant temperature, from which the scaling factors follow",
+            "give the last stage a thermostat",
+        );
         return None;
     };
     if let Some(cold) = kelvin.iter().find(|kelvin| **kelvin < bath) {
@@ -425,7 +428,7 @@ mod tests {
         let (name, heat) = configs[1].plan.dynamics().next().unwrap();
         let thermostat = heat.thermostat.as_ref().unwrap();
         assert_eq!((name, thermostat.temperature.at(1.0), thermostat.coupling_time), ("heat", 300.0, 0.5));
-        // velocities that are generated at a temperature of their own keep this temperature
+        // a separate temperature of the initial velocities stays unchanged
         let cold = NPT.replace("\"generate\"\n", "\"generate\"\ntemperature = \"10 K\"\n");
         let (_, configs) = read(&cold, "temperature = \"310 K\"", &[]);
         let (temperature, _, velocities) = couplings(&configs[0]);

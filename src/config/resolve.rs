@@ -1,4 +1,4 @@
-//! Checks of values as written: types, units, ranges, words, unknown keys, defaults.
+//! Checks of the values in the input file (types, units, ranges, words, unknown keys), and defaults for missing keys.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::units::Dimension;
 pub(super) struct Resolver<'a> {
     /// folder of the input file, to which paths are relative
     pub(super) base: &'a Path,
-    /// all problems so far
+    /// problems that have been found
     pub(super) problems: Vec<Problem>,
 }
 
@@ -48,7 +48,8 @@ impl Resolver<'_> {
 
     fn entry(&mut self, path: &str, key: &'static Key, member: Option<&Member>, table: &Table) -> Option<Entry> {
         if let Some((name, words)) = key.only {
-            // if the condition is missing or wrong, that has been reported, and this key cannot be checked
+            // if the earlier key in the condition is missing or wrong, a problem has been reported, and this key
+            // cannot be checked
             if !table.word(name).is_some_and(|actual| words.contains(&actual)) {
                 if let (Some(member), Some(actual)) = (member, table.get(name)) {
                     let message = format!("\"{}\" has no effect with {name} = {}", key.name, actual.text);
@@ -125,7 +126,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns the checked form of a value that is not a table, and its canonical text.
+/// Returns the checked value and the canonical text of a value that is not a table.
 fn scalar(
     path: &str,
     key: &Key,
@@ -334,8 +335,8 @@ fn settings(members: &[Member]) -> Result<(Value, String), Problem> {
             .iter()
             .any(|own| key == *own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.')))
         {
-            let help = "run.threads, run.pin and output.directory of the file hold for the whole ensemble, and \
-                        run.max_time for the process";
+            let help = "run.threads, run.pin and output.directory apply to the whole ensemble, and run.max_time \
+                        applies to the process";
             return Err(Problem::new(format!("\"{key}\" is not a setting of one replica")).help(help));
         }
         if !key.contains('.') {
@@ -427,8 +428,8 @@ fn unknown_word(name: &str, key: &Key, text: &str) -> Problem {
     }
 }
 
-/// Returns the problem of an unknown key. The message suggests the most similar name in this table; if there is none,
-/// a table that has a key of this name; otherwise it lists all names.
+/// Returns the problem of an unknown key. The advice is the most similar name in this table, or else another table
+/// that has a key of this name, or else the list of all names in this table.
 fn unknown(path: &str, keys: &'static [Key], name: &str) -> Problem {
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.trim_end_matches('.')) };
     let problem = Problem::new(format!("unknown key \"{name}\"{place}"));

@@ -37,7 +37,7 @@ pub(super) fn restraint(table: &Table, stage: &StageKind, problems: &mut Vec<Pro
         );
     }
     if table.is_given("rate") && matches!(stage, StageKind::Minimize(_)) {
-        let message = "restraints.rate: a minimisation has no time";
+        let message = "restraints.rate has no effect in a minimisation, because a minimisation has no time";
         report(problems, table, "rate", message, "remove rate, or pull in a stage of dynamics");
     }
     let potential = if table.is_set("force") { force(kind, table, problems) } else { well(kind, table, problems) };
@@ -88,7 +88,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
         report(problems, table, name, message, "keep lower and upper, or at and flat");
     }
     if kind == VariableKind::Torsion && walls[0] != walls[1] {
-        let message = "restraints: one wall does not bound a torsion, because a torsion is periodic";
+        let message = "restraints: a single wall does not limit a torsion, because a torsion is periodic";
         report(problems, table, "", message, "set lower and upper");
     }
     let [lower, upper] = ["lower", "upper"].map(|name| table.number(name));
@@ -110,7 +110,7 @@ fn well(kind: VariableKind, table: &Table, problems: &mut Vec<Problem>) -> Optio
         report(problems, table, "lower", "restraints.lower is above upper", "exchange the two values");
     }
     if kind == VariableKind::Torsion && below.is_some_and(|half| half >= PI) {
-        let message = "restraints: the bottom is flat all around the torsion";
+        let message = "restraints: the potential of the torsion is flat at all angles";
         report(problems, table, "", message, "choose walls less than 360 deg apart, or remove the restraint");
     }
     bounds(kind, center, table, problems);

@@ -1,4 +1,4 @@
-//! Output settings of a stage that differ from those of the run.
+//! Output settings of a stage that differ from the output settings of the run.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::value::{Table, report};
 use crate::error::Problem;
 use crate::run::{CheckpointOptions, ENERGIES, Interval, OutputOptions, RESTRAINTS, StageOutput};
 
-/// Returns the settings of the table `output` of a stage. `run` is the output of the run.
+/// Returns the output settings of a stage from its table `output`. `run` has the output settings of the run.
 pub(super) fn stage_output(
     stage: &Table,
     run: Option<&OutputOptions>,
@@ -66,7 +66,7 @@ fn trajectory(table: &Table, run: &OutputOptions, output: &mut StageOutput, prob
     for file in files {
         if output.every.insert(file.to_owned(), every).is_some() {
             let message = format!("stage.output.trajectory: \"{file}\" has two intervals");
-            report(problems, table, "file", message, "keep one of them");
+            report(problems, table, "file", message, "keep one of the two intervals");
         }
     }
 }

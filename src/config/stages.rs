@@ -1,7 +1,7 @@
 //! Expands presets and repeated stages.
 //!
 //! Stages are expanded before options of the command line are applied and before any checks. `md check --effective`
-//! shows the resulting stages, and options can name each of them.
+//! shows the resulting stages. Command-line options can change each of these stages.
 
 use super::key::nearest;
 use super::raw::{Member, Node, Raw, parse_at, stage_name};
@@ -64,7 +64,7 @@ fn is_preset(stage: &Raw) -> bool {
     matches!(&stage.node, Node::Table(members) if members.iter().any(|member| member.name == "preset"))
 }
 
-/// Numbers the stages of a preset whose names other stages have already: minimize, minimize-2.
+/// Adds a number to the name of a preset stage if another stage has the same name: minimize, minimize-2.
 fn different_names(stages: &mut [Raw], of_presets: &[bool]) {
     let of_user = stages.iter().zip(of_presets).filter(|(_, of_preset)| !**of_preset);
     let mut taken: Vec<String> = of_user.map(|(stage, _)| stage_name(stage)).collect();
@@ -99,8 +99,8 @@ fn preset(stage: Raw) -> Result<Vec<Raw>, Problem> {
     let known = |name: &str| name == "preset" || SETTINGS.iter().any(|(setting, _)| *setting == name);
     if let Some(other) = members.iter().find(|member| !known(&member.name)) {
         let problem = Problem::new(format!("\"{}\" cannot be combined with a preset", other.name));
-        let help =
-            "use temperature, pressure and select; to change more, write out its stages (`md check --effective`)";
+        let help = "only temperature, pressure and select can be set; to change other keys, copy the stages of the \
+                    preset from the output of `md check --effective`";
         return Err(other.name_place.problem(problem.help(help)));
     }
     let mut list = parse_at(

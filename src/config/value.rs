@@ -1,4 +1,4 @@
-//! Checked values of keys. Values have a type, are in internal units, and know their origin.
+//! Checked values of keys: typed, in internal units, and with the place where they were written.
 
 use super::key::Key;
 use super::place::Place;
@@ -43,7 +43,7 @@ pub enum Value {
     Tables(Vec<Table>),
 }
 
-/// Value with its origin and its spelling.
+/// Checked value, with its place and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// checked value
@@ -54,14 +54,14 @@ pub struct Entry {
     pub text: String,
 }
 
-/// Checked keys of one table. A key with a wrong value is absent, in the same way as a key that is not set.
+/// Checked keys of one table. A key with a wrong value is missing from `entries`, like a key that is not set.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// place of the table itself
+    /// place where the table was written
     pub place: Place,
     /// entries in the order of the table of keys
     pub entries: Vec<(&'static Key, Entry)>,
-    /// keys with a wrong value, which has been reported; such keys are not in `entries`
+    /// keys whose wrong values have been reported; these keys are missing from `entries`
     pub failed: Vec<&'static str>,
 }
 
@@ -79,17 +79,18 @@ impl Table {
         self.entries.iter().find(|(key, _)| key.name == name).map(|(_, entry)| entry)
     }
 
-    /// Whether the file or an option sets the key, with a valid or an invalid value; false if the value is a default.
+    /// Whether the input file or an option sets the key, even if its value is invalid; false if the value is a
+    /// default.
     pub fn is_given(&self, name: &str) -> bool {
         self.failed.contains(&name) || self.get(name).is_some_and(|entry| entry.place != Place::Default)
     }
 
-    /// Whether the key has a value in this table, either a written value (valid or invalid) or a default.
+    /// Whether the key has a default, or is set to a valid or invalid value.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name).is_some() || self.failed.contains(&name)
     }
 
-    /// Returns the place of a key, or of the table if the key is not written.
+    /// Returns the place of a key, or the place of the table if the key is not set.
     pub fn place(&self, name: &str) -> &Place {
         self.get(name).map(|entry| &entry.place).filter(|place| **place != Place::Default).unwrap_or(&self.place)
     }

@@ -1,6 +1,5 @@
-//! Words of the input file and their meanings: one table for each key whose value is one of several words. The keys
-//! of the input file get their words from these tables, and the plan gets the meanings, so that every word has a
-//! meaning.
+//! Words of the input file and their meanings, with one table for each key whose value is one of several words. The
+//! parser uses the words of a table, and the plan uses the meanings.
 
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
 use crate::ensemble::thermostat::ThermostatKind;
@@ -18,7 +17,7 @@ pub(super) const fn of<T: Copy, const N: usize>(table: &[(&'static str, T); N]) 
     words
 }
 
-/// Words of `forces.electrostatics`. The settings that belong to each word are elsewhere.
+/// Words of `forces.electrostatics`. Other keys have the settings of each method.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElectrostaticsWord {
     /// particle-mesh Ewald
@@ -149,8 +148,8 @@ pub(super) const VARIABLES: [(&str, VariableKind); 4] = [
 /// Restraint variables that are angles.
 pub(super) const ANGLES: &[&str] = &["angle", "torsion"];
 
-/// Word of `restraints.gather_around` that names no atom: the molecules of a group are gathered along their shortest
-/// distances.
+/// Word of `restraints.gather_around` in place of an atom: the molecules of a group are gathered along the shortest
+/// distances between them.
 pub(super) const NO_ATOM: &str = "none";
 
 /// Words of `restraints.along`.

@@ -25,11 +25,11 @@ use crate::units::Dimension::{
 /// Line of an input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// dotted key that the line sets, as `stage.timestep`; empty if the line sets none
+    /// dotted key that the line sets, for example `stage.timestep`; empty if the line sets no key
     pub key: String,
     /// value of the key, as TOML; empty if the line sets no key
     pub value: String,
-    /// index of the stage to which the line belongs; `None` = the run
+    /// index of the stage to which the line belongs; `None` if the line belongs to no stage
     pub stage: Option<usize>,
     /// text of the line
     pub text: String,
@@ -38,11 +38,11 @@ pub struct Line {
 /// A key and its value as TOML.
 type Member = (&'static str, String);
 
-/// Returns the text of an input file in the folder `base` that gives this plan. Paths below `base` are written
-/// relative to `base`.
+/// Returns the text of an input file in the folder `base` from which `plan` can be read. Paths below `base` are
+/// written relative to `base`.
 ///
-/// Default values are left out, unless `remark` has a comment on the key of the run or of a stage. A comment follows
-/// its value on the same line.
+/// Keys with default values are written only if `remark` returns a comment for the key. `remark` gets the index of
+/// the stage, or `None`, and the key. A comment follows its value on the same line.
 pub fn write(plan: &Plan, base: &Path, remark: &dyn Fn(Option<usize>, &str) -> Option<String>) -> Vec<Line> {
     let mut lines = vec![];
     let mut section = |name: &'static str, stage: Option<usize>, members: Vec<Member>, defaults: &[Member]| {
@@ -91,7 +91,7 @@ fn line(key: &str, value: &str, remark: Option<String>) -> String {
     }
 }
 
-/// Returns the word that has this meaning.
+/// Returns the word with the meaning `meaning`.
 fn word<T: PartialEq>(table: &[(&'static str, T)], meaning: &T) -> String {
     let word = table.iter().find(|(_, known)| known == meaning).map(|(word, _)| *word);
     quote(word.expect("every meaning has its word: a test writes them all"))

@@ -1,7 +1,7 @@
 //! Running a plan: stages of dynamics and minimisation, output, checkpoints.
 //!
-//! [`run`] takes a [`Job`] through its stages; [`run_replicas`] does this for every replica of an ensemble.
-//! [`Simulation::step`] alone defines the order of operations in a step, and is a good place to start reading.
+//! [`run`] runs the stages of a [`Job`], and [`run_replicas`] runs every replica of an ensemble. [`Simulation::step`]
+//! alone defines the order of operations in a step. The function is a good place to start reading.
 
 mod check;
 mod checkpoint;

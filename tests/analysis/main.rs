@@ -136,7 +136,7 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsd", TRAJECTORY, "--output", TRAJECTORY, "--force"], "input and output are the same file");
     refused(&["rmsd", TRAJECTORY, "--output", "out/trajectory.h5", "--force"], "input and output are the same file");
     refused(&["pca", TRAJECTORY, "--stride", "100"], "at least two frames");
-    refused(&["rg", "out/fine.xtc"], "give the topology with --topology");
+    refused(&["rg", "out/fine.xtc"], "add --topology FILE");
     refused(&["rg", "out/fine.xtc", "--topology", "out/few.dcd"], "contains no topology");
     let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.prmtop.xz");
     refused(&["rg", "out/fine.xtc", "--topology", other.to_str().unwrap()], "the topology has 774 atoms");

@@ -1,4 +1,4 @@
-//! Broken topologies: each is refused with the place and a helpful message.
+//! Broken topologies: each must be refused with file, line and a helpful message.
 
 use md::format::read_topology;
 use md::system::Topology;
@@ -439,7 +439,7 @@ fn chamber_sections_are_read_and_checked() {
     let Some(text) = chamber() else { return };
     let charmm = topology(&text);
     let bonded = &charmm.bonded;
-    // POINTERS and the counts of the CHARMM sections, read from the file by eye
+    // expected values are POINTERS and the counts of the CHARMM sections, which were read from the file by eye
     assert_eq!((bonded.cmaps.len(), bonded.cmap_grids.len(), bonded.cmap_grids[0].size), (1, 1, 24));
     assert_eq!((bonded.propers.len(), bonded.impropers.len()), (76, 0));
     assert!(!bonded.urey_bradleys.is_empty() && !bonded.harmonic_impropers.is_empty());

@@ -1,4 +1,5 @@
-//! CHARMM systems: energies as OpenMM computes them from the same files, meaning of the files, and refusals.
+//! CHARMM systems: energies are compared with OpenMM's energies from the same files. Other tests cover the
+//! interpretation of the files and the refusal of faulty files.
 
 use std::path::{Path, PathBuf};
 
@@ -126,7 +127,7 @@ fn changed(file: &str, changes: &[(&str, &str)], files: &[&str]) -> md::error::R
     read_topology_with(&copies.path().join(psf), &options(copies.path(), files))
 }
 
-/// Reads the system with one of its files damaged. A refusal is the fault of this file, or names it.
+/// Reads the system with one of its files damaged. If the system is refused, the message must name the damaged file.
 pub(crate) fn read_damaged(file: usize, damages: &[crate::damage::Damage]) {
     let names = ["charmm.psf", "charmm.numbers.psf", PARAMETERS[0], PARAMETERS[1], PARAMETERS[2]];
     let bytes = crate::damage::apply(&std::fs::read(folder().join(names[file])).unwrap(), damages);
@@ -306,7 +307,8 @@ fn all_missing_parameters_are_named_at_once() {
     assert!(error.contains("missing.str"), "{error}");
 }
 
-/// CHARMM impropers use the first form that has a row, in the order of CHARMM's documentation (`parmfile.doc`).
+/// Tests the search for parameters of CHARMM impropers. The first pattern of atom types for which there is a row is
+/// used, in the order of CHARMM's documentation (`parmfile.doc`).
 #[test]
 fn impropers_take_the_first_form_that_is_given() {
     let forms = ["TA TN TC TH", "TA X X TH", "X TN TC TH", "X TN TC X", "X X TC TH"];

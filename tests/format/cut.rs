@@ -1,4 +1,4 @@
-//! Files that end too early are refused, unless nothing that matters is lost.
+//! Tests that truncated files are refused, unless the missing part contains no data.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,8 @@ fn meaning(amber: &Description) -> String {
     format!("{:?} {:?}", amber.topology, amber.nonbonded)
 }
 
-/// Cuts a topology. Each part is refused as bad input, or means the same as the whole.
+/// Truncates a topology at many positions. Each truncated file must be refused as an input error or give the same
+/// system as the whole file.
 fn cut_topology(bytes: &[u8], cuts: &[usize]) {
     let (_folder, path) = file("whole.prmtop", bytes);
     let whole = meaning(&read_topology(&path).unwrap_or_else(|error| panic!("{error}")));
@@ -61,7 +62,8 @@ fn a_topology_with_cmap_cut_anywhere_keeps_its_cmap_or_is_refused() {
     let path = systems("prmtop").into_iter().find(|path| path.to_string_lossy().contains("ff19sb")).unwrap();
     let bytes = md::format::read(&path).unwrap();
     cut_topology(&bytes, &cuts(&bytes, 401, 2000, 2));
-    // LEaP writes the maps after everything else, where only the force field reveals that they are missing
+    // LEaP writes correction maps at the end of the file. If the maps are cut off, only the name of the force field
+    // shows that they are missing
     let leap = as_leap_writes(std::str::from_utf8(&bytes).unwrap());
     let start = leap.find("%FLAG CMAP_COUNT").unwrap();
     let cuts = cuts(leap.as_bytes(), 1999, 500, 20).into_iter().chain([start - 1, start]).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! Bonded parameters are checked through their energies: each term by its textbook formula in f64, against the
-//! per-term energies of the reference platform.
+//! Tests bonded parameters through energies. Each term is computed by its textbook formula in f64 and compared with
+//! the energy of this term on OpenMM's Reference platform.
 
 use std::f64::consts::{PI, TAU};
 

@@ -1,4 +1,4 @@
-//! Readers answer or refuse any bytes, and never panic.
+//! Tests that readers accept or refuse arbitrary bytes, and never panic.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,8 @@ static NETCDF: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(&path).unwrap()
 });
 
-/// Reads damaged copies. A refusal must be a fault of the input (exit 2) and name the file.
+/// Reads damaged copies of a file. If a copy is refused, the error must be an input error (exit code 2) and name the
+/// file.
 fn check(original: &[u8], damages: &[Damage], read: impl Fn(&std::path::Path) -> md::error::Result<usize>) {
     let (_folder, path) = crate::literal::file("damaged", &apply(original, damages));
     match read(&path) {

@@ -228,7 +228,8 @@ fn included_files_are_found_beside_their_file_and_along_the_search_path() {
     let top = format!("#include \"ff/all.itp\" ; the force field\n#include <but.itp>\n{rest}");
     let files = [
         ("a.top", top.as_str()),
-        // searched in the folder of the including file, then in that of the topology, then along the path
+        // an included file is searched in the folder of the including file, then in the folder of the topology, then
+        // along the search path
         ("ff/all.itp", "#include \"types.itp\"\n#include \"empty.itp\"\n"),
         ("ff/types.itp", force_field),
         ("empty.itp", "; nothing\n"),

@@ -1,4 +1,4 @@
-//! Small files that would take the memory or the time of large files.
+//! Small files that would need as much memory or time as very large files.
 
 use md::format::{TopologyOptions, read_topology, read_topology_with};
 

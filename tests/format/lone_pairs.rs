@@ -1,4 +1,4 @@
-//! CHARMM lone pairs: positions, energies and forces as in OpenMM, and refusals.
+//! CHARMM lone pairs: positions, energies and forces are compared with OpenMM, and faulty files must be refused.
 
 use std::path::{Path, PathBuf};
 
@@ -40,8 +40,8 @@ fn places_energies_and_forces_agree_with_openmm() {
 fn a_lone_pair_has_the_exclusions_of_its_host() {
     let topology = read(&folder().join("lone-pairs.psf")).unwrap().topology;
     let excluded = |i: u32, j: u32| topology.exclusions.contains(i, j);
-    // excluded are the host, atoms one and two bonds away and other lone pairs of the host, but not atoms three bonds
-    // away
+    // a lone pair excludes its host, the other lone pairs of the host, and atoms one and two bonds from the host, but
+    // not atoms three bonds away
     assert!([3, 0, 1].iter().all(|&i| excluded(i, 4)) && !excluded(2, 4));
     assert!(excluded(6, 7) && excluded(6, 8) && excluded(2, 7) && excluded(1, 7) && !excluded(0, 7));
     assert!(excluded(5, 0) && topology.bonded.pairs14.iter().any(|pair| pair.atoms == [0, 5]));

@@ -1,5 +1,4 @@
-//! Recognition of files: a byte-order mark has no influence, and a file of no known format is not read as another
-//! format.
+//! Recognition of file formats: a byte-order mark has no influence, and a file in an unknown format is refused.
 
 use md::format::{read_coordinates, read_topology, read_topology_with};
 

@@ -306,7 +306,8 @@ fn the_file_means_what_it_says() {
     assert_eq!((pair.atoms, pair.charge_product, pair.c6, pair.c12), ([0, 3], 0.1, 64.0, 4096.0));
 }
 
-/// The coordinates provide the names that the system lacks; a structure of other atoms changes nothing.
+/// Tests that atom names come from the coordinate file, because an OpenMM system has no names. A structure with other
+/// atoms is not used for names.
 #[test]
 fn names_come_from_the_coordinates() {
     let description = read(XML).unwrap();

@@ -10,9 +10,10 @@ use md::vec3::{Vec3, vec3};
 use crate::literal::{PRMTOP, RST7, file, replaced};
 use crate::{shared_systems, system_file};
 
-/// Text has 7 decimals in Å: half a unit of the last decimal is 5e-9 nm, plus rounding.
+/// Tolerance in nm. Text files have seven decimals in Å; half a unit of the last decimal is 5e-9 nm, and rounding
+/// errors are added.
 const POSITION_TOLERANCE_NM: f64 = 5.1e-9;
-/// Text has 7 decimals in Å per 1/20.455 ps.
+/// Tolerance of velocities. Text files have seven decimals in Å per 1/20.455 ps.
 const VELOCITY_TOLERANCE: f64 = 5.1e-8 * AMBER_VELOCITY;
 
 fn read(text: &str, expected: Option<usize>, angle: Option<f64>) -> Result<Coordinates> {

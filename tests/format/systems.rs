@@ -8,7 +8,8 @@ use md::vec3::vec3;
 
 use crate::{reference, shared_systems, system_file};
 
-/// Tolerance in e. Up to 155 008 charges are summed in another order, each partial sum of some tens rounded to 1e-15.
+/// Tolerance in e. Up to 155 008 charges are summed in another order, and each partial sum, of some tens of e, has a
+/// rounding error of 1e-15 e.
 const CHARGE_TOLERANCE: f64 = 1e-9;
 /// Relative tolerance. The density in `ref.json` was computed with masses rounded to nine digits.
 const MASS_TOLERANCE: f64 = 1e-8;
@@ -78,7 +79,8 @@ fn extra_points_of_waters_are_virtual_sites() {
         panic!("{:?}", four.virtual_sites[0]);
     };
     assert!((o - 0.786_646_558).abs() < 1e-8 && (h1 - 0.106_676_721).abs() < 1e-8 && h1 == h2, "{o} {h1}");
-    // amber14/opc.xml; the H–H length here follows from a rounded angle: 4e-8 Å, a third of which enters the weight
+    // the reference is amber14/opc.xml. In this file the H–H length follows from a rounded angle and is off by 4e-8
+    // Å, a third of which enters the weight
     let opc = read("opc");
     assert_eq!(opc.virtual_sites.len(), opc.residues.len());
     let Construction::Average3 { atoms: [0, 1, 2], weights: [o, h1, h2] } = opc.virtual_sites[0].construction else {

@@ -14,8 +14,8 @@ fn topology(text: &str) -> Topology {
 }
 
 /// A negative third pointer means "no 1-4 pair", as needed in rings and for several terms of one torsion. The row is
-/// still a proper torsion, and its atoms keep their order. LEaP reverses them where the first atom cannot have a
-/// sign.
+/// still a proper torsion, and its atoms keep their order. LEaP reverses the atoms if the index of an atom is 0 and
+/// cannot have a sign.
 #[test]
 fn a_repeated_torsion_makes_one_pair() {
     let rows = "       0       3       6       9       1       9       6      -3       0       2";
@@ -25,7 +25,7 @@ fn a_repeated_torsion_makes_one_pair() {
     assert_eq!(bonded.pairs14[0].atoms, [0, 3]);
 }
 
-/// 1-4 terms of a type are divided by the scales of that type.
+/// 1-4 terms of a torsion type are divided by the scale factors of this type.
 #[test]
 fn scales_are_those_of_the_torsion() {
     let scaled = with_line(PRMTOP, "SCEE_SCALE_FACTOR", 2, "  1.00000000E+00  0.00000000E+00");
@@ -53,7 +53,8 @@ fn chamber_files_without_scales_have_none() {
     assert_eq!(pairs(&amber), pairs(PRMTOP));
 }
 
-/// The box of a topology dates from the day when LEaP wrote it; the box of the coordinates is used.
+/// Tests that the box of the coordinate file is used, and not the box in the topology, which is the box at the time
+/// when LEaP wrote the file.
 #[test]
 fn the_box_is_that_of_the_coordinates() {
     let stale =

@@ -1,5 +1,5 @@
-//! Values that occur twice in a file, and included files that are not topologies, are refused with both places and
-//! without a quotation.
+//! Tests that values that occur twice in a file are refused with both line numbers, and that included files that are
+//! not topologies are refused without being quoted.
 
 use std::io::Read;
 use std::path::Path;

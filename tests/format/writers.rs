@@ -20,8 +20,8 @@ use crate::probe::python_has;
 /// Relative tolerance of a `.top`, which holds every digit: σ and ε from r⁻¹² and angles in degrees take a few
 /// roundings of f64.
 const TOP: f64 = 1e-9;
-/// Relative tolerance of a prmtop, which holds nine digits: 5·10⁻⁹, twelvefold in r⁻¹², and larger where the terms of
-/// a sum cancel.
+/// Relative tolerance of a prmtop. Nine digits have a rounding error of 5·10⁻⁹, which is multiplied by twelve in
+/// r⁻¹². Errors are larger where the terms of a sum cancel.
 const PRMTOP: f64 = 1e-6;
 
 const SYSTEMS: [&str; 12] = [
@@ -82,7 +82,7 @@ fn bonds(topology: &Topology) -> Vec<[u32; 2]> {
     bonds
 }
 
-/// Compares everything without an energy: atoms, residues, bonds, exclusions, positions of virtual sites.
+/// Compares the data that do not enter an energy: atoms, residues, bonds, exclusions, positions of virtual sites.
 fn check_atoms(name: &str, found: &Topology, expected: &Topology, positions: &[Vec3], tolerance: f64) {
     assert_eq!(found.charmm, expected.charmm, "{name}");
     assert_eq!(found.exclusions, expected.exclusions, "{name}");
@@ -173,7 +173,8 @@ fn systems_of_other_programs_are_the_same_in_both_formats() {
         let expected = energies(&mut golden, &description);
         for (ending, tolerance) in [("top", TOP), ("prmtop", PRMTOP)] {
             let what = format!("{name}.{source} as {ending}");
-            // an OpenMM system does not tell which atoms with equal parameters differ in their 1-4 pairs
+            // an OpenMM system does not contain atom types, so atoms with equal parameters may differ in their 1-4
+            // pairs
             if what == "peptide-charmm36.xml as prmtop" {
                 let refusal = rewritten(&description, golden.cell.as_ref(), ending).unwrap_err();
                 assert!(

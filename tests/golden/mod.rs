@@ -1,4 +1,4 @@
-//! Systems with reference energies and forces: their location and their reader.
+//! Reader of the systems with reference energies and forces.
 #![allow(dead_code, reason = "each test program that includes this module uses its own part of it")]
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use md::vec3::{Vec3, vec3};
 use md::virtual_sites::SitePlan;
 use serde_json::Value;
 
-/// Folder of one system: in this project, or next to this checkout.
+/// Folder of a reference system, in this project or next to the checkout of the project.
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     ["tests/systems", "../shared/systems", "../../shared/systems"]
@@ -35,8 +35,8 @@ pub(crate) struct Golden {
     pub(crate) system: System,
     /// Positions in nm.
     pub(crate) positions: Vec<Vec3>,
-    /// Cell of the references. The references used the printed angles of octahedra, 109.4712190°; our reader adds the
-    /// missing digits.
+    /// Cell with which the reference values were computed. For octahedra the reference used the printed angle of
+    /// 109.4712190°, to which our reader adds further digits.
     pub(crate) cell: Option<PeriodicCell>,
     /// Contents of `ref.json`.
     pub(crate) reference: Value,
@@ -102,7 +102,7 @@ impl Golden {
         };
     }
 
-    /// Number of a case; zero for a term that the system does not have.
+    /// Number with the name `key` in the reference values of a case; zero if the system does not have this term.
     pub(crate) fn number(&self, case: &str, key: &str) -> f64 {
         let case = &self.reference["cases"][case];
         case["terms"][key].as_f64().or_else(|| case[key].as_f64()).unwrap_or(0.0)

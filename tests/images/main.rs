@@ -1,6 +1,6 @@
-//! Results of `md energy`, `md analyze`, `md convert` and `md run` do not depend on the periodic images that files
-//! store. The systems are chains of six beads in small cells. Expected values are closed forms, or from GROMACS where
-//! this is stated.
+//! Tests that results of `md energy`, `md analyze`, `md convert` and `md run` do not depend on the periodic images in
+//! the files. The systems are chains of six beads in small cells. Expected values are closed forms, unless a comment
+//! names GROMACS as the source.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -92,8 +92,8 @@ fn numbers(text: &str, row: &str) -> Vec<f64> {
     line.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Tolerance in kJ/mol. Files have five decimals in nm, so a restraint of 1000 kJ/mol/nm² at its reference has 1e-7
-/// kJ/mol.
+/// Tolerance in kJ/mol. Files have five decimals in nm, so an atom at its reference position has a restraint energy
+/// of up to 1e-7 kJ/mol with 1000 kJ/mol/nm².
 const ROUNDING: f64 = 1e-6;
 
 #[test]
@@ -277,8 +277,8 @@ fn constraints_without_a_bond_make_molecules() {
     let volumes: Vec<f64> = lines.map(|line| line.split(',').nth(column).unwrap().parse().unwrap()).collect();
     let settled = &volumes[volumes.len() / 10..];
     let mean = settled.iter().sum::<f64>() / settled.len() as f64;
-    // kT/P = 1.927 nm³; σ(V) = √(N + 1) kT/P = 15.5 nm³; with a correlation time of some ps, 540 ps reduce it to 1
-    // nm³
+    // the standard deviation of the volume is √(N + 1) kT/P = 15.5 nm³ with kT/P = 1.927 nm³. With a correlation time
+    // of a few ps, the standard error of the mean over 540 ps is 1 nm³
     assert!((mean - 65.0 * 1.926_5).abs() < 5.0, "{mean}");
 }
 
@@ -313,7 +313,7 @@ fn a_start_of_several_models_is_told() {
         std::fs::write(folder.path().join("start.pdb"), start.replacen(second, &format!("{first}\n{other}"), 1))
             .unwrap();
         let told = md(folder.path(), &["check", "input.toml"]);
-        assert!(told.contains("holds 1 atoms at alternative locations"), "{told}");
+        assert!(told.contains("contains 1 atoms at alternative locations"), "{told}");
         let written = md(folder.path(), &["convert", "start.pdb", "all.trr"]);
         assert!(written.contains("1 atoms at alternative locations are left out"), "{written}");
     }

@@ -1,5 +1,6 @@
-//! Values that do not depend on stored images, in rectangular, octahedral, dodecahedral and skewed cells. Lattice
-//! translations of whole molecules, wrapping of frames into the cell, and rigid motions of references change nothing.
+//! Tests that results do not depend on the periodic images in a file, in rectangular, octahedral, dodecahedral and
+//! skewed cells. Lattice translations of whole molecules, wrapping of frames into the cell, and rigid motions of
+//! reference structures must not change the results.
 
 use md::analysis::{Images, Observable, RadiusOfGyration, RmsdToReference, SelectedFrame, Selection, Selector};
 use md::cell::PeriodicCell;
@@ -153,7 +154,7 @@ proptest! {
             let mut rg = RadiusOfGyration::default();
             rg.begin(&selection).unwrap();
             rg.frame(&frame).unwrap();
-            // the reference is stored in other images, too
+            // the molecules of the reference are also stored in other periodic images
             let scattered = elsewhere(&cell, &reference, &shifts);
             let mut of_file = StoredFrame { cell: Some(cell), positions: scattered, ..StoredFrame::default() };
             let found = selector.reference(&mut of_file, &first);
@@ -169,7 +170,7 @@ proptest! {
     #[test]
     fn restraints(cell in cells(), whole in molecules(), shifts in images(), other in images()) {
         let topology = topology();
-        // displaced from the start
+        // the reference positions are displaced from the start
         let reference: Vec<Vec3> = whole.iter().enumerate().map(|(i, r)| *r + vec3(0.01 * (i % 7) as f64, 0.02, 0.0)).collect();
         let expected = (restrained(&topology, &cell, &whole, &reference), held(&topology, &cell, &whole, &reference));
         let stored = elsewhere(&cell, &whole, &shifts);
@@ -177,7 +178,8 @@ proptest! {
         prop_assert!(agree(&values, &expected.0), "{values:?} {:?}", expected.0);
         let energies = held(&topology, &cell, &stored, &reference);
         prop_assert!(agree(&energies, &expected.1), "{energies:?} {:?}", expected.1);
-        // images in a reference file matter only if references do not scale from another cell
+        // periodic images in a reference file matter only for reference positions that are not scaled from another
+        // cell
         let energies = held(&topology, &cell, &stored, &elsewhere(&cell, &reference, &other));
         let canonical = [0, 2, 3, 4, 5].map(|k| (energies[k], expected.1[k]));
         prop_assert!(canonical.iter().all(|(a, b)| agree(&[*a], &[*b])), "{canonical:?}");

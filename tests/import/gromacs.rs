@@ -119,7 +119,7 @@ fn absent_keys_have_the_defaults_of_gromacs() {
     assert_eq!(imported.differing(), Vec::<&str>::new());
 }
 
-/// Forces that result from one setting each, added to a periodic system with PME.
+/// Force settings that result from a single mdp setting, which is added to a periodic system with PME.
 #[test]
 fn methods_are_translated() {
     let forces = |lines: &str| text("x.mdp", &format!("coulombtype = PME\n{lines}")).plan.forces;

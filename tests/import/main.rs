@@ -38,7 +38,7 @@ fn translated(name: &str, text: &str) -> Result<Imported, Vec<Problem>> {
     })
 }
 
-/// Translation of a text; its result must be read as the same plan.
+/// Returns the translation of a text. The input file that is written must give the same plan when it is read.
 #[track_caller]
 fn text(name: &str, text: &str) -> Imported {
     same_plan(translated(name, text).unwrap_or_else(|problems| panic!("{problems:?}")))
@@ -126,8 +126,8 @@ const SAMPLES: [&str; 8] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: std::env::var("CASES").map_or(500, |c| c.parse().unwrap()), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A damaged file that can be read becomes a plan and every setting is mentioned; any other is refused with an
-    /// explanation.
+    /// Tests damaged files. A file that can be read must become a plan, and every setting must be mentioned in the
+    /// result. Any other file must be refused with an explanation.
     #[test]
     fn damaged_files_are_translated_or_refused_in_words(
         sample in prop::sample::select(SAMPLES.to_vec()),
@@ -152,8 +152,8 @@ proptest! {
     }
 }
 
-/// The text of every time reads back as the same number, although not every number is another number times a unit, or
-/// the inverse of such a product.
+/// Tests that the text of every time is read back as the same number. Because of rounding, not every number is a
+/// product of another number and a unit.
 #[test]
 fn every_time_is_spelled_so_that_it_reads_back() {
     for k in 1..200 {

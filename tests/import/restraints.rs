@@ -1,5 +1,5 @@
-//! Pull code and DISANG files: values by hand in the units of each program, and energies and forces computed by the
-//! programs.
+//! Tests of the import of GROMACS' pull code and AMBER's DISANG files. Values in the units of each program were
+//! computed by hand, and energies and forces were computed by the programs.
 
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ fn index_files_name_groups_everywhere() {
     assert_eq!(found.plan.output.trajectories[0].select.as_deref(), Some("index 18-23 or index 0-5"));
     let thermostat = found.dynamics().thermostat.as_ref().unwrap();
     assert_eq!((thermostat.temperature.at(0.0), thermostat.groups[0].select.as_str()), (310.0, "index 0-5"));
-    // with an index file, its groups are the only groups
+    // if there is an index file, only the groups of this file exist
     assert_eq!(same_plan(imported("freezegrps = Protein\nfreezedim = Y Y Y").unwrap()).differing(), ["freezegrps"]);
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn rock_salt(cells: usize, distance: f64, cutoff: f64) -> Model {
 /// Number of atoms per chain.
 const CHAIN: u32 = 5;
 
-/// Returns 27 chains in a triclinic cell with net charge 0.27 e; only the Coulomb method is left to choose.
+/// Returns 27 chains in a triclinic cell, with a net charge of 0.27 e. The caller must set the Coulomb method.
 pub(crate) fn chains() -> Model {
     let mut random = random(2024);
     let cell = PeriodicCell::from_lengths_angles([2.5, 2.6, 2.4], [80.0, 75.0, 95.0]).expect("a cell");

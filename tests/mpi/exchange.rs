@@ -61,7 +61,7 @@ fn a_replica_that_fails_on_one_rank_stops_those_of_all() {
         for part in ["replica-2: failed: step ", "error: replica-2: step "] {
             assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
         }
-        assert!(text.contains("with a checkpoint, since replica-2 has failed"), "{text}");
+        assert!(text.contains("with a checkpoint, because replica-2 has failed"), "{text}");
         let states: Vec<_> = status(&case, "out").replicas.iter().map(|replica| replica.state).collect();
         // the third replica may not have started yet
         assert_eq!(states[..2], [ReplicaState::Stopped, ReplicaState::Failed]);

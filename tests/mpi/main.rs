@@ -126,7 +126,7 @@ fn replicas_are_the_same_on_any_number_of_ranks() {
         let directory = format!("on-{ranks}");
         let text = ends_with(0, &case, ranks, &["--output-dir", &directory]);
         // one rank writes the messages of all
-        for part in ["replica-1: begins (seed 1)", "replica-5: finished, 0.2 ps", "ns/day in all", "output in "] {
+        for part in ["replica-1: begins (seed 1)", "replica-5: finished, 0.2 ps", "ns/day in total", "output in "] {
             assert_eq!(text.matches(part).count(), 1, "{part} in {text}");
         }
         let log = std::fs::read_to_string(case.path(&directory).join("ensemble.log")).unwrap();

@@ -11,7 +11,7 @@ use md::observe::trajectory::Format;
 use crate::case::{Case, Record, describe, of_extension};
 use crate::journal::{Call, Fault, Preload};
 
-/// Number of cases of each kind, and of cases among the last calls, if not all calls are tried.
+/// If only a sample of the calls is tried: number of cases of each kind, and number of cases among the last calls.
 const SAMPLES: usize = 8;
 /// Number of calls from the end of the last step to the end of the process, with a margin.
 const LAST_CALLS: usize = 48;
@@ -46,12 +46,12 @@ fn stride() -> Option<usize> {
     Some(if how == "every" { 1 } else { how.parse().expect("every, or a number") })
 }
 
-/// Fault library, a folder as a run finds it, and the expected results.
+/// Fault library, folder in its state before the run, and expected results.
 pub(crate) struct Setup {
     pub(crate) preload: Preload,
     pub(crate) start: Case,
     pub(crate) expected: Record,
-    /// Calls of an undisturbed run from that start.
+    /// Calls of an undisturbed run that starts from this folder.
     pub(crate) calls: Vec<Call>,
 }
 
@@ -157,7 +157,7 @@ fn in_format(extension: &str) {
     }
 }
 
-/// SIGKILL at moments that are unrelated to calls, all within the duration of a run.
+/// Tests SIGKILL at times within the duration of a run that do not depend on the calls.
 #[test]
 fn killed_at_moments() {
     let setup = Setup::fresh(of_extension("h5md"));

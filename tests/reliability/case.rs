@@ -1,4 +1,4 @@
-//! Small run with every kind of output, and the conditions that it must satisfy after any fault.
+//! Small run with every kind of output, and the conditions that its files must satisfy after any fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -145,7 +145,8 @@ impl Case {
     /// Checks that a readable trajectory holds the frames that the checkpoint counts.
     fn check_frames(&self) -> Result<(), String> {
         let Some(checkpoint) = self.checkpoint()? else { return Ok(()) };
-        // the run that continues restores a file that no reader opens; its contents are compared then
+        // no reader can open this file; a run that continues restores the file, and the contents are compared after
+        // this run
         let Ok(mut source) = self.format.files.open(&self.out().join(self.trajectory())) else { return Ok(()) };
         let found = source.frames() as u64;
         let counted = checkpoint.written.get(&self.trajectory()).map_or(0, |mark| mark.extent.count);
@@ -192,7 +193,8 @@ impl Case {
         self.is_complete(expected)
     }
 
-    /// Checks that all results are those of an undisturbed run, and that the same command recognises this.
+    /// Checks that all results are equal to the results of an undisturbed run, and that the same command then reports
+    /// a finished run.
     pub(crate) fn is_complete(&self, expected: &Record) -> Result<(), String> {
         self.record()?.compare(expected)?;
         let before = self.bytes();

@@ -1,8 +1,9 @@
-//! Contents of a disk after a loss of power, from the journal of the calls that changed it.
+//! Possible contents of a disk after a loss of power, derived from the journal of the calls that changed files.
 //!
-//! A sync of a file makes its bytes and length permanent, a sync of a folder its names. Later changes may or may not
-//! be on the disk. Names are as they were at one moment since the sync, as in file systems with a journal. Every
-//! sector of a file, and its length, are each as they were at a moment of their own.
+//! A sync of a file makes the bytes and the length of the file permanent. A sync of a folder makes the names in the
+//! folder permanent. Later changes may or may not be on the disk. All names are taken from a single moment since the
+//! sync, as in file systems with a journal. Each sector of a file, and the length of the file, may be taken from
+//! different moments.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -35,7 +36,7 @@ impl File<'_> {
         bytes
     }
 
-    /// First moment whose contents are still possible at `time`.
+    /// Earliest moment whose contents may still be on the disk at `time`.
     fn synced(&self, time: usize) -> usize {
         let mut syncs = self.calls.iter().filter(|(at, call)| call.kind == "sync" && *at < time);
         syncs.next_back().map_or(0, |(at, _)| *at)
@@ -69,7 +70,7 @@ impl<'a> Disk<'a> {
         Disk { calls, files, file_of }
     }
 
-    /// Names after the calls before number `time`: each is that of a file, or of a link with its target.
+    /// Names after the calls before number `time`. A name belongs to a file, or to a link with a target.
     fn names(&self, time: usize) -> BTreeMap<&'a Path, Result<usize, &'a Path>> {
         let mut names: BTreeMap<&Path, Result<usize, &Path>> = BTreeMap::new();
         for (call, file) in self.calls.iter().zip(&self.file_of).take(time) {
@@ -90,8 +91,8 @@ impl<'a> Disk<'a> {
     }
 
     /// Writes into `folder` a possible state after a loss of power before call number `time`. `pick` chooses one of
-    /// `n` possibilities, ordered from the oldest. The first is always the state that is certain, the last always the
-    /// one that was requested.
+    /// `n` possibilities, ordered from the oldest. The first possibility is always the state that is certainly on the
+    /// disk, and the last is always the state that the program requested.
     pub(crate) fn restore(&self, time: usize, mut pick: impl FnMut(usize) -> usize, folder: &Path) {
         let root = &self.calls[0].path;
         let names_synced = self.calls[..time].iter().rposition(|call| call.kind == "sync" && call.path == *root);

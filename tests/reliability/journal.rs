@@ -10,13 +10,13 @@ use tempfile::TempDir;
 pub(crate) enum Fault {
     /// SIGKILL before the call
     Kill,
-    /// SIGKILL in the middle of a write; other calls are not counted
+    /// SIGKILL in the middle of a write; only writes are counted
     Torn,
     /// SIGTERM before the call
     Term,
-    /// error of this call only
+    /// an error of this call; later calls succeed
     Once(i32),
-    /// error of this call and all later calls
+    /// an error of this call and of all later calls
     Lasting(i32),
 }
 

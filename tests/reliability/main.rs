@@ -1,8 +1,8 @@
-//! Any run that was stopped continues with the same command, and its results are bit for bit those of an undisturbed
-//! run.
+//! Tests that a stopped run continues with the same command, and that its results are bit for bit equal to the
+//! results of an undisturbed run.
 //!
 //! These tests cause a fault at every n-th call with which `md run` changes files. `MD_RELIABILITY=every` tries every
-//! call, a number n every n-th, as `validation/reliability` describes.
+//! call, and `MD_RELIABILITY=n` with a number n tries every n-th call, as `validation/reliability` describes.
 
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 #![allow(

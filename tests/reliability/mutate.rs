@@ -1,5 +1,5 @@
-//! Changes to the bytes of a good file: some at random, some in its numbers and lines, where readers interpret them
-//! further.
+//! Changes to the bytes of an undamaged file. Some changes are at random places, and others change numbers and lines,
+//! which readers interpret further.
 
 use std::ops::Range;
 

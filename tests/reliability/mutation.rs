@@ -1,4 +1,5 @@
-//! Readers of topologies, coordinates and trajectories answer or refuse any bytes in bounded time and memory.
+//! Tests that readers of topologies, coordinates and trajectories accept or refuse arbitrary bytes within limits of
+//! time and memory.
 //!
 //! Each family of files is changed and read in child processes (this test binary again). A case that panics, crashes,
 //! takes too long, or allocates too much is counted, and the campaign continues after it. A long campaign:
@@ -21,13 +22,15 @@ const FEW: u64 = 100;
 const COUNT: &str = "MD_MUTATIONS";
 /// Environment variable that selects one family by its name.
 const ONLY: &str = "MD_MUTATION_FAMILY";
-/// Environment variable for the child: the family, its first case and the case to stop before.
+/// Environment variable for the child process with the family, the first case and the end (exclusive) of the range of
+/// cases.
 const CASES: &str = "MD_MUTATION_CASES";
 /// Time limit of a case in s.
 const SECONDS: u64 = 5;
 /// Address space of the child in bytes.
 const ADDRESSES: u64 = 2 << 30;
-/// Maximum memory of a case: this multiple of the memory of the good files per atom, plus a fixed allowance.
+/// Maximum memory of a case: a multiple of the memory per atom with the undamaged files, and a fixed number of bytes
+/// that is added.
 const TIMES: usize = 10;
 const BUFFERS: usize = 1 << 20;
 
@@ -116,7 +119,8 @@ fn child_reads_changed_files() {
     println!("end");
 }
 
-/// Runs cases of a family until all are done or one breaks the child; returns the number of the next case.
+/// Runs cases of a family until all cases are done or a case ends the child process. Returns the number of the next
+/// case.
 fn run_child(family: usize, next: u64, count: u64, tally: &mut Tally) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "mutation::child_reads_changed_files", "--nocapture", "--test-threads=1"])

@@ -1,4 +1,4 @@
-//! Good files of every format, and the way in which `md` reads them.
+//! Undamaged files of every format, and the function with which `md` reads each group of files.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ const LARGEST: u64 = 1 << 22;
 
 /// Files that are read together.
 pub(crate) struct Original {
-    /// name and contents of each file; only the first `changed` files are changed
+    /// name and contents of each file; the tests damage only the first `changed` files
     pub(crate) files: Vec<(String, Vec<u8>)>,
     pub(crate) changed: usize,
     pub(crate) reader: Reader,

@@ -17,7 +17,7 @@ fn image(format: &'static Format, disk: &Disk<'_>, time: usize, pick: impl FnMut
     case
 }
 
-/// The journal misses no call: replaying it reproduces the folder, byte for byte.
+/// Tests that the journal is complete: replaying the journal reproduces the folder byte for byte.
 #[test]
 fn the_journal_is_complete() {
     let h5md = of_extension("h5md");

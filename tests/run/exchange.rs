@@ -1,4 +1,4 @@
-//! Replica exchange: every replica visits the same sequence of states, whatever interrupts the run.
+//! Tests of replica exchange: every replica must visit the same sequence of states, even if the run is interrupted.
 
 use std::path::Path;
 use std::process::Command;
@@ -69,7 +69,7 @@ fn a_replica_whose_checkpoint_is_older_repeats_what_is_written() {
     std::fs::remove_file(case.path("parts/replica-2/summary.json")).unwrap();
     let said = case.ends_with(2, &["--output-dir", "parts"]);
     assert!(
-        said.contains("the checkpoint of replica-2 was written after attempt 9") && said.contains("--force"),
+        said.contains("after exchange attempt 9, but exchange.csv contains another state") && said.contains("--force"),
         "{said}"
     );
     std::fs::remove_dir_all(&behind).unwrap();
@@ -102,7 +102,8 @@ fn killed_and_stopped_at_any_moment() {
 fn a_replica_that_fails_ends_the_exchange_and_the_others_stop() {
     let case = Case::new("peptide-vacuum", &input(2, LANGEVIN, "temperature = [\"300 K\", \"3e8 K\", \"310 K\"]", 2));
     let said = case.ends_with(4, &[]);
-    for part in ["replica-2: failed: step ", "error: replica-2: step ", "with a checkpoint, since replica-2 has failed"]
+    for part in
+        ["replica-2: failed: step ", "error: replica-2: step ", "with a checkpoint, because replica-2 has failed"]
     {
         assert!(said.contains(part), "{part} in {said}");
     }
@@ -232,11 +233,11 @@ fn check_says_what_is_swapped_and_one_replica_is_refused() {
         "exchange     states are exchanged in stage \"b\" every 10 steps = 0.02 ps, 10 attempts\n",
         "acceptance   about 1-2: 0.",
         "MB for all\n",
-        "warning      replicas at 330 K and 2000 K would accept at most about 0.",
+        "warning      at most about 0.",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(case.ends_with(2, &["--replica", "2"]).contains("replicas that exchange states cannot run alone"));
+    assert!(case.ends_with(2, &["--replica", "2"]).contains("a replica of a replica exchange cannot run alone"));
     // another interval makes another run
     case.rewrite("peptide-vacuum", &input(2, LANGEVIN, TEMPERATURES, 2));
     case.ends_with(0, &["--steps", "20"]);

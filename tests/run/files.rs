@@ -242,7 +242,7 @@ fn a_checkpoint_serves_as_coordinates() {
     let peptide = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum/peptide-vacuum.prmtop.xz");
     case.write_input(&peptide, &case.path("other.md"), &format!("{forces}{continued}"));
     let messages = case.ends_with(2, &["--output-dir", "other"]);
-    assert!(messages.contains("774 atoms, where the topology has 74"), "{messages}");
+    assert!(messages.contains("774 atoms, but the topology has 74"), "{messages}");
 }
 
 /// The test is skipped if Python or MDAnalysis is missing, unless `MD_REQUIRE_PYTHON=1`.

@@ -1,5 +1,5 @@
-//! Pairs that lists miss: lists by displacement never miss a pair; lists with a fixed lifetime miss as much at its
-//! start as at its end.
+//! Tests of pairs that are missing from pair lists. Lists that expire by displacement never miss a pair. Lists with a
+//! fixed lifetime must have equally large errors at the start and at the end of the lifetime.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use md::vec3::Vec3;
 
 const BUFFER: f64 = 0.06;
 /// Reaction field with a conductor: forces vanish at the cutoff, so that the rounding of a distance there does not
-/// matter. A pair that enters the cutoff by 0.001 nm unnoticed lacks 138·0.8²·3·0.001/0.8³ ≈ 0.1 kJ/mol/nm (O–O).
+/// matter. If a list misses an O–O pair whose distance is 0.001 nm below the cutoff, the force has an error of
+/// 138·0.8²·3·0.001/0.8³ ≈ 0.1 kJ/mol/nm.
 const INPUT: &str = "[run]\nthreads = 1\n[forces]\ncutoff = \"0.8 nm\"\nelectrostatics = \"reaction-field\"\n\
     permittivity = \"infinity\"\nlist = { buffer = \"0.06 nm\" }\n\
     [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nduration = \"1 ps\"\ntimestep = \"2 fs\"\n\
@@ -90,7 +91,7 @@ fn along_a_run(input: &str) {
     };
     Arc::clone(&engine.pool).install(|| {
         assert!(deviations(lists, 3) < ROUNDING);
-        // the same lists for the whole run miss pairs, which the comparison must show
+        // lists that are never rebuilt miss pairs, and the comparison must detect this
         let stale = ListSchedule { rebuild: STEPS as u32, prune: STEPS as u32, ..lists };
         assert!(deviations(stale, 1) > 10.0 * ROUNDING);
     });
@@ -141,7 +142,7 @@ fn powers(lists: ListSchedule) -> Vec<f64> {
 
 #[test]
 fn what_inner_lists_miss_cancels_over_their_life() {
-    // with a buffer of 0.1 nm the outer list misses nothing
+    // with a buffer of 0.1 nm the outer list misses no pair
     let lists = ListSchedule { rebuild: 20, prune: 5, outer: 0.9, inner: 0.8, lookahead: 0.004 };
     let [blind, seeing] = [ListSchedule { lookahead: 0.0, ..lists }, lists].map(powers);
     println!("kJ/mol/ps by age: without lookahead {blind:.2?}, with it {seeing:.2?}");

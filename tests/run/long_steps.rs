@@ -33,7 +33,7 @@ fn the_input_for_4_fs_has_heavy_hydrogens_and_keeps_its_energy() {
     assert_eq!(hydrogens.filter(|atom| atom.mass == 3.024).count(), 12);
     let light = mass(&text.replace("hydrogen_mass", "# hydrogen_mass"), &path);
     assert!((topology.atoms.iter().map(|atom| atom.mass).sum::<f64>() / light - 1.0).abs() < 1e-12);
-    // heated as the input says, then at constant energy
+    // the system is heated as in the input file and then runs at constant energy
     let engine = Engine::on(2).unwrap();
     let (_, heat) = plan.dynamics().next().unwrap();
     let mut heating = engine.simulation(&plan, &system, heat, &mut state).unwrap();

@@ -317,7 +317,7 @@ fn outputs_come_and_go_by_name() {
     fs::create_dir(case.path("used")).unwrap();
     fs::copy(case.path("out/fine.xtc"), case.path("used/fine.xtc")).unwrap();
     let messages = case.ends_with(2, &["--output-dir", "used"]);
-    assert!(messages.contains("this directory holds output"), "{messages}");
+    assert!(messages.contains("this directory contains output"), "{messages}");
 }
 
 #[test]

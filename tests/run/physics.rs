@@ -39,10 +39,10 @@ fn fluctuation_at(timestep: &str, system: &str, run: &str, forces: &str, duratio
     found
 }
 
-/// Expected ratio of fluctuations and its tolerance. Leapfrog's energy error is dt² times a function of the
-/// trajectory. The next order is (ω dt)² of it, with a factor of order one: 3 % for the fastest vibration (O–H, N–H:
-/// period 9 fs) at 0.25 fs. The rest of the tolerance is for two trajectories that diverge, which is why the runs are
-/// short.
+/// Expected ratio of the energy fluctuations with two time steps, and its tolerance. The energy error of leapfrog is
+/// dt² times a function of the trajectory. The next order is smaller by about (ω dt)², which is 3 % for the fastest
+/// vibration (O–H, N–H: period 9 fs) with steps of 0.25 fs. The rest of the tolerance allows for the divergence of
+/// both trajectories, which is small because the runs are short.
 const RATIO: (f64, f64) = (4.0, 0.2);
 
 #[test]
@@ -51,7 +51,7 @@ fn fluctuation_grows_with_the_square_of_the_time_step() {
         ("peptide-vacuum", "precision = \"double\"", VACUUM, "0.4 ps"),
         ("peptide-vacuum", "", VACUUM, "0.4 ps"),
         ("water", "", PERIODIC, "0.3 ps"),
-        // flexible molecules, so that forces spread from sites act on every bond
+        // molecules are flexible, so that the forces from virtual sites act on every bond
         ("tip4pew", "", PERIODIC, "0.3 ps"),
         ("tip5p", "", PERIODIC, "0.3 ps"),
     ] {
@@ -232,7 +232,7 @@ fn assert_conserved(system: &str, (atoms, noise): (f64, f64), forces: &str, coup
     let [conserved, total, _] = ["conserved", "total", "volume"].map(|name| average(&case, name));
     let bound = LIST_TOLERANCE * atoms + 12f64.sqrt() * noise / 6.0;
     assert!(conserved.drift.abs() < bound, "{conserved:?} exceeds {bound}");
-    // couplings must exchange energy, or the test would show nothing
+    // the test is meaningful only if the couplings exchange energy with the system
     assert!(total.fluctuation > 3.0 * bound, "{total:?}");
 }
 
@@ -292,7 +292,7 @@ fn conserved_quantity_with_impulses_at_constant_pressure() {
              thermostat = {{ temperature = \"300 K\", coupling_time = \"0.1 ps\" }}\n\
              barostat = {{ pressure = \"1 bar\", {barostat} }}"
         );
-        // the mesh at every second step adds a quarter to the fluctuation of rigid waters
+        // with the mesh at every second step, the fluctuation of rigid waters is larger by a quarter
         assert_conserved("water", (774.0, 2.5), PERIODIC, &coupling);
     }
 }

@@ -1,4 +1,4 @@
-//! A run in pieces is the same run, bit for bit.
+//! Tests that a run that is interrupted and continued gives bit for bit the same result as an uninterrupted run.
 
 use std::path::Path;
 
@@ -158,7 +158,8 @@ fn whole() -> (Case, Record) {
     (case, record)
 }
 
-/// Runs until done, while the signal `end` stops it repeatedly; returns the number of starts.
+/// Starts the run again and again until it has finished, and stops each start with the signal `end`. Returns the
+/// number of starts.
 fn until_done(case: &Case, directory: &str, end: &str, expected: Option<i32>) -> usize {
     for (attempt, delay) in [20, 150, 300, 450, 600, 700].into_iter().cycle().enumerate() {
         let mut child = case.start(&["--output-dir", directory]);
@@ -221,7 +222,7 @@ fn a_checkpoint_on_request_changes_nothing() {
     let (case, record) = whole();
     let mut child = case.start(&["--output-dir", "asked"]);
     wait_for("a few rows", || case.rows("asked") > 3);
-    // the checkpoint of the end of the minimisation has replaced that of the start
+    // the checkpoint at the end of the minimisation has replaced the checkpoint of the start
     let checkpoint = case.path("asked/checkpoint.md");
     let before = std::fs::metadata(&checkpoint).unwrap().modified().unwrap();
     signal(&child, "USR1");

@@ -109,8 +109,8 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
 #[test]
 fn what_does_not_fit_the_system_is_refused() {
     for (stage_keys, expected) in [
-        ("frozen = \"index 0\"", "atom 1 is frozen, but atom"),
-        ("frozen = \"all\"", "no atom is left to move"),
+        ("frozen = \"index 0\"", "which is frozen, and atom"),
+        ("frozen = \"all\"", "all atoms are frozen"),
         ("frozen = \"resname NONE\"", "no atom is selected"),
         (
             "restraints = { kind = \"distance\", groups = [\"index 0\", \"name XX\"], force = \"1 kJ/mol/nm\" }",

@@ -21,15 +21,15 @@ fn input(minimize: u32, heat: u32, production: u32) -> String {
 fn every_stage_is_capped_and_the_last_goes_on() {
     let case = Case::new("water", &input(30, 500, 90));
     let messages = case.ends_with(0, &["--steps", "20"]);
-    assert!(messages.contains("stopped at the number of steps after 20 steps"), "{messages}");
+    assert!(messages.contains("stopped at the maximum number of steps after 20 steps"), "{messages}");
     // minimisation does not advance the time
     assert_eq!(case.state("out").step, 20 + 20);
     let messages = case.ends_with(0, &["--steps", "40"]);
     assert_eq!(case.state("out").step, 20 + 40);
     for part in [
         "continuing stage 3 after 20 steps",
-        "stage relax was ended after 20 of 30 steps by --steps; --force starts anew",
-        "stage heat was ended after 20 of 500 steps by --steps",
+        "ended stage relax after 20 of 30 steps, and this stage is not completed",
+        "ended stage heat after 20 of 500 steps",
     ] {
         assert!(messages.contains(part), "{part} in {messages}");
     }
@@ -38,7 +38,7 @@ fn every_stage_is_capped_and_the_last_goes_on() {
         assert!(messages.contains("already finished"), "{messages}");
     }
     let messages = case.ends_with(0, &[]);
-    assert!(messages.contains("stage heat was ended after 20 of 500 steps"), "{messages}");
+    assert!(messages.contains("ended stage heat after 20 of 500 steps"), "{messages}");
     // the same lengths in the input make the same run, without a warning
     let whole = Case::new("water", &input(20, 20, 90));
     let messages = whole.ends_with(0, &[]);

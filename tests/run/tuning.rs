@@ -1,4 +1,4 @@
-//! Tuning changes only the speed: its candidates have the requested accuracy, and its choice is kept.
+//! Tests that tuning changes only the speed: all candidates have the requested accuracy, and a run keeps its choice.
 
 use std::path::Path;
 
@@ -101,10 +101,10 @@ fn whatever_is_tried_is_as_accurate_as_asked_for() {
     for trial in &timed {
         let (splitting, lists) = (splitting(trial), trial.setting.lists);
         let estimate = model(splitting.cutoff).estimate(&splitting.parameters);
-        // the grid of the input's spacing is rounded up, and its α is that of the spacing
+        // the number of grid points is rounded up from the spacing in the input, and α follows from this spacing
         assert!(estimate.direct <= allowed.direct * (1.0 + 1e-9), "{splitting:?}");
         assert!(estimate.reciprocal <= allowed.reciprocal, "{splitting:?}");
-        // each of the two force calculations errs by no more than the allowed error
+        // the error of each of the two force calculations is at most the allowed error
         let difference = rms_difference(&forces(&with(&system, splitting), &state), &usual);
         assert!(difference < 2.0 * allowed.total(), "{splitting:?}: {difference} of {allowed:?}");
         let system = with(&system, splitting);
@@ -209,11 +209,14 @@ fn a_run_that_comes_from_a_gpu_has_the_lists_of_a_processor() {
     foreign.tuning.as_mut().unwrap().chosen.lists = lists;
     foreign.write(&case.path("out/checkpoint.md")).unwrap();
     let messages = case.ends_with(0, &["--steps", "66"]);
-    assert!(messages.contains("on another kind of device (GPU or CPU), so new pair lists are chosen"), "{messages}");
+    assert!(
+        messages.contains("on a different kind of device (GPU or CPU), so a new pair list schedule is chosen"),
+        "{messages}"
+    );
     let now = checkpoint(&case);
     assert_eq!((now.lists_on_gpu, now.place.schedule), (own.lists_on_gpu, own.place.schedule));
     assert_eq!(now.tuning.unwrap().chosen, own.tuning.unwrap().chosen);
-    // forces are the same to rounding during the whole run: lists miss nothing that matters
+    // forces agree within rounding errors during the whole run, so the pairs that lists miss are negligible
     let uninterrupted = Case::new("water", &input("model"));
     uninterrupted.ends_with(0, &["--steps", "66"]);
     let (a, b) = (case.column("out", "conserved (kJ/mol)"), uninterrupted.column("out", "conserved (kJ/mol)"));

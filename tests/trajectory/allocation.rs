@@ -1,4 +1,4 @@
-//! Passing a frame to the writer allocates nothing on the thread of a run in a steady state.
+//! Tests that the thread of a run allocates no memory when it passes a frame to the writer, after the first frames.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -72,12 +72,12 @@ fn a_steady_frame_allocates_nothing() {
         };
         writer.write(&frame).unwrap();
     };
-    // the first waits allocate the parking data of the thread
+    // the first calls that block allocate data of the thread for parking
     (0..20).for_each(&mut write);
     let before = COUNT.with(Cell::get);
     (20..60).for_each(&mut write);
     assert_eq!(COUNT.with(Cell::get) - before, 0);
-    // the counter detects an allocation
+    // a test of the counter itself: an allocation is counted
     drop(std::hint::black_box(vec![1u8]));
     assert_eq!(COUNT.with(Cell::get) - before, 1);
 }

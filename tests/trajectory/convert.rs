@@ -1,5 +1,5 @@
-//! `md convert`: every format to every other, with selected atoms and frames, placed molecules and superposed
-//! structures.
+//! Tests of `md convert`: conversion between all formats, selections of atoms and frames, placement of molecules,
+//! superposition.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -188,7 +188,7 @@ fn molecules_are_unwrapped_and_put_back() {
     let wrapped = frames(&path);
     assert!(away(&wrapped[39].positions, &expected[39]) > 2.0, "nothing crosses the cell");
     let [unwrapped, xtc, back] = ["unwrapped.trr", "cut.xtc", "back.h5md"].map(|name| folder.path().join(name));
-    // strides do not matter, because unwrapping uses the frames in between
+    // the result does not depend on the stride, because unwrapping also uses the skipped frames
     converted(&["--unwrap", "--stride", "13"], &path, &unwrapped);
     let found = frames(&unwrapped);
     assert_eq!(found.len(), 4);
@@ -346,7 +346,8 @@ fn memory_does_not_grow_with_the_frames() {
     assert!(memory[0] > 12 * ATOMS as i64 && memory[1] - memory[0] < 12 * ATOMS as i64, "{memory:?}");
 }
 
-/// Structures of the golden systems with their topologies: the order of atoms is compared if files have names.
+/// Converts structures of the golden systems with their topologies. If both files have atom names, the order of atoms
+/// is compared.
 #[test]
 fn other_orders_of_atoms_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -43,7 +43,7 @@ fn child_writes_until_stopped() {
     println!("on disk: {start}");
     for frame in start.. {
         let mut result = sample::with_frame(KIND, frame, atoms, |f| writer.write(f));
-        // mostly without waiting for the disk, so that the kill interrupts the writer at work
+        // most frames are written without waiting for the disk, so that the kill interrupts a write
         if frame % 4 == 3 {
             result = result.and_then(|()| writer.sync()).map(|extent| println!("on disk: {}", extent.count));
         }
@@ -126,8 +126,8 @@ fn a_crashed_file_is_continued_without_a_separate_repair() {
     assert_contents(&crashed, KIND, Precision::Raw, 8, atoms);
 }
 
-/// A limit on the size of files simulates a full disk: writing beyond it fails instead of killing the process
-/// (SIGXFSZ is ignored).
+/// Simulates a full disk by a limit on the size of files. SIGXFSZ is ignored, so a write beyond the limit fails and
+/// does not kill the process.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_an_error_and_loses_nothing() {

@@ -1,4 +1,4 @@
-//! Damaged files: bad frames are found, and the others are saved.
+//! Damaged files: damaged frames are found, and undamaged frames are saved.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn damaged_frames_are_found_and_the_others_saved() {
     }
 }
 
-/// Any single object of the file may be unreadable; frames are saved unless they need this object.
+/// Makes each object of the file unreadable in turn. Frames that do not need this object must be saved.
 #[test]
 fn damaged_headers_do_not_lose_the_frames() {
     let directory = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ fn damaged_headers_do_not_lose_the_frames() {
     assert!(saved >= 12, "{saved} of {}", headers.len());
 }
 
-/// A kill after the file was opened and before readers may open it.
+/// Tests a kill after the writer has opened the file and before readers can open the file.
 #[test]
 fn a_file_killed_while_it_was_opened_is_recognised() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! H5MD as other programs write it: intervals instead of arrays, fixed boxes, atoms in any order of their ids, other
-//! units.
+//! H5MD files as other programs write them: intervals instead of arrays of times, fixed boxes, atoms in any order of
+//! their ids, and other units.
 
 use std::path::{Path, PathBuf};
 

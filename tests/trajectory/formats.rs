@@ -1,5 +1,5 @@
-//! All formats except H5MD as a run writes them: written, cut, continued and damaged, then read back here and by
-//! other programs.
+//! Tests of all trajectory formats except H5MD. Files are written as by a run, cut, continued and damaged, and then
+//! read by `md` and by other programs.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -150,8 +150,8 @@ fn every_position_comes_back() {
     }
 }
 
-/// XTC packs by distances between neighbours, so dense, sparse, mixed and distant atoms are encoded in different
-/// ways.
+/// XTC packs positions by the distances between consecutive atoms. Dense, sparse, mixed and distant atoms are
+/// therefore encoded in different ways.
 #[test]
 fn positions_of_every_spread_are_packed() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ fn continued_after_a_checkpoint_as_if_never_interrupted() {
                 write(sink.as_mut(), kind, first..5, atoms);
                 sink.sync().unwrap();
                 drop(sink);
-                // as left by a kill in the middle of a frame
+                // these bytes stand for a frame that was cut by a kill
                 OpenOptions::new().append(true).open(&parts).unwrap().write_all(&[7; 100]).unwrap();
                 let mut sink = append(&parts, kind, 20, kept).unwrap();
                 // the last frame is written again, as after the end of a stage
@@ -340,7 +340,7 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
     }
 }
 
-/// Readers answer or refuse any bytes. A panic or an endless loop fails this test.
+/// Tests that readers accept or refuse arbitrary bytes. A panic or an endless loop fails this test.
 #[test]
 fn no_bytes_crash_a_reader() {
     let folder = tempfile::tempdir().unwrap();

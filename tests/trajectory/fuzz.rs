@@ -1,4 +1,4 @@
-//! Readers of trajectories answer or refuse any bytes in bounded time and memory.
+//! Tests that readers of trajectories accept or refuse arbitrary bytes within limits of time and memory.
 //!
 //! HDF5 is a library in C, so each campaign runs in child processes (this test binary again). A case that crashes,
 //! takes too long or takes too much memory is counted, and the campaign continues after it. A long campaign:
@@ -15,7 +15,7 @@ use md::observe::trajectory::h5md::{TrajectoryReader, TrajectoryWriter, info, re
 
 use crate::round_trip::{create, write};
 
-/// Environment variable for the child: the first case, and the case to stop before.
+/// Environment variable for the child process with the first case and the end (exclusive) of the range of cases.
 const CASES: &str = "MD_TEST_FUZZ";
 /// Number of cases in the test suite; [`COUNT`] sets another number.
 const FEW: u64 = 400;
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// Original files: closed and open ones, compressed and uncompressed.
+/// Original files: closed files, files that are still open, compressed and uncompressed files.
 fn originals(directory: &Path) -> Vec<Vec<u8>> {
     let mut found = vec![];
     for (number, precision) in [Precision::Raw, Precision::Lossless, Precision::Decimals3].into_iter().enumerate() {
@@ -108,8 +108,8 @@ fn hashlittle(data: &[u8]) -> u32 {
     r[2]
 }
 
-/// Changes a few places. In half of the cases it corrects the checksums of object headers, so that the library trusts
-/// the changed contents.
+/// Changes a few bytes. In half of the cases the checksums of object headers are corrected, so that the HDF5 library
+/// trusts the changed contents.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     const NUMBERS: [u64; 10] = [0, 1, 2, 255, 1 << 20, 1 << 31, 1 << 32, 1 << 60, (1 << 63) + 8, u64::MAX];
     let blocks = blocks(bytes);
@@ -149,7 +149,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Reads the file in every way and returns whether it was accepted. A refusal must be the fault of the file.
+/// Reads the file with all functions and returns whether the file was accepted. An error must be an input error.
 fn read_all(path: &Path, bytes: &[u8]) -> bool {
     let renew = || std::fs::write(path, bytes).unwrap();
     renew();

@@ -1,4 +1,5 @@
-//! Trajectories that other programs wrote (`golden/make.py`): every number follows from the formula in that script.
+//! Trajectories that other programs have written (`golden/make.py`). Every number follows from the formula in
+//! `golden/make.py`.
 
 use std::path::PathBuf;
 
@@ -8,8 +9,8 @@ use md::vec3::{Vec3, vec3};
 
 /// Number of frames in each file.
 const FRAMES: usize = 3;
-/// Tolerance in nm: positions below 50 Å in f32 are off by at most 2⁻¹⁹ Å, with the rounding of the factor ten 3e-7
-/// nm.
+/// Tolerance in nm. Positions below 50 Å in f32 are off by at most 2⁻¹⁹ Å. With the rounding error of the conversion
+/// from Å, the error is at most 3e-7 nm.
 const SINGLE: f64 = 3e-7;
 
 fn golden(name: &str) -> PathBuf {
@@ -51,8 +52,8 @@ fn assert_frames(file: &str, atoms: usize, periodic: bool, tolerance: f64, at: i
         );
         assert_eq!(found.cell.is_some(), periodic, "{file}");
         for (found, expected) in found.cell.iter().flat_map(|cell| cell.rows()).zip(cell().rows()) {
-            // edges in f32 and angles in degrees of f32: 90° is off by up to 4e-6°, 7e-8 rad of 5 nm; PDB has 0.01° and
-            // 0.001 Å
+            // edges and angles are f32. An angle of 90° is off by up to 4e-6° = 7e-8 rad, which displaces the end of
+            // an edge of 5 nm. PDB files round to 0.01° and 0.001 Å
             let tolerance = if file.ends_with("pdb") { 1e-4 + 0.005f64.to_radians() * 6.0 } else { 2e-6 };
             assert!((found - expected).norm() < tolerance, "{file}: {found:?} for {expected:?}");
         }

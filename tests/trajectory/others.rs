@@ -1,5 +1,5 @@
-//! Files of other programs that the golden files do not cover, made here byte by byte. The reader must return their
-//! contents.
+//! Files of other programs that are not among the golden files. The tests make these files byte by byte, and the
+//! reader must return their contents.
 
 use std::fs;
 use std::io::Write;
@@ -12,8 +12,8 @@ use md::vec3::vec3;
 
 use crate::sample;
 
-/// Tolerance in nm. f32 keeps 24 bits, so lengths below 200 Å are off by 2⁻¹⁷ Å, and distances by twice √3 times
-/// that: 3e-6 nm.
+/// Tolerance in nm. f32 has 24 bits, so coordinates below 200 Å are off by up to 2⁻¹⁷ Å, and distances by up to 2√3 ·
+/// 2⁻¹⁷ Å = 3e-6 nm.
 const SINGLE: f64 = 3e-6;
 
 #[track_caller]

@@ -1,8 +1,9 @@
-//! Loss of power: of the data written since the last sync, the disk holds any part, in any order, torn.
+//! Loss of power: the disk may hold any part of the data that was written after the last sync. Sectors may be written
+//! in any order.
 //!
 //! A child (this test binary again) writes a trajectory while a library, loaded before the C library, records every
-//! write. Starting from the file at a sync, the test builds images in which every sector holds any of its versions
-//! since then.
+//! write. The test builds possible disk contents from the file at a sync. Each sector has its contents at the sync or
+//! after any later write.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -82,8 +83,8 @@ fn random(seed: u64) -> u64 {
 }
 
 /// Builds the file at a sync with a part of the later writes. Power is lost at a random write. Each page (or sector)
-/// holds its contents at a random earlier time, or always its oldest, or always its newest version. One image in four
-/// has only the large writes, one only the small writes.
+/// has its oldest contents, its newest contents, or its contents at a random time in between. One image in four
+/// contains only the large writes, and one in four only the small writes.
 fn image(at_sync: &[u8], writes: &[Write<'_>], seed: u64) -> Vec<u8> {
     let mut image = at_sync.to_vec();
     let end = random(seed) % (writes.len() as u64 + 1);
@@ -124,7 +125,7 @@ fn numbers(path: &Path, frames: usize) -> Vec<Vec<u64>> {
     names.iter().chain(&small).chain(&scalars).map(read).collect()
 }
 
-/// Runs the child and returns, for each sync, the extent and the length of the log at that time.
+/// Runs the child process. Returns, for each sync, the extent of the trajectory and the length of the log of writes.
 fn recorded(directory: &Path) -> Vec<(Extent, usize)> {
     let library = directory.join("record.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trajectory/record.c");

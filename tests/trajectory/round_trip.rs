@@ -1,4 +1,4 @@
-//! Every number comes back from trajectories that are written, closed, cut and continued.
+//! Tests that every number can be read back from trajectories that are written, closed, cut and continued.
 
 use std::path::Path;
 
@@ -79,7 +79,7 @@ pub(crate) fn assert_contents(path: &Path, kind: &str, precision: Precision, fra
             "position",
         );
         assert_vectors(&velocities, frame, &sample::velocities(frame, atoms), SINGLE, "velocity");
-        // forces reach 617: 2⁻²⁴ of 1024
+        // forces reach 617 kJ/mol/nm, so the rounding error of f32 is up to 2⁻²⁴ · 1024
         assert_vectors(&forces, frame, &sample::forces(frame, atoms), 6.2e-5, "force");
     }
     let Some(first_cell) = sample::cell(kind, 0) else {
@@ -93,7 +93,7 @@ pub(crate) fn assert_contents(path: &Path, kind: &str, precision: Precision, fra
         let cell = sample::cell(kind, frame).unwrap();
         assert_vectors(&edges, frame, &cell.rows(), SINGLE, "edge");
         for axis in 0..3 {
-            // angles near 90: 2⁻²⁴ of 128
+            // angles are near 90°, so the rounding error of f32 is up to 2⁻²⁴ · 128
             assert!(close(angles[[frame, axis]], first_cell.lengths_angles().1[axis], 7.7e-6));
         }
         for (atom, image) in sample::unwrapped(kind, frame, atoms).1.into_iter().enumerate() {
@@ -216,7 +216,7 @@ fn info_tells_what_is_there() {
     assert_contents(&path, "orthorhombic", Precision::Decimals4, 3, atoms);
 }
 
-/// A checkpoint does not continue another trajectory, or one with a changed bit in an old frame.
+/// Tests that a run continues neither another trajectory nor its own trajectory with a changed bit in an old frame.
 #[test]
 fn other_frames_are_not_continued() {
     let directory = tempfile::tempdir().unwrap();

@@ -81,7 +81,7 @@ fn what_has_no_known_ensemble_is_refused_with_its_reason() {
             format!("{LANGEVIN}\n[[stage]]\nkind = \"minimize\"\nname = \"end\""),
             LIST,
             "20 fs",
-            "the last stage is not dynamics",
+            "the last stage, which must be a stage of dynamics",
         ),
         (format!("{LANGEVIN}\n[run]\ntuning = \"measure\""), LIST, "20 fs", "its own PME grid"),
     ] {
@@ -112,6 +112,6 @@ fn states_are_those_of_the_replicas() {
         assert_eq!((exchange.every, exchange.seed, exchange.states.len()), (5, 9, 2));
         assert_eq!([0, 1].map(|state| exchange.states[state].temperature), [300.0, 305.0]);
         assert!((exchange.states[1].pressure.unwrap() / crate::units::BAR - 2.0).abs() < 1e-12);
-        assert!(config.effective.starts_with("# A replica that exchanges states"));
+        assert!(config.effective.starts_with("# This replica exchanges states"));
     }
 }

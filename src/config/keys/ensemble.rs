@@ -6,8 +6,8 @@ use crate::config::key::Kind::{self, Integer, Interval, Quantities, Settings, Te
 use crate::config::key::{Key, Range};
 use crate::units::Dimension::{Pressure, Temperature};
 
-/// Largest number of replicas. Each replica has a folder, threads and log lines of its own, so a larger number is
-/// probably a mistake.
+/// Maximum number of replicas. A larger number is probably a mistake, because each replica has its own folder,
+/// threads and log lines.
 const MOST: i64 = 10_000;
 
 pub(super) static ENSEMBLE: &[Key] = &[
@@ -22,21 +22,21 @@ pub(super) static ENSEMBLE: &[Key] = &[
         name: "temperature",
         kind: Quantities(Temperature, Range::POSITIVE),
         example: "[\"300 K\", \"310 K\", \"320 K\"]",
-        doc: "One replica per temperature. It sets every thermostat with a constant temperature, and velocities generated at that temperature. Stages that anneal keep their schedule. If pressures are listed too, each belongs to the replica with the same place in its list.",
+        doc: "One replica per temperature. Each temperature replaces the constant temperatures of the thermostats, and of velocities generated at these temperatures. Stages that anneal keep their schedule. If pressures are listed as well, the first temperature and the first pressure belong to replica-1, and so on.",
         ..KEY
     },
     Key {
         name: "pressure",
         kind: Quantities(Pressure, Range::ANY),
         example: "[\"1 bar\", \"500 bar\"]",
-        doc: "One replica per pressure. It sets every barostat with a constant isotropic pressure. If temperatures are listed too, each belongs to the replica with the same place in its list.",
+        doc: "One replica per pressure. Each pressure replaces the constant isotropic pressures of the barostats. If temperatures are listed as well, the first temperature and the first pressure belong to replica-1, and so on.",
         ..KEY
     },
     Key {
         name: "solute_temperature",
         kind: Quantities(Temperature, Range::POSITIVE),
         example: "[\"300 K\", \"400 K\", \"530 K\"]",
-        doc: "One replica per effective temperature of the solute of forces.scaled_solute. The factor is the thermostat temperature divided by it (REST2, with exchange). If pressures are listed too, each belongs to the replica with the same place in its list.",
+        doc: "One replica per effective temperature of the solute of forces.scaled_solute. The scaling factor is the thermostat temperature divided by the effective temperature (with exchange: REST2). If pressures are listed as well, the first temperature and the first pressure belong to replica-1, and so on.",
         ..KEY
     },
     Key {
@@ -50,14 +50,14 @@ pub(super) static ENSEMBLE: &[Key] = &[
         name: "exchange",
         kind: Kind::Table(EXCHANGE),
         example: "{ every = \"1 ps\" }",
-        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists attempt to exchange them. The thermostat of each state must have one constant temperature, the same in all temperature groups. Each folder holds one replica, which visits the states; exchange.csv lists the state of every replica over time, and `md demux` sorts trajectories and energies by state. If there are more replicas than run at the same time, they take turns. If mpirun or srun starts several ranks, replica-1 belongs to the first rank, replica-2 to the second, and so on in turn, for the whole run; all ranks wait for the rank with the most replicas. All replicas stop together, even if only one fails.",
+        doc: "Replica exchange in the last stage: replicas whose states (temperature, pressure) are neighbours in the lists attempt to exchange these states. The thermostat of each state must have one constant temperature, the same in all temperature groups. Each folder belongs to one replica, whose state changes with time; exchange.csv lists the state of every replica over time, and `md demux` sorts trajectories and energies by state. If there are more replicas than can run at the same time, the replicas take turns. If mpirun or srun starts several ranks, replica-1 belongs to the first rank, replica-2 to the second, and so on in turn, for the whole run; all ranks wait for the rank with the most replicas. All replicas stop together, even if only one fails.",
         ..KEY
     },
     Key {
         name: "at_once",
         kind: Integer(1, MOST),
         example: "2",
-        doc: "Number of replicas that run at the same time (default: number of threads); they share the threads of the run equally, and a GPU too. If mpirun or srun starts several ranks, the number and the threads are per rank.",
+        doc: "Number of replicas that run at the same time (default: number of threads); these replicas share the threads of the run equally, and share a GPU. If mpirun or srun starts several ranks, the number and the threads are per rank.",
         ..KEY
     },
 ];
@@ -67,7 +67,7 @@ static EXCHANGE: &[Key] = &[Key {
     kind: Interval,
     default: Required,
     example: "\"1 ps\"",
-    doc: "Time or steps between attempts: the pairs 1-2, 3-4, ... and 2-3, 4-5, ... take turns.",
+    doc: "Time or steps between exchange attempts. Attempts alternate between the pairs 1-2, 3-4, ... and the pairs 2-3, 4-5, ...",
     ..KEY
 }];
 
@@ -83,7 +83,7 @@ static REPLICA: &[Key] = &[
         name: "set",
         kind: Settings,
         example: "{ \"stage.production.thermostat.temperature\" = \"310 K\", \"run.seed\" = 7 }",
-        doc: "Keys of this file, as `--set` names them (a stage by name or number), and their values in this replica. They override the file and the command line.",
+        doc: "Keys of this file, as `--set` names them (a stage by name or number), and their values in this replica. These values override the file and the command line.",
         ..KEY
     },
 ];

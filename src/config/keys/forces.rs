@@ -10,21 +10,20 @@ use crate::config::key::{Key, Kind, Range};
 use crate::config::words;
 use crate::units::Dimension::{EnergyRate, InverseLength, Length, Mass, Pressure};
 
-/// Relative force errors. PME in f64 cannot reach smaller errors; with larger errors the force is no longer a Coulomb
-/// force.
+/// Allowed relative force errors of PME. Above the upper limit the force is no longer a Coulomb force.
 const FORCE_ERROR: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 0.1" };
-/// Relative tolerance of constraints. Solvers work in f64, which sets the lower limit; with a tolerance above 1e-3 a
-/// bond is not really constrained.
+/// Allowed relative tolerances of constraints. The lower limit follows from the rounding errors of f64. With a
+/// tolerance above the upper limit a bond is not really constrained.
 const TOLERANCE: Range = Range { above: 1e-14, at_most: 1e-3, words: "greater than 1e-14 and at most 1e-3" };
-/// Mass of hydrogens. The limit is the mass that the bonded carbon or oxygen can give away.
+/// Allowed masses of hydrogens. The upper limit is the mass that a bonded carbon or oxygen can give to its hydrogens.
 const HYDROGEN: Range = Range { above: 0.0, at_most: 6.0, words: "greater than zero and at most 6 amu" };
 
-/// Cutoffs. With a shorter cutoff, powers of distances overflow in single precision.
+/// Allowed cutoffs. With a shorter cutoff, powers of inverse distances overflow in single precision.
 const CUTOFF: Range = Range { above: 0.01, at_most: f64::INFINITY, words: "greater than zero, more than 0.01 nm" };
-/// Splitting parameters α. With a smaller α, the reciprocal-space sum vanishes.
+/// Allowed Ewald splitting parameters α. With a smaller α, the reciprocal-space sum vanishes.
 const SPLITTING: Range = Range { above: 1e-3, at_most: f64::INFINITY, words: "greater than 0.001 1/nm" };
 
-/// Mesh spacings.
+/// Allowed mesh spacings.
 const SPACING: Range = Range { above: 0.0, at_most: 1.0, words: "greater than zero and at most 1 nm" };
 
 /// Default [`words::FORCE_FIELD`] as TOML.
@@ -37,7 +36,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &["none", words::FORCE_FIELD],
         default: BY_FORCE_FIELD,
         example: "\"0.9 nm\"",
-        doc: "Distance at which pair interactions end (with PME: their direct-space part). \"none\" computes all pairs, for systems without a periodic cell; \"force-field\" is 0.9 nm, or 1.2 nm with CHARMM force fields.",
+        doc: "Distance at which pair interactions end; with PME, only their direct-space part ends there. \"none\" computes all pairs, for systems without a periodic cell; \"force-field\" is 0.9 nm, or 1.2 nm with CHARMM force fields.",
         ..KEY
     },
     Key {
@@ -56,7 +55,7 @@ pub(super) static FORCES: &[Key] = &[
             quoted(if table.word("cutoff") == Some("none") { "plain" } else { "pme" })
         }),
         example: "\"pme\"",
-        doc: "Coulomb interactions: smooth particle-mesh Ewald, truncated 1/r, reaction field, or no charges.",
+        doc: "Coulomb interactions: smooth particle-mesh Ewald, truncated 1/r, reaction field, or no Coulomb interactions.",
         ..KEY
     },
     Key {
@@ -83,7 +82,7 @@ pub(super) static FORCES: &[Key] = &[
         words: &words::of(&words::LJ_MODIFIERS),
         default: BY_FORCE_FIELD,
         example: "\"force-switch\"",
-        doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged); force or potential switched to zero between lj_switch and the cutoff, as GROMACS' Force-switch and Potential-switch (the latter also OpenMM's); or truncated. \"force-field\" is \"potential-shift\", or \"force-switch\" from 1.0 nm with CHARMM force fields. 1-4 pairs are not modified.",
+        doc: "End of the Lennard-Jones potential: shifted to zero at the cutoff (forces unchanged); force or potential switched to zero between lj_switch and the cutoff, as with GROMACS' Force-switch and Potential-switch (OpenMM has the potential switch); or truncated. \"force-field\" is \"potential-shift\", or \"force-switch\" from 1.0 nm with CHARMM force fields. 1-4 pairs are not modified.",
         ..KEY
     },
     Key {
@@ -110,7 +109,7 @@ pub(super) static FORCES: &[Key] = &[
             _ => quoted(words::FORCE_FIELD),
         }),
         example: "true",
-        doc: "Correction of energy and pressure for Lennard-Jones interactions removed by the cutoff and by a switch. \"force-field\" is true, or false with CHARMM force fields. true is \"all-pairs\", the average that OpenMM uses; \"non-excluded\" is the average that GROMACS uses. \"pme\" is LJ-PME: instead of a correction, the attraction between all images by particle-mesh Ewald, with geometric means of c6 beyond the cutoff and the force field's rule within it, as with GROMACS' vdwtype = PME and OpenMM's LJPME; it needs lj_modifier \"potential-shift\" or \"none\".",
+        doc: "Correction of energy and pressure for Lennard-Jones interactions removed by the cutoff and by a switch. \"force-field\" is true, or false with CHARMM force fields. true is \"all-pairs\", the average that OpenMM uses; \"non-excluded\" is the average that GROMACS uses. \"pme\" is LJ-PME: instead of a correction, the attraction between all periodic images is computed by particle-mesh Ewald. Beyond the cutoff c6 is a geometric mean, and within the cutoff it follows the rule of the force field, as with GROMACS' vdwtype = PME and OpenMM's LJPME. \"pme\" needs lj_modifier = \"potential-shift\" or \"none\".",
         ..KEY
     },
     Key {
@@ -152,14 +151,14 @@ pub(super) static FORCES: &[Key] = &[
         name: "hydrogen_mass",
         kind: Quantity(Mass, HYDROGEN),
         example: "\"3.024 amu\"",
-        doc: "Hydrogen mass repartitioning: mass of hydrogens outside water; the difference is taken from the atom that each is bonded to. If it is not set, the masses of the topology are used.",
+        doc: "Hydrogen mass repartitioning: new mass of hydrogens outside water. The mass that a hydrogen gains is taken from its bonded atom. If this key is not set, the masses of the topology are used.",
         ..KEY
     },
     Key {
         name: "scaled_solute",
         kind: Kind::Table(SCALED_SOLUTE),
         example: "{ select = \"protein\", factor = 0.7 }",
-        doc: "Solute scaled as in REST2. Energies within the solute are multiplied by factor, energies with the rest by its square root: charges, Lennard-Jones, 1-4 pairs, torsions and correction maps, but not bonds and angles. For replicas with several factors see `md help ensemble.solute_temperature`.",
+        doc: "Solute scaled as in REST2. Energies within the solute are multiplied by factor, and energies between the solute and other atoms by the square root of factor: charges, Lennard-Jones, 1-4 pairs, torsions and correction maps, but not bonds and angles. For replicas with several factors see `md help ensemble.solute_temperature`.",
         ..KEY
     },
     Key {
@@ -167,7 +166,7 @@ pub(super) static FORCES: &[Key] = &[
         kind: Kind::Table(LIST),
         default: Is("{}"),
         example: "{ tolerance = \"0.005 kJ/mol/ps\" }",
-        doc: "When pair lists are rebuilt: after a fixed number of steps, with a buffer that follows from the tolerated energy drift and pressure error; or, with buffer, whenever an atom has moved half of the buffer, so that no pair is ever missed.",
+        doc: "When pair lists are rebuilt: after a fixed number of steps, with a buffer that follows from the tolerated energy drift and pressure error; or, if buffer is set, whenever an atom has moved by half of the buffer, so that no pair is ever missed.",
         ..KEY
     },
 ];
@@ -176,7 +175,7 @@ const ALPHA: Key = Key {
     name: "alpha",
     kind: Quantity(InverseLength, SPLITTING),
     example: "\"3.1 1/nm\"",
-    doc: "Ewald splitting parameter; it is given together with grid, and both are used as given.",
+    doc: "Ewald splitting parameter. alpha and grid must be set together, and md does not change them.",
     ..KEY
 };
 
@@ -184,7 +183,7 @@ const GRID: Key = Key {
     name: "grid",
     kind: Grid,
     example: "[64, 64, 64]",
-    doc: "Grid points along the cell vectors a, b, c; the grid is given together with alpha.",
+    doc: "Number of grid points along the cell vectors a, b, c. alpha and grid must be set together.",
     ..KEY
 };
 
@@ -224,7 +223,7 @@ static PME: &[Key] = &[
 
 static LJ_PME: &[Key] = &[
     Key {
-        doc: "Ewald splitting parameter of r^-6; it is given together with grid, and both are used as given.",
+        doc: "Ewald splitting parameter of r^-6. alpha and grid must be set together, and md does not change them.",
         ..ALPHA
     },
     GRID,
@@ -276,7 +275,7 @@ static LIST: &[Key] = &[
         name: "buffer",
         kind: Quantity(Length, Range::POSITIVE),
         example: "\"0.1 nm\"",
-        doc: "Pair-list buffer; lists are rebuilt when any atom has moved half of it, so that no pair is missed.",
+        doc: "Pair-list buffer. Lists are rebuilt when any atom has moved by half of the buffer, so that no pair is missed.",
         ..KEY
     },
     Key {
@@ -286,7 +285,7 @@ static LIST: &[Key] = &[
             (!table.is_set("buffer")).then(|| "\"0.005 kJ/mol/ps\"".to_owned())
         }),
         example: "\"0.005 kJ/mol/ps\"",
-        doc: "Energy drift per atom tolerated from missed pairs; it sets the buffer of lists with a fixed lifetime.",
+        doc: "Tolerated energy drift per atom due to missed pairs. The buffer of lists with a fixed lifetime follows from this drift.",
         ..KEY
     },
     Key {
@@ -296,14 +295,14 @@ static LIST: &[Key] = &[
             (!table.is_set("buffer")).then(|| "\"0.5 bar\"".to_owned())
         }),
         example: "\"0.5 bar\"",
-        doc: "Error of the mean pressure tolerated from missed pairs (GROMACS: verlet-buffer-pressure-tolerance).",
+        doc: "Tolerated error of the mean pressure due to missed pairs (GROMACS: verlet-buffer-pressure-tolerance).",
         ..KEY
     },
     Key {
         name: "interval",
         kind: Integer(1, 1000),
         example: "40",
-        doc: "Steps between rebuilds. If it is not set, the cost model chooses it.",
+        doc: "Steps between rebuilds. If this key is not set, the cost model chooses the number.",
         ..KEY
     },
 ];

@@ -22,7 +22,8 @@ use stage::STAGE;
 /// Common fields of most keys. Each entry of the tables gives the fields that differ.
 const KEY: Key = Key { name: "", kind: Word, words: &[], default: Unset, only: None, example: "", doc: "" };
 
-/// Rounding of positions. The lower limit is the resolution of f32 in a large cell, the upper limit a bond length.
+/// Allowed resolutions of rounded positions. The lower limit is the resolution of f32 in a large cell, and the upper
+/// limit is a bond length.
 const ROUNDING: Range = Range { above: 1e-7, at_most: 0.1, words: "greater than 1e-7 nm and at most 0.1 nm" };
 
 /// Sections of the input file.
@@ -48,7 +49,7 @@ pub static ROOT: &[Key] = &[
         kind: Kind::Table(RUN),
         default: Is("{}"),
         example: "{ seed = 1 }",
-        doc: "Seed, device and threads. Nothing here changes the physics.",
+        doc: "Seed, device and threads. These keys do not change the physics.",
         ..KEY
     },
     Key {
@@ -56,7 +57,7 @@ pub static ROOT: &[Key] = &[
         kind: Kind::Table(OUTPUT),
         default: Is("{}"),
         example: "{ directory = \"out\" }",
-        doc: "Output files, their contents and intervals. Nothing here changes the trajectory.",
+        doc: "Output files, their contents and intervals. These keys do not change the simulated motion.",
         ..KEY
     },
     Key {
@@ -70,7 +71,7 @@ pub static ROOT: &[Key] = &[
         name: "ensemble",
         kind: Kind::Table(ENSEMBLE),
         example: "{ replicas = 4 }",
-        doc: "Replicas: several runs of this file by one command, which differ in their seeds and in the settings listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml is the input file of this replica alone; ensemble.json and ensemble.log next to these folders give the progress of each. run.threads is the total number of threads. The same command continues replicas that have not finished; a replica that fails does not stop the others; `md run --replica 3` runs only replica 3. With a build for MPI, `mpirun -n 4 md run input.toml` and srun distribute the replicas over ranks. Commands other than run and check ignore this table.",
+        doc: "Replicas: several runs of this file by one command, which differ in their seeds and in the settings listed here. Replica i, from 1, has the seed run.seed + i - 1 and all its output in the folder replica-i of output.directory, where effective.toml is the input file of this replica alone; ensemble.json and ensemble.log next to these folders give the progress of all replicas. run.threads is the total number of threads. The same command continues replicas that have not finished; a replica that fails does not stop the others; `md run --replica 3` runs only replica 3. With a build for MPI, `mpirun -n 4 md run input.toml` and srun distribute the replicas over ranks. Commands other than run and check ignore this table.",
         ..KEY
     },
 ];
@@ -140,7 +141,7 @@ static RUN: &[Key] = &[
         kind: Text,
         default: Is("\"auto\""),
         example: "\"cpu\"",
-        doc: "Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if there is one, it supports the system, and its initial forces and energies agree with the CPU; log and summary give the reason. If a requested device is missing, or does not agree, the run ends with exit code 6.",
+        doc: "Device that computes forces: \"auto\", \"cpu\", \"cuda\" or \"cuda:1\". \"auto\" uses the GPU if there is one, it supports the system, and its initial forces and energies agree with the CPU; log and summary give the reason for the choice. If a requested GPU is missing, or its results do not agree, the run ends with exit code 6.",
         ..KEY
     },
     Key {
@@ -157,7 +158,7 @@ static RUN: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Bind each thread to its own core (CPU affinity), in the order of the cores available to this process. Pinning is faster on a dedicated machine and slower on a shared one.",
+        doc: "Bind each thread to its own core (CPU affinity), in the order of the cores available to this process. Pinning is faster on a dedicated machine and slower on a shared machine.",
         ..KEY
     },
     Key {
@@ -165,7 +166,7 @@ static RUN: &[Key] = &[
         words: &words::of(&words::PRECISIONS),
         default: Is("\"mixed\""),
         example: "\"mixed\"",
-        doc: "Floating-point precision. \"mixed\" computes interactions in 32 bits and sums in 64 bits; \"double\" is the slow reference, everything in 64 bits.",
+        doc: "Floating-point precision. \"mixed\" computes interactions in 32 bits and sums in 64 bits; \"double\" is the slow reference, which uses 64 bits throughout.",
         ..KEY
     },
     Key {
@@ -181,7 +182,7 @@ static RUN: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "false",
-        doc: "Results are identical bit for bit on any number of threads up to 16, at a cost of a few percent (see the README). Without this option they are identical bit for bit in every run with the same number of threads. The instruction set changes rounding in both cases: set simd to compare processors of different kinds.",
+        doc: "Results are identical bit for bit on any number of threads up to 16, at a cost of a few percent (see the README). Without this option, results are identical bit for bit only in runs with the same number of threads. With either setting, the instruction set changes rounding; to compare different processors, set simd.",
         ..KEY
     },
     Key {
@@ -203,7 +204,7 @@ static RUN: &[Key] = &[
         name: "max_steps",
         kind: Integer(0, i64::MAX),
         example: "1000",
-        doc: "Every stage, minimisation included, ends after this total number of steps.",
+        doc: "Maximum number of steps of each stage, including minimisation. A longer stage ends after this number.",
         ..KEY
     },
 ];
@@ -241,7 +242,7 @@ static OUTPUT: &[Key] = &[
         words: &["none"],
         default: Is("{}"),
         example: "{ every = \"0.1 ps\" }",
-        doc: "Table of restraints, restraints.csv: value, center, force, energy and work of each. A run without restraints does not write it.",
+        doc: "Table of restraints, restraints.csv: value, center, force, energy and work of each restraint. A run without restraints does not write this table.",
         ..KEY
     },
     Key {
@@ -257,7 +258,7 @@ static OUTPUT: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Write the final structure with its velocities also as final.gro, besides final.rst7 and final.pdb.",
+        doc: "Write the final structure and velocities also to final.gro, in addition to final.rst7 and final.pdb.",
         ..KEY
     },
 ];
@@ -300,7 +301,7 @@ static TRAJECTORY: &[Key] = &[
         kind: Boolean,
         default: Is("false"),
         example: "true",
-        doc: "Write image flags: the lattice vectors by which each atom was moved to put whole molecules into the cell. Added to the positions they give unwrapped positions, for diffusion coefficients.",
+        doc: "Write image flags: the lattice vectors by which each atom was moved to put whole molecules into the cell. The sum of positions and lattice vectors gives unwrapped positions, for diffusion coefficients.",
         ..KEY
     },
     Key {
@@ -309,7 +310,7 @@ static TRAJECTORY: &[Key] = &[
         words: &["lossless"],
         default: Rule("\"lossless\"; \"0.001 nm\" for XTC and PDB, which always round", rounding),
         example: "\"0.001 nm\"",
-        doc: "Largest rounding of positions, for smaller files: positions are stored to 0.001 nm or 0.0001 nm, whichever is not coarser; smaller values and \"lossless\" store 32 bits.",
+        doc: "Largest rounding of positions, for smaller files: positions are rounded to 0.001 nm or 0.0001 nm, the coarser of those that do not exceed this value. With smaller values and with \"lossless\", positions are stored as 32-bit numbers.",
         ..KEY
     },
     Key {
@@ -344,7 +345,7 @@ static CHECKPOINT: &[Key] = &[Key {
     kind: Quantity(WallTime, Range::POSITIVE),
     default: Is("\"5 min\""),
     example: "\"5 min\"",
-    doc: "Wall-clock time between checkpoints; the first two of a process are written after five seconds each, if that is sooner.",
+    doc: "Wall-clock time between checkpoints; the first two checkpoints of a process are written after at most five seconds each.",
     ..KEY
 }];
 
@@ -399,7 +400,7 @@ pub fn all() -> Vec<(String, &'static Key)> {
 mod tests {
     use super::*;
 
-    /// The second column of the tables in `coming-from.md` names existing keys of `md`.
+    /// Tests that the second column of the tables in `coming-from.md` names only existing keys of `md`.
     #[test]
     fn the_page_for_users_of_other_programs_names_keys() {
         const PAGE: &str = include_str!("../../../inputs/coming-from.md");

@@ -23,7 +23,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         words: &words::of(&words::VARIABLES),
         default: Required,
         example: "\"distance\"",
-        doc: "Restrained variable: the distance between two centers of mass, the angle of three (at the second), the torsion of four, or the root mean square deviation from a reference after the best superposition.",
+        doc: "Restrained variable: the distance between two centers of mass, the angle between three centers (vertex at the second), the torsion of four centers, or the root mean square deviation from a reference structure after the best superposition.",
         ..KEY
     },
     Key {
@@ -31,7 +31,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: Texts,
         default: Required,
         example: "[\"resid 5 and name CA\", \"resid 60 and name CA\"]",
-        doc: "Selections of atoms, with the keywords of output.trajectory.select, whose centers of mass are used: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms have equal weights. Displacements are minimum-image. The molecules of a group are gathered along their shortest distances when a stage begins.",
+        doc: "Selections of atoms, with the keywords of output.trajectory.select, whose centers of mass are used: two for a distance, three for an angle, four for a torsion; one for an RMSD, whose atoms have equal weights. Displacements are minimum images. When a stage begins, the molecules of a group are gathered along the shortest distances between them.",
         ..KEY
     },
     Key {
@@ -39,7 +39,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: Texts,
         default: Rule("none: the molecules of a group are gathered along their shortest distances", |_| None),
         example: "[\"index 17\", \"none\"]",
-        doc: "For each group a selection of one atom, or \"none\": the molecules of the group are placed in the periodic images nearest to this atom (GROMACS: pull-group1-pbcatom). It matters for groups of several molecules that extend over more than half of the cell.",
+        doc: "For each group a selection of one atom, or \"none\": the molecules of the group are placed in the periodic images nearest to this atom (GROMACS: pull-group1-pbcatom). This key matters for groups of several molecules that extend over more than half of the cell.",
         ..KEY
     },
     Key {
@@ -73,7 +73,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: position(NOT_NEGATIVE),
         default: Rule("0", |_| None),
         example: "\"0.1 nm\"",
-        doc: "Half-width of the flat bottom: no force within this distance from the center; beyond it the excess distance counts.",
+        doc: "Half-width of the flat bottom: no force acts within this distance from the center; beyond this distance, the energy depends on the excess distance.",
         ..KEY
     },
     Key {
@@ -97,7 +97,7 @@ pub(super) static RESTRAINTS: &[Key] = &[
         kind: QuantityBy([ForceConstant, AngularForceConstant], ANGULAR, Range::POSITIVE),
         default: Rule("none, it must be given unless force is given", |_| None),
         example: "\"1000 kJ/mol/nm^2\"",
-        doc: "Force constant k of the energy k/2 e^2 at the distance e from center, flat bottom or wall, as in GROMACS; it is twice AMBER's rk.",
+        doc: "Force constant k of the energy k/2 e^2 at the distance e from center, flat bottom or wall, as in GROMACS. k is twice AMBER's rk.",
         ..KEY
     },
     Key {

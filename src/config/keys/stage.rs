@@ -14,8 +14,8 @@ use crate::units::Dimension::{
 pub(super) const NOT_NEGATIVE: Range =
     Range { above: -f64::MIN_POSITIVE, at_most: f64::INFINITY, words: "zero or greater" };
 
-/// Timesteps. The fastest motion (a bond to hydrogen) has a period of 10 fs. The limit of 100 fs allows
-/// coarse-grained models and rejects "2 ps".
+/// Allowed time steps. The limit of 100 fs allows coarse-grained models and rejects mistakes such as "2 ps". For
+/// comparison, the fastest motion of atoms, a bond to hydrogen, has a period of 10 fs.
 const TIMESTEP: Range = Range { above: 0.0, at_most: 0.1, words: "greater than zero and at most 100 fs" };
 
 pub(super) static STAGE: &[Key] = &[
@@ -54,7 +54,7 @@ pub(super) static STAGE: &[Key] = &[
         kind: Quantity(Time, Range::POSITIVE),
         only: DYNAMICS,
         example: "\"1 ns\"",
-        doc: "Simulated time, a whole number of steps; or give steps.",
+        doc: "Simulated time, which must be a whole number of steps. Set either duration or steps.",
         ..KEY
     },
     Key {
@@ -64,7 +64,7 @@ pub(super) static STAGE: &[Key] = &[
             (table.word("kind") == Some("minimize")).then(|| "5000".to_owned())
         }),
         example: "500000",
-        doc: "Number of steps; for a minimisation, the largest number.",
+        doc: "Number of steps; for a minimisation, the maximum number of steps.",
         ..KEY
     },
     Key {
@@ -91,7 +91,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Required,
         only: DYNAMICS,
         example: "\"2 fs\"",
-        doc: "Time step. The period of the fastest unconstrained vibration should be at least ten steps: fewer give a warning, fewer than five an error.",
+        doc: "Time step. The period of the fastest unconstrained vibration should be at least ten steps: fewer than ten steps give a warning, and fewer than five steps an error.",
         ..KEY
     },
     Key {
@@ -100,7 +100,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Is("\"file\""),
         only: DYNAMICS,
         example: "\"generate\"",
-        doc: "Initial velocities: from the coordinate file or the previous stage, or generated from the Maxwell-Boltzmann distribution. Velocities in a file are taken to be half a step before its positions, as AMBER and md write them.",
+        doc: "Initial velocities: from the coordinate file or the previous stage, or generated from the Maxwell-Boltzmann distribution. Velocities in a file must be half a step earlier than the positions, as AMBER and md write them.",
         ..KEY
     },
     Key {
@@ -136,7 +136,7 @@ pub(super) static STAGE: &[Key] = &[
         words: &["none"],
         default: Is("\"none\""),
         example: "{ select = \"protein and heavy\", force_constant = \"1000 kJ/mol/nm^2\" }",
-        doc: "Atoms that are held near reference positions; in braces, or a list of such entries.",
+        doc: "Position restraints, which hold atoms near reference positions; one restraint in braces, or a list of restraints.",
         ..KEY
     },
     Key {
@@ -145,7 +145,7 @@ pub(super) static STAGE: &[Key] = &[
         words: &["none"],
         default: Is("\"none\""),
         example: "{ kind = \"distance\", groups = [\"index 0\", \"index 9\"], at = \"0.8 nm\", force_constant = \"1000 kJ/mol/nm^2\" }",
-        doc: "Restraints on distances, angles, torsions and RMSDs, which may pull; in braces, or a list of such entries.",
+        doc: "Restraints on distances, angles, torsions and RMSDs, also with moving centers (pulling); one restraint in braces, or a list of restraints.",
         ..KEY
     },
     Key {
@@ -153,7 +153,7 @@ pub(super) static STAGE: &[Key] = &[
         kind: Text,
         default: Rule("no atom", |_| None),
         example: "\"resname GRA\"",
-        doc: "Atoms that do not move in this stage, selected with the keywords of output.trajectory.select. Of atoms connected by constraints, select all or none. Frozen atoms cannot be combined with a barostat.",
+        doc: "Atoms that do not move in this stage, selected with the keywords of output.trajectory.select. If atoms are connected by constraints, select all of these atoms or none. Frozen atoms cannot be combined with a barostat.",
         ..KEY
     },
     Key {
@@ -171,7 +171,7 @@ pub(super) static STAGE: &[Key] = &[
         default: Rule("as in [output]", |_| None),
         only: DYNAMICS,
         example: "{ energies = { every = \"1 ps\" }, trajectory = \"none\" }",
-        doc: "Output intervals of this stage that differ from [output], or \"none\". The files are the same.",
+        doc: "Output intervals of this stage that differ from [output], or \"none\". The stage writes to the same files.",
         ..KEY
     },
     Key {
@@ -193,7 +193,7 @@ pub(super) static STAGE: &[Key] = &[
         ),
         only: DYNAMICS,
         example: "100",
-        doc: "Steps between removals of center-of-mass motion (without a cell also of rotation). With \"none\" the degrees of freedom of this motion count in the temperature, as they should if friction and noise, or collisions, act on it.",
+        doc: "Steps between removals of center-of-mass motion (without a cell also of rotation). With \"none\", the degrees of freedom of this motion count in the temperature, which is right if friction and noise, or collisions, act on this motion.",
     },
 ];
 
@@ -256,7 +256,7 @@ static THERMOSTAT: &[Key] = &[
         words: &["none"],
         default: Is("\"none\""),
         example: "{ select = \"protein\", temperature = \"310 K\" }",
-        doc: "Temperature groups, each with its own thermostat of the same kind (GROMACS: tc-grps); in braces, or a list of such entries. Other atoms use the keys above. Usually one thermostat for the whole system is best.",
+        doc: "Temperature groups, each with its own thermostat of the same kind (GROMACS: tc-grps); one group in braces, or a list of groups. Atoms outside all groups use the keys of the thermostat. A single thermostat for the whole system is usually best.",
         ..KEY
     },
 ];
@@ -302,7 +302,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         kind: Text,
         default: Required,
         example: "\"protein and heavy\"",
-        doc: "Selection of the atoms, with the keywords of output.trajectory.select. Virtual sites in it are left out.",
+        doc: "Selection of the atoms, with the keywords of output.trajectory.select. Virtual sites in the selection are ignored.",
         ..KEY
     },
     Key {
@@ -310,7 +310,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         kind: Kind::Schedule(ForceConstant, NOT_NEGATIVE),
         default: Is("\"1000 kJ/mol/nm^2\""),
         example: "\"1000 kJ/mol/nm^2\"",
-        doc: "Force constant k of the energy k/2 d^2 at the distance d from the reference, as in GROMACS; it is twice AMBER's restraint_wt. A list of times (from the start of the stage) and values changes it linearly: [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"100 ps\", \"0 kJ/mol/nm^2\"]].",
+        doc: "Force constant k of the energy k/2 d^2 at the distance d from the reference position, as in GROMACS. k is twice AMBER's restraint_wt. With a list of times (from the start of the stage) and values, the force constant changes linearly between them: [[\"0 ps\", \"1000 kJ/mol/nm^2\"], [\"100 ps\", \"0 kJ/mol/nm^2\"]].",
         ..KEY
     },
     Key {
@@ -318,7 +318,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         kind: Quantity(Length, NOT_NEGATIVE),
         default: Is("\"0 nm\""),
         example: "\"0.2 nm\"",
-        doc: "Radius of the flat bottom: no force within this distance from the reference; beyond it the excess distance counts.",
+        doc: "Radius of the flat bottom: no force acts within this distance from the reference position; beyond this distance, the energy depends on the excess distance.",
         ..KEY
     },
     Key {
@@ -334,7 +334,7 @@ static POSITION_RESTRAINTS: &[Key] = &[
         words: &words::of(&words::REFERENCE_SCALINGS),
         default: Is("\"center-of-mass\""),
         example: "\"center-of-mass\"",
-        doc: "Reference scaling by the barostat: the center of mass of the references scales with the cell, every reference does, or none (GROMACS: refcoord-scaling).",
+        doc: "Scaling of reference positions with the cell: only their center of mass is scaled, all reference positions are scaled, or nothing is scaled (GROMACS: refcoord-scaling).",
         ..KEY
     },
 ];
@@ -353,7 +353,7 @@ static BAROSTAT: &[Key] = &[
         words: &words::of(&words::PRESSURE_COUPLINGS),
         default: Is("\"isotropic\""),
         example: "\"semi-isotropic\"",
-        doc: "Directions that scale together: x, y and z; x and y, with z separate (membranes); or each separately. The cell is not sheared.",
+        doc: "Directions that scale together: x, y and z (isotropic); x and y, with z separately (semi-isotropic, for membranes); or none (anisotropic). The cell is not sheared.",
         ..KEY
     },
     Key {
@@ -361,7 +361,7 @@ static BAROSTAT: &[Key] = &[
         kind: Kind::Schedules(Pressure, Range::ANY),
         default: Is("\"1 bar\""),
         example: "\"1 bar\"",
-        doc: "Pressure; or a list: for x and y together and for z with semi-isotropic coupling, for x, y and z with anisotropic coupling. Different pressures in directions that can change do not define an ensemble. Each may be a list of times (from the start of the stage) and pressures, with linear interpolation between them: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone.",
+        doc: "Pressure; or a list: for x and y together and for z with semi-isotropic coupling, for x, y and z with anisotropic coupling. Different pressures in directions that can change do not define an ensemble. Each pressure may be a list of times (from the start of the stage) and pressures, with linear interpolation between them: [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]], or [\"1 bar\", [[\"0 ps\", \"1 bar\"], [\"50 ps\", \"1000 bar\"]]] for z alone.",
         ..KEY
     },
     Key {

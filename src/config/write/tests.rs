@@ -145,8 +145,8 @@ fn what_is_written_reads_back_to_the_same_plan() {
 fn every_key_is_written() {
     let remark = |_: &str| Some("shown".to_owned());
     let written: String = INPUTS.iter().map(|input| text(&parse(input), &remark)).collect();
-    // these keys are written in another form: a duration as steps, the format of a trajectory as the extension of its
-    // file, presets and repetitions as their stages; and a plan has no replicas
+    // some keys are written in another form: a duration as a number of steps, the format of a trajectory as the
+    // extension of its file, presets and repetitions as single stages. A plan has no replicas
     let other = ["duration", "format", "preset", "repeat"];
     let of_a_plan = keys::all().into_iter().filter(|(path, _)| !path.starts_with("ensemble"));
     for (path, key) in of_a_plan.filter(|(_, key)| !other.contains(&key.name)) {

@@ -5,14 +5,14 @@ use crate::error::{Error, Result};
 use crate::system::{State, System};
 use rayon::prelude::*;
 
-/// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm, which
-/// is far finer than the last digit in coordinate files.
+/// Resolution of coordinates, 1/nm. Coordinates count as equal if they round to the same multiple of 10⁻⁹ nm.
+/// Coordinate files have far fewer digits.
 const PER_NM: f64 = 1e9;
-/// Largest number of atoms at one position that are compared with each other.
+/// Maximum number of atoms at one position that are compared pairwise.
 const MOST: usize = 100;
 
-/// Fails with an instability if two atoms at the same position, in any periodic image, are not excluded from
-/// interacting. The error names the first such pair.
+/// Returns an instability error if two interacting atoms are at the same position or have periodic images at the same
+/// position. The error names the first pair of such atoms.
 pub(in crate::run) fn check(system: &System, state: &State) -> Result<()> {
     let place = |(i, &r)| {
         let wrapped = state.cell.map_or(r, |cell| cell.wrap(r).0);
@@ -29,7 +29,8 @@ pub(in crate::run) fn check(system: &System, state: &State) -> Result<()> {
     let [i, j] = pair.map(|i| i as u32);
     let names = [i, j].map(|i| format!("{} ({})", i + 1, system.topology.atom_name(i)));
     let what = format!(
-        "atoms {} and {} have the same position, so no force can separate them; move one of them in the coordinates",
+        "atoms {} and {} have the same position, so no force can separate them; move one of the atoms in the \
+         coordinate file",
         names[0], names[1]
     );
     Err(Error::unstable(what, [i, j]))
@@ -66,7 +67,7 @@ mod tests {
         sample.state.positions[61] = sample.state.positions[31];
         assert!(check(&sample.system, &sample.state).is_err());
         sample.system.topology.atoms[61].charge = 0.0;
-        // TIP3P's hydrogens interact by their charges only, so without charges atoms 30 and 61 do not interact
+        // hydrogens of TIP3P have only Coulomb interactions, so atoms 30 and 61 do not interact without charges
         assert!(check(&sample.system, &sample.state).is_ok());
     }
 }

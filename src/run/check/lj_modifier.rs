@@ -23,10 +23,11 @@ pub fn describe_lj_end(settings: &ForceSettings) -> String {
     format!("{end}, {correction}")
 }
 
-/// Describes the keys that the input leaves out and that a CHARMM force field therefore sets to its own conventions;
-/// `None` if there are no such keys.
+/// Describes the keys that are absent from the input file and that get the values of the CHARMM convention because
+/// the force field is CHARMM; `None` if there are no such keys.
 pub fn describe_conventions(plan: &Plan, system: &System) -> Option<String> {
     let keys = plan.forces.left_to_force_field();
-    (system.topology.charmm && system.settings.cutoff_lj.is_some() && !keys.is_empty())
-        .then(|| format!("CHARMM's for {}, which the input does not set", keys.join(", ")))
+    (system.topology.charmm && system.settings.cutoff_lj.is_some() && !keys.is_empty()).then(|| {
+        format!("CHARMM's conventions for {}, because the input file does not set these keys", keys.join(", "))
+    })
 }

@@ -8,7 +8,7 @@ use crate::run::dynamics::setup::Setup;
 use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
 
-/// Fails if a plan cannot run with its system from this start, as far as this can be known before the run.
+/// Returns an error if a fault in the plan, the system or the start can be found before the run.
 pub fn preflight(plan: &Plan, system: &System, start: &State) -> Result<()> {
     refuse(plan, system)?;
     restraints(plan, system, start)?;

@@ -1,20 +1,21 @@
-//! Non-bonded methods that the topology file asks for, in the spelling of the input file. The methods are only
-//! reported, because the input file decides which methods a run uses.
+//! Non-bonded methods stored in a topology file, written as keys of the input file. These methods are reported but
+//! not used, because a run uses the methods of the input file.
 
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters, System};
 use crate::units::Dimension::{InverseLength, Length};
 
-/// Describes the methods of the topology file and how to choose the same methods in the input file; `None` if the
-/// file names no methods. Only OpenMM's files name methods.
+/// Describes the non-bonded methods of the topology file, and the keys that choose the same methods in the input
+/// file. `None` if the topology file stores no methods; only OpenMM's XML files store methods.
 pub fn describe_methods(system: &System) -> Option<String> {
     let settings = system.topology.methods.as_ref().map(spelled)?;
     Some(format!(
-        "the topology file sets cutoffs and PME, which are not used; to use the same settings, write in [forces]: {}",
+        "the topology file stores cutoffs and PME parameters, but md uses only the settings of the input file; to use \
+         those of the topology file, write in [forces]: {}",
         settings.join("; ")
     ))
 }
 
-/// Returns the lines of the input file that choose the same methods.
+/// Returns the lines of an input file that choose these non-bonded methods.
 fn spelled(methods: &Methods) -> Vec<String> {
     let Methods { cutoff, electrostatics, lj_modifier, dispersion_correction } = *methods;
     let cutoff = cutoff.map_or("none".to_owned(), |cutoff| Length.spell(cutoff));

@@ -1,15 +1,15 @@
 //! The fastest vibration of a system, which limits the time step.
 //!
-//! Each term is treated separately, as harmonic with its curvature k at equilibrium. A bond between masses m₁ and m₂
-//! has the period 2π √(μ/k) with the reduced mass μ. An angle θ at j between bonds of lengths a and b has the period
-//! 2π/√(k G) with Wilson's
+//! Each bonded term is treated as a separate harmonic oscillator whose force constant k is the curvature at
+//! equilibrium. A bond between masses m₁ and m₂ has the period 2π √(μ/k) with the reduced mass μ. An angle θ at j
+//! between bonds of lengths a and b has the period 2π/√(k G) with Wilson's
 //!
 //! ```text
 //! G = 1/(m_i a²) + 1/(m_k b²) + (1/a² + 1/b² − 2 cos θ/(a b))/m_j
 //! ```
 //!
-//! (Wilson, Decius & Cross, Molecular Vibrations, 1955, §4-1). Coupled terms, as in a flexible water with an H–H
-//! spring, are a little faster.
+//! (Wilson, Decius & Cross, Molecular Vibrations, 1955, §4-1). Coupled terms, for example in a flexible water with an
+//! H–H spring, vibrate a little faster than the separate terms.
 
 use std::f64::consts::TAU;
 
@@ -34,8 +34,8 @@ impl Vibration {
     }
 }
 
-/// Returns the vibration with the shortest period; `None` if no term vibrates. Bonded terms between constrained atoms
-/// must have been dropped from the system.
+/// Returns the vibration with the shortest period; `None` if there is no bonded term with a finite period. Bonded
+/// terms between constrained atoms must have been dropped from the system.
 pub(in crate::run) fn fastest(system: &System) -> Option<Vibration> {
     let terms = &system.topology.bonded;
     let mass = |i: u32| system.topology.atoms[i as usize].mass;
@@ -133,7 +133,7 @@ mod tests {
         // Landau & Lifshitz, Mechanics §24: a linear molecule bends with ω² = 2 k (1/m_O + 2/m_C)/l²
         let angle = Angle { atoms: [1, 0, 2], angle: std::f64::consts::PI, force_constant: 4e5 };
         system.topology.bonded.angles = vec![angle];
-        // the angle counts only if both bond lengths are known, from a bond or a constraint
+        // an angle counts only if both of its bond lengths are known from bonds or constraints
         assert_eq!(fastest(&system).expect("a bond").atoms.len(), 2);
         system.constraints.bonds = vec![Constraint { atoms: [0, 2], length }];
         let found = fastest(&system).expect("an angle");

@@ -18,16 +18,16 @@ mod tests;
 
 pub use exchange::estimated_acceptances;
 
-/// Steps per period of the fastest vibration: a plan with fewer steps than the first number is refused, and a plan
-/// with fewer than the second gets a warning. GROMACS' `grompp` has the same limits. Leapfrog is stable down to π
-/// steps per period, but with five steps the vibration is already 7 % too fast: the relative error of its frequency
-/// is (ω dt)²/24.
+/// Limits of the number of steps per period of the fastest vibration. A plan below the first limit is refused, and a
+/// plan below the second limit gets a warning. GROMACS' `grompp` has the same limits. Leapfrog is stable with more
+/// than π steps per period. The relative error of the frequency ω is (ω dt)²/24, so a vibration with five steps per
+/// period is already 7 % too fast.
 const FEWEST_STEPS: f64 = 5.0;
 const FEW_STEPS: f64 = 10.0;
-/// Rounding error (e) of one charge, since force fields give charges with four decimals. The net charge of N atoms
-/// has this error times √N.
+/// Rounding error of one atomic charge in e, since force fields give charges with four decimals. The net charge of N
+/// atoms has √N times this error.
 const CHARGE_ROUNDING: f64 = 5e-5;
-/// Shortest Lennard-Jones cutoff (nm) with which AMBER's force fields were made and are used: 8 Å (Maier et al. 2015,
+/// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were parametrised: 8 Å (Maier et al. 2015,
 /// doi:10.1021/acs.jctc.5b00255).
 const AMBER_CUTOFF: f64 = 0.8;
 /// Range of the force switch of CHARMM36's Lennard-Jones forces (nm; Huang et al. 2017, doi:10.1038/nmeth.4067).
@@ -35,18 +35,17 @@ const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
 /// Largest difference between cutoffs that count as equal, nm.
 const SAME_LENGTH: f64 = 1e-6;
-/// Fraction of its width by which a cell at constant pressure may shrink: a solvated system shrinks this much during
-/// equilibration.
+/// Fraction of the cell width by which a solvated system may shrink during equilibration at constant pressure.
 const SHRINKING: f64 = 0.05;
-/// Factor that turns positions in nm with three decimals into whole numbers, and the tolerance for a whole number, in
-/// units of the third decimal. Rounding errors, and shifts of atoms that make molecules whole, are less than a
-/// millionth of that unit.
+/// Inverse of the resolution of positions with three decimals, 1/nm, and the tolerance of a whole number. The
+/// tolerance is in units of the third decimal. Rounding errors and the lattice vectors that make molecules whole
+/// change positions by less than a millionth of this unit.
 const POSITIONS_PER_NM: f64 = 1000.0;
 const WHOLE: f64 = 1e-6;
 
-/// Refuses a system that cannot be computed, frozen atoms that do not fit the system, and a time step or an interval
-/// of impulses that is too long for the fastest vibration. Bonded terms between constrained atoms must have been
-/// dropped from the system.
+/// Returns an error if the system cannot be computed, if the selection of frozen atoms does not fit the system, or if
+/// the time step or the interval between impulses is too long for the fastest vibration. Bonded terms between
+/// constrained atoms must have been dropped from the system.
 pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
     check_system(system)?;
     plan.stages.iter().try_for_each(|stage| frozen_system(stage, system).map(|_| ()))?;
@@ -55,7 +54,7 @@ pub fn refuse(plan: &Plan, system: &System) -> Result<()> {
         let long = plan.dynamics().filter(|(_, stage)| vibration.period < FEWEST_STEPS * stage.timestep);
         problems.extend(long.map(|(name, stage)| {
             let message = too_long(name, stage, &vibration, system);
-            Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: such a run blows up or is meaningless"))
+            Problem::new(format!("{message}, fewer than {FEWEST_STEPS}: the run would become unstable or inaccurate"))
                 .help(shorter(&vibration, system))
         }));
     }
@@ -87,7 +86,8 @@ pub fn warnings(plan: &Plan, system: &System, state: &State, left_out: LeftOut) 
     found
 }
 
-/// Warns of parameters of the topology that replace earlier ones; `places` are their lines.
+/// Warns of parameters in the topology that replace earlier parameters of the same types. `places` lists the lines of
+/// the later parameters.
 fn replaced_parameters(places: &[String]) -> Option<String> {
     let first = places.first()?;
     let others = match places.len() - 1 {
@@ -95,8 +95,8 @@ fn replaced_parameters(places: &[String]) -> Option<String> {
         count => format!(" and {count} more lines"),
     };
     Some(format!(
-        "{first}{others}: these parameters replace earlier ones for the same atom types, as in GROMACS; remove the ones that \
-         are not intended"
+        "{first}{others}: these parameters replace earlier parameters for the same atom types, as in GROMACS; remove \
+         the parameters that are not intended"
     ))
 }
 
@@ -104,20 +104,23 @@ fn timestep(plan: &Plan, system: &System) -> Option<String> {
     let (name, stage) = plan.dynamics().max_by(|a, b| a.1.timestep.total_cmp(&b.1.timestep))?;
     let vibration = fastest(system).filter(|vibration| vibration.period < FEW_STEPS * stage.timestep)?;
     let message = too_long(name, stage, &vibration, system);
-    Some(format!("{message}, fewer than {FEW_STEPS}: it is not sampled well; {}", shorter(&vibration, system)))
+    Some(format!(
+        "{message}, fewer than {FEW_STEPS}: this vibration is not integrated accurately; {}",
+        shorter(&vibration, system)
+    ))
 }
 
 fn too_long(name: &str, stage: &Dynamics, vibration: &Vibration, system: &System) -> String {
     let (timestep, period) = (1e3 * stage.timestep, 1e3 * vibration.period);
     format!(
-        "stage \"{name}\": the timestep of {timestep} fs is too long for {}, whose vibration period of {period:.1} fs has \
-         {:.1} steps",
+        "stage \"{name}\": the timestep of {timestep} fs is too long for {}. The vibration period of {period:.1} fs \
+         has {:.1} steps",
         vibration.describe(&system.topology),
         vibration.period / stage.timestep
     )
 }
 
-/// Advises how to make the time step suit the vibration.
+/// Returns advice for a time step that is too long for the fastest vibration.
 fn shorter(vibration: &Vibration, system: &System) -> String {
     let topology = &system.topology;
     let atom = |i: &u32| &topology.atoms[*i as usize];
@@ -139,9 +142,9 @@ fn net_charge(system: &System) -> Option<String> {
     let charge: f64 = atoms.iter().map(|atom| atom.charge).sum();
     (charge.abs() > CHARGE_ROUNDING * (atoms.len() as f64).sqrt()).then(|| {
         format!(
-            "the net charge is {charge:.3} e, which PME neutralises with a uniform background: energies and pressure contain \
-             it, and where the solvent does not fill the cell, as beside a membrane, ions and solutes are displaced \
-             (doi:10.1021/ct400626b); add counter-ions"
+            "the net charge is {charge:.3} e, and PME adds a uniform neutralising background charge. The background \
+             changes energies and pressure; if the solvent does not fill the cell, for example with a membrane, it \
+             also displaces ions and solutes (doi:10.1021/ct400626b); add counter-ions"
         )
     })
 }
@@ -156,25 +159,25 @@ fn cutoffs(plan: &Plan, system: &System) -> Option<String> {
         let switched = matches!(settings.lj_modifier, LjModifier::ForceSwitch { from } if same(from, CHARMM_SWITCH));
         return (!switched || !same(cutoff, CHARMM_CUTOFF) || corrected).then(|| {
             format!(
-                "the force field is CHARMM's, made for Lennard-Jones forces that are switched off between {CHARMM_SWITCH:.1} and \
-                 {CHARMM_CUTOFF} nm, without a dispersion correction; here the cutoff is {cutoff} nm, {}: pressure, density and \
-                 the area of membranes are off; leave out cutoff, cutoff_lj, lj_modifier, lj_switch and dispersion_correction, \
-                 which are these conventions by default",
+                "the CHARMM force field was made for Lennard-Jones forces that are switched off between \
+                 {CHARMM_SWITCH:.1} and {CHARMM_CUTOFF} nm, without a dispersion correction. This input has a cutoff \
+                 of {cutoff} nm, {}, so pressure, density and membrane areas will be wrong; leave out cutoff, \
+                 cutoff_lj, lj_modifier, lj_switch and dispersion_correction, whose defaults are CHARMM's conventions",
                 describe_lj_end(settings)
             )
         });
     }
     if cutoff < AMBER_CUTOFF - SAME_LENGTH {
         return Some(format!(
-            "the Lennard-Jones cutoff of {cutoff} nm is shorter than the {AMBER_CUTOFF} nm that AMBER's force fields are used \
-             with: structure and pressure are off; set cutoff_lj = \"0.8 nm\" or more"
+            "the Lennard-Jones cutoff of {cutoff} nm is shorter than {AMBER_CUTOFF} nm, the shortest cutoff for \
+             AMBER's force fields: structure and pressure will be wrong; set cutoff_lj = \"0.8 nm\" or more"
         ));
     }
     let pressure = plan.dynamics().any(|(_, stage)| stage.barostat.is_some());
     (pressure && !corrected).then(|| {
         format!(
-            "a barostat acts without dispersion_correction: attraction beyond {cutoff} nm is missing from the pressure, \
-             and AMBER's force fields rely on it: the density will be too low; set dispersion_correction = true"
+            "there is a barostat but no dispersion_correction. The attraction beyond {cutoff} nm is missing from the \
+             pressure, so the density will be too low with AMBER's force fields; set dispersion_correction = true"
         )
     })
 }
@@ -183,13 +186,13 @@ fn truncated_charges(system: &System, state: &State) -> Option<String> {
     let charged = system.topology.atoms.iter().any(|atom| atom.charge != 0.0);
     let truncated = system.settings.electrostatics == Electrostatics::Plain && system.settings.cutoff.is_some();
     (charged && truncated && state.cell.is_some()).then(|| {
-        "electrostatics = \"plain\" cuts Coulomb interactions off in a periodic cell: liquids get a false structure at the \
-         cutoff, and energy is not conserved; set electrostatics = \"pme\""
+        "electrostatics = \"plain\" cuts off Coulomb interactions in a periodic cell. Liquids get a wrong structure \
+         near the cutoff distance, and energy is not conserved; set electrostatics = \"pme\""
             .to_owned()
     })
 }
 
-/// Warns of couplings of the last stage that do not sample a known ensemble.
+/// Warns if the thermostat or barostat of the last stage does not sample a known ensemble.
 fn weak_coupling(plan: &Plan) -> Option<String> {
     let (name, stage) = plan.dynamics().next_back()?;
     let thermostat = stage.thermostat.as_ref().filter(|t| !t.kind.facts().is_canonical);
@@ -201,35 +204,35 @@ fn weak_coupling(plan: &Plan) -> Option<String> {
         (Some(_), Some(_)) => ("thermostat and barostat", "kinds \"v-rescale\" and \"c-rescale\""),
     };
     Some(format!(
-        "stage \"{name}\" is the last, and its {what} of kind \"berendsen\" samples no known ensemble: fluctuations are too \
-         small; use {instead} for production"
+        "stage \"{name}\" is the last stage, and its {what} of kind \"berendsen\" does not sample a known ensemble: \
+         fluctuations are too small; use {instead} for production"
     ))
 }
 
-/// Warns of a cell at constant pressure that is only slightly larger than the cutoff needs.
+/// Warns if the cell of a stage at constant pressure is only slightly larger than the minimum for the cutoff.
 fn tight_cell(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let (name, _) = plan.dynamics().find(|(_, stage)| stage.barostat.is_some())?;
     let (largest, cutoff) = (state.cell?.max_cutoff(), system.settings.longest_cutoff());
     (cutoff > (1.0 - SHRINKING) * largest).then(|| {
         format!(
-            "stage \"{name}\" has a barostat, and the cutoff of {cutoff} nm is near the largest that the cell allows, \
-             {largest:.4} nm: the run ends with exit code 4 when the cell shrinks so far; use a larger cell or a shorter \
-             cutoff"
+            "stage \"{name}\" has a barostat, and the cutoff of {cutoff} nm is only slightly shorter than half of the \
+             cell width, {largest:.4} nm. If the cell becomes too small for the cutoff, the run ends with exit code \
+             4; use a larger cell or a shorter cutoff"
         )
     })
 }
 
-/// Warns of dynamics that start from positions with three decimals, as in `.gro` files of GROMACS: bond lengths are
-/// then wrong by up to 0.001 nm. The warning is given if half of all atoms have such positions. The other atoms may
-/// have more decimals, because molecules that were cut by the cell's edges have been made whole with lattice vectors
-/// of more decimals.
+/// Warns if dynamics start from positions with three decimals, as in `.gro` files of GROMACS, because bond lengths
+/// then have errors of up to 0.001 nm. The warning is given if half of all atoms have positions with three decimals.
+/// The other atoms may have more decimals, because molecules were made whole with lattice vectors of more decimals.
 fn rounded_positions(plan: &Plan, state: &State) -> Option<String> {
     let StageKind::Dynamics(_) = &plan.stages.first()?.kind else { return None };
     let whole = |value: f64| (value * POSITIONS_PER_NM - (value * POSITIONS_PER_NM).round()).abs() < WHOLE;
     let rounded = state.positions.iter().filter(|position| position.to_array().into_iter().all(whole)).count();
     (2 * rounded > state.positions.len()).then(|| {
-        "positions are rounded to 0.001 nm, and the first stage is dynamics: stiff bonds release some kJ/mol each as heat; begin \
-         with a stage of kind \"minimize\", or use a file with more decimals (gmx trjconv -ndec 6, or g96)"
+        "positions are rounded to 0.001 nm, and the first stage is dynamics. Each stiff bond therefore releases a few \
+         kJ/mol as heat; begin with a stage of kind \"minimize\", or use a coordinate file with more decimals (gmx \
+         trjconv -ndec 6, or g96)"
             .to_owned()
     })
 }

@@ -1,5 +1,5 @@
-//! Identity of a system: a hash of each list of atoms, terms or parameters, so that messages can name what has
-//! changed.
+//! Fingerprint of a system: a hash for each list of atoms, terms or parameters. If a system has changed, a message
+//! can therefore name the changed list.
 
 use crate::system::{
     Atom, BondedTerm, Cmap, CmapGrid, Constraint, ForceSettings, Name, Pair14, Residue, Settle, System, VirtualSite,
@@ -16,7 +16,7 @@ const BUFFER: usize = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(Vec<Part>);
 
-/// Hash of one aspect of a list of the system, such as the atoms or the parameters of the bonds.
+/// Hash of one property of a list, for example the atoms of the bonds or the parameters of the bonds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
     list: String,
@@ -29,8 +29,8 @@ struct Part {
 type Reading<'a> = Box<dyn Fn() -> Part + Send + Sync + 'a>;
 
 impl Fingerprint {
-    /// Hashes everything that forces and integration depend on, and the names of atoms and residues that output files
-    /// carry.
+    /// Hashes all data that influence forces or integration, and the names of atoms and residues, which are written
+    /// to output files.
     pub fn new(system: &System) -> Self {
         let System { topology, nonbonded, constraints, settings } = system;
         let (atoms, bonded) = (&topology.atoms, &topology.bonded);
@@ -79,7 +79,8 @@ impl Fingerprint {
         Fingerprint(readings.into_par_iter().map(|reading| reading()).collect())
     }
 
-    /// Returns the differences between `now` and this fingerprint, one line for each part.
+    /// Returns the differences between `now` and this fingerprint, one line for each list or property that has
+    /// changed.
     pub fn differences(&self, now: &Fingerprint) -> Vec<String> {
         let mut found: Vec<String> = vec![];
         for (old, new) in self.0.iter().zip(&now.0) {
@@ -90,7 +91,7 @@ impl Fingerprint {
                 found.push(format!("{list}: {aspect} differ"));
             }
         }
-        // a list whose length has changed gives the same line for each of its aspects
+        // a list whose length has changed gives the same line for each of its properties
         found.dedup();
         found
     }
@@ -117,7 +118,7 @@ fn bytes(name: Name) -> [u8; 8] {
     std::array::from_fn(|i| text.get(i).copied().unwrap_or(0))
 }
 
-/// Creates the function that hashes the value that `read` takes from each element of a list.
+/// Creates a function that hashes one value of each list element. `read` returns the value of an element.
 fn part<'a, T: Sync, V: Serialize>(
     list: &'static str,
     aspect: &'static str,
@@ -127,7 +128,8 @@ fn part<'a, T: Sync, V: Serialize>(
     Box::new(move || Part::new(list, aspect, items.len(), items.iter().map(&read)))
 }
 
-/// Creates the functions that hash the atoms and the parameters of bonded terms; `split` separates both.
+/// Creates two functions: one hashes the atoms of bonded terms and the other hashes their parameters. `split` returns
+/// both for a term.
 fn terms<'a, T: Sync, A: Serialize + 'a, P: Serialize + 'a>(
     list: &'static str,
     items: &'a [T],
@@ -159,7 +161,7 @@ mod tests {
 
     type Change = fn(&mut System);
 
-    /// Every number on which a force depends is hashed, and its change is named.
+    /// Changes every number on which a force depends, and tests that the fingerprint names the change.
     #[test]
     fn what_has_changed_is_named() {
         let good = Sample::load("peptide-ff19sb").system;

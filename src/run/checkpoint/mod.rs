@@ -1,4 +1,4 @@
-//! Contents of a checkpoint: everything on which the rest of the run depends, to the last bit, and the lengths of the
+//! Contents of a checkpoint: all data that the rest of the run needs to continue bit for bit, and the lengths of the
 //! output files.
 
 pub(super) mod fingerprint;
@@ -47,7 +47,7 @@ pub struct Checkpoint {
     pub stages: Vec<StageSummary>,
     /// settings that the first stage of dynamics chose for the whole run
     pub tuning: Option<Tuning>,
-    /// whether the pair lists were chosen for a GPU; `None` before any lists were chosen
+    /// whether the pair list schedule was chosen for a GPU; `None` before a schedule was chosen
     pub lists_on_gpu: Option<bool>,
 }
 
@@ -59,24 +59,26 @@ pub type Written = BTreeMap<String, Mark>;
 pub struct RunPosition {
     /// number of steps of the stage done
     pub done: u64,
-    /// time at the start of the stage, ps. The time of a step is computed from it with a single rounding, however
-    /// often a run is interrupted.
+    /// time at the start of the stage, ps. The time of a step is the sum of this time and a multiple of the time
+    /// step, so restarts add no rounding errors.
     pub first_time: f64,
     /// positions from which the present pair lists were built
     pub lists: Option<ListOrigins>,
     /// radii and lifetimes of the pair lists; `None` before a stage of dynamics has prepared its start
     pub schedule: Option<ListSchedule>,
-    /// a minimisation in progress, and the positions from which its pair lists were built
+    /// minimisation in progress, and the positions from which its pair lists were built; `None` in other stages
     pub minimizer: Option<(Minimizer, Vec<Vec3>)>,
     /// progress of the restraints: the centers that were fixed at the start of the stage, and the work of the
     /// restraints
     pub restraints: Vec<RestraintProgress>,
-    /// index of the thermodynamic state that the replica has in an exchange, from 0; `None` without exchange
+    /// index, from 0, of the thermodynamic state of this replica in a replica exchange; `None` without replica
+    /// exchange
     pub exchanged: Option<usize>,
 }
 
 impl RunPosition {
-    /// Creates a position in a minimisation whose pair lists were built from `origin`.
+    /// Creates the position within a minimisation stage. `origin` holds the positions from which the pair lists were
+    /// built.
     pub fn descending(minimizer: Minimizer, origin: &[Vec3], restraints: Vec<RestraintProgress>) -> Self {
         let done = minimizer.steps();
         RunPosition { done, minimizer: Some((minimizer, origin.to_vec())), restraints, ..RunPosition::default() }
@@ -137,18 +139,20 @@ impl Checkpoint {
         });
         if let Some(name) = { names }.find(|name| !is_plain_name(name)) {
             let message = format!("the checkpoint names {name:?}, which is not a plain file name");
-            let help = "it has been changed since md wrote it: use another checkpoint, or use --force to start anew";
+            let help = "the checkpoint was changed after md wrote it; use another checkpoint, or start again from the \
+                        beginning with --force";
             return Err(Problem::new(message).in_file(path).help(help).into());
         }
         Ok(found)
     }
 
-    /// Reads the state in a checkpoint file, as the start of another run. Fails if the file is damaged: the previous
-    /// checkpoint is never read instead.
+    /// Reads the state in a checkpoint file, as the start of another run. Returns an error if the file is damaged,
+    /// and does not read the previous checkpoint instead.
     pub fn read_state(path: &Path) -> Result<State> {
         let damaged = |reason: String| {
-            let problem = Problem::new(format!("no state can be taken from this checkpoint: {reason}")).in_file(path);
-            problem.help("use another checkpoint, or the final.rst7 of that run")
+            let problem =
+                Problem::new(format!("this checkpoint contains no state to start from: {reason}")).in_file(path);
+            problem.help("use another checkpoint, or the file final.rst7 of the same run")
         };
         let Self { place, mut state, .. } = match Self::read(path)? {
             Some(Restored { body, warning: None }) if !body.is_start() => body,
@@ -162,7 +166,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns the CRC-32 of a state. Runs that agree bit for bit have equal values.
+/// Returns the CRC-32 of a state. States that agree bit for bit have the same CRC-32.
 pub fn state_hash(state: &State) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&state.step.to_le_bytes());

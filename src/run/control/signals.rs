@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Signals that stop a run. Senders are a terminal that closes, a user, or a scheduler near its time limit (`SIGUSR2`
-/// before the end of the job, `SIGXCPU` at the soft limit of CPU time).
+/// Signals that stop a run. They are sent by a user, by a terminal that closes, or by a batch system: `SIGUSR2`
+/// shortly before the time limit of the job, `SIGXCPU` at the soft limit of CPU time.
 const STOP: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR2, libc::SIGXCPU];
-/// Shortest time between two requests. Signals that follow each other sooner count as one request, because schedulers
-/// and process groups may deliver a signal twice.
+/// Minimum time between two requests to stop. Signals within a shorter time count as one request, because batch
+/// systems and process groups may deliver a signal twice.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// Requests by signals, polled once per step. Each run of the process has a clone, and every clone sees every
-/// request.
+/// Requests that were made by signals. A run polls the requests once per step. Each run of the process has a clone,
+/// and every clone sees all requests.
 #[derive(Debug, Default)]
 pub struct Requests {
     stop: Arc<AtomicBool>,
@@ -34,8 +34,8 @@ impl Clone for Requests {
 
 impl Requests {
     /// Installs the signal handlers. After the first signal that asks to stop, the run finishes its step and writes a
-    /// checkpoint; another such signal, more than a second later, ends the process at once. SIGUSR1 asks for a
-    /// checkpoint. If SIGHUP is ignored (`nohup`), it stays ignored.
+    /// checkpoint. A second signal of this kind, more than a second later, ends the process at once. SIGUSR1 asks for
+    /// a checkpoint. If SIGHUP is ignored (`nohup`), it stays ignored.
     pub fn from_signals() -> std::io::Result<Self> {
         let requests = Self::default();
         let stops = STOP.into_iter().filter(|&signal| signal != SIGHUP || !hangup_is_ignored());
@@ -57,7 +57,7 @@ impl Requests {
         Ok(requests)
     }
 
-    /// Asks all runs of the process to stop, as a signal does.
+    /// Asks all runs of the process to stop, with the same effect as a signal.
     pub(in crate::run) fn ask_to_stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -74,7 +74,8 @@ impl Requests {
     }
 }
 
-/// Whether a signal at `now`, after one at `first`, is a second request to stop, which ends the process at once.
+/// Whether a signal at time `now` ends the process at once. This is so if the first signal came at `first`, more than
+/// [`REPEAT`] earlier.
 fn is_insistence(first: Instant, now: Instant) -> bool {
     now.duration_since(first) > REPEAT
 }

@@ -26,8 +26,8 @@ pub(in crate::run) struct Timing {
     pub(in crate::run) searches: u64,
     /// list sizes at the end of the last stage
     pub(in crate::run) pairs: PairCounts,
-    /// (steps, ps, s) since the start, recorded whenever the step number is a power of two, or a multiple of 1/16 of
-    /// the next power of two, so that the second half of the run can be timed
+    /// steps, simulated time (ps) and wall time (s) since the start, recorded to time the second half of the run.
+    /// Records are made at step numbers that are a power of two, or a multiple of 1/16 of the next power of two
     marks: Vec<(u64, f64, f64)>,
     stage_start: Option<Instant>,
 }
@@ -43,15 +43,15 @@ impl Timing {
         self.steps += 1;
         self.meshes += dynamics.meshes();
         self.picoseconds += dynamics.timestep;
-        // one of these records is always close enough to half of the number of steps
+        // with these step numbers one record is always close to half of the number of steps
         if self.steps.is_power_of_two() || self.steps.is_multiple_of((self.steps.next_power_of_two() / 16).max(1)) {
             let seconds = self.seconds + self.stage_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
             self.marks.push((self.steps, self.picoseconds, seconds));
         }
     }
 
-    /// Ends a stage. `before` and `after` are the backend's times per phase at its start and end, and `pairs` are the
-    /// sizes of its pair lists.
+    /// Ends a stage. `before` and `after` are the backend's times per phase at the start and at the end of the stage.
+    /// `pairs` are the sizes of the pair lists at the end.
     pub(in crate::run) fn end_stage(&mut self, before: &Phases, after: &Phases, pairs: PairCounts) {
         self.pairs = pairs;
         self.seconds += self.stage_start.take().map_or(0.0, |start| start.elapsed().as_secs_f64());
@@ -59,7 +59,8 @@ impl Timing {
         self.marks.push((self.steps, self.picoseconds, self.seconds));
     }
 
-    /// Returns the steps, simulated time (ps) and wall time (s) of about the second half of the run.
+    /// Returns the number of steps, simulated time (ps) and wall time (s) of approximately the second half of the
+    /// run.
     pub(in crate::run) fn second_half(&self) -> Option<(u64, f64, f64)> {
         let last = *self.marks.last()?;
         let middle = *self.marks.iter().min_by_key(|mark| mark.0.abs_diff(last.0 / 2))?;

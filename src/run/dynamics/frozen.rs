@@ -10,8 +10,9 @@ use crate::select::select;
 use crate::system::{State, System};
 use crate::vec3::Vec3;
 
-/// Returns the system of a stage that freezes some atoms; `None` if it freezes none. Fails if the selection does not
-/// fit the system, or if it contains only some of the atoms of a constraint.
+/// Returns the system in which the frozen atoms of a stage have mass zero; `None` if the stage freezes no atoms.
+/// Returns an error if the selection does not fit the system, or if the selection contains only some of the atoms of
+/// a constraint.
 pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     let Some(text) = &stage.frozen else { return Ok(None) };
     let refuse = |problem: Problem| {
@@ -29,12 +30,12 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
         }
     }
     if !frozen.contains(&true) {
-        let message = format!("\"{text}\" selects virtual sites only");
+        let message = format!("\"{text}\" selects only virtual sites");
         return Err(refuse(Problem::new(message).help("freeze the atoms that define the virtual sites")).into());
     }
     if held.topology.atoms.iter().all(|atom| atom.mass == 0.0) {
         let help = "leave some atoms out of the selection";
-        return Err(refuse(Problem::new("no atom is left to move").help(help)).into());
+        return Err(refuse(Problem::new("all atoms are frozen, and none can move").help(help)).into());
     }
     let mut torn = None;
     let mut moves = |atoms: &[u32]| {
@@ -48,15 +49,19 @@ pub fn frozen_system(stage: &Stage, system: &System) -> Result<Option<System>> {
     held.constraints.bonds.retain(|bond| moves(&bond.atoms));
     if let Some(atoms) = torn {
         let is = |held: bool| atoms.iter().find(|&&atom| frozen[atom as usize] == held).map_or(0, |atom| atom + 1);
-        let message =
-            format!("atom {} is frozen, but atom {}, which is constrained to it, is not", is(true), is(false));
-        let help = "select both or neither, hydrogens with their heavy atoms, or relax forces.constraints";
+        let message = format!(
+            "a constraint joins atom {}, which is frozen, and atom {}, which is not frozen",
+            is(true),
+            is(false)
+        );
+        let help = "freeze both atoms or none of them (for example hydrogens together with their heavy atoms), or \
+                    choose fewer constraints in forces.constraints";
         return Err(refuse(Problem::new(message).help(help)).into());
     }
     Ok(Some(held))
 }
 
-/// Sets the velocities of frozen atoms to zero. `frozen` is the system of the stage.
+/// Sets the velocities of frozen atoms to zero. `frozen` is the system that [`frozen_system`] returned.
 pub(in crate::run) fn stop(system: &System, frozen: &System, state: &mut State) {
     let atoms = system.topology.atoms.iter().zip(&frozen.topology.atoms);
     for (velocity, (atom, held)) in state.velocities.iter_mut().zip(atoms) {

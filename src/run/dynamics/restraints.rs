@@ -1,4 +1,4 @@
-//! Restraints of a plan, resolved for its system.
+//! Creation of restraints from the plan: selections become atom indices, and reference files are read.
 
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Creates the restraints of each stage of a run that begins at `start`. Fails if a selection or a reference file
-/// does not fit the system. Each file is read once.
+/// Creates the restraints of each stage of a run that begins at `start`. Returns an error if a selection or a
+/// reference file does not fit the system. Each reference file is read once.
 pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Restraints>> {
     let mut references = References { system, molecules: system.topology.molecules(), start, files: HashMap::new() };
     let of = |stage: &Stage| {
@@ -36,7 +36,7 @@ pub fn restraints(plan: &Plan, system: &System, start: &State) -> Result<Vec<Res
     plan.stages.iter().map(of).collect()
 }
 
-/// Adds the name of the restraint and its stage to an error in the input.
+/// Adds the name of the restraint and the name of the stage to an input error.
 fn named(error: Error, what: &str, stage: &Stage) -> Error {
     let named = |problem: Problem| {
         let message = format!("{what} of stage \"{}\": {}", stage.name, problem.message);
@@ -54,7 +54,7 @@ struct Reference {
     cell: Option<PeriodicCell>,
 }
 
-/// Source of the reference positions of a run: its start, and the files read so far.
+/// Source of reference positions: the start of the run, and the reference files that have been read already.
 struct References<'a> {
     system: &'a System,
     molecules: Molecules,
@@ -63,8 +63,8 @@ struct References<'a> {
 }
 
 impl References<'_> {
-    /// Returns the positions and the cell in a file, or those of the start of the run if `path` is `None`. A file
-    /// without a cell gets the cell of the start.
+    /// Returns the positions and the cell in the reference file at `path`, or at the start of the run if `path` is
+    /// `None`. If the reference file has no cell, returns the cell at the start of the run.
     fn of(&mut self, path: Option<&Path>) -> Result<(&[Vec3], Option<PeriodicCell>)> {
         let Some(path) = path else { return Ok((&self.start.positions, self.start.cell)) };
         if !self.files.contains_key(path) {
@@ -100,7 +100,7 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     let massive = selected.into_iter().filter(|&atom| mass(atom) > 0.0);
     let held: Vec<Held> = massive.map(|atom| Held::new(atom, positions[atom as usize])).collect();
     if held.is_empty() {
-        let message = format!("\"{}\" selects virtual sites only", restraint.select);
+        let message = format!("\"{}\" selects only virtual sites", restraint.select);
         return Err(Problem::new(message).help("restrain the atoms that define the virtual sites").into());
     }
     let mut restraints = PositionRestraints {
@@ -116,7 +116,7 @@ fn position_restraints(restraint: &PositionRestraint, references: &mut Reference
     Ok(restraints)
 }
 
-/// Fewest atoms for an RMSD: the RMSD of two atoms would depend on a single distance.
+/// Minimum number of atoms for an RMSD restraint, because the RMSD of two atoms would depend only on their distance.
 const FEWEST_SUPERPOSED: usize = 3;
 
 fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Variable> {
@@ -129,7 +129,7 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
         let atoms: Vec<u32> = selected.into_iter().flatten().filter(|&atom| mass(atom) > 0.0).collect();
         if atoms.len() < FEWEST_SUPERPOSED {
             let message =
-                format!("an RMSD needs {FEWEST_SUPERPOSED} atoms with mass, and {} are selected", atoms.len());
+                format!("an RMSD needs at least {FEWEST_SUPERPOSED} atoms with mass, but {} are selected", atoms.len());
             return Err(Problem::new(message).help("restrain a distance or an angle instead").into());
         }
         return rmsd(restraint, atoms, references);
@@ -140,14 +140,14 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
             let message = format!(
                 "\"{a}\" and \"{b}\" select the same atoms, so the distance between their centers is always zero"
             );
-            return Err(Problem::new(message).help("groups may share atoms, but not all of them").into());
+            return Err(Problem::new(message).help("choose two groups that differ in at least one atom").into());
         }
     }
     let group = |index: usize| {
         let text = &restraint.groups[index];
         let around = gather_around(restraint, index, topology)?;
         Group::new(&selected[index], |atom| references.mass(atom), &references.molecules, around).ok_or_else(|| {
-            let problem = Problem::new(format!("\"{text}\" selects virtual sites only, which have no center of mass"));
+            let problem = Problem::new(format!("\"{text}\" selects only virtual sites, which have no center of mass"));
             problem.help("use the atoms that define the virtual sites")
         })
     };
@@ -158,8 +158,8 @@ fn variable(restraint: &Restraint, references: &mut References<'_>) -> Result<Va
     })
 }
 
-/// Creates an RMSD restraint of `atoms` relative to a reference structure. The molecules of the reference are shifted
-/// to the periodic images that fit the start best.
+/// Creates the RMSD of `atoms` relative to a reference structure. The molecules of the reference structure are
+/// shifted to the periodic images that fit the start of the run best.
 fn rmsd(restraint: &Restraint, atoms: Vec<u32>, references: &mut References<'_>) -> Result<Variable> {
     let around = gather_around(restraint, 0, &references.system.topology)?;
     let members = Members::new(atoms.clone(), &references.molecules, around);
@@ -184,7 +184,7 @@ fn gather_around(
         [atom] => Ok(Some(atom)),
         ref atoms => {
             let message = format!("gather_around: \"{text}\" selects {} atoms", atoms.len());
-            Err(Problem::new(message).help("select one atom, or write \"none\""))
+            Err(Problem::new(message).help("select exactly one atom, or write \"none\""))
         }
     }
 }

@@ -33,7 +33,7 @@ mod refreshment;
 #[cfg(test)]
 mod tests;
 
-/// Quantities that a step computes besides the integration.
+/// Quantities that a step computes in addition to the new positions and velocities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// whether the step computes energies, temperature and pressure; without them a GPU runs steps asynchronously
@@ -103,8 +103,8 @@ pub struct Simulation<'a, B: Backend + ?Sized = dyn Backend> {
     first_step: u64,
     /// time at the start of this stage, ps
     first_time: f64,
-    /// step before which the state was last set from outside (the first step, or the step of an exchange), and the
-    /// work of couplings that was pending then
+    /// step at which the state was last replaced (the first step, or the step of a replica exchange), and the pending
+    /// work of the couplings at that step
     set_pending: (u64, PendingWork),
     context: Context<B>,
 }
@@ -125,7 +125,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
             local_step: steps,
             first_step: state.step - steps,
             first_time,
-            // the work that is pending at step 0 is that of the previous stage's couplings
+            // at step 0 the pending work belongs to the couplings of the previous stage
             set_pending: (0, PendingWork::of(state)),
             context,
         })
@@ -172,8 +172,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok((energies.potential(), self.backend().cell()?.map_or(0.0, |cell| cell.volume())))
     }
 
-    /// Continues from `state` after a replica exchange. Compared with the present state, only velocities and works of
-    /// couplings may have changed in `state`; only temperatures and pressures may have changed in `dynamics`.
+    /// Continues from `state` after a replica exchange. `state` may differ from the present state only in velocities
+    /// and in the work of couplings. `dynamics` may differ only in temperatures and pressures.
     pub fn exchange(&mut self, state: &State, dynamics: &'a Dynamics) -> Result<()> {
         self.context.set_state(state)?;
         self.set_pending = (self.local_step, PendingWork::of(state));
@@ -181,7 +181,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok(())
     }
 
-    /// Returns the state before the last step, which failed. Its positions are the last good ones.
+    /// Returns the state before the last step, which failed. The positions in this state are the last good positions.
     pub fn before_failure(&self) -> State {
         let (cell, positions) = self.backend().previous_positions();
         State { step: self.step_number(), time: self.time(), cell, positions: positions.to_vec(), ..State::default() }
@@ -208,9 +208,10 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.context.flush()
     }
 
-    /// Does one step: pair lists, forces, `observe`, leapfrog, couplings. `observe` sees positions, and velocities at
-    /// the half step before them. Only this function defines the order. A device may run steps asynchronously: a step
-    /// is complete once one of its quantities has been requested, or after [`Simulation::flush`].
+    /// Does one step: pair lists, forces, `observe`, leapfrog, couplings. `observe` gets the positions at time t and
+    /// the velocities at t − ½dt. Only this function defines the order of operations. A device may run steps
+    /// asynchronously. A step is complete after a quantity of this step has been requested, or after
+    /// [`Simulation::flush`].
     pub fn step(&mut self, wanted: Wanted, mut observe: impl FnMut(&Self) -> Result<()>) -> Result<Observed> {
         let (step, energies, dynamics) = (self.local_step, wanted.energies, self.setup.dynamics);
         let random = (self.setup.seed, self.step_number());
@@ -255,7 +256,8 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Ok(observed)
     }
 
-    /// Returns the mean temperature of the thermostat at the present time, K; zero without a thermostat.
+    /// Returns the reference temperature of the thermostat at the present time in K, averaged over temperature
+    /// groups; zero without a thermostat.
     fn bath_temperature(&self) -> f64 {
         let Setup { dynamics, temperature_groups, .. } = &self.setup;
         let time = self.local_step as f64 * dynamics.timestep;
@@ -271,20 +273,20 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         Some(barostat.trial(self.bath_temperature(), (time, dynamics.timestep), random))
     }
 
-    /// Whether the next step begins with a Monte Carlo volume move. The positions of such a step are known only after
-    /// its forces.
+    /// Whether the next step begins with a Monte Carlo volume move. The positions at such a step are known only after
+    /// the forces have been computed.
     pub fn begins_with_trial(&self) -> bool {
         self.trial().is_some()
     }
 
-    /// Whether most volume moves of this stage that would shrink the cell were refused because the cell would become
-    /// too small for the cutoff.
+    /// Whether most volume moves that would shrink the cell were rejected in this stage, because the cell would
+    /// become too small for the cutoff.
     pub(in crate::run) fn is_hindered(&self) -> Result<bool> {
         Ok(self.backend().coupling()?.trials.iter().any(VolumeTrial::is_hindered))
     }
 
-    /// Returns how reciprocal space is treated at a step; `measured` says whether the energies or the virial of the
-    /// step are needed.
+    /// Returns the treatment of reciprocal space at a step with multiple time steps. `measured` is true if the
+    /// energies or the virial at this step are needed.
     fn long_range_at(&self, step: u64, measured: bool) -> LongRange {
         self.setup.dynamics.multiple_time_steps.map_or(LongRange::Ordinary, |steps| steps.at(step, measured))
     }
@@ -299,7 +301,7 @@ impl<'a, B: Backend + ?Sized> Simulation<'a, B> {
         self.setup.dynamics.thermostat.as_ref().filter(|thermostat| thermostat.acts_at(step))
     }
 
-    /// Returns the couplings that acted at the previous step. Half of their work is still to be counted, after the
+    /// Returns the couplings that acted at the previous step. Half of their work is counted at this step, after the
     /// new forces are known.
     fn pending_at(&self, step: u64) -> PendingWork {
         let (set, pending) = self.set_pending;

@@ -1,12 +1,12 @@
 //! The state at the start of a stage of dynamics.
 //!
 //! Leapfrog velocities belong to the half step before the positions: v(−½dt) = (x(0) − x(−dt))/dt, where x(−dt)
-//! satisfies the constraints too. Velocities that are generated or read from a file are therefore taken as v(−½dt),
-//! from which x(−dt) is predicted. Constraints are applied to x(−dt) along the bonds at x(0), and v(−½dt) follows
+//! satisfies the constraints too. Velocities that are generated or read from a file are therefore used as v(−½dt),
+//! and give a prediction of x(−dt). Constraints are applied to x(−dt) along the bonds at x(0), and v(−½dt) follows
 //! from the result. Velocities that are already consistent with the constraints do not change.
 //!
-//! A projection of the velocities on the constraints at x(0) would give v(0) instead. The result would lack half of
-//! the centripetal force that turns v(−½dt) to v(0), and so half of its virial.
+//! A projection of the velocities on the constraints at x(0) would give v(0) instead. With v(0) in place of v(−½dt),
+//! half of the centripetal force and half of its virial would be missing at the first step.
 
 use crate::constraint::{ConstraintPlan, RemovedMotion, degrees_of_freedom};
 use crate::ensemble::motion::{remove_translation, remove_translation_and_rotation};
@@ -20,8 +20,8 @@ use crate::vec3::Vec3;
 /// Allowed relative error of the kinetic energy of generated velocities: the rounding error of a sum in `f64` over a
 /// million atoms.
 const KINETIC: f64 = 1e-12;
-/// Largest number of rescalings. Each rescaling multiplies the error by the square of the angle (in radians) by which
-/// bonds turn in a step, 10⁻³ at ordinary temperatures.
+/// Maximum number of rescalings. Each rescaling multiplies the error by the square of the angle by which bonds turn
+/// in a step, which is 10⁻³ rad² at ordinary temperatures.
 const SCALINGS: usize = 20;
 
 /// Applies constraints if this is the first stage, and generates velocities if the stage asks for them. After an
@@ -44,7 +44,7 @@ pub(in crate::run) fn prepare(system: &System, options: &Dynamics, seed: u64, st
         state.velocities = (masses.iter().enumerate())
             .map(|(atom, &mass)| maxwell_boltzmann(seed, step, atom as u32, mass, temperature))
             .collect();
-        // new velocities have no pending work of a rescaling
+        // newly generated velocities have no pending work of a thermostat
         state.coupling.pending_rescaling.clear();
         state.cycle = ImpulseCycle::default();
         constraints.project(&state.positions, &mut state.velocities)?;
@@ -98,8 +98,8 @@ fn constrained(
     let mut before: Vec<Vec3> = positions.iter().zip(velocities).map(|(r, v)| *r - *v * timestep).collect();
     let free = before.clone();
     constraints.satisfy(positions, &mut before)?;
-    // unconstrained velocities stay exact, because only the change of positions by the constraints is divided by the
-    // time step; the difference x(0) − x(−dt) would add rounding errors
+    // only the change of positions by constraints is divided by the time step, so velocities of unconstrained atoms
+    // stay exact. The difference x(0) − x(−dt) would add rounding errors
     let change = free.iter().zip(&before).map(|(free, before)| (*free - *before) / timestep);
     Ok(velocities.iter().zip(change).map(|(v, change)| *v + change).collect())
 }

@@ -12,7 +12,8 @@ use crate::units::BAR;
 /// Temperature (K) and time step (ps) with which list errors are estimated if the plan has no stage of dynamics.
 const DEFAULT_TEMPERATURE: f64 = 300.0;
 const DEFAULT_TIMESTEP: f64 = 0.002;
-/// Steps between rebuilds of the pair list without a cutoff. Such a list has every pair; a rebuild sorts the atoms.
+/// Number of steps between rebuilds of the pair list without a cutoff. A list without a cutoff contains all pairs; a
+/// rebuild only sorts the atoms.
 const UNLIMITED_REBUILD: u32 = 100;
 
 /// The list schedules that a plan may use.
@@ -38,7 +39,7 @@ impl<'a> ListChoices<'a> {
         ListChoices { estimate: self.estimate.of_single_atoms(), ..self }
     }
 
-    /// Returns the schedule that a tuning method chooses before any measurement.
+    /// Returns the list schedule that `method` chooses without measurements.
     fn by(&self, method: TuningMethod) -> ListSchedule {
         match method {
             TuningMethod::Off => self.conventional(),
@@ -46,7 +47,7 @@ impl<'a> ListChoices<'a> {
         }
     }
 
-    /// Returns the choices for other cutoffs and Coulomb parameters.
+    /// Returns the list choices for other cutoffs and Coulomb parameters.
     pub(in crate::run) fn with_settings(&self, settings: ForceSettings) -> Self {
         ListChoices { settings, estimate: self.estimate.with_settings(settings), half: self.half }
     }
@@ -60,7 +61,7 @@ impl<'a> ListChoices<'a> {
         2.0 * self.half - self.cutoff()
     }
 
-    /// Returns all candidates, cheapest first according to the cost model.
+    /// Returns all candidate schedules in the order of their cost according to the cost model, the cheapest first.
     pub(in crate::run) fn all(&self) -> Vec<ListSchedule> {
         match self.settings.list {
             _ if self.cutoff().is_infinite() => {
@@ -86,8 +87,8 @@ impl<'a> ListChoices<'a> {
         self.fixed(|tolerance, _| self.estimate.with_lifetimes(tolerance, other.rebuild, other.prune))
     }
 
-    /// Returns the schedule `wanted` if lists have fixed lifetimes and the schedule fits into the cell; otherwise the
-    /// cheapest schedule.
+    /// Returns the schedule that `wanted` creates, if lists have fixed lifetimes and the list radius fits into the
+    /// cell; otherwise the cheapest schedule.
     fn fixed(&self, wanted: impl FnOnce(ListErrors, Option<u32>) -> ListSchedule) -> ListSchedule {
         let wanted = match self.settings.list {
             ListPolicy::Drift { tolerance, pressure_tolerance, interval } if self.cutoff().is_finite() => {
@@ -105,13 +106,15 @@ impl<'a> ListChoices<'a> {
             return "all pairs".to_owned();
         }
         if lists.is_exact() {
-            return format!("searched to {outer:.3} nm, rebuilt by displacement before a pair can be missed");
+            return format!(
+                "list radius {outer:.3} nm, rebuilt when an atom has moved so far that a pair could be missed"
+            );
         }
         let ListErrors { drift, pressure } = self.estimate.errors_of(lists);
         format!(
-            "searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm; missed pairs are \
-             estimated to cause a drift of at most {drift:.1e} kJ/mol/ps per atom and an error of at most {:.2} bar in the \
-             pressure",
+            "searched every {rebuild} steps to {outer:.3} nm, pruned every {prune} steps to {inner:.3} nm; estimated \
+             effect of missed pairs: energy drift of at most {drift:.1e} kJ/mol/ps per atom, pressure error of at \
+             most {:.2} bar",
             pressure / BAR
         )
     }

@@ -34,8 +34,9 @@ use crate::team::Team;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Number of chunks of work in a reproducible run, whose results must not depend on the number of threads. Threads
-/// beyond this number do not help. With more chunks a run would be slower, because the buffers of chunks overlap.
+/// Number of chunks of work with `reproducible = true`. A fixed number makes results independent of the number of
+/// threads. More threads than chunks do not make a run faster. More chunks would make a run slower, because the
+/// buffers of chunks overlap.
 pub(in crate::run) const REPRODUCIBLE_PARTS: usize = 16;
 
 /// Resources that compute a run: threads, instruction set, GPU, ranks.
@@ -57,7 +58,7 @@ pub struct Engine {
     accelerator: Accelerator,
     /// ranks that share the atoms of a system
     pub(in crate::run) ranks: Ranks,
-    /// warnings about anything that slows the ranks down
+    /// warnings about a distribution of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,
 }
 
@@ -102,8 +103,8 @@ impl Engine {
         Self::beside(plan, 0)
     }
 
-    /// Creates an engine like [`Engine::new`] for a run that shares the machine with `others` other runs. Each run
-    /// has the same number of threads. Pinned threads leave the first processors to the other runs.
+    /// Creates an engine like [`Engine::new`] for a run that shares the machine with `others` other runs, all with
+    /// the same number of threads. If threads are pinned, the first processors are left to the other runs.
     pub fn beside(plan: &Plan, others: usize) -> Result<Self> {
         let (threads, level) = processors(plan)?;
         let processors = if plan.run.pin { pinned(threads, others)? } else { vec![] };
@@ -138,14 +139,14 @@ impl Engine {
         })
     }
 
-    /// Compares the GPU with the CPU at a state, unless this was done before. If the results differ, the function
-    /// fails if the plan asks for the GPU; otherwise it switches to the CPU and returns the reason. A state with
-    /// overlapping atoms decides nothing: the caller tries again with a later state.
+    /// Compares GPU and CPU at a state, unless they were compared before. If the results differ and the plan asks for
+    /// the GPU, returns an error. If the results differ and the engine chose the GPU, switches to the CPU and returns
+    /// the reason. A state with overlapping atoms cannot be compared, so the caller tries again with a later state.
     pub fn verify(&mut self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let Accelerator::Gpu { number, agreement: None, .. } = self.accelerator else { return Ok(None) };
         if let Err(problem) = cuda::check(system) {
             return match self.automatic {
-                // the GPU works but cannot compute this system, so there is no warning
+                // no warning is given if the GPU works but does not support this system
                 true => self.give_up_gpu(&problem.message).map(|_| None),
                 false => Err(problem.into()),
             };
@@ -159,7 +160,7 @@ impl Engine {
         self.conclude(verdict)
     }
 
-    /// Applies the verdict of a comparison. Returns the reason if the verdict rules out the GPU.
+    /// Applies the result of a comparison of GPU and CPU. Returns the reason if the GPU must not be used.
     fn conclude(&mut self, verdict: Result<Verdict>) -> Result<Option<String>> {
         let error = match (verdict, &mut self.accelerator) {
             (Ok(Verdict::Agrees(how)), Accelerator::Gpu { agreement, .. }) => {
@@ -167,7 +168,7 @@ impl Engine {
                 return Ok(None);
             }
             (Ok(Verdict::Differs(how)), _) => Error::Device(format!(
-                "{how}: either this GPU or its driver is faulty, or md has a defect; please report it"
+                "{how}: this GPU or its driver is faulty, or md has a defect; please report this message"
             )),
             (Ok(_), _) => return Ok(None),
             (Err(error), _) => error,
@@ -199,8 +200,8 @@ impl Engine {
         }
     }
 
-    /// Returns the device that computes this system. Fails if the plan asks for the GPU and the GPU cannot compute
-    /// the system. With `device = "auto"`, the GPU is not used before [`Engine::verify`] has accepted it.
+    /// Returns the device that computes this system. Returns an error if the plan asks for the GPU and the GPU does
+    /// not support the system. With `device = "auto"`, a GPU is used only after [`Engine::verify`] has accepted it.
     pub fn placement(&self, system: &System) -> Result<Placement<'_>> {
         match &self.accelerator {
             Accelerator::None(reason) => Ok(Placement::Cpu(reason.clone())),
@@ -215,7 +216,7 @@ impl Engine {
     }
 
     /// Returns the number of chunks into which the work for this system is divided; 1 on a GPU. Each chunk has its
-    /// own sums.
+    /// own buffer of forces and energies.
     pub fn parts(&self, system: &System) -> Result<usize> {
         Ok(if self.placement(system)?.is_gpu() { 1 } else { self.parts })
     }
@@ -233,7 +234,7 @@ impl Engine {
         Ok(Context::new(backend, lists))
     }
 
-    /// Returns the list schedules that suit the device of dynamics.
+    /// Returns the list schedules for the device on which dynamics run.
     pub(in crate::run) fn choices<'a>(
         &self,
         plan: &Plan,
@@ -244,7 +245,7 @@ impl Engine {
         Ok(if self.placement(system)?.is_gpu() { choices.of_single_atoms() } else { choices })
     }
 
-    /// Returns radii and lifetimes of the pair lists for the device of dynamics.
+    /// Returns radii and lifetimes of the pair lists for the device on which dynamics run.
     pub fn lists(&self, plan: &Plan, system: &System, state: &State) -> Result<ListSchedule> {
         Ok(match self.placement(system)? {
             Placement::Gpu { .. } => single_atom_schedule(plan, system, state),
@@ -263,8 +264,8 @@ impl Engine {
         cpu(system, CpuOptions { parts, level, schedule }, self.team())
     }
 
-    /// Computes forces, energies and virial of one state. A GPU is used only if the plan asks for it. The GPU is not
-    /// compared with the CPU first, because this function serves for that comparison.
+    /// Computes forces, energies and virial of one state. A GPU is used only if the plan asks for a GPU. This
+    /// function does not verify the GPU, because the verification calls this function.
     pub fn single_point(&self, plan: &Plan, system: &System, state: &State) -> Result<Evaluation> {
         self.restrained_point(plan, system, state, &Restraints::default())
     }
@@ -287,7 +288,8 @@ impl Engine {
     }
 }
 
-/// Runs `work` on the first thread of a pool. No worker of the team shares the processor of this thread.
+/// Runs `work` on the first thread of a pool. If threads are pinned, no worker of the team uses the processor of the
+/// first thread.
 pub(in crate::run) fn run_on_first_thread<R: Send>(pool: &rayon::ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     let work = Mutex::new(Some(work));
     let take = || work.lock().ok()?.take();
@@ -308,7 +310,7 @@ pub fn processors(plan: &Plan) -> Result<(usize, Level)> {
     };
     if !level.is_available() {
         return Err(Problem::new(format!("this processor has no {}", level.name()))
-            .help("remove run.simd to use the best available")
+            .help("remove run.simd to use the best instruction set of this processor")
             .into());
     }
     let most = if plan.run.reproducible { REPRODUCIBLE_PARTS } else { usize::MAX };
@@ -330,12 +332,12 @@ pub fn check_device(plan: &Plan) -> Result<()> {
     find_gpu(plan).map(|_| ())
 }
 
-/// Finds the GPU of a plan, or the reason why the run uses no GPU. Fails if the plan asks for a GPU that does not
-/// exist or cannot do what the plan needs.
+/// Finds the GPU of a plan, or the reason why the run uses no GPU. Returns an error if the plan asks for a GPU that
+/// does not exist or does not support a feature of the plan.
 fn find_gpu(plan: &Plan) -> Result<Accelerator> {
     let number = match (plan.run.device, plan.run.precision) {
         (Device::Cpu, _) => return Ok(Accelerator::None("as asked for".into())),
-        (_, Precision::Double) => return Ok(Accelerator::None("double precision runs on the CPU only".into())),
+        (_, Precision::Double) => return Ok(Accelerator::None("double precision is available only on the CPU".into())),
         (Device::Cuda(number), Precision::Mixed) => number,
         (Device::Auto, Precision::Mixed) => 0,
     };
@@ -350,15 +352,15 @@ fn find_gpu(plan: &Plan) -> Result<Accelerator> {
         (Err(error), Device::Auto) => Ok(Accelerator::None(error.to_string())),
         (Err(error), _) => {
             let help = "set run.device to \"cpu\" or leave it out";
-            Err(Error::Device(format!("device cuda:{number} was asked for: {error}; {help}")))
+            Err(Error::Device(format!("device cuda:{number} cannot be used: {error}; {help}")))
         }
     }
 }
 
 #[cfg(test)]
 impl Engine {
-    /// Creates an engine with the emulated GPU of this number. `automatic` means that the engine chose the GPU and
-    /// the plan did not ask for it.
+    /// Creates an engine with the emulated GPU of the given number. `automatic` is true if the engine chose the GPU,
+    /// and false if the plan asked for the GPU.
     pub(in crate::run) fn with_gpu(number: u32, automatic: bool) -> Self {
         let accelerator = Accelerator::Gpu { number, name: "A GPU".into(), agreement: None };
         Engine { automatic, accelerator, ..Engine::on(1).expect("a thread") }

@@ -1,5 +1,5 @@
-//! Processors of ranks: the processors that the launcher bound to each rank, or equal parts of the processors that
-//! several ranks share.
+//! Assignment of processors to MPI ranks. A rank uses the processors to which the launcher bound it. Ranks that are
+//! not bound share the processors of their computer equally.
 
 use crate::observe::lock::host_name;
 use core_affinity::CoreId;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Computer and processors on which a rank runs.
+/// Name of the computer on which a rank runs, and the processors that the rank may use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(in crate::run) struct ProcessorSet {
     host: String,
@@ -22,9 +22,9 @@ pub(in crate::run) struct ProcessorSet {
 pub(in crate::run) struct ProcessorShare {
     /// number of threads of each rank
     pub(in crate::run) threads: usize,
-    /// number of ranks before each rank that may use the same processors
+    /// number of lower ranks that may use the same processors, for each rank
     pub(in crate::run) places: Vec<usize>,
-    /// warnings about anything that slows the ranks down
+    /// warnings about a distribution of processors that makes the ranks slow
     pub(in crate::run) warnings: Vec<String>,
 }
 
@@ -39,9 +39,9 @@ impl ProcessorSet {
 }
 
 impl ProcessorShare {
-    /// Divides the processors of these ranks. Each rank gets `threads` threads; the default is the number of
-    /// processors of the rank with the fewest. If the launcher binds no process to processors, ranks on the same
-    /// computer share its processors in equal parts.
+    /// Divides processors among ranks. Each rank gets `threads` threads; the default is the number of processors of
+    /// the rank that has fewest. If the launcher does not bind ranks to processors, the ranks on a computer share its
+    /// processors equally.
     pub(in crate::run) fn new(seats: &[ProcessorSet], threads: Option<usize>) -> Self {
         let mut ranks_at: BTreeMap<&ProcessorSet, Vec<usize>> = BTreeMap::new();
         for (rank, seat) in seats.iter().enumerate() {
@@ -73,8 +73,8 @@ fn too_many_threads(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>, threads: usi
         [] => return None,
     };
     Some(format!(
-        "{host} is oversubscribed: {whose} {all} threads for {available} processors, which makes all slow; start fewer \
-         ranks, or let the launcher bind each to processors of its own"
+        "{host} is oversubscribed: {whose} {all} threads for {available} processors, which makes all ranks slow; \
+         start fewer ranks, or let the launcher bind each rank to its own processors"
     ))
 }
 
@@ -87,8 +87,8 @@ fn overlap(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>) -> Option<String> {
     let (a, b) = { pairs }.find(|(a, b)| shared(a.0, b.0))?;
     let (first, second) = (a.1[0].min(b.1[0]), a.1[0].max(b.1[0]));
     Some(format!(
-        "ranks {first} and {second} may use some of the same processors of {}: they slow each other down; let the \
-         launcher bind each to processors of its own",
+        "ranks {first} and {second} share processors of {} and slow each other down; let the launcher bind each rank \
+         to its own processors",
         a.0.host
     ))
 }
@@ -97,7 +97,10 @@ fn overlap(ranks_at: &BTreeMap<&ProcessorSet, Vec<usize>>) -> Option<String> {
 fn unequal(limits: &Range<usize>) -> Option<String> {
     let Range { start: least, end: most } = limits;
     (least < most).then(|| {
-        format!("ranks have from {least} to {most} processors: each uses {least}, since results depend on the number of threads")
+        format!(
+            "ranks have from {least} to {most} processors. Each rank uses only {least}, since results depend on \
+             the number of threads"
+        )
     })
 }
 
@@ -138,10 +141,10 @@ mod tests {
         assert!(share.warnings[0].contains("3 ranks (0 and others) have 3 threads for 2 processors"), "{share:?}");
         let overlapping = ProcessorShare::new(&[seat("b", 1..3), seat("a", 0..2), seat("a", 1..3)], None);
         assert_eq!(overlapping.warnings.len(), 1);
-        assert!(overlapping.warnings[0].contains("ranks 1 and 2 may use some of the same processors of a"));
+        assert!(overlapping.warnings[0].contains("ranks 1 and 2 share processors of a"));
         let unequal = ProcessorShare::new(&[seat("a", 0..4), seat("b", 0..3)], None);
         assert_eq!((unequal.threads, unequal.warnings.len()), (3, 1));
-        assert!(unequal.warnings[0].contains("from 3 to 4 processors: each uses 3"));
+        assert!(unequal.warnings[0].contains("from 3 to 4 processors. Each rank uses only 3"));
         assert_eq!(ProcessorShare::new(&[seat("a", 0..4), seat("b", 0..3)], Some(2)).warnings, [""; 0]);
     }
 }

@@ -9,8 +9,8 @@ use crate::run::plan::{Device, Plan};
 use crate::system::{State, System};
 
 impl Engine {
-    /// Creates the engine of one of several ranks. Processors are shared as the launcher assigned them. Fails if the
-    /// plan needs features that only a single rank supports. Every rank must call this function.
+    /// Creates the engine of this rank. The rank uses the processors that the launcher assigned to it. Returns an
+    /// error if the plan needs a feature that several ranks do not support. Every rank must call this function.
     pub fn among(plan: &Plan, ranks: &Ranks) -> Result<Self> {
         if ranks.count() == 1 {
             return Self::new(plan);
@@ -20,7 +20,7 @@ impl Engine {
         let engine = || {
             if let Some(what) = only_on_one_rank(plan) {
                 let message = format!("there are {} ranks: {what}", ranks.count());
-                let help = "start md without mpirun, with run.threads for the processors of this machine";
+                let help = "start md without mpirun, and set run.threads to the number of processors of this machine";
                 return Err(Error::from(Problem::new(message).help(help)));
             }
             let mut plan = plan.clone();
@@ -37,8 +37,8 @@ impl Engine {
         self.ranks.count()
     }
 
-    /// Describes the domain decomposition and the threads of each rank; `None` for one rank. Fails if the system
-    /// cannot be divided.
+    /// Describes the domain decomposition and the threads of each rank; `None` for one rank. Returns an error if the
+    /// system cannot be divided into domains.
     pub fn division(&self, plan: &Plan, system: &System, state: &State) -> Result<Option<String>> {
         let (ranks, threads) = (self.ranks.count(), self.threads);
         if ranks == 1 {
@@ -49,7 +49,8 @@ impl Engine {
         Ok(Some(format!("{domains}, one on each of {ranks} ranks with {threads} thread{plural}")))
     }
 
-    /// Computes the domain of this rank as the first rank directs, until the first rank calls [`release_ranks`].
+    /// Executes the operations that rank 0 requests for the domain of this rank, until rank 0 calls
+    /// [`release_ranks`].
     pub fn serve(&self) {
         run_on_first_thread(&self.pool, || self.serving().serve());
     }
@@ -67,7 +68,7 @@ pub fn release_ranks(ranks: &Ranks) {
 /// Returns the reason why several ranks cannot compute a plan.
 fn only_on_one_rank(plan: &Plan) -> Option<String> {
     if let Device::Cuda(number) = plan.run.device {
-        return Some(format!("run.device is \"cuda:{number}\", and several ranks compute on CPUs"));
+        return Some(format!("run.device is \"cuda:{number}\", but several ranks compute only on CPUs"));
     }
     RANKS.refusal(plan.features())
 }

@@ -1,10 +1,10 @@
 //! Comparison of the first step of a run with the double-precision reference.
 //!
-//! The comparison covers the forces and energies that the step uses, from the present pair lists of the run. After a
-//! restart these lists may be some steps old. Small systems are compared as a whole, with energies. In large systems
-//! the forces on a fixed sample of atoms are compared; the sample has some atoms of every Lennard-Jones type. If the
-//! PME grid is very large, reciprocal space is left out. Leapfrog, constraints, restraints and couplings are not
-//! compared. The state is not changed.
+//! The comparison covers the forces and energies that the step uses, which come from the present pair lists of the
+//! run. After a restart the pair lists may be several steps old. In small systems all forces and all energies are
+//! compared. In large systems the forces on a fixed sample of atoms are compared; the sample has some atoms of every
+//! Lennard-Jones type. If the PME grid is very large, reciprocal space is left out. Leapfrog, constraints, restraints
+//! and couplings are not compared. The state is not changed.
 
 use crate::backend::{Backend, Energies, Evaluation, ListLevel, ListsMade, Sampled, sample};
 use crate::error::{Error, Result};
@@ -17,51 +17,51 @@ use crate::vec3::Vec3;
 use std::f64::consts::PI;
 use std::time::Instant;
 
-/// Allowed RMS error of the forces, relative to the RMS force: the project's bar for interactions in `f32`
-/// (`tests/forces.rs`).
+/// Allowed RMS error of the forces, relative to the RMS force. The value is the project's limit for interactions in
+/// `f32` (`tests/forces.rs`).
 const FORCE: f64 = 2e-5;
-/// Allowed RMS error of the forces in kJ/mol/nm on a perfect lattice, where forces cancel but rounding errors do not;
-/// the same as in `tests/forces.rs`.
+/// Allowed RMS error of the forces on a perfect lattice, kJ/mol/nm, where forces cancel but rounding errors do not.
+/// `tests/forces.rs` has the same limit.
 const LATTICE_FORCE: f64 = 1e-3;
-/// Allowed error of any energy, relative to the sum of the absolute terms: the project's bar.
+/// Allowed error of each energy, relative to the sum of all absolute energy terms. The value is the project's limit.
 const ENERGY: f64 = 1e-6;
-/// Errors up to this multiple of the bar give only a warning. In unusual systems, whose forces nearly cancel,
-/// rounding errors are larger. Every fault that was tried in tests on whole systems caused larger errors.
+/// Factor by which errors may exceed their limits with only a warning. Relative rounding errors are larger in systems
+/// whose forces nearly cancel. All deliberate faults in tests of whole systems caused errors beyond this factor.
 const LEEWAY: f64 = 5.0;
-/// Error of the Coulomb energy, relative to its direct and reciprocal parts, up to which there is only a warning. The
-/// parts nearly cancel in a lattice of molecules with one orientation. Such a lattice has only a few distances, so
-/// errors of the tables, up to 5·10⁻⁷ of each pair, add up.
+/// Error of the Coulomb energy up to which there is only a warning, relative to the absolute direct-space and
+/// reciprocal-space energies. Both energies nearly cancel in a lattice of molecules with the same orientation. The
+/// lattice has only a few different distances, so table errors of up to 5·10⁻⁷ per pair add up.
 const PARTS: f64 = 2e-6;
 /// Distance (nm) between interacting atoms below which the state is not compared; hydrogen bonds are longer than 0.15
-/// nm. The fast paths raise distances below some 0.06 nm to that value, and sums in `f32` lose small terms next to
-/// the force of a clash.
+/// nm. The fast backends replace distances below about 0.06 nm by 0.06 nm, and sums in `f32` lose small terms next to
+/// the large force of a clash.
 const OVERLAP: f64 = 0.1;
 
-/// Number of pairs, each counted twice, up to which a system is compared as a whole; this takes about a second on one
-/// core.
+/// Number of pairs, each counted twice, up to which all atoms are compared. With this number the comparison takes
+/// about a second on one core.
 const WHOLE: f64 = 8e6;
-/// Number of points of all PME grids beyond which reciprocal space is left out: transforms in `f64` take some 0.1 s
+/// Number of points of all PME grids beyond which reciprocal space is not compared. FFTs in `f64` take about 0.1 s
 /// per million points.
 const LARGEST_GRID: usize = 2_000_000;
-/// Approximate number of atoms of a sample. Each Lennard-Jones type has an equal share, so that a wrong row of the
-/// table shows.
+/// Approximate number of compared atoms in a large system. Each Lennard-Jones type has an equal share of them, so
+/// that an error in one row of the type table is found.
 const SAMPLE: usize = 2048;
 
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
-    /// errors are within the bars; the text gives them
+    /// errors are within the limits; the text gives the errors
     Agrees(String),
-    /// errors exceed a bar, but are small enough for a warning; the text gives them
+    /// an error exceeds its limit, but by less than [`LEEWAY`]; the text gives the errors
     Strays(String),
-    /// errors are too large; the text gives them
+    /// an error is too large; the text gives the errors
     Differs(String),
     /// atoms overlap, so the state cannot be compared
     Undecided,
 }
 
-/// Compares the forces and energies that `backend` has just computed with the reference. Returns a line for the log.
-/// Fails if a difference is too large.
+/// Compares the last forces and energies of `backend` with the reference. Returns a line for the log. Returns an
+/// error if a difference is too large.
 pub(in crate::run) fn verify<B: Backend + ?Sized>(
     system: &System,
     lists: &ListSchedule,
@@ -79,8 +79,8 @@ pub(in crate::run) fn verify<B: Backend + ?Sized>(
             let what = format!("{what}, on {}", backend.description());
             Err(match on_gpu {
                 true => Error::Device(format!(
-                    "{what}: either this GPU or its driver is faulty, or md has a defect; set run.device = \"cpu\" to \
-                     avoid the GPU, and please report this"
+                    "{what}: this GPU or its driver is faulty, or md has a defect; set run.device = \"cpu\" to avoid \
+                     the GPU, and please report this message"
                 )),
                 false => Error::Internal(format!(
                     "{what}: either this processor or its memory is faulty, or md has a defect; try another run.simd \
@@ -112,14 +112,14 @@ fn compare<B: Backend + ?Sized>(system: &System, schedule: &ListSchedule, backen
 struct BackendForces {
     /// force on each of the compared atoms, kJ/mol/nm
     forces: Vec<Vec3>,
-    /// whether forces lack reciprocal space
+    /// whether the reciprocal-space forces were subtracted
     lacks_reciprocal: bool,
     energies: Energies,
 }
 
 impl BackendForces {
-    /// Takes the results of the last evaluation. If `without_reciprocal` is set and the backend supports it,
-    /// reciprocal space is subtracted.
+    /// Takes the results of the last force evaluation. If `without_reciprocal` is set, the reciprocal-space forces
+    /// are subtracted, provided that the backend can compute them separately.
     fn new<B: Backend + ?Sized>(backend: &B, atoms: &[u32], without_reciprocal: bool) -> Self {
         let Evaluation { forces, energies, .. } = backend.evaluation();
         let mut forces: Vec<Vec3> = atoms.iter().map(|&i| forces[i as usize]).collect();
@@ -141,8 +141,9 @@ impl BackendForces {
     }
 }
 
-/// Chooses the atoms to compare, in ascending order: all atoms if they have at most `whole` pairs; otherwise about
-/// `number` atoms with mass, evenly spaced within each Lennard-Jones type.
+/// Chooses the atoms to compare and returns their indices in ascending order. All atoms are compared if they have at
+/// most `whole` pairs. Otherwise about `number` atoms with mass are chosen, evenly spaced among the atoms of each
+/// Lennard-Jones type.
 fn choose(system: &System, state: &State, whole: f64, number: usize) -> Vec<u32> {
     let atoms = &system.topology.atoms;
     let everybody = atoms.len() as f64;
@@ -169,7 +170,7 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     if reference.closest < OVERLAP || !reference.forces.iter().all(|force| force.is_finite()) {
         return Verdict::Undecided;
     }
-    // the part of the error that is larger than the force of the pairs that the lists miss
+    // part of the force error that pairs missing from the lists cannot explain
     let unexplained = |((found, force), &lacking): ((&Vec3, &Vec3), &f64)| {
         let error = (*found - *force).norm();
         if error <= lacking { 0.0 } else { error - lacking }
@@ -234,11 +235,11 @@ mod tests {
     use crate::testing::Sample;
 
     const ENERGIES: Workload = Workload { energy: true, virial: false, ..Workload::FORCES };
-    /// Time in ps for which positions are predicted for the inner list.
+    /// Time (ps) by which positions are extrapolated to prune the inner list.
     const LOOKAHEAD: f64 = 0.008;
 
-    /// Returns a list schedule like that of a run, with predicted positions. Its buffer is so small that some pairs
-    /// are missed.
+    /// Returns a list schedule like that of a run, with positions predicted for pruning. The buffer is so small that
+    /// the lists miss some pairs.
     fn schedule(sample: &Sample) -> ListSchedule {
         let inner = sample.system.settings.longest_cutoff() + 0.005;
         ListSchedule { inner, lookahead: LOOKAHEAD, ..sample.schedule() }
@@ -250,7 +251,7 @@ mod tests {
         Host::new(system, cpu, level, Team::single()).expect("a supported system")
     }
 
-    /// Creates a backend whose lists were built from `then` and whose forces are those at the state of the sample.
+    /// Creates a backend whose lists were built at the state `then`, and computes forces at the state of the sample.
     fn computed(sample: &Sample, system: &System, schedule: ListSchedule, then: &State) -> Host<Cpu> {
         let mut host = host(system, schedule, Simd::detect());
         host.upload(then).expect("a state");
@@ -261,8 +262,8 @@ mod tests {
         host
     }
 
-    /// Returns the verdict if the fast path computes a system that `spoil` has changed, and the reference the
-    /// original.
+    /// Returns the verdict of a comparison in which the fast backend uses a system changed by `spoil`, and the
+    /// reference uses the original system.
     fn spoilt(sample: &Sample, spoil: impl FnOnce(&mut System)) -> Verdict {
         let (mut system, lists) = (sample.system.clone(), schedule(sample));
         spoil(&mut system);
@@ -288,7 +289,7 @@ mod tests {
                 host.prune_lists(lists.lookahead).expect("lists");
                 host.forces(ENERGIES).expect("forces");
                 let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-                // `tests/forces.rs` requires these systems to be within the bars, with settings of its own
+                // with other settings, `tests/forces.rs` requires the errors of these systems to be within the limits
                 let (Verdict::Agrees(how) | Verdict::Strays(how)) = &verdict else { panic!("{level:?} {verdict:?}") };
                 assert!(how.contains("energies"), "{level:?} {how}");
             }
@@ -355,7 +356,8 @@ mod tests {
         let host = computed(&sample, &sample.system, lists, &then);
         let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
         assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists of this age may miss")), "{verdict:?}");
-        // lists built from even older positions, presented as if they were built now
+        // lists are built from positions 150 fs earlier, but the check is told that they were built at the present
+        // positions
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);
         let host = computed(&sample, &sample.system, lists, &then);
         let atoms = choose(&sample.system, &sample.state, WHOLE, SAMPLE);

@@ -1,5 +1,5 @@
 //! Comparison of a GPU with the CPU before a run uses the GPU. The forces and energies of one state are compared, and
-//! one step that starts at this state.
+//! then the positions after one step from this state.
 
 use crate::backend::{Backend, Energies, Evaluation, Leapfrog, Workload};
 use crate::context::Context;
@@ -7,26 +7,26 @@ use crate::error::{Error, Result};
 use crate::system::State;
 use crate::vec3::Vec3;
 
-/// Largest RMS difference of the forces, relative to the RMS force. GPU and CPU are each within 2·10⁻⁵ of the exact
-/// forces, the project's bar for interactions in `f32` (`tests/forces.rs`), so their results differ by at most twice
-/// that.
+/// Largest RMS difference of the forces, relative to the RMS force. The errors of GPU and CPU are each at most
+/// 2·10⁻⁵, the project's limit for interactions in `f32` (`tests/forces.rs`), so the difference is at most 4·10⁻⁵.
 const FORCE: f64 = 4e-5;
 /// Largest RMS difference of the forces in kJ/mol/nm on a perfect lattice, where forces cancel but rounding errors do
-/// not. In the tests, forces are right to 2·10⁻⁵ of the terms that cancel, and the error on one device is at most
-/// 10⁻³ kJ/mol/nm.
+/// not. In the tests, force errors are at most 2·10⁻⁵ of the terms that cancel, which is at most 10⁻³ kJ/mol/nm on
+/// each device.
 const LATTICE_FORCE: f64 = 2e-3;
-/// Largest difference of any energy, relative to the sum of the absolute terms: twice the bar of 10⁻⁶, since GPU and
-/// CPU may each deviate by the bar.
+/// Largest difference of any energy, relative to the sum of the absolute terms. The value is twice the project's
+/// limit of 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
 const ENERGY: f64 = 2e-6;
 
 /// Time step of the compared step, ps.
 const TIMESTEP: f64 = 0.002;
 /// Largest RMS difference of the positions after a step from rest, relative to the RMS displacement. Usual forces
-/// move an atom by 10⁻⁴ nm in a step; the constraint tolerances of 10⁻⁶ on GPU and CPU are a thousandth of that. The
-/// step uses kernels without energies. An error in one of these kernels causes a larger difference.
+/// move an atom by 10⁻⁴ nm in a step. The constraint tolerances of 10⁻⁶ on GPU and CPU allow differences of a
+/// thousandth of this displacement. The step uses the kernels without energies, and an error in one of these kernels
+/// causes a larger difference.
 const MOVE: f64 = 1e-2;
-/// Largest RMS difference of the positions in nm if atoms hardly move: constraints of 0.1 nm have a tolerance of 10⁻⁶
-/// on GPU and CPU each.
+/// Largest RMS difference of the positions in nm if atoms hardly move. Constraint lengths of 0.1 nm have a relative
+/// tolerance of 10⁻⁶ on GPU and on CPU.
 const LEAST_MOVE: f64 = 2e-7;
 
 /// Result of a comparison.
@@ -55,7 +55,7 @@ pub(in crate::run) fn compare(
     let verdict = judge(found, evaluate(cpu, &still)?);
     let Verdict::Agrees(how) = verdict else { return Ok(verdict) };
     let expected = match step(cpu) {
-        // the run will fail in the same way as this check, with a better message
+        // the run itself will become unstable, and its error message is more helpful than a message of this check
         Err(Error::Unstable { .. }) => return Ok(Verdict::Agrees(how)),
         outcome => outcome?,
     };
@@ -68,7 +68,7 @@ fn evaluate<'a>(context: &'a mut Context<impl Backend + ?Sized>, state: &State) 
     context.forces(Workload { energy: true, virial: false, ..Workload::FORCES })
 }
 
-/// Does an ordinary step, without energies or virial, and returns the new positions.
+/// Does one step without computing energies or the virial, and returns the new positions.
 fn step(context: &mut Context<impl Backend + ?Sized>) -> Result<Vec<Vec3>> {
     context.forces(Workload::default())?;
     context.integrate(Leapfrog { timestep: TIMESTEP, ..Leapfrog::default() }, None)?;
@@ -92,7 +92,7 @@ fn judge_move(found: &[Vec3], expected: &[Vec3], start: &[Vec3], how: &str) -> V
     Verdict::Agrees(format!("{how}, and a step within {relative:.1e}"))
 }
 
-/// Compares the forces first, then the energies, which are sums over many terms.
+/// Compares first the forces, and then the energies.
 fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     let (error, scale) = (rms_difference(&found.forces, &expected.forces), rms(expected.forces.iter().copied()));
     let relative = error / scale.max(f64::MIN_POSITIVE);
@@ -111,9 +111,9 @@ fn judge(found: &Evaluation, expected: &Evaluation) -> Verdict {
     }
 }
 
-/// Returns the largest difference of any energy, relative to the sum of the absolute terms. Fails with the first
-/// energy whose difference exceeds the `bar` by more than `slack` (kJ/mol). `whose` names the source of the expected
-/// energies in the message.
+/// Returns the largest difference of any energy, relative to the sum of the absolute terms. The error names the first
+/// energy whose difference exceeds its limit, `bar` times this sum plus `slack` (kJ/mol). `whose` names the source of
+/// the expected energies in the message.
 pub(in crate::run) fn compare_energies(
     found: &Energies,
     e: &Energies,
@@ -128,9 +128,9 @@ pub(in crate::run) fn compare_energies(
         let off = (ours - theirs).abs() / total;
         let agrees = off <= bar + slack / total;
         if !agrees {
-            let what = format!("the energy \"{name}\" is {ours:.6e} kJ/mol and {whose} {theirs:.6e}");
+            let what = format!("the energy \"{name}\" is {ours:.6e} kJ/mol, and {whose} is {theirs:.6e} kJ/mol");
             return Err(format!(
-                "{what}: they differ by {off:.1e} of the sum of all absolute terms; the limit is {bar:.0e}"
+                "{what}. The difference is {off:.1e} of the sum of all absolute terms; the limit is {bar:.0e}"
             ));
         }
         largest = largest.max(off);
@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn a_device_that_forgets_a_kernel_is_found_out() {
-        // the kernels listed contribute from less than a thousandth of the force to nearly all of it
+        // the contributions of these kernels to the forces range from less than a thousandth to nearly all of the
+        // force
         for kernel in [Kernel::Spread5, Kernel::PairLorentzBerthelotSums, Kernel::Gather5, Kernel::SolveLinesSums] {
             let verdict = compared(&Sample::load("peptide-charged"), Emulated::without(kernel));
             let Verdict::Differs(what) = verdict else { panic!("{kernel:?}: {verdict:?}") };

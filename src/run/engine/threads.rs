@@ -6,36 +6,36 @@ use crate::team::Team;
 use core_affinity::CoreId;
 use std::sync::Arc;
 
-/// Largest sensible number of threads per processor. A larger number counts as a mistake: threads spin while they
-/// wait, and each thread has its own buffers.
+/// Maximum number of threads per processor. A larger number is refused as a mistake, because waiting threads spin and
+/// each thread has its own buffers.
 const THREADS_PER_PROCESSOR: usize = 8;
 
-/// Fails if there are many more threads than this machine has processors. As many threads as `run.reproducible` has
-/// chunks of work are always allowed.
+/// Returns an error if there are many more threads than processors. The number of chunks of work of
+/// `run.reproducible` is always allowed as the number of threads.
 pub(in crate::run) fn check_threads(threads: usize) -> Result<()> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let most = (THREADS_PER_PROCESSOR * available).max(REPRODUCIBLE_PARTS);
     if threads > most {
         let message = format!("{threads} threads are too many: this process may use {available} processors");
         return Err(Problem::new(message)
-            .help(format!("at most {most} are started; fastest is one per processor"))
+            .help(format!("at most {most} threads are allowed; one thread per processor is fastest"))
             .into());
     }
     Ok(())
 }
 
-/// Returns a processor for each thread of one of several runs, out of the processors that this process may use. The
-/// first processors are left to `others` other runs with as many threads each. Fails if there are not enough
+/// Returns a processor for each of `threads` threads, out of the processors that this process may use. The first
+/// processors are left to `others` other runs with `threads` threads each. Returns an error if there are not enough
 /// processors.
 pub(in crate::run) fn pinned(threads: usize, others: usize) -> Result<Vec<CoreId>> {
     share(&core_affinity::get_core_ids().unwrap_or_default(), threads, others)
 }
 
-/// Selects the processors of a run out of `processors`, by the rule of [`pinned`].
+/// Selects the processors of a run from `processors` in the way that [`pinned`] describes.
 fn share(processors: &[CoreId], threads: usize, others: usize) -> Result<Vec<CoreId>> {
     let (all, available) = ((others + 1) * threads, processors.len());
     if all > available {
-        let message = format!("run.pin: {all} threads need as many processors, and there are {available}");
+        let message = format!("run.pin: {all} threads need {all} processors, but there are only {available}");
         return Err(Problem::new(message).help("lower run.threads, or set run.pin = false").into());
     }
     Ok(processors[others * threads..all].to_vec())
@@ -46,7 +46,7 @@ pub(in crate::run) fn start(threads: usize, processors: Vec<CoreId>) -> Result<(
     let failed = |error: &dyn std::fmt::Display| Error::Device(format!("cannot start {threads} threads: {error}"));
     let place = move |number: usize| {
         if let Some(&processor) = processors.get(number) {
-            // if the system refuses, the thread stays unbound, which can only make the run slower
+            // if the operating system refuses to bind a thread, the run is at most slower
             let _ = core_affinity::set_for_current(processor);
         }
     };
@@ -70,6 +70,6 @@ mod tests {
         assert_eq!([ids(2, 0).unwrap(), ids(2, 1).unwrap()], [[2, 3], [5, 8]]);
         assert_eq!(ids(5, 0).unwrap(), [2, 3, 5, 8, 9]);
         let refusal = ids(2, 2).unwrap_err().to_string();
-        assert!(refusal.contains("6 threads need as many processors, and there are 5"), "{refusal}");
+        assert!(refusal.contains("6 threads need 6 processors, but there are only 5"), "{refusal}");
     }
 }

@@ -1,12 +1,12 @@
-//! Tuning of a run: lifetimes of the pair lists, and the split of the Coulomb sum between pairs and mesh.
+//! Tuning of a run: choice of the lifetimes of the pair lists, and of the Coulomb cutoff and PME grid.
 //!
-//! Candidates are plain data ([`Setting`]). A cost model ranks the candidates in the same way on every run. With
-//! `tuning = "measure"` the best candidates are timed in turn at the start of the first stage of dynamics, each by a
-//! few searches, prunings and force evaluations; the state is unchanged. A candidate never has a larger estimated
-//! error than the input allows: list radii follow from the drift tolerance, and cutoff and mesh come from
-//! [`crate::pme::ErrorModel::splittings`]. The choice holds for the rest of the run, and a checkpoint stores it. On a
-//! GPU the candidates are not timed: the cost model of the GPU covers lists only, and the mesh is the one that the
-//! CPU's cost model chooses.
+//! Candidates are plain data ([`Setting`]). A cost model ranks the candidates; the ranking is the same in every run.
+//! With `tuning = "measure"` the best candidates are timed at the start of the first stage of dynamics. A timing
+//! consists of a few pair searches, prunings and force evaluations, and does not change the state. The estimated
+//! error of each candidate is within the limits of the input. List radii follow from the drift tolerance, and cutoff
+//! and mesh come from [`crate::pme::ErrorModel::splittings`]. The choice holds for the rest of the run, and a
+//! checkpoint stores it. On a GPU candidates are not timed. The GPU's cost model chooses only the lists, and the
+//! CPU's cost model chooses the mesh.
 
 use crate::backend::{Backend, Workload};
 use crate::ensemble::multiple_time_steps::LongRange;
@@ -31,12 +31,12 @@ const RANGE: f64 = 0.08;
 /// Largest predicted slowdown relative to the model's choice. Splittings that are predicted to be slower are not
 /// timed.
 const SLOWER: f64 = 0.08;
-/// Number of schedules that are timed besides the best one so far.
+/// Number of list schedules that are timed in addition to the fastest setting so far.
 const SCHEDULES: usize = 3;
 /// Number of rounds. Each round times every setting once, in turn.
 const ROUNDS: usize = 7;
-/// Timed force evaluations of a round. An untimed evaluation before them brings the data back into the caches. The
-/// shortest time counts.
+/// Number of timed force evaluations per setting in a round. An untimed evaluation before these fills the caches. The
+/// shortest time is used.
 const EVALUATIONS: usize = 5;
 /// Ratio of the standard deviation of a normal distribution to its median absolute deviation.
 const DEVIATION: f64 = 1.4826;
@@ -50,7 +50,7 @@ fn split(settings: ForceSettings, pme: Option<Splitting>) -> ForceSettings {
     })
 }
 
-/// Applies the chosen cutoff and mesh of `tuning` to the system.
+/// Sets the Coulomb cutoff and mesh of the system to those that `tuning` has chosen.
 pub(in crate::run) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
     if let Some(tuning) = tuning {
         let settings = split(system.settings, tuning.chosen.pme);
@@ -58,17 +58,17 @@ pub(in crate::run) fn adopt(system: &mut Arc<System>, tuning: Option<&Tuning>) {
     }
 }
 
-/// A tuning of one system, with everything that it depends on.
+/// Tuner of one system, with the data on which the choice depends.
 pub(in crate::run) struct Tuner<'a> {
     engine: &'a Engine,
     plan: &'a Plan,
     system: &'a System,
     state: &'a State,
     alternatives: &'a Alternatives,
-    /// list schedules for the system's own settings
+    /// list schedules for the cutoff and mesh of the input file
     choices: ListChoices<'a>,
     on_gpu: bool,
-    /// steps from one evaluation of reciprocal space to the next
+    /// number of steps between evaluations of reciprocal space
     every: u32,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Tuner<'a> {
         Ok(Tuner { engine, plan, system, state, alternatives, choices, on_gpu, every: interval_of_meshes(plan) })
     }
 
-    /// Chooses a setting; `None` for a system without a cutoff, which has nothing to tune. A request to stop ends the
+    /// Chooses a setting; `None` without a cutoff, because nothing can be tuned. A request to stop ends the
     /// measurement early.
     pub(in crate::run) fn tune(&self, requests: &Requests) -> Result<Option<Tuning>> {
         if self.system.settings.cutoff.is_none() {
@@ -120,7 +120,7 @@ impl<'a> Tuner<'a> {
         Ok(Some(tuning))
     }
 
-    /// Returns the system's own cutoff and mesh; `None` without PME.
+    /// Returns the cutoff and mesh of the input file; `None` without PME.
     fn own_splitting(&self) -> Option<Splitting> {
         let ForceSettings { cutoff, electrostatics, .. } = self.system.settings;
         match electrostatics {
@@ -133,7 +133,7 @@ impl<'a> Tuner<'a> {
         self.choices.with_settings(split(self.system.settings, pme))
     }
 
-    /// Returns a setting with its cost according to the model.
+    /// Returns a setting and its cost according to the cost model.
     fn trial(&self, pme: Option<Splitting>, lists: ListSchedule) -> Trial {
         let atoms = self.system.topology.atoms.len() as f64;
         let meshes = pme.map(|splitting| splitting.parameters).into_iter().chain(self.system.settings.lj_pme());
@@ -142,7 +142,7 @@ impl<'a> Tuner<'a> {
         Trial { setting: Setting { pme, lists }, megacycles, measured: None }
     }
 
-    /// Returns the candidates of the cost model: list schedules, and meshes with the same cutoff.
+    /// Returns the candidates for the cost model: all list schedules, and alternative meshes with the same cutoff.
     fn considered(&self) -> Vec<Trial> {
         let (own, schedules) = (self.own_splitting(), self.choices.all());
         let trials = schedules.iter().take(SHOWN).map(|&lists| self.trial(own, lists));
@@ -151,7 +151,7 @@ impl<'a> Tuner<'a> {
         trials.chain(meshes.map(|&mesh| self.trial(Some(mesh), schedules[0]))).collect()
     }
 
-    /// Times splittings of the Coulomb sum, then list schedules of the fastest splitting.
+    /// Times combinations of Coulomb cutoff and mesh, and then list schedules for the fastest combination.
     fn measure(&self, model: Trial, requests: &Requests, tuning: &mut Tuning) -> Result<()> {
         let (mut best, mut time) = (model, 1.0);
         for propose in [Self::splittings, Self::schedules] {
@@ -172,14 +172,13 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// Returns other cutoffs and meshes that may be faster than `best`, each with its best lists. The cheapest
-    /// splitting in every range of cutoffs is taken, because the errors of the cost model grow with the distance from
-    /// the setting at which it was calibrated.
+    /// Returns combinations of cutoff and mesh that may be faster than `best`, each with its best lists. One
+    /// combination, the cheapest, is taken in each range of cutoffs, because the cost model is less accurate for
+    /// cutoffs far from the calibration.
     fn splittings(&self, best: &Trial) -> Vec<Trial> {
         let ListSchedule { outer, inner, .. } = best.setting.lists;
         let usual = self.reach(best.setting.pme);
-        // all splittings use the buffer of `best`: similar list errors need similar buffers, which is accurate enough
-        // for a ranking
+        // all cutoffs are ranked with the buffer of `best`, because similar list errors need similar buffers
         let roughly = |&other: &Splitting| {
             let longer = self.reach(Some(other)) - usual;
             let lists = ListSchedule { outer: outer + longer, inner: inner + longer, ..best.setting.lists };
@@ -202,7 +201,7 @@ impl<'a> Tuner<'a> {
         cutoff.unwrap_or(0.0).max(cutoff_lj.unwrap_or(0.0))
     }
 
-    /// Returns schedules with other list lifetimes, the cheapest according to the model.
+    /// Returns the schedules with other list lifetimes that are cheapest according to the cost model.
     fn schedules(&self, best: &Trial) -> Vec<Trial> {
         let Setting { pme, lists } = best.setting;
         let others = self.lists(pme).all().into_iter().filter(|other| *other != lists);
@@ -230,14 +229,14 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// Returns the number of steps from one evaluation of reciprocal space to the next, in the longest stage of dynamics.
+/// Returns the number of steps between evaluations of reciprocal space in the longest stage of dynamics.
 fn interval_of_meshes(plan: &Plan) -> u32 {
     let longest = plan.dynamics().max_by_key(|(_, stage)| stage.steps);
     longest.and_then(|(_, stage)| stage.multiple_time_steps).map_or(1, |steps| steps.every)
 }
 
-/// Measures the seconds per step. The time is the sum of force evaluations, with reciprocal space every `every`
-/// steps, and of the search and the pruning, each divided by the number of steps between two of them.
+/// Measures the time per step in seconds. The result is the time of a force evaluation, with reciprocal space at
+/// every `every`-th step, plus the times of a pair search and of a pruning, each divided by its interval in steps.
 fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, state: &State) -> Result<f64> {
     cpu.upload(state)?;
     let start = Instant::now();
@@ -252,7 +251,7 @@ fn seconds_per_step(cpu: &mut dyn Backend, lists: &ListSchedule, every: u32, sta
     Ok(forces + search / f64::from(lists.rebuild) + pruning / f64::from(lists.prune))
 }
 
-/// Measures the shortest time of a force evaluation. Interference by other programs makes it longer, never shorter.
+/// Measures the shortest time of a force evaluation, because other programs on the machine can only lengthen it.
 fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     let workload = Workload { long_range, ..Workload::FORCES };
     cpu.forces(workload)?;
@@ -265,10 +264,10 @@ fn shortest(cpu: &mut dyn Backend, long_range: LongRange) -> Result<f64> {
     Ok(least)
 }
 
-/// Returns the time of each setting and its gain over the first setting, with the spread of the gain.
+/// Returns for each setting its time, its gain over the first setting, and the spread of this gain.
 fn compare(times: &[[f64; ROUNDS]]) -> Vec<Timed> {
     let against_first = |own: &[f64; ROUNDS]| {
-        // interference by other programs affects all settings of one round alike, so gains are computed per round
+        // gains are computed per round, because other programs slow down all settings of a round alike
         let gains: [f64; ROUNDS] = std::array::from_fn(|round| 1.0 - own[round] / times[0][round]);
         let gain = median(gains);
         let spread = DEVIATION * median(gains.map(|other| (other - gain).abs()));
@@ -316,8 +315,8 @@ mod tests {
         assert_eq!(interval(vec![stage(900, None), stage(200, Some(2))]), 1);
     }
 
-    /// Returns times of a setting on a machine that slows down and is disturbed now and then, in the same way for all
-    /// settings.
+    /// Returns times of a setting in all rounds, on a machine that becomes slower and is sometimes disturbed. The
+    /// disturbances are the same for all settings.
     fn rounds(time: f64, own: [f64; ROUNDS]) -> [f64; ROUNDS] {
         let machine = [1.0, 1.02, 1.5, 1.04, 1.05, 1.3, 1.07];
         std::array::from_fn(|round| time * machine[round] * (1.0 + own[round]))
@@ -330,7 +329,7 @@ mod tests {
     fn the_fastest_wins_whatever_disturbs_all() {
         let timed = compare(&[rounds(6.0, [0.0; ROUNDS]), rounds(5.8, QUIET), rounds(5.7, QUIET), rounds(6.3, QUIET)]);
         assert_eq!(choose(&timed), 2);
-        // a gain of 0.3/6; rounds scatter by 0.2 %
+        // the gain is 0.3/6 = 5 %, and rounds scatter by 0.2 %
         assert!((timed[2].gain - 0.05).abs() < 0.002 && timed[2].spread < 0.004, "{timed:?}");
         assert!((timed[0].milliseconds - 6300.0).abs() < 1e-6, "{timed:?}");
     }
@@ -342,7 +341,7 @@ mod tests {
             vec![],
             vec![first],
             vec![rounds(6.1, QUIET)],
-            // 3 % with a spread of 7 %
+            // gain of 3 % with a spread of 7 %
             vec![rounds(5.82, NOISY)],
             vec![rounds(5.82, NOISY), first],
         ] {

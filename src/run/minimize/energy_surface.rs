@@ -12,7 +12,8 @@ use crate::vec3::Vec3;
 use crate::virtual_sites::SitePlan;
 use std::sync::Arc;
 
-/// Context and constraints for the minimiser. Constraints use unit masses, so that projections are Euclidean.
+/// Context and constraints for the minimiser. Constraints use unit masses, so that projections do not depend on the
+/// masses.
 pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
     constraints: ConstraintPlan,
     sites: SitePlan,
@@ -25,8 +26,8 @@ pub(in crate::run) struct ForceSurface<B: Backend + ?Sized = dyn Backend> {
 }
 
 impl<B: Backend + ?Sized> ForceSurface<B> {
-    /// Creates the surface from a context whose lists expire by displacement, for the cell of `state`. `origin` are
-    /// the positions from which a minimisation that continues last built its lists.
+    /// Creates the energy surface for the cell of `state`, from a context whose lists expire by displacement. If a
+    /// minimisation continues, `origin` holds the positions from which its pair lists were last built.
     pub(in crate::run) fn new(
         system: &System,
         mut context: Context<B>,
@@ -89,7 +90,7 @@ impl<B: Backend + ?Sized> Surface for ForceSurface<B> {
     }
 
     fn project(&mut self, positions: &[Vec3], vectors: &mut [Vec3]) {
-        // the projection fails only if a constraint has lost its direction; `satisfy` then refuses the displacement
+        // the projection fails only if the atoms of a constraint coincide; `satisfy` then refuses the displacement
         let _ = self.constraints.project(positions, vectors);
     }
 }
@@ -109,9 +110,10 @@ mod tests {
     /// Buffer of the lists, nm.
     const BUFFER: f64 = 0.05;
     const STEPS: u64 = 12;
-    /// The project's bar for energies of interactions in `f32`, relative to the sum of the absolute terms.
+    /// The project's limit for the error of energies with interactions in `f32`, relative to the sum of the absolute
+    /// terms.
     const ENERGY: f64 = 1e-6;
-    /// Allowed relative difference of the decrease of the energy: two minimisations that begin alike diverge as
+    /// Allowed relative difference between the energy decreases of two minimisations. Both have the same start, but
     /// rounding errors grow, so one may reach a lower energy.
     const FALL: f64 = 0.2;
 

@@ -2,13 +2,13 @@
 //!
 //! One step is one evaluation of energy and forces. A step tries a displacement and keeps it if the energy falls. The
 //! pair (displacement, change of force) then joins the history from which L-BFGS computes the next direction (J.
-//! Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, and as long as any
-//! force is as large as in a clash, the direction is the force itself with an adaptive length. The minimiser accepts
-//! any start: no atom ever moves by more than a set distance in a step, forces that are not numbers become random
-//! kicks, and an energy that is not a number counts as infinite.
+//! Nocedal, Math. Comput. 35, 773 (1980), doi:10.1090/S0025-5718-1980-0572855-7). Without history, or while any force
+//! is as large as in a clash, a step goes along the force with an adaptive length. The minimiser accepts any start.
+//! In a step no atom moves by more than [`MinimizeSettings::max_displacement`], a NaN force becomes a random
+//! displacement, and a NaN energy counts as infinite.
 //!
-//! The [`Minimizer`] holds everything on which the next step depends. It can be stored at any step, and the
-//! minimisation then continues with the same bits. It needs memory for 2 × [`HISTORY`] vectors per atom.
+//! The [`Minimizer`] holds all data on which the next step depends. A minimisation that continues from a stored
+//! [`Minimizer`] gives the same bits. Its history has 2 × [`HISTORY`] vectors per atom.
 
 pub(super) mod energy_surface;
 
@@ -20,11 +20,12 @@ use crate::error::Result;
 use crate::rng::{Purpose, Stream};
 use crate::vec3::{Vec3, vec3};
 
-/// Number of pairs kept by L-BFGS. More than five rarely help, and each costs 48 bytes per atom.
+/// Number of pairs (displacement, change of gradient) in the history of L-BFGS. More than five pairs rarely help, and
+/// each pair takes 48 bytes per atom.
 const HISTORY: usize = 5;
 /// Force (kJ/mol/nm) that occurs only in clashes. A bond of 3e5 kJ/mol/nm² that is stretched by a third of its length
-/// has this force. Larger forces are shortened to this value, so that the other atoms can move although the worst
-/// clash limits the step.
+/// has this force. Larger forces are shortened to this value, because the largest force limits the step and the other
+/// atoms would otherwise hardly move.
 const CLASH_FORCE: f64 = 1e4;
 /// Limit of forces (kJ/mol/nm). Larger forces are shortened to this limit, so that the sum of their squares stays
 /// finite for any number of atoms.
@@ -36,24 +37,26 @@ const SHRINK: f64 = 0.5;
 const FIRST_STEP: f64 = 0.1;
 /// Sufficient decrease (Armijo): the energy must fall by this fraction of force × displacement.
 const DECREASE: f64 = 1e-4;
-/// Largest ratio of the slope at the end of a step to the slope at its start. The test is used if rounding errors
-/// hide the change of energy (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J. Optim. 16, 170 (2005),
-/// doi:10.1137/030601880).
+/// Largest allowed ratio of the slope of the energy at the end of a step to the slope at its start. This criterion is
+/// used if rounding errors hide the change of the energy (approximate Wolfe condition: W. W. Hager, H. Zhang, SIAM J.
+/// Optim. 16, 170 (2005), doi:10.1137/030601880).
 const SLOPE: f64 = 0.8;
-/// Fraction of an L-BFGS direction below which the direction and the history are discarded.
+/// Smallest fraction of an L-BFGS step that is tried. Below this fraction the direction and the history are
+/// discarded.
 const SHORTEST_CUT: f64 = 0.01;
-/// Displacement in nm below which a step is useless; the spacing of floating-point numbers at 10 nm is 2e-15 nm.
+/// Displacement in nm below which the minimisation stalls. For comparison, the spacing of floating-point numbers at
+/// 10 nm is 2e-15 nm.
 const SHORTEST_STEP: f64 = 1e-10;
 
 /// An energy surface.
 pub trait Surface {
-    /// Returns the energy (kJ/mol) at `positions` (nm) and writes the forces (kJ/mol/nm). Positions are mutable
-    /// because the function places virtual sites, whose forces become zero. Results need not be finite; an error ends
-    /// the minimisation.
+    /// Returns the energy (kJ/mol) at `positions` (nm) and writes the forces (kJ/mol/nm). The function also sets the
+    /// positions of virtual sites, and sets the forces on virtual sites to zero. Energy and forces may be infinite or
+    /// NaN. An error ends the minimisation.
     fn evaluate(&mut self, positions: &mut [Vec3], forces: &mut [Vec3]) -> Result<f64>;
 
-    /// Moves `positions` until they satisfy the constraints. The iteration starts from `reference`, which satisfies
-    /// the constraints. Returns false if no such positions are found.
+    /// Moves `positions` so that they satisfy the constraints, along the bonds in `reference`, which satisfies the
+    /// constraints. Returns false if the constraints cannot be satisfied.
     fn satisfy(&mut self, reference: &[Vec3], positions: &mut [Vec3]) -> bool {
         let _ = (reference, positions);
         true
@@ -72,7 +75,8 @@ pub struct MinimizeSettings {
     pub force_tolerance: f64,
     /// largest displacement of any atom in one step, nm
     pub max_displacement: f64,
-    /// relative rounding error of the energy, which a significant change must exceed (1e-7 for sums of f32 terms)
+    /// relative rounding error of the energy (1e-7 for sums of f32 terms). Smaller changes of the energy are not
+    /// significant
     pub energy_precision: f64,
 }
 
@@ -89,7 +93,7 @@ pub enum Status {
     Running,
     /// the largest force is within the tolerance
     Converged,
-    /// no representable displacement lowers the energy: the limit of the arithmetic
+    /// the limit of floating-point precision is reached: no displacement lowers the energy
     Stalled,
 }
 
@@ -97,10 +101,10 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Minimizer {
     settings: MinimizeSettings,
-    /// number of energy evaluations, not counting the first one
+    /// number of energy evaluations after the first evaluation
     step: u64,
     status: Status,
-    /// best positions so far, with their energy and (projected) forces
+    /// positions with the lowest energy so far, with this energy and the forces, projected on the constraints
     positions: Vec<Vec3>,
     energy: f64,
     forces: Vec<Vec3>,
@@ -114,7 +118,7 @@ pub struct Minimizer {
     trial: Trial,
 }
 
-/// A displacement s and the change y of the gradient along it, with 1/(s·y).
+/// Displacement s of a step, change y of the gradient in this step, and 1/(s·y).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Pair {
     displacement: Vec<Vec3>,
@@ -133,7 +137,8 @@ impl Minimizer {
     /// Satisfies the constraints and evaluates the start.
     pub fn new(settings: MinimizeSettings, mut positions: Vec<Vec3>, surface: &mut impl Surface) -> Result<Self> {
         let reference = positions.clone();
-        // a start that violates the constraints beyond repair is used as it is, because the first steps may repair it
+        // if the constraints cannot be satisfied at the start, the start is used unchanged, because the first steps
+        // may satisfy them
         if !surface.satisfy(&reference, &mut positions) {
             positions = reference;
         }
@@ -223,7 +228,7 @@ impl Minimizer {
             for d in displacement.iter_mut() {
                 *d = *d * (CLASH_FORCE / d.norm()).min(1.0);
             }
-            // the forces were projected, but cutting them at `CLASH_FORCE` may violate constraints again
+            // forces are projected again, because shortening them to `CLASH_FORCE` adds components along constraints
             if max_force > CLASH_FORCE {
                 surface.project(&self.positions, displacement);
             }
@@ -279,7 +284,7 @@ impl Minimizer {
         }
     }
 
-    /// Adds the last step to the history if the surface curves upwards along it.
+    /// Adds the last step to the history if the curvature of the energy along the step is positive.
     fn remember(&mut self, trial: &Trial) {
         let mut pair = if self.history.len() == HISTORY { self.history.pop_front() } else { None }.unwrap_or(Pair {
             displacement: vec![],
@@ -304,7 +309,7 @@ impl Minimizer {
     }
 }
 
-/// Multiplies `vectors` by the inverse Hessian that the history implies (the two loops of L-BFGS).
+/// Multiplies `vectors` by the inverse Hessian that is estimated from the history (two-loop recursion of L-BFGS).
 fn precondition(history: &VecDeque<Pair>, vectors: &mut [Vec3]) {
     let mut weights = [0.0; HISTORY];
     for (k, pair) in history.iter().enumerate().rev() {

@@ -2,7 +2,8 @@ use super::*;
 use crate::constraint::ConstraintPlan;
 use crate::system::{Constraint, Constraints};
 
-/// A surface given by a function of positions. Forces are set to zero before each call.
+/// Energy surface that is defined by a function of the positions. Forces are set to zero before each call of the
+/// function.
 struct Analytic<F>(F);
 
 impl<F: FnMut(&[Vec3], &mut [Vec3]) -> f64> Surface for Analytic<F> {
@@ -47,12 +48,12 @@ fn minimize(settings: MinimizeSettings, start: Vec<Vec3>, surface: &mut impl Sur
 
 #[test]
 fn lennard_jones_clusters_reach_their_minima() {
-    // known minima: all pairs are at the minimum distance, with an energy of −1 kJ/mol each
+    // minima of 2, 3 and 4 atoms, in which all pairs are at the optimal distance and have an energy of −1 kJ/mol
     for (count, energy) in [(2, -1.0), (3, -3.0), (4, -6.0)] {
         let settings = MinimizeSettings { force_tolerance: 1e-6, ..MinimizeSettings::default() };
         let done = minimize(settings, scattered(count, 0.6, 1), &mut Analytic(lennard_jones), 2000);
         assert_eq!(done.status(), Status::Converged);
-        // the curvature is k ≈ 57 ε/σ², so the error of the energy is F²/2k = 1e-15
+        // the curvature is k ≈ 57 ε/σ², so the error of the energy for a force F = 1e-6 is F²/2k = 1e-15
         assert!((done.energy() - energy).abs() < 1e-13, "{} after {}", done.energy(), done.steps());
     }
 }
@@ -185,7 +186,7 @@ fn stopping_and_resuming_changes_no_bit() {
 
 #[test]
 fn rounded_energies_do_not_stop_the_descent() {
-    // energies in f32 with a large constant, like sums over a big system; forces in f32
+    // energies in f32 with a large constant added, as in sums over a large system, and forces in f32
     let mut rounded = Analytic(|positions: &[Vec3], forces: &mut [Vec3]| {
         let energy = lennard_jones(positions, forces) - 1000.0;
         forces.iter_mut().for_each(|f| *f = f.map(|c| f64::from(c as f32)));
@@ -198,8 +199,8 @@ fn rounded_energies_do_not_stop_the_descent() {
 
 #[test]
 fn the_limit_of_the_arithmetic_ends_the_descent() {
-    // forces are wrong by up to 5e-4 and never zero, and energies are wrong by 1e-7: a tolerance of 1e-6 cannot be
-    // reached
+    // force errors are up to 5e-4, so forces are never zero, and energy errors are 1e-7. The tolerance of 1e-6 cannot
+    // be reached
     let mut noisy = Analytic(|positions: &[Vec3], forces: &mut [Vec3]| {
         let energy = lennard_jones(positions, forces) - 1000.0;
         forces.iter_mut().for_each(|f| *f = f.map(|c| ((c * 1e3).floor() + 0.5) * 1e-3));
@@ -210,7 +211,7 @@ fn the_limit_of_the_arithmetic_ends_the_descent() {
         let done = minimize(settings, scattered(20, 0.8, 2), &mut noisy, 5000);
         println!("noisy: {:?} after {}", done.max_force(), done.steps());
         assert_eq!(done.status(), Status::Stalled, "{:?} after {}", done.max_force(), done.steps());
-        // the true force is as small as the errors of the forces and the energy changes that the noise hides
+        // the force without errors is as small as the force errors and the energy errors allow
         let mut forces = vec![Vec3::ZERO; 20];
         lennard_jones(done.positions(), &mut forces);
         assert!(largest(&forces) < 0.5, "{}", largest(&forces));

@@ -1,4 +1,4 @@
-//! The output directory of a run: its paths, its lock, and the treatment of files that it already holds.
+//! The output directory of a run: paths, lock, and treatment of existing files.
 
 use crate::error::{Error, Problem, Result};
 use crate::observe::lock::OutputLock;
@@ -9,7 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Advice to the user about existing files.
-const ASIDE: &str = "move it away, choose another output.directory, or use --force to move all old output aside";
+const ASIDE: &str = "move this file away, choose another output.directory, or use --force to rename the folder with \
+                     the old output";
 
 /// The output directory, locked until dropped.
 #[derive(Debug)]
@@ -19,14 +20,14 @@ pub(in crate::run) struct Directory {
 }
 
 impl Directory {
-    /// Creates and locks the directory of a plan; with `force` existing output is moved aside first.
+    /// Creates and locks the output directory of a plan. With `force`, renames an existing directory first.
     pub(in crate::run) fn open(plan: &Plan, force: bool) -> Result<Self> {
         let root = plan.output.directory.clone();
         let mut directory = Directory { lock: OutputLock::acquire(&root)?, root };
         if force && directory.is_used(&plan.output) {
             let root = &directory.root;
             fs::rename(root, directory.aside()).map_err(|e| Error::io(root, e))?;
-            // the old directory stays locked until the new one is locked
+            // the old directory stays locked until the new directory is locked
             directory.lock = OutputLock::acquire(root)?;
         }
         Ok(directory)
@@ -37,13 +38,14 @@ impl Directory {
         self.root.join(name)
     }
 
-    /// Fails if the path of the directory no longer leads to the directory that was locked.
+    /// Returns an error if the path no longer leads to the locked directory, for example because the directory was
+    /// moved.
     pub(in crate::run) fn check(&self) -> Result<()> {
         self.lock.check()
     }
 
-    /// Returns the reason why a file could not be read or written: the failure of [`Directory::check`] if there is one,
-    /// because the directory may be moved at any time between a check and the use of a file.
+    /// Returns the error of [`Directory::check`] if the check fails, otherwise `error`. A file may be unreadable or
+    /// unwritable because the directory was moved after an earlier check.
     pub(in crate::run) fn explain(&self, error: Error) -> Error {
         match error {
             Error::Io { .. } => self.check().err().unwrap_or(error),
@@ -68,8 +70,8 @@ impl Directory {
             || output.names().iter().any(|name| self.file(name).exists())
     }
 
-    /// Removes the files that run `run_id` wrote before its first step. Fails if there are trajectories of other
-    /// runs.
+    /// Removes the files that the run `run_id` wrote before its first step. Returns an error if there are
+    /// trajectories of other runs.
     pub(in crate::run) fn clear(&self, run_id: &str, output: &OutputOptions) -> Result<()> {
         let mut names = output.names();
         for name in output.names() {
@@ -92,7 +94,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Fails if any output file exists already.
+    /// Returns an error if an output file exists already.
     pub(in crate::run) fn check_absent(&self, output: &OutputOptions) -> Result<()> {
         match output.names().iter().map(|name| self.file(name)).find(|path| path.exists()) {
             Some(path) => Err(Problem::new("this file exists already").in_file(&path).help(ASIDE).into()),
@@ -101,8 +103,8 @@ impl Directory {
     }
 
     /// Renames files, for example `energies.csv` to `energies.part1.csv`, so that new files with these names can be
-    /// created. Symbolic links are not renamed, because a link refers to its target by a name that the new file will
-    /// have.
+    /// created. Symbolic links are not renamed, because the target of a link may be another output file, whose name
+    /// the new file gets.
     pub(in crate::run) fn rename_as_part(&self, names: &[String]) -> Result<()> {
         let part = |n: u32, name: &str| {
             let (stem, rest) = name.split_at(name[1..].find('.').map_or(name.len(), |dot| dot + 1));
@@ -121,15 +123,16 @@ impl Directory {
         Ok(())
     }
 
-    /// Fails if there is output without a checkpoint; `reason` says what is wrong with an existing checkpoint.
+    /// Returns an error if the directory contains output but no usable checkpoint. `reason` says why an existing
+    /// checkpoint cannot be used.
     pub(in crate::run) fn check_unused(&self, output: &OutputOptions, reason: Option<String>) -> Result<()> {
         if !self.is_used(output) {
             return Ok(());
         }
         let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-        Err(Problem::new(format!("this directory holds output, but no checkpoint to continue from{reason}"))
+        Err(Problem::new(format!("this directory contains output, but no checkpoint to continue from{reason}"))
             .in_file(&self.root)
-            .help("choose another output.directory, or use --force to move the old output aside")
+            .help("choose another output.directory, or use --force to rename the folder with the old output")
             .into())
     }
 }
@@ -139,7 +142,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// A file that cannot be written because the directory was moved is reported as that, other errors as they are.
+    /// Tests that a failure to write a file is explained by the moved directory if the directory was moved. Other
+    /// errors stay as they are.
     #[test]
     fn a_moved_directory_explains_missing_files() {
         let parent = tempfile::tempdir().unwrap();
@@ -158,8 +162,8 @@ mod tests {
         Config::parse(text, &parent.join("input.toml"), &[]).unwrap().plan
     }
 
-    /// Several processes that move the same directory aside each get a directory of their own, or an error that says
-    /// that the directory is in use.
+    /// Tests several processes that rename the same directory at the same time. Each process gets a directory of its
+    /// own, or an error that says that the directory is in use.
     #[test]
     fn no_two_move_the_same_directory_aside() {
         let parent = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ use crate::system::Topology;
 use crate::units::BAR;
 use std::fs;
 
-/// Observables recorded with every frame, followed by the temperatures of groups.
+/// Observables that are stored with every frame. The temperatures of groups are stored after these observables.
 const OBSERVABLES: [(&str, &str); 6] = [
     ("potential_energy", "kJ mol-1"),
     ("kinetic_energy", "kJ mol-1"),
@@ -33,7 +33,7 @@ pub(super) struct TrajectoryReporter {
     fields: Fields,
     precision: Precision,
     selection: Option<Selection>,
-    /// intervals between frames; `None` if the plan does not ask for this file
+    /// intervals between frames; `None` if this file is not in the plan
     every: Option<Intervals>,
     /// values of the observables of a frame
     numbers: Vec<f64>,
@@ -48,8 +48,8 @@ struct Selection {
 }
 
 impl TrajectoryReporter {
-    /// Creates the reporter of one trajectory with these options. Fails if the format cannot hold the requested data,
-    /// or if no atom of the system is selected.
+    /// Creates the reporter of one trajectory. Returns an error if the format cannot store the requested data, or if
+    /// the selection contains no atom.
     pub(super) fn new(options: &TrajectoryOptions, every: Intervals, system: &Topology) -> Result<Self> {
         let format = Format::of_name(&options.file)?;
         let precision = options.check(format)?;
@@ -65,8 +65,8 @@ impl TrajectoryReporter {
         })
     }
 
-    /// Creates a reporter for an existing file that the plan does not ask for; `None` if the extension of the name is
-    /// not that of a trajectory.
+    /// Creates a reporter for an existing file that is not in the plan; `None` if the file name does not have the
+    /// extension of a trajectory format.
     pub(super) fn inactive(name: &str) -> Option<Self> {
         let format = Format::of_name(name).ok()?;
         let (fields, precision) = (Fields::default(), Precision::default());
@@ -113,8 +113,8 @@ impl TrajectoryReporter {
 }
 
 impl TrajectoryOptions {
-    /// Returns the keys of all fields besides positions. Each key comes with whether the field is requested and
-    /// whether the format can hold it.
+    /// Returns all optional fields of a frame (not positions). An item has the key of the field, whether the field is
+    /// requested, and whether the format can store the field.
     pub(crate) fn fields(&self, holds: &Holds) -> [(&'static str, bool, bool); 3] {
         [
             ("velocities", self.velocities, holds.velocities),
@@ -123,14 +123,14 @@ impl TrajectoryOptions {
         ]
     }
 
-    /// Returns the atoms of a system that are written; `None` for all atoms.
+    /// Returns the indices of the atoms that are written; `None` if all atoms are written.
     pub fn selected(&self, system: &Topology) -> std::result::Result<Option<Vec<u32>>, Problem> {
         let found = self.select.as_ref().map(|text| select(system, text)).transpose();
         found.map_err(|problem| Problem { message: format!("{}: select: {}", self.file, problem.message), ..problem })
     }
 
-    /// Returns the precision with which `format` stores positions. Fails if the format cannot hold the requested
-    /// data.
+    /// Returns the precision with which `format` stores positions. Returns an error if the format cannot store the
+    /// requested data.
     pub fn check(&self, format: &Format) -> std::result::Result<Precision, Problem> {
         if let Some((name, ..)) = self.fields(&format.holds).into_iter().find(|(_, asked, held)| *asked && !held) {
             return Err(cannot(format, &self.file, name));
@@ -142,8 +142,8 @@ impl TrajectoryOptions {
     }
 }
 
-/// Returns a placeholder for the selection of a file that the plan does not ask for; `None` for all atoms. The run
-/// writes no frames to such a file, so only the number of atoms counts.
+/// Returns a placeholder for the selection of a file that is not in the plan; `None` if the file has all atoms. Only
+/// the number of atoms matters, because the run writes no frames to this file.
 fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
     (1..system.atoms.len()).contains(&atoms).then(|| {
         let atoms: Vec<u32> = (0..atoms as u32).collect();
@@ -153,7 +153,7 @@ fn selection_of(atoms: usize, system: &Topology) -> Option<Selection> {
 
 fn cannot(format: &Format, file: &str, what: &str) -> Problem {
     Problem::new(format!("{file}: {} files cannot store {what}", format.name))
-        .help("leave it out, or write trajectory.h5md, in a list with this file if both are wanted")
+        .help("remove this setting, or write trajectory.h5md instead of this file or in addition to it")
 }
 
 impl Reporter for TrajectoryReporter {
@@ -201,7 +201,7 @@ impl Reporter for TrajectoryReporter {
         files.check(&path, checkpointed)?;
         if let Some(found) = files.run_id(&path).filter(|found| found != run.run_id) {
             let message = format!("this trajectory belongs to another run ({found}), not to this one ({})", run.run_id);
-            let help = "put the trajectory of this run in its place, or use --no-append to continue in a new file";
+            let help = "replace this file by the trajectory of this run, or use --no-append to continue in a new file";
             return Err(Problem::new(message).in_file(&path).help(help).into());
         }
         if self.every.is_none() {
@@ -212,7 +212,7 @@ impl Reporter for TrajectoryReporter {
 
     fn open(&mut self, run: &RunInfo<'_>, checkpointed: Option<Mark>) -> Result<()> {
         let (path, files) = (run.file(&self.name), self.format.files);
-        // a file that this run began after its last checkpoint has no frame that belongs to the checkpoint
+        // if this run began the file after its last checkpoint, no frame in the file belongs to the checkpoint
         if checkpointed.is_none() && files.run_id(&path).is_some_and(|found| found == run.run_id) {
             fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
         }

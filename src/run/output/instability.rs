@@ -12,11 +12,11 @@ use crate::run::output::directory::Directory;
 use crate::system::{State, System, Topology};
 use crate::vec3::Vec3;
 
-/// Radius (nm) of the structure around the unstable atoms, which covers two shells of neighbours.
+/// Radius (nm) of the structure around the unstable atoms. This radius includes two shells of neighbours.
 const REACH: f64 = 0.8;
 
-/// Adds the unstable atoms and their largest energy terms to an instability error. Their neighbourhood before the
-/// failed integration step is written as `unstable.pdb`. Other errors are returned unchanged.
+/// Adds the unstable atoms and their largest energy terms to an instability error. The surroundings of these atoms,
+/// before the failed integration step, are written to `unstable.pdb`. Other errors are returned unchanged.
 pub(in crate::run) fn explain(error: Error, system: &System, before: &State, directory: &Directory) -> Error {
     let Error::Unstable { what, atoms } = error else { return error };
     let mut text = format!("step {}, {:.4} ps: {what}", before.step, before.time);
@@ -31,7 +31,7 @@ pub(in crate::run) fn explain(error: Error, system: &System, before: &State, dir
     if !atoms.is_empty() {
         let _ = match write_neighbourhood(system, before, &atoms, directory) {
             Ok(path) => write!(text, "\n  structure within {REACH} nm before this step: {}", path.display()),
-            Err(error) => write!(text, "\n  the structure around these atoms could not be written: {error}"),
+            Err(error) => write!(text, "\n  the structure around the unstable atoms could not be written: {error}"),
         };
         text.push_str(
             "\n  help: minimise first if atoms overlap; otherwise use a shorter timestep, or heat more slowly",
@@ -56,11 +56,11 @@ fn write_neighbourhood(system: &System, before: &State, atoms: &[u32], directory
     Ok(path)
 }
 
-/// File name of the neighbourhood of unstable atoms.
+/// Name of the file with the surroundings of the unstable atoms.
 pub(in crate::run) const UNSTABLE: &str = "unstable.pdb";
 
-/// Returns the atoms of all residues near `atoms`, and the positions of the whole system with these residues in their
-/// nearest periodic images.
+/// Returns the atoms of all residues near `atoms`, and the positions of all atoms of the system. Residues near
+/// `atoms` are in their nearest periodic images.
 fn neighbourhood(topology: &Topology, state: &State, atoms: &[u32]) -> (Vec<usize>, Vec<Vec3>) {
     let mut positions = state.positions.clone();
     let between = |a: Vec3, b: Vec3| displacement(state.cell.as_ref(), a - b);

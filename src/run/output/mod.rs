@@ -30,7 +30,7 @@ use tables::{EnergyRows, RestraintRows, TableReporter};
 /// The reporters of a run.
 pub(in crate::run) struct Outputs {
     reporters: Vec<Box<dyn Reporter>>,
-    /// lengths of all outputs, including outputs of earlier runs that are not open now
+    /// lengths of all output files, including files of earlier commands that are not open now
     written: Written,
     warnings: Vec<String>,
     /// total mass, amu
@@ -45,7 +45,7 @@ pub(in crate::run) struct Outputs {
 }
 
 impl Outputs {
-    /// Creates the reporters of the plan, and adds the reporters `more` of a program; no file is opened yet.
+    /// Creates the reporters of the plan, and adds the reporters `more` that a program supplies. Opens no files.
     pub(in crate::run) fn new(plan: &Plan, more: Vec<Box<dyn Reporter>>, system: &System) -> Result<Self> {
         let (mut reporters, output): (Vec<Box<dyn Reporter>>, _) = (vec![], &plan.output);
         for options in &output.trajectories {
@@ -64,7 +64,7 @@ impl Outputs {
         for (index, reporter) in reporters.iter().enumerate() {
             if reporters[..index].iter().any(|other| other.name() == reporter.name()) {
                 let problem = Problem::new(format!("two reporters write \"{}\"", reporter.name()));
-                return Err(problem.help("give each a name of its own").into());
+                return Err(problem.help("give each reporter its own name").into());
             }
         }
         let mass = system.topology.atoms.iter().map(|atom| atom.mass).sum();
@@ -82,10 +82,10 @@ impl Outputs {
         })
     }
 
-    /// Creates the files, or continues them after the lengths in `written`, which a checkpoint stores. Fails if a
-    /// file is missing, belongs to another run, was changed, or cannot hold the data that the plan asks for now. A
-    /// file that the plan no longer asks for is cut back to the checkpoint, and is continued if a later plan asks for
-    /// it again.
+    /// Creates the output files, or continues them after the lengths in `written`, which a checkpoint stores. Returns
+    /// an error if a file is missing, belongs to another run, was changed, or cannot store the data that the plan now
+    /// requests. A file that is no longer in the plan is cut back to the checkpoint. The file is continued if a later
+    /// plan contains it again.
     pub(in crate::run) fn open(&mut self, run: &RunInfo<'_>, mut written: Written) -> Result<()> {
         let mut inactive: Vec<Box<dyn Reporter>> = vec![];
         for reporter in written.keys().filter(|name| !self.reporters.iter().any(|other| other.name() == *name)) {
@@ -94,14 +94,17 @@ impl Outputs {
         for reporter in &inactive {
             let path = run.file(reporter.name());
             if !path.exists() {
-                let missing =
-                    format!("{} is missing; a new file is created when this output is enabled again", path.display());
+                let missing = format!(
+                    "the file {} is missing; if the input file enables this output again, a new file is created",
+                    path.display()
+                );
                 self.warnings.push(missing);
                 written.remove(reporter.name());
             }
         }
         inactive.retain(|reporter| written.contains_key(reporter.name()));
-        // all checks are made before any file changes; tables, which cannot be repaired, are checked first
+        // all files are checked before any file is changed. Tables are checked first, because tables cannot be
+        // repaired
         for reporter in self.reporters.iter_mut().rev().chain(&mut inactive) {
             if let Some(&checkpointed) = written.get(reporter.name()) {
                 reporter.check(run, checkpointed)?;
@@ -120,8 +123,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Cuts the files back to the checkpoint, closes and renames them. A file that was changed or cannot be read is
-    /// renamed as it is.
+    /// Cuts the files back to the checkpoint, then closes and renames them. A file that was changed or cannot be read
+    /// is renamed without being cut.
     pub(in crate::run) fn set_aside(
         &mut self,
         directory: &Directory,
@@ -156,25 +159,25 @@ impl Outputs {
         })
     }
 
-    /// Returns the quantities of a step that any reporter wants.
+    /// Returns the quantities of a step that at least one reporter requests.
     pub(in crate::run) fn wants(&self, step: &StepInfo) -> Quantities {
         let wanted = self.reporters.iter().map(|reporter| reporter.wants(step));
         wanted.fold(Quantities::default(), Quantities::or)
     }
 
-    /// Stores the state at the start of a step that is reported.
+    /// Stores the state at the start of a step for the reporters.
     pub(in crate::run) fn hold_state(&mut self, fill: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         self.holds_state = true;
         fill(&mut self.state)
     }
 
-    /// Stores the forces at the start of a step that is reported.
+    /// Stores the forces at the start of a step for the reporters.
     pub(in crate::run) fn hold_forces(&mut self, forces: &[Vec3]) {
         self.forces.clear();
         self.forces.extend_from_slice(forces);
     }
 
-    /// Passes the stored state, the stored forces and the energies of the step to the reporters that want them.
+    /// Passes the stored state, the stored forces and the energies of the step to the reporters that requested them.
     /// Returns the row of the energy table if energies were requested.
     pub(in crate::run) fn report(
         &mut self,
@@ -196,13 +199,13 @@ impl Outputs {
             reporter.report(&report)?;
         }
         let row = report.energy_row().zip(self.columns.as_ref()).map(|(row, columns)| row.values(columns).collect());
-        // the buffer is kept but emptied, so that no other step reports these forces
+        // the buffer of the forces is emptied, so that no other step reports these forces; its memory is kept
         self.forces = forces;
         self.forces.clear();
         Ok(row)
     }
 
-    /// Returns warnings for the user about the files.
+    /// Returns warnings about the output files.
     pub(in crate::run) fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -228,8 +231,8 @@ impl Outputs {
     }
 }
 
-/// Creates a reporter for an output that a checkpoint or summary lists and the plan does not ask for; `None` if the
-/// name is not that of a known output.
+/// Creates a reporter for an output that is listed in a checkpoint or summary but is not in the plan; `None` if no
+/// known kind of output has this name.
 fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     match name {
         ENERGIES => Some(Box::new(TableReporter::<EnergyRows>::new(Intervals::default()))),
@@ -238,13 +241,13 @@ fn by_name(name: &str) -> Option<Box<dyn Reporter>> {
     }
 }
 
-/// Fails if a file is missing although a checkpoint stores its length.
+/// Returns an error if a file is missing although the checkpoint stores the length of the file.
 fn check_present(path: &Path, checkpointed: Mark, records: &str) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
     let count = checkpointed.extent.count;
-    let message = format!("this file is missing; the checkpoint was written after {count} {records} of it");
-    let help = "put it back, or use --no-append to continue in a new file";
+    let message = format!("this file is missing, although it had {count} {records} when the checkpoint was written");
+    let help = "restore the file, or use --no-append to continue in a new file";
     Err(Problem::new(message).in_file(path).help(help).into())
 }

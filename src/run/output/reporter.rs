@@ -1,10 +1,10 @@
-//! Reporters write output while a run proceeds.
+//! Reporters, which write output during a run.
 //!
-//! Before each step the run asks every [`Reporter`] which [`Quantities`] it wants and computes only these.
-//! Trajectories and the energy table are reporters. A program can add reporters of its own
-//! ([`super::Job::reporters`]), which need `name`, `wants` and `report`. A reporter that writes a file can return the
-//! length of the file at each checkpoint (`sync`). A run that continues passes this length back (`open`), so that the
-//! reporter continues the file from there.
+//! Before each step the run asks every [`Reporter`] for the [`Quantities`] that the reporter requests, and computes
+//! only the requested quantities. Trajectories and the energy table are reporters. A program can add reporters of its
+//! own ([`super::Job::reporters`]). A reporter must implement `name`, `wants` and `report`. A reporter that writes a
+//! file can return the length of the file at each checkpoint (`sync`). A run that continues passes this length to
+//! `open`, so that the reporter continues the file after this length.
 //!
 //! ```
 //! use md::error::Result;
@@ -40,7 +40,7 @@ use crate::run::plan::{Plan, StepInfo};
 use crate::system::System;
 use crate::vec3::Vec3;
 
-/// Quantities of a step that a reporter wants.
+/// Quantities of a step that a reporter requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantities {
     /// positions
@@ -60,7 +60,7 @@ impl Quantities {
     pub const NONE: Self =
         Quantities { positions: false, velocities: false, forces: false, energies: false, restraints: false };
 
-    /// Returns the quantities that either of both wants.
+    /// Returns the quantities that `self` or `other` contains.
     pub fn or(self, other: Self) -> Self {
         Quantities {
             positions: self.positions || other.positions,
@@ -71,13 +71,13 @@ impl Quantities {
         }
     }
 
-    /// Whether any quantity is wanted.
+    /// Whether any quantity is requested.
     pub fn any(self) -> bool {
         self != Quantities::default()
     }
 }
 
-/// The results of a step, in topology order. Quantities that no reporter wanted are empty.
+/// The results of a step, in topology order. Quantities that no reporter requested are empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// the step
@@ -101,7 +101,7 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Returns the row of the energy table; `None` if no energies were wanted.
+    /// Returns the row of the energy table; `None` if no reporter requested energies.
     pub fn energy_row(&self) -> Option<EnergyRow<'_>> {
         let StepInfo { step, time, stage, .. } = self.step;
         let Report { observed, mass, temperatures, .. } = *self;
@@ -138,46 +138,46 @@ impl RunInfo<'_> {
 
 /// A writer of output of a run.
 pub trait Reporter: Send {
-    /// Returns the name of the reporter's output, which is unique in the run. Checkpoints store the extent of the
-    /// output under this name. If the reporter writes a file, this is the file's name in the output folder.
+    /// Returns the name of the reporter's output, which is unique in the run. Checkpoints store the length of the
+    /// output under this name. If the reporter writes a file, the name is the name of the file in the output folder.
     fn name(&self) -> &str;
 
-    /// Returns the quantities that the reporter wants of a step. The answer must depend only on `step`.
+    /// Returns the quantities that the reporter requests at a step. The result must depend only on `step`.
     fn wants(&self, step: &StepInfo) -> Quantities;
 
-    /// Receives the results of a step in which the reporter wanted at least one quantity. `report` also holds the
-    /// quantities that other reporters wanted.
+    /// Receives the results of a step at which the reporter requested at least one quantity. `report` also contains
+    /// the quantities that other reporters requested.
     fn report(&mut self, report: &Report<'_>) -> Result<()>;
 
-    /// Fails if `open` would refuse to continue after `checkpointed`. The run calls this function before it changes
-    /// the output of any reporter.
+    /// Returns an error if the output cannot be continued from the length `checkpointed`. The run calls `check` for
+    /// all reporters before it calls `open` for any reporter.
     fn check(&mut self, _run: &RunInfo<'_>, _checkpointed: Mark) -> Result<()> {
         Ok(())
     }
 
-    /// Opens the output when the run starts, or continues it from a checkpoint that stores `checkpointed`. The
-    /// reporter must cut off output after `checkpointed`.
+    /// Opens the output at the start of the run. If the run continues, `checkpointed` is the length of the output in
+    /// the checkpoint, and the reporter must remove all output after this length.
     fn open(&mut self, _run: &RunInfo<'_>, _checkpointed: Option<Mark>) -> Result<()> {
         Ok(())
     }
 
-    /// Forces all output to disk and returns its extent for the checkpoint that is about to be written; `None` if the
-    /// checkpoint need not store an extent.
+    /// Flushes all output to disk and returns the length of the output, which the next checkpoint stores; `None` if
+    /// the checkpoint stores no length.
     fn sync(&mut self) -> Result<Option<Mark>> {
         Ok(None)
     }
 
-    /// Closes the output when the run ends or stops. The returned value is that of [`Self::sync`].
+    /// Closes the output when the run ends or stops. Returns the same value as [`Self::sync`].
     fn close(&mut self) -> Result<Option<Mark>> {
         self.sync()
     }
 
-    /// Whether the closed output is unchanged since the run finished.
+    /// Whether the output is unchanged since the run finished.
     fn is_complete(&self, _run: &RunInfo<'_>, _extent: Extent) -> bool {
         true
     }
 
-    /// Returns a warning for the user about the output. The run calls this function after `open`.
+    /// Returns a warning about the output that the run shows to the user. The run calls this function after `open`.
     fn warning(&self) -> Option<&str> {
         None
     }

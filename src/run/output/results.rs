@@ -26,9 +26,9 @@ fn structures(output: &OutputOptions) -> impl Iterator<Item = &'static str> + us
     [FINAL_STRUCTURE, FINAL_PDB].into_iter().chain(output.final_gro.then_some(FINAL_GRO))
 }
 
-/// Whether all output of the run of `checkpoint`, whose stages are done, is complete. If something is missing or
-/// unfinished the value is false, and the run continues from its checkpoint, which writes the missing output or
-/// reports the problem. Fails if a final structure was changed.
+/// Whether all output of a run whose stages are done is complete. If the result is false, the run continues from
+/// `checkpoint`, and either writes the missing output or reports the problem. Returns an error if a final structure
+/// was changed.
 pub(in crate::run) fn are_complete(
     directory: &Directory,
     outputs: &Outputs,
@@ -60,7 +60,7 @@ pub(in crate::run) fn are_complete(
     Ok(outputs.are_complete(run, &growing))
 }
 
-/// Returns the hash of a state as the summary writes it.
+/// Returns the hash of a state in the notation of the summary.
 pub(in crate::run) fn hash_text(state: &State) -> String {
     format!("{:08x}", state_hash(state))
 }
@@ -99,12 +99,13 @@ fn file_extent(path: &Path) -> Result<Extent> {
 fn changed(path: &Path) -> Error {
     Problem::new("this file was changed after the run had finished")
         .in_file(path)
-        .help("move it elsewhere and repeat the command, which writes the file again")
+        .help("move this file elsewhere and repeat the command, which writes the file again")
         .into()
 }
 
-/// Writes `final.rst7` and `final.pdb`, and `final.gro` if the plan asks for it. The velocities are those at the half
-/// step before the positions, as in AMBER's own restart files and as `velocities = "file"` expects them.
+/// Writes `final.rst7` and `final.pdb`, and `final.gro` if the plan asks for it. The velocities in `final.rst7` are
+/// half a step before the positions, as in AMBER's own restart files. A stage with `velocities = "file"` expects
+/// velocities at this time.
 pub(in crate::run) fn write_final(
     directory: &Directory,
     output: &OutputOptions,

@@ -62,9 +62,9 @@ impl Rows for RestraintRows {
     }
 }
 
-/// Writes a table.
+/// Reporter that writes one table.
 pub(super) struct TableReporter<R> {
-    /// intervals between rows; `None` in stages without them
+    /// interval between rows in each stage; `None` in stages without rows
     every: Intervals,
     rows: R,
     /// the table; `None` while it is closed

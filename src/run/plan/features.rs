@@ -1,11 +1,12 @@
-//! Methods of a plan that not every platform supports.
+//! Features of a plan that some devices, or several ranks, do not support.
 
 use crate::backend::Feature;
 use crate::ensemble::barostat::PressureCoupling;
 use crate::run::plan::{Dynamics, Plan, Precision, Stage, StageKind};
 
 impl Plan {
-    /// Returns the features of the plan. Each comes with the name of the part of the plan that uses it.
+    /// Returns the features of the plan. An item has the feature and the name of the part of the plan that needs the
+    /// feature.
     pub fn features(&self) -> impl Iterator<Item = (String, Feature)> {
         let precision = (self.run.precision == Precision::Double).then_some(Feature::DoublePrecision);
         let of_run = precision.map(|feature| ("the run".to_owned(), feature));

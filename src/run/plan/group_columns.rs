@@ -1,18 +1,19 @@
-//! Columns with temperatures of groups: one for each temperature group of any stage, identified by its selection.
+//! Columns of the energy table for temperature groups. Groups of different stages with the same selection share a
+//! column.
 
 use crate::run::plan::Plan;
 
-/// Temperature columns, and the columns that each stage fills.
+/// Temperature columns of the energy table, and the columns that each stage fills.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::run) struct GroupColumns {
-    /// selection (`None` = all other atoms) and name of each column
+    /// selection of the group (`None` = all atoms outside the other groups) and name of each column
     columns: Vec<(Option<String>, String)>,
     /// column of each group, for each stage
     of_stages: Vec<Vec<usize>>,
 }
 
 impl GroupColumns {
-    /// Creates the columns of all stages. Without a thermostat with groups there are no columns.
+    /// Creates the columns of all stages. There are no columns if no thermostat has groups.
     pub(in crate::run) fn new(plan: &Plan) -> Self {
         let mut found = GroupColumns { columns: vec![], of_stages: vec![vec![]; plan.stages.len()] };
         for (index, stage) in plan.stages.iter().enumerate() {
@@ -39,7 +40,7 @@ impl GroupColumns {
         columns.zip(temperatures).for_each(|(column, temperature)| values[*column] = *temperature);
     }
 
-    /// Returns the column of a selection, and adds it if it is new.
+    /// Returns the index of the column of a selection. Adds a column if the selection is new.
     fn column(&mut self, selection: Option<&str>) -> usize {
         if let Some(found) = self.columns.iter().position(|(known, _)| known.as_deref() == selection) {
             return found;

@@ -1,18 +1,17 @@
-//! Checks of a plan with multiple time steps: every step with output of energies or with a coupling must be a step
-//! with an impulse.
+//! Checks of a plan with multiple time steps. Energies are written, and couplings act, only at steps with an impulse.
 
 use crate::error::Problem;
 use crate::observe::trajectory::Format;
 use crate::run::plan::stage_output::StageOutput;
 use crate::run::plan::{Dynamics, ENERGIES, ElectrostaticsSpec, Plan};
 
-/// Returns the settings of a plan that do not fit the multiple time steps of a stage that writes `output`; the list
-/// is empty without multiple time steps.
+/// Returns a problem for each interval in a stage that is not a multiple of the interval between impulses. `output`
+/// has the output settings of the stage. The list is empty without multiple time steps.
 pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<Problem> {
     let Some(every) = dynamics.multiple_time_steps.map(|steps| u64::from(steps.every)) else { return vec![] };
     let mut problems = vec![];
     if !matches!(plan.forces.electrostatics, ElectrostaticsSpec::Pme(_)) {
-        let message = "multiple_time_steps: there is no reciprocal space without PME";
+        let message = "multiple_time_steps needs PME, because only reciprocal-space forces act as impulses";
         problems.push(Problem::new(message).help("set electrostatics = \"pme\", or remove multiple_time_steps"));
     }
     for (what, steps) in intervals(plan, dynamics, output).into_iter().filter(|(_, steps)| !steps.is_multiple_of(every))
@@ -21,13 +20,16 @@ pub fn misplaced(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<
             format!("multiple_time_steps: {what} is {steps} steps, which is not a multiple of every = {every}");
         let above = steps.next_multiple_of(every);
         let below = if above > every { format!("{} or ", above - every) } else { String::new() };
-        let help = format!("use {below}{above} steps: energies, pressure and forces are known only at impulses");
+        let help = format!(
+            "use {below}{above} steps, because energies, pressure and all forces are known only at \
+             steps with an impulse"
+        );
         problems.push(Problem::new(message).help(help));
     }
     problems
 }
 
-/// Returns the intervals in steps that must be multiples of the interval of impulses, with their names.
+/// Returns name and length, in steps, of each interval that must be a multiple of the interval between impulses.
 fn intervals(plan: &Plan, dynamics: &Dynamics, output: &StageOutput) -> Vec<(String, u64)> {
     let mut found = vec![("the length of the stage".to_owned(), dynamics.steps)];
     let measures = |file: &str| Format::of_name(file).is_ok_and(|format| format.holds.observables);

@@ -1,4 +1,4 @@
-//! The plan: everything that the input file decides, checked and with defaults filled in.
+//! The plan: all settings of the input file, checked, with defaults for keys that the file does not set.
 //!
 //! A plan is plain data: [`crate::config`] fills it, and checkpoints store it. Quantities are numbers in internal
 //! units (nm, ps, amu, kJ/mol, K); wall-clock times are [`Duration`]s. Field names are the names of the input file.
@@ -53,8 +53,8 @@ pub struct Plan {
 }
 
 impl Default for Plan {
-    /// Returns a plan without files, stages or output, for systems that a program builds. All other settings have the
-    /// defaults of the input file.
+    /// Returns a plan without files, stages or output, for a program that builds its own system. All other settings
+    /// have the defaults of the input file.
     fn default() -> Self {
         Plan {
             system: SystemFiles::default(),
@@ -88,7 +88,7 @@ impl Plan {
         Columns { cell, temperatures: GroupColumns::new(self).names() }
     }
 
-    /// Returns the number of steps that a stage of `steps` steps does, limited by `max_steps`.
+    /// Returns the smaller of `steps`, the length of a stage, and `max_steps`.
     pub fn target(&self, steps: u64) -> u64 {
         self.run.max_steps.map_or(steps, |most| steps.min(most))
     }
@@ -109,7 +109,7 @@ pub struct SystemFiles {
     pub topology: PathBuf,
     /// file with positions, and with velocities and cell if the format has them
     pub coordinates: PathBuf,
-    /// folders searched for files that the topology includes, after the topology's own folder
+    /// folders that are searched, after the folder of the topology, for files that the topology includes
     pub include: Vec<PathBuf>,
     /// preprocessor macros of the topology
     pub define: Vec<String>,
@@ -136,9 +136,9 @@ pub struct RunOptions {
     pub device: Device,
     /// worker threads; `None` = all cores this process may use
     pub threads: Option<usize>,
-    /// results are the same to the last bit on any number of threads
+    /// whether results must be bitwise the same on any number of threads
     pub reproducible: bool,
-    /// each thread is bound to its own processor
+    /// whether each thread is bound to its own processor
     pub pin: bool,
     /// floating-point precision
     pub precision: Precision,
@@ -148,7 +148,7 @@ pub struct RunOptions {
     pub simd: Option<SimdLevel>,
     /// wall-clock time after which the run stops with a checkpoint (exit 3)
     pub max_time: Option<Duration>,
-    /// limit on the total number of steps of every stage; a stage that asks for more steps stops there
+    /// maximum number of steps of each stage; a longer stage ends after this number
     pub max_steps: Option<u64>,
 }
 
@@ -186,7 +186,7 @@ impl Device {
     /// Spellings of devices, for messages.
     pub const SPELLING: &str = "\"auto\", \"cpu\", \"cuda\" or \"cuda:1\"";
 
-    /// Parses the spelling of a device; `None` if the text is not such a spelling.
+    /// Parses a device; `None` if the text is not a device.
     pub fn from_text(text: &str) -> Option<Self> {
         match text {
             "auto" => Some(Device::Auto),
@@ -224,7 +224,7 @@ pub enum SimdLevel {
 pub struct OutputOptions {
     /// absolute path of the folder that takes every file of the run
     pub directory: PathBuf,
-    /// trajectories, one entry for each file
+    /// options of each trajectory file
     #[serde(rename = "trajectory")]
     pub trajectories: Vec<TrajectoryOptions>,
     /// energy table; `None` = no table is written
@@ -246,14 +246,14 @@ impl OutputOptions {
     }
 }
 
-/// Whether a name can be the name of a file in the output folder. Such a name contains no folders and does not begin
-/// with a dot, because md keeps hidden files of its own there.
+/// Whether a name is allowed for a file in the output folder. The name must contain no folder, and must not begin
+/// with a dot, because the output folder has hidden files of md.
 pub fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.') && std::path::Path::new(name).file_name().is_some_and(|own| own == name)
 }
 
-/// Names that trajectories cannot have: those of the final structures, and of the structure at which a run became
-/// unstable.
+/// Names that a trajectory must not have, because md writes these structure files: the final structures, and the
+/// surroundings of unstable atoms.
 pub const RESERVED: [&str; 3] = ["final.pdb", "final.gro", "unstable.pdb"];
 /// Name of the energy table.
 pub const ENERGIES: &str = "energies.csv";
@@ -267,13 +267,14 @@ pub struct TrajectoryOptions {
     pub file: String,
     /// interval between frames
     pub every: Interval,
-    /// frames carry velocities
+    /// whether frames contain velocities
     pub velocities: bool,
-    /// frames carry forces
+    /// whether frames contain forces
     pub forces: bool,
-    /// frames of a periodic system store the lattice vectors by which atoms were moved to make molecules whole
+    /// whether frames of a periodic system contain the lattice vectors that were added to atoms to make molecules
+    /// whole
     pub images: bool,
-    /// step in nm to which positions may be rounded; `None` = positions are stored as f32
+    /// resolution in nm to which positions may be rounded; `None` = positions are stored as f32
     pub precision: Option<f64>,
     /// selection of the atoms that are written, in the language of [`crate::select`]; `None` = all atoms
     pub select: Option<String>,
@@ -304,19 +305,19 @@ pub struct CheckpointOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
-    /// simulated time in ps, a whole number of steps in every stage (checked)
+    /// simulated time in ps, which must be a whole number of steps in every stage
     Time(f64),
     /// number of steps
     Steps(u64),
 }
 
 impl Interval {
-    /// Whether an interval ends at this step of a stage.
+    /// Whether the step number within the stage is a multiple of the interval.
     pub fn is_due(self, step: &StepInfo) -> bool {
         step.stage_step.is_multiple_of(self.steps(step.timestep))
     }
 
-    /// Returns the number of steps of length `timestep` (ps) in one interval, at least one for an interval of time.
+    /// Returns the interval as a number of steps of length `timestep` (ps). An interval in ps has at least one step.
     pub fn steps(self, timestep: f64) -> u64 {
         match self {
             Interval::Time(time) => ((time / timestep).round() as u64).max(1),
@@ -341,7 +342,7 @@ pub struct Stage {
     /// selection of the atoms that do not move, in the language of [`crate::select`]; `None` = all atoms move
     #[serde(default)]
     pub frozen: Option<String>,
-    /// output settings of this stage that replace those of the run
+    /// output settings that replace the settings of the run in this stage
     #[serde(default)]
     pub output: StageOutput,
 }
@@ -363,12 +364,12 @@ pub struct Restraint {
     pub kind: VariableKind,
     /// groups of atoms of the variable, as selections in the language of [`crate::select`]
     pub groups: Vec<String>,
-    /// selection of the atom around which the molecules of a group are gathered, one entry for each group; with
-    /// `None`, molecules are gathered by their shortest distances
+    /// selection of the atom around which the molecules of a group are gathered, for each group; `None` = molecules
+    /// are gathered along the shortest distances between them
     pub gather_around: Vec<Option<String>>,
-    /// components of a distance that are restrained
+    /// components (x, y, z) of a distance that are restrained
     pub along: Components,
-    /// coordinate file with the reference of an RMSD; `None` = the starting positions of the run
+    /// coordinate file with the reference structure of an RMSD; `None` = the positions at the start of the run
     pub reference: Option<PathBuf>,
     /// potential energy as a function of the variable
     pub potential: Potential,
@@ -381,9 +382,9 @@ pub struct PositionRestraint {
     pub select: String,
     /// force constant k of the energy ½ k d², in kJ/mol/nm²
     pub force_constant: Schedule,
-    /// radius in nm within which no force acts
+    /// distance from the reference position, in nm, up to which no force acts
     pub flat_radius: f64,
-    /// coordinate file with the reference positions; `None` = the starting positions of the run
+    /// coordinate file with the reference positions; `None` = the positions at the start of the run
     pub reference: Option<PathBuf>,
     /// how reference positions are scaled with the cell
     pub reference_scaling: ReferenceScaling,
@@ -439,8 +440,8 @@ pub struct Dynamics {
 }
 
 impl Default for Dynamics {
-    /// Returns the defaults of the input file: NVE. The input file has no default for the number of steps and the
-    /// time step, which are zero and 2 fs here.
+    /// Returns NVE dynamics with the defaults of the input file. The number of steps and the time step, for which the
+    /// input file has no defaults, are zero and 2 fs.
     fn default() -> Self {
         Dynamics {
             steps: 0,

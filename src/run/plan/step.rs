@@ -1,4 +1,4 @@
-//! Position of a step in the run, from which reporters decide which output is due.
+//! Number and time of a step, from which reporters decide whether output is due.
 
 /// A step of a stage of dynamics.
 #[derive(Clone, Copy, Debug, PartialEq)]

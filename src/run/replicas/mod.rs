@@ -1,4 +1,4 @@
-//! Ensembles: the replicas of an input file, run side by side on this machine or on the ranks of a launcher.
+//! Ensembles: the replicas of an input file, which run in parallel on this machine or on several MPI ranks.
 //!
 //! Each replica is an ordinary run in its own folder. Replicas may swap thermodynamic states ([`Barrier`]).
 
@@ -37,10 +37,10 @@ use std::time::{Duration, Instant};
 pub use swap::Barrier;
 use swap::Member;
 
-/// Time between lines of progress in the log of a replica.
+/// Wall time between progress lines in the log of a replica.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Data that replicas with the same files and forces share.
+/// Data that are shared by replicas with the same files and force settings.
 pub struct Start {
     /// the system, without bonded terms between constrained atoms
     pub system: Arc<System>,
@@ -48,13 +48,12 @@ pub struct Start {
     pub state: State,
     /// alternative PME parameters of the same accuracy, for tuning
     pub alternatives: Alternatives,
-    /// data of the coordinate file that the initial state does not use
+    /// numbers of models and atoms in the coordinate file that the run ignores
     pub left_out: LeftOut,
 }
 
 impl Start {
-    /// Loads the start of each plan. If several plans need the same data of the same files, these files are read
-    /// once.
+    /// Loads system and initial state for each plan. Files that several plans need in the same way are read once.
     pub fn of(plans: &[&Plan]) -> impl Iterator<Item = Result<Arc<Self>>> {
         let mut known: Vec<(&Plan, Arc<Self>)> = vec![];
         plans.iter().map(move |plan| {
@@ -76,9 +75,9 @@ impl Start {
 
 /// Input of one replica of an ensemble.
 pub struct ReplicaJob<'a> {
-    /// name and folder of the replica, and the settings in which it differs
+    /// name and folder of the replica, and the settings that distinguish the replica from the others
     pub status: ReplicaStatus,
-    /// the plan, in which the number of threads is that of a slot
+    /// the plan; its number of threads is the number of threads of a slot
     pub plan: &'a Plan,
     /// the configuration with all defaults, for `effective.toml`
     pub effective: &'a str,
@@ -98,9 +97,9 @@ pub struct EnsembleJob<'a> {
     pub notes: &'a [String],
     /// text of the input file, stored in trajectories
     pub input: &'a str,
-    /// differences in physics between an old plan and a new one
+    /// function that returns the differences in physics between an old plan and a new plan
     pub compare: fn(&Plan, &Plan) -> Vec<String>,
-    /// whether existing output of each replica is moved aside
+    /// whether the existing output folder of each replica is renamed
     pub force: bool,
     /// whether continued replicas begin new trajectories and new energy tables
     pub no_append: bool,
@@ -112,9 +111,9 @@ pub struct EnsembleJob<'a> {
     pub cache: Option<&'a Path>,
 }
 
-/// Runs every replica that has not finished, or continues it. If replicas failed, returns the error of the first one
-/// after all replicas have ended. Every rank must call this function with the same job. Only rank 0 uses log and
-/// progress.
+/// Runs or continues every replica that has not finished. If a replica fails, the function still waits until all
+/// replicas have ended, and then returns the first error. Every rank must call this function with the same job. Only
+/// rank 0 uses log and progress.
 pub fn run_replicas(
     job: &EnsembleJob<'_>,
     ranks: &Ranks,
@@ -163,7 +162,7 @@ pub fn run_replicas(
 }
 
 impl EnsembleJob<'_> {
-    /// Runs one replica beside others.
+    /// Runs one replica in parallel with other replicas.
     fn replica(
         &self,
         index: usize,
@@ -174,7 +173,7 @@ impl EnsembleJob<'_> {
         let ReplicaJob { plan, effective, start, .. } = &self.replicas[index];
         let started = Instant::now();
         let mut plan: Plan = (*plan).clone();
-        // the limit applies to the whole process, which may have run other replicas before
+        // the limit of the wall time applies to the whole process, which may have run other replicas before
         let left = |most: Duration| most.saturating_sub(started - self.started);
         plan.run.max_time = plan.run.max_time.map(left);
         let engine = Engine::beside(&plan, self.spread.before(slot))?.with_cache(self.cache);
@@ -197,7 +196,7 @@ impl EnsembleJob<'_> {
         let tell = tell.clone();
         let echo: Echo = Box::new(move |level, text| {
             if level == Level::Warning {
-                // sending fails only if the scheduler's thread has panicked
+                // sending a message fails only if the thread of the scheduler has panicked
                 let _ = tell.send(Message::Happened(index, Event::Warning(text.to_owned())));
             }
         });

@@ -1,4 +1,4 @@
-//! Distribution of replicas over ranks and slots. Only this module decides it.
+//! Distribution of replicas over MPI ranks and slots. No other module assigns replicas.
 
 use crate::error::{Error, Problem, Result};
 use crate::ranks::Ranks;
@@ -13,22 +13,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Replicas that run side by side, on this machine or on the ranks of a launcher. Each replica runs in a slot. A slot
-/// whose replica has ended takes the next waiting replica. Replicas that swap states are assigned to ranks and slots
-/// for the whole run.
+/// Distribution of replicas over MPI ranks, and over the slots of each rank. A slot runs one replica at a time. If
+/// the replica in a slot has ended, the slot takes the next waiting replica. In replica exchange, each replica keeps
+/// its rank and slot for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaPlacement {
     /// number of ranks
     pub ranks: usize,
     /// number of slots of each rank
     pub at_once: usize,
-    /// number of threads of a slot, which is the same for all slots, so that results do not depend on the slot
+    /// number of threads of each slot; all slots have the same number, so that results do not depend on the slot
     pub threads: usize,
     /// index of this rank
     rank: usize,
-    /// number of slots of other ranks that precede this rank's slots on the same processors
+    /// number of slots of lower ranks that may use the same processors as this rank
     others: usize,
-    /// warnings about anything that makes ranks slow
+    /// warnings about a distribution of processors that makes the ranks slow
     pub warnings: Vec<String>,
 }
 
@@ -36,21 +36,22 @@ pub struct ReplicaPlacement {
 pub(super) type MessageSender = Sender<Message>;
 
 impl ReplicaPlacement {
-    /// Distributes `replicas` replicas with this plan, whose number of threads is that of a rank. Each rank runs
-    /// `at_once` replicas side by side, by default as many as the rank has threads. Every rank must call this
+    /// Distributes `replicas` replicas. The number of threads in `plan` is the number of threads of a rank. Each rank
+    /// runs `at_once` replicas in parallel; the default is one replica per thread. Every rank must call this
     /// function.
     pub fn new(plan: &Plan, at_once: Option<usize>, replicas: usize, ranks: &Ranks) -> Result<Self> {
         let share = ProcessorShare::new(&ranks.gather(&ProcessorSet::here()), plan.run.threads);
         ranks.agree(Self::on(ranks.rank(), share, plan, at_once, replicas))
     }
 
-    /// Distributes the replicas; `rank` is the index of this rank.
+    /// Distributes `replicas` replicas, with the arguments of [`Self::new`]. `rank` is the index of this rank.
     fn on(rank: usize, share: ProcessorShare, plan: &Plan, at_once: Option<usize>, replicas: usize) -> Result<Self> {
         let (all, ranks, mut warnings) = (share.threads, share.places.len(), share.warnings);
         check_threads(all)?;
         let at_once = at_once.unwrap_or(all).min(replicas.div_ceil(ranks)).max(1);
         if at_once > all {
-            let message = format!("ensemble.at_once = {at_once} needs at least {at_once} threads; available: {all}");
+            let message =
+                format!("ensemble.at_once = {at_once} needs at least {at_once} threads, but only {all} are available");
             return Err(Problem::new(message).help("lower ensemble.at_once, or raise run.threads").into());
         }
         if ranks > replicas {
@@ -68,13 +69,13 @@ impl ReplicaPlacement {
         Ok(spread)
     }
 
-    /// Returns the rank to which a replica is assigned, if replicas swap states.
+    /// Returns the rank to which a replica is assigned in replica exchange.
     pub fn rank_of(&self, replica: usize) -> usize {
         replica % self.ranks
     }
 
-    /// Returns the indices of the replicas that are assigned to this rank, out of `replicas`. Each of them needs a
-    /// thread, since replicas wait for each other.
+    /// Returns the indices of the replicas that are assigned to this rank in an exchange of `replicas` replicas. Each
+    /// replica needs its own thread, since replicas wait for each other.
     pub(super) fn own(&self, replicas: usize) -> Assignment {
         (self.rank.min(replicas)..replicas).step_by(self.ranks)
     }
@@ -84,7 +85,7 @@ impl ReplicaPlacement {
         replica / self.ranks % self.at_once
     }
 
-    /// Returns the number of slots that precede this slot on the same processors.
+    /// Returns the number of lower slots, on this rank and on lower ranks, that may use the same processors.
     pub(super) fn before(&self, slot: usize) -> usize {
         self.others + slot
     }
@@ -99,9 +100,9 @@ impl ReplicaPlacement {
         }
     }
 
-    /// Does `work` on each replica that the scheduler gives to a slot of this rank, with `threads` threads. A panic
-    /// becomes an error of the replica that caused it. Every rank must call this function, which returns when all
-    /// replicas have ended.
+    /// Calls `work` for each replica that the scheduler assigns to a slot of this rank. There are `threads` threads.
+    /// If `work` panics, the replica ends with an error. Every rank must call this function. The function returns
+    /// when all replicas have ended.
     pub(super) fn run<W: FnMut(Option<(usize, Event)>)>(
         threads: usize,
         mut desk: Scheduler<'_, W>,
@@ -129,7 +130,7 @@ impl ReplicaPlacement {
             let started = (0..threads).try_for_each(start);
             drop(tell);
             if started.is_err() {
-                // threads that did start end in the same way as after a request to stop
+                // if a thread cannot start, the other threads end as after a request to stop
                 desk.stop();
             }
             let served = desk.serve(&notes);
@@ -157,8 +158,8 @@ mod tests {
         Plan { run, ..Plan::default() }
     }
 
-    /// Distributes replicas for the last rank; `places` are, for each rank, the number of ranks before it on the same
-    /// processors.
+    /// Distributes replicas and returns the result for the last rank. `places` has, for each rank, the number of
+    /// lower ranks on the same processors.
     fn spread(run: RunOptions, at_once: Option<usize>, replicas: usize, places: &[usize]) -> Result<ReplicaPlacement> {
         let share = ProcessorShare { threads: run.threads.unwrap(), places: places.to_vec(), warnings: vec![] };
         ReplicaPlacement::on(places.len() - 1, share, &plan(run), at_once, replicas)
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(numbers(8, Some(3), 100).unwrap(), (3, 2));
         assert_eq!(numbers(8, Some(3), 2).unwrap(), (2, 4));
         let refusal = numbers(2, Some(3), 4).unwrap_err().to_string();
-        assert!(refusal.contains("at_once = 3 needs at least 3 threads; available: 2"), "{refusal}");
+        assert!(refusal.contains("at_once = 3 needs at least 3 threads, but only 2 are available"), "{refusal}");
         // `run.reproducible` limits a slot to 16 threads; 8 threads are below this limit
         let run = RunOptions { reproducible: true, ..threads(8) };
         assert_eq!(spread(run, Some(1), 1, &[0]).unwrap().threads, 8);
@@ -188,7 +189,8 @@ mod tests {
         assert_eq!((three.ranks, three.at_once, three.threads, three.before(1)), (3, 2, 2, 3));
         assert_eq!(three.describe(), "2 at once on each of 3 ranks with 2 threads each");
         assert_eq!(three.warnings, [""; 0]);
-        // assignment for the whole run, if replicas swap states: this rank is the last of three, and has two slots
+        // in replica exchange replicas are assigned for the whole run. This rank is the last of three and has two
+        // slots
         assert_eq!(three.own(9).collect::<Vec<_>>(), [2, 5, 8]);
         assert_eq!([2, 5, 8].map(|replica| (three.rank_of(replica), three.slot_of(replica))), [(2, 0), (2, 1), (2, 0)]);
         assert_eq!(three.own(1).len(), 0);
@@ -197,7 +199,8 @@ mod tests {
         assert_eq!(idle.warnings, ["2 of 3 ranks are idle, because the number of replicas is 1"]);
     }
 
-    /// Returns how each replica ended, as reported to the watching thread, with `at_once` slots of one rank.
+    /// Runs replicas in `at_once` slots of one rank. Returns how each replica ended, according to the events that the
+    /// scheduler reports.
     fn ends(
         at_once: usize,
         replicas: usize,
@@ -232,7 +235,7 @@ mod tests {
 
     #[test]
     fn as_many_as_slots_run_at_once_each_in_its_own() {
-        // each pair of replicas waits for the other: they would wait for ever if they ran one by one, or in one slot
+        // two replicas wait for each other, so the test would never end if the replicas ran one after the other
         let (both, slots) = (Barrier::new(2), [AtomicBool::new(false), AtomicBool::new(false)]);
         let work = |_: usize, slot: usize, _: &MessageSender| {
             both.wait();

@@ -1,4 +1,5 @@
-//! Record of a replica exchange, kept by rank 0: the offers of all replicas become rows of `exchange.csv`.
+//! Record of a replica exchange, which only rank 0 keeps. From the energies of all replicas the record computes the
+//! outcome of each exchange attempt, a row of `exchange.csv`.
 
 use crate::ensemble::exchange::{Exchange, Offer};
 use crate::error::{Error, Problem, Result};
@@ -7,33 +8,33 @@ use crate::run::replicas::EnsembleJob;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Offer of a replica at an exchange attempt, with its time.
+/// Energies and volume that a replica sends at an exchange attempt, with number, step and time of the attempt.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Proposal {
     /// index of the replica
     pub(super) replica: usize,
-    /// number of the attempt, from 1
+    /// number of the exchange attempt, from 1
     pub(super) attempt: u64,
     /// steps since the start of the run
     pub(super) step: u64,
     /// time, ps
     pub(super) time: f64,
-    /// energies and volume that the replica offers
+    /// energies and volume of the replica
     pub(super) offer: Offer,
 }
 
-/// Record of the attempts of a replica exchange.
+/// Record of all exchange attempts.
 pub(super) struct Record {
     exchange: Exchange,
     table: ExchangeTable,
     statistics: ExchangeStatistics,
-    /// offer of each replica for the next attempt; `None` until the replica has made its offer
+    /// energies and volume of each replica for the next exchange attempt; `None` until the replica has sent them
     offers: Vec<Option<Offer>>,
 }
 
 impl Record {
-    /// Opens the record of an ensemble, and continues an existing file. Returns the record together with the states
-    /// of all replicas after each attempt; `None` without exchange.
+    /// Opens or continues the record of an ensemble. Returns the record, and the states of all replicas after each
+    /// recorded attempt; `None` without replica exchange.
     pub(super) fn open(job: &EnsembleJob<'_>) -> Result<Option<(Self, Vec<Vec<usize>>)>> {
         let replicas = &job.replicas;
         let Some(exchange) = replicas.first().and_then(|replica| replica.plan.exchange.clone()) else {
@@ -49,14 +50,15 @@ impl Record {
         if let Some(missing) = replicas.iter().find(|replica| attempts > 0 && !begun(&replica.status.folder)) {
             let folder = &missing.status.folder;
             let message = format!("there were {attempts} exchange attempts, but the folder {folder} is missing");
-            let help = "restore that folder, or use --force to move the old output aside and start anew";
+            let help = "restore this folder, or use --force to rename the folder with the old output and start again \
+                        from the beginning";
             return Err(Problem::new(message).in_file(&path).help(help).into());
         }
         Ok(Some((record, known)))
     }
 
-    /// Opens the record in the file `path`. Returns the record together with the states after each attempt in the
-    /// file.
+    /// Opens or continues the record in the file `path`. Returns the record, and the states of all replicas after
+    /// each attempt in the file.
     pub(super) fn at(path: &Path, exchange: Exchange) -> Result<(Self, Vec<Vec<usize>>)> {
         let replicas = exchange.states.len();
         let (mut statistics, mut known) = (ExchangeStatistics::new(replicas), vec![]);
@@ -67,14 +69,13 @@ impl Record {
         Ok((Record { exchange, table, statistics, offers: vec![None; replicas] }, known))
     }
 
-    /// Returns the statistics of all attempts.
+    /// Returns the statistics of all exchange attempts.
     pub(super) fn statistics(&self) -> &ExchangeStatistics {
         &self.statistics
     }
 
-    /// Adds the offer of a replica. This function is the only place where the offers of all replicas are known
-    /// together. The last offer decides the attempt: the function then writes the row and returns the new states of
-    /// all replicas.
+    /// Adds the energies and volume of a replica for the next exchange attempt. If all replicas have sent theirs,
+    /// decides the attempt, writes the row and returns the new states of all replicas; otherwise returns `None`.
     pub(super) fn add(&mut self, proposal: &Proposal) -> Result<Option<Vec<usize>>> {
         let Proposal { replica, attempt, step, time, offer } = *proposal;
         if attempt != self.statistics.attempts + 1 {

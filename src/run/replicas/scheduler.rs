@@ -1,9 +1,9 @@
 //! Scheduler of replicas. Rank 0 assigns replicas to the slots of all ranks and receives the events of all replicas.
-//! The other ranks pass on the requests and events of their slots.
+//! The schedulers of the other ranks forward the requests and events of their slots to rank 0.
 //!
-//! Replicas that swap states stay on one rank, and the scheduler of that rank assigns them. Such replicas send their
-//! offers to rank 0, which records the outcome and sends it to all ranks. All of them stop together: if one ended
-//! early, the others would wait for it forever.
+//! In replica exchange a replica stays on one rank, and the scheduler of this rank assigns the replica to a slot. At
+//! an exchange attempt all replicas send their energies to rank 0. Rank 0 records the outcome and sends the outcome
+//! to all ranks. All replicas stop together, because otherwise the remaining replicas would wait forever.
 
 use crate::error::{Error, Result};
 use crate::ranks::Ranks;
@@ -20,23 +20,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Interval between checks of replicas that send no messages.
+/// Interval between updates of the status of replicas that send no messages.
 const LOOK: Duration = Duration::from_millis(500);
 /// Interval between checks for messages of other ranks. The scheduler sleeps between the checks, because a wait
 /// inside the MPI library would occupy a processor that the slots need.
 const POLL: Duration = Duration::from_millis(10);
-/// Interval between checks for messages of other ranks while all slots of this rank wait for an attempt.
+/// Interval between checks for messages of other ranks while all slots of this rank wait for an exchange attempt.
 const SHORT_POLL: Duration = Duration::from_micros(200);
 
 /// Message of a slot to the scheduler of its rank.
 pub(super) enum Message {
-    /// the slot is free; the answer is the index of its next replica, or `None` if no replica is left
+    /// the slot is free and asks for the index of its next replica; the answer is `None` if no replica is left
     Free(Sender<Option<usize>>),
     /// event of the replica of this index
     Happened(usize, Event),
-    /// a replica makes its offer at an attempt
+    /// a replica sends its energies for an exchange attempt
     Offered(Proposal),
-    /// a replica waits until the outcomes of all attempts so far are on disk
+    /// a replica waits until the outcomes of all previous exchange attempts are on disk
     Sync(Sender<Result<()>>),
 }
 
@@ -55,31 +55,31 @@ enum RankMessage {
     Free,
     /// sent to rank 0: event of the replica of this index
     Happened(usize, Event),
-    /// sent to rank 0: a replica makes its offer at an attempt
+    /// sent to rank 0: a replica sends its energies for an exchange attempt
     Offered(Proposal),
-    /// sent by rank 0: states of all replicas after an attempt for which all replicas have made their offers
+    /// sent by rank 0: states of all replicas after an exchange attempt
     Decided(Vec<usize>),
-    /// sent to rank 0: a replica waits until the outcomes of all attempts so far are on disk
+    /// sent to rank 0: a replica waits until the outcomes of all previous exchange attempts are on disk
     Sync,
-    /// sent by rank 0: answer to the oldest `Sync`; the outcomes of all attempts so far are on disk, or there was an
-    /// error
+    /// sent by rank 0: answer to the oldest `Sync`; all previous outcomes are on disk, or the file could not be
+    /// written
     Synced(Result<()>),
-    /// sent to rank 0: all slots of this rank have ended
+    /// sent to rank 0: all slots of the sending rank have ended
     Left,
-    /// sent to rank 0, which passes it on to all ranks: no further replica begins, and running replicas stop
+    /// sent to rank 0, and from rank 0 to all other ranks: no further replica begins, and running replicas stop
     Stop,
     /// sent by rank 0: answer to the oldest `Free`, the next replica of the slot; `None` if no replica is left
     Next(Option<usize>),
-    /// sent by rank 0: all ranks have left
+    /// sent by rank 0: the slots of all ranks have ended
     Over,
 }
 
 /// Indices of the replicas that a scheduler assigns.
 pub(super) type Assignment = StepBy<Range<usize>>;
 
-/// Parts of a replica exchange that a scheduler uses.
+/// Barrier and record of a replica exchange, for the scheduler of a rank.
 pub(super) struct Swapping<'a> {
-    /// meeting point of the replicas of this rank
+    /// barrier of the replicas of this rank
     pub(super) hub: &'a Barrier,
     /// record of the exchange; `None` except on rank 0
     pub(super) record: Option<&'a RefCell<Record>>,
@@ -89,33 +89,33 @@ pub(super) struct Swapping<'a> {
 pub(super) struct Scheduler<'a, W> {
     ranks: &'a Ranks,
     requests: &'a Requests,
-    /// callback on rank 0, called with each event, and at intervals with `None`
+    /// callback on rank 0. The scheduler calls it with each event, and at intervals with `None`
     watch: W,
-    /// replicas that are not assigned yet; `None` on ranks whose replicas are assigned by rank 0
+    /// replicas that are not assigned yet; `None` if rank 0 assigns the replicas of this rank
     deal: Option<Assignment>,
-    /// exchange of states; `None` if replicas do not swap states
+    /// barrier and record of the replica exchange; `None` without replica exchange
     swapping: Option<Swapping<'a>>,
-    /// number of replicas of this rank that have made their offers for the next attempt
+    /// number of replicas of this rank that have sent their energies for the next exchange attempt
     offered: usize,
     /// number of replicas that this scheduler assigns
     members: usize,
     /// whether no further replica may begin
     stopped: bool,
-    /// whether the other ranks know of the stop
+    /// whether the other ranks have been told that no further replica may begin
     stop_is_known: bool,
-    /// number of ranks that have not left
+    /// number of ranks on which a slot is still in use
     at_work: usize,
     /// slots of this rank that wait for a replica from rank 0
     waiting: VecDeque<Sender<Option<usize>>>,
     /// replicas of this rank that wait for `Synced` from rank 0
     syncing: VecDeque<Sender<Result<()>>>,
-    /// error that prevented an exchange attempt
+    /// error that prevented an exchange attempt, for example because a file could not be written
     failure: Option<Error>,
 }
 
 impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
-    /// Creates the scheduler of a rank. Requests to stop are passed on to all ranks. If replicas swap states, `deal`
-    /// has the replicas of this rank; otherwise `deal` has all replicas, and rank 0 assigns them.
+    /// Creates the scheduler of a rank. Requests to stop are forwarded to all ranks. `deal` contains the replicas of
+    /// this rank in replica exchange; otherwise it contains all replicas, and rank 0 assigns them.
     pub(super) fn new(
         ranks: &'a Ranks,
         requests: &'a Requests,
@@ -146,8 +146,8 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         self.stopped = true;
     }
 
-    /// Serves the slots of this rank until all slots have ended; rank 0 serves the other ranks too. The channel
-    /// `notes` is closed when the last slot has ended.
+    /// Answers the messages of the slots of this rank until all slots have ended. Rank 0 also answers the messages of
+    /// the other ranks. The channel `notes` is closed when the last slot has ended.
     pub(super) fn serve(mut self, notes: &Receiver<Message>) -> Result<()> {
         let (mut looked, mut is_here) = (Instant::now(), true);
         while self.at_work > 0 {
@@ -167,7 +167,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
             if self.stopped && self.swapping.is_some() {
                 self.requests.ask_to_stop();
             }
-            // a rank other than rank 0 sends no messages after it has left
+            // ranks other than rank 0 send no messages after their slots have ended
             if self.stopped && !self.stop_is_known && (is_here || self.ranks.is_first()) {
                 self.stop_is_known = true;
                 self.tell_others(&RankMessage::Stop);
@@ -227,7 +227,7 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         }
     }
 
-    /// Takes the next replica that is not assigned yet; `None` after a stop.
+    /// Takes the next replica that is not assigned yet; `None` if no replica is left, or after a request to stop.
     fn take(&mut self) -> Option<usize> {
         self.stopped |= self.requests.stop();
         self.deal.as_mut().filter(|_| !self.stopped)?.next()
@@ -246,7 +246,8 @@ impl<'a, W: FnMut(Option<(usize, Event)>)> Scheduler<'a, W> {
         }
     }
 
-    /// Passes an offer on to rank 0, where the last offer decides the attempt.
+    /// Forwards the energies of a replica to rank 0. On rank 0, adds the energies to the record, which decides the
+    /// attempt when the energies of all replicas are known.
     fn offer(&mut self, proposal: Proposal) {
         let Some(record) = self.swapping.as_ref().and_then(|swapping| swapping.record) else {
             return self.ranks.send(0, &RankMessage::Offered(proposal));
@@ -338,7 +339,7 @@ mod tests {
                 let state = member.meet(Attempt { number: mine, step: 0, time: 0.0 }, Offer::default(), &mut || {
                     Ok(requests.stop())
                 })?;
-                // two replicas whose states are equal always swap at odd attempts
+                // two replicas with equal thermodynamic states always swap at odd attempts
                 let expected = (attempt < 3).then_some(1 - replica);
                 assert_eq!(state, expected, "attempt {attempt} of {replica}");
             }

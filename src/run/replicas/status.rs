@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Status of all replicas of an ensemble, and its reports.
 pub(super) struct StatusWriter<'a> {
     job: &'a EnsembleJob<'a>,
-    /// record of the exchange; `None` if replicas do not swap states
+    /// record of the replica exchange; `None` without replica exchange
     record: Option<&'a RefCell<Record>>,
     status: EnsembleStatus,
     log: RunLog,
@@ -33,11 +33,11 @@ pub(super) struct StatusWriter<'a> {
     failed: Option<usize>,
     /// time simulated by replicas that have ended, ps
     simulated: f64,
-    /// whether a line was written to the log since the last update
+    /// whether a line was written to `ensemble.log` since the last update of `ensemble.json`
     news: bool,
     /// time of the last update of `ensemble.json`
     written: Instant,
-    /// first error of writing a report
+    /// first error that occurred while a report was written
     failure: Option<Error>,
 }
 
@@ -52,8 +52,8 @@ impl<'a> StatusWriter<'a> {
         for replica in status.replicas.iter_mut().filter(|_| !job.force) {
             replica.refresh(job.directory);
             if replica.state == ReplicaState::Running {
-                // the process that ran this replica was killed: this process now holds the folder, so no other
-                // process runs the replica
+                // the process that ran this replica was killed. No other process can run the replica now, because
+                // this process has locked the folder
                 replica.state = ReplicaState::Waiting;
             }
         }
@@ -77,7 +77,7 @@ impl<'a> StatusWriter<'a> {
         }
     }
 
-    /// Processes an event of a replica; `None` means that nothing has happened for some time.
+    /// Processes an event of a replica; `None` is a call at an interval without events.
     pub(super) fn see(&mut self, event: Option<(usize, Event)>) {
         let seen = match event {
             Some((index, event)) => self.happened(index, event),
@@ -91,7 +91,8 @@ impl<'a> StatusWriter<'a> {
     fn happened(&mut self, index: usize, event: Event) -> Result<()> {
         let name = self.status.replicas[index].name.clone();
         match event {
-            // a finished replica is only compared with its checkpoint, or is continued if the plan has more steps now
+            // the files of a finished replica are only checked, unless the replica continues because the plan has
+            // more steps now
             Event::Begun if self.status.replicas[index].state == ReplicaState::Finished => Ok(()),
             Event::Begun => {
                 let replica = &mut self.status.replicas[index];
@@ -118,11 +119,11 @@ impl<'a> StatusWriter<'a> {
     /// Updates the status of a replica that has ended. Returns level and text for the log.
     fn ended(&mut self, index: usize, end: &Result<Outcome>) -> (Level, String) {
         let replica = &mut self.status.replicas[index];
-        // the state `Waiting` remains if the replica has no status file yet
+        // the state stays `Waiting` if the replica has not written a status file
         replica.state = ReplicaState::Waiting;
         replica.refresh(self.job.directory);
-        // the outcome decides the state, because a file that another rank has written may become visible here only
-        // later
+        // the state follows from the outcome and not from the status file, because the file of another rank may
+        // become visible here only later
         let (state, how) = match end {
             Err(error) => {
                 (replica.state, replica.reason) = (ReplicaState::Failed, Some(error.to_string()));
@@ -132,7 +133,8 @@ impl<'a> StatusWriter<'a> {
             Ok(Outcome::Stopped) => match self.failed.filter(|_| self.record.is_some()) {
                 Some(failed) => {
                     let name = &self.job.replicas[failed].status.name;
-                    let how = format!("stopped with a checkpoint, since {name} has failed; the same command continues");
+                    let how =
+                        format!("stopped with a checkpoint, because {name} has failed; the same command continues");
                     (ReplicaState::Stopped, how)
                 }
                 None => (ReplicaState::Stopped, "stopped on request, the same command continues".to_owned()),
@@ -166,11 +168,11 @@ impl<'a> StatusWriter<'a> {
         let replicas = self.status.replicas.iter_mut().zip(&self.ends).filter(|(_, end)| end.is_none());
         for (replica, _) in replicas {
             let state = replica.state;
-            // a finished replica may continue to a longer duration
+            // a finished replica may continue because its duration was increased
             if matches!(state, ReplicaState::Running | ReplicaState::Finished) {
                 replica.refresh(self.job.directory);
             }
-            // until the replica writes a status of its own, the folder has the status of an earlier process
+            // the folder has the status file of an earlier process until the replica writes a new status file
             if state == ReplicaState::Running {
                 replica.state = state;
             }
@@ -183,7 +185,7 @@ impl<'a> StatusWriter<'a> {
         if self.news && self.written.elapsed() > INTERVAL { self.write() } else { Ok(()) }
     }
 
-    /// Returns the progress of all replicas as if they were one run.
+    /// Returns the progress of all replicas, summed as for a single run.
     fn overall(&mut self, elapsed: Duration) -> Status {
         let replicas = || self.status.replicas.iter().zip(&self.job.replicas);
         let done = replicas().map(|(status, ReplicaJob { plan, .. })| done(status, plan)).sum();
@@ -223,14 +225,15 @@ impl<'a> StatusWriter<'a> {
         self.status.write(self.job.directory)
     }
 
-    /// Ends the reports, and writes the table of all replicas if any replica was run. Returns the overall outcome.
+    /// Ends the reports, and writes the table of all replicas to the log if any replica was run. Returns the outcome
+    /// of the ensemble.
     pub(super) fn finish(mut self) -> Result<Outcome> {
         self.progress.finish();
         let shown = self.show();
         let mut outcomes = vec![];
         for (end, replica) in self.ends.into_iter().zip(&self.status.replicas) {
             let outcome = end.transpose().map_err(|error| error.of(&title(&replica.folder, &replica.name)))?;
-            // replicas that never began count as stopped at their start
+            // a replica that never began counts as stopped
             outcomes.push(outcome.unwrap_or(Outcome::Stopped));
         }
         self.failure.map_or(shown, Err)?;

@@ -1,20 +1,20 @@
-//! Replica exchange: how the replicas meet at an attempt, and how the replicas of a slot take turns.
+//! Replica exchange: synchronisation of the replicas at exchange attempts, and sharing of a slot by several replicas.
 //!
-//! Each replica has its own thread, device and files for the whole run, and belongs to one slot of one rank. The
-//! replicas of a slot take turns between attempts, so that any number of them can wait for each other. States are
-//! exchanged, not atoms: a replica keeps its atoms, its pair lists and its trajectory, and gets the temperature,
-//! pressure or Hamiltonian of its neighbour.
+//! Each replica has its own thread, device and files for the whole run, and belongs to one slot of one rank. Only one
+//! replica of a slot runs at a time, and the others wait for their turn or for an exchange attempt. A slot can
+//! therefore have any number of replicas. States are exchanged, not atoms: a replica keeps its atoms, its pair lists
+//! and its trajectory, and gets the temperature, pressure or Hamiltonian of its neighbour.
 //!
 //! ```text
 //! replica --offer--> scheduler of its rank ------------> scheduler of rank 0: decides, writes exchange.csv
 //! replica <--state-- hub of its rank <-- scheduler of its rank <-- scheduler of rank 0
 //! ```
 //!
-//! The scheduler is in [`super::scheduler`], the file in [`super::record`]. Every outcome is written to
-//! `exchange.csv` before any replica continues with it, and is a pure function of the offers. Checkpoints of
-//! different replicas therefore need not be of the same step: a replica whose checkpoint is older repeats its steps
-//! and takes the recorded outcomes. A checkpoint is written only after the rows of all earlier attempts are on disk
-//! ([`Member::sync`]).
+//! The scheduler is in [`super::scheduler`], and `exchange.csv` is written by [`super::record`]. The outcome of an
+//! attempt is a pure function of the energies that the replicas send. Every outcome is written to `exchange.csv`
+//! before any replica continues. Checkpoints of different replicas may therefore belong to different steps: a replica
+//! with an older checkpoint repeats its steps and uses the recorded outcomes. A checkpoint is written only after the
+//! rows of all earlier attempts are on disk ([`Member::sync`]).
 
 use crate::ensemble::exchange::Offer;
 use crate::error::{Error, Problem, Result};
@@ -32,14 +32,14 @@ use std::time::Duration;
 /// Interval at which a waiting replica checks for a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A replica in an exchange.
+/// A replica in a replica exchange.
 #[derive(Clone, Copy)]
 pub(super) struct Member<'a> {
-    /// meeting point with the other replicas of the rank
+    /// barrier that the replicas of this rank share
     pub(super) hub: &'a Barrier,
     /// index of the replica
     pub(super) replica: usize,
-    /// slot in which the replica takes turns
+    /// slot in which the replica runs
     pub(super) slot: usize,
     /// all thermodynamic states
     pub(super) states: &'a [ThermodynamicState<'a>],
@@ -47,23 +47,24 @@ pub(super) struct Member<'a> {
     pub(super) tell: &'a MessageSender,
 }
 
-/// Meeting point of the replicas of a rank, where replicas wait for the outcomes of attempts.
+/// Barrier at which the replicas of a rank wait for the outcomes of exchange attempts.
 pub struct Barrier {
     meeting: Mutex<BarrierState>,
     changed: Condvar,
 }
 
 struct BarrierState {
-    /// number of attempts so far
+    /// number of exchange attempts that are decided
     attempts: u64,
-    /// states of all replicas after each recent attempt; an attempt is dropped when every replica knows its outcome
+    /// states of all replicas after recent exchange attempts. An outcome is removed when every replica knows it
     known: Vec<Vec<usize>>,
     /// whether each slot is in use
     busy: Vec<bool>,
 }
 
 impl BarrierState {
-    /// Returns the states after an attempt; `None` if that outcome is unknown or was dropped.
+    /// Returns the states of all replicas after an exchange attempt; `None` if the attempt is not decided yet or its
+    /// outcome was removed.
     fn outcome(&self, attempt: u64) -> Option<&[usize]> {
         let back = usize::try_from(self.attempts.checked_sub(attempt)?).ok()?;
         let index = self.known.len().checked_sub(back + 1)?;
@@ -72,7 +73,8 @@ impl BarrierState {
 }
 
 impl Barrier {
-    /// Creates a meeting point that knows the states after each attempt so far, for a rank with `slots` slots.
+    /// Creates the barrier of a rank with `slots` slots. `known` has the states of all replicas after each previous
+    /// attempt.
     pub(super) fn new(known: Vec<Vec<usize>>, slots: usize) -> Self {
         let meeting = BarrierState { attempts: known.len() as u64, known, busy: vec![false; slots] };
         Barrier { meeting: Mutex::new(meeting), changed: Condvar::new() }
@@ -82,7 +84,7 @@ impl Barrier {
         self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `find` returns a value; `None` if `stop`, which is called at intervals, returns true.
+    /// Waits until `find` returns a value. Calls `stop` at intervals, and returns `None` if `stop` returns true.
     fn wait<T>(
         &self,
         find: impl Fn(&mut BarrierState) -> Option<T>,
@@ -106,7 +108,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for the turn of a replica in its slot; false if the replica is to stop instead.
+    /// Waits until the slot is free and occupies it. Returns false if `stop` returns true first.
     fn take_turn(&self, slot: usize, stop: &mut dyn FnMut() -> Result<bool>) -> Result<bool> {
         let take = |meeting: &mut BarrierState| (!std::mem::replace(&mut meeting.busy[slot], true)).then_some(());
         self.wait(take, stop).map(|taken| taken.is_some())
@@ -117,8 +119,8 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    /// Records the states to which the next attempt has led. All replicas took part in this attempt, so every replica
-    /// knows the earlier outcomes, which are dropped.
+    /// Records the states after the next attempt. All replicas took part in this attempt and know the outcomes of
+    /// earlier attempts, so these outcomes are removed.
     pub(super) fn learn(&self, states: Vec<usize>) {
         let mut meeting = self.lock();
         meeting.attempts += 1;
@@ -153,11 +155,12 @@ impl ExchangeMember for Member<'_> {
         }
         let replica = self.replica + 1;
         let message = format!(
-            "the checkpoint of replica-{replica} was written after attempt {attempts} in state {}, which is not what \
-             {EXCHANGE} says",
+            "according to its checkpoint, replica-{replica} was in state {} after exchange attempt {attempts}, but \
+             {EXCHANGE} contains another state",
             state + 1
         );
-        let help = "restore the files of one run, or use --force to move the old output aside and start anew";
+        let help = "restore the checkpoints and exchange.csv of the same run, or use --force to rename the folder \
+                    with the old output and start again from the beginning";
         Err(Problem::new(message).help(help).into())
     }
 
@@ -171,8 +174,8 @@ impl ExchangeMember for Member<'_> {
         self.say(Message::Offered(Proposal { replica, attempt, step, time, offer }))?;
         hub.end_turn(slot);
         let outcome = hub.wait(|meeting| meeting.outcome(attempt).map(|states| states[replica]), stop);
-        // replicas also take turns to write their last files; slots are released even after an error, so this wait is
-        // short
+        // a replica also occupies its slot to write its last files. The wait is short, because slots are released
+        // even after an error
         hub.take_turn(slot, &mut || Ok(false))?;
         outcome
     }
@@ -189,10 +192,10 @@ impl Member<'_> {
         self.tell.send(note).map_err(|_| no_scheduler())
     }
 
-    /// Does the work of this replica in its turn; `None` if `stop` says that the replica is to stop before its turn
-    /// comes.
+    /// Waits until the slot of this replica is free, and calls `work`. Returns `None` if `stop` returns true before
+    /// the slot is free.
     pub(super) fn in_turn<T>(&self, stop: impl Fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-        /// Ends the turn when dropped, however the work ends.
+        /// Releases the slot when dropped, even after an error or a panic.
         struct Turn<'a>(Member<'a>);
         impl Drop for Turn<'_> {
             fn drop(&mut self) {
@@ -207,12 +210,12 @@ impl Member<'_> {
     }
 }
 
-/// Returns the error for a scheduler whose thread has panicked.
+/// Returns the error that is reported if the thread of the scheduler has panicked.
 fn no_scheduler() -> Error {
     Error::Internal("the scheduler thread of this rank has stopped".into())
 }
 
-/// Returns the thermodynamic states of an ensemble. State k is that of the plan of replica k.
+/// Returns the thermodynamic states of an ensemble. State k has the settings in the plan of replica k.
 pub(super) fn states<'a>(job: &'a EnsembleJob<'_>) -> Vec<ThermodynamicState<'a>> {
     let state = |replica: &'a crate::run::replicas::ReplicaJob<'_>| {
         let stage = replica.plan.stages.last()?;
@@ -222,7 +225,7 @@ pub(super) fn states<'a>(job: &'a EnsembleJob<'_>) -> Vec<ThermodynamicState<'a>
     job.replicas.iter().filter_map(state).collect()
 }
 
-/// Describes the states of an ensemble by the settings of its replicas, without seeds.
+/// Describes each thermodynamic state by the settings of its replica, without the seed.
 pub(super) fn state_names(job: &EnsembleJob<'_>) -> Vec<String> {
     let name = |replica: &crate::run::replicas::ReplicaJob<'_>| {
         let parts = replica.status.description.split(", ").filter(|part| !part.starts_with("seed "));

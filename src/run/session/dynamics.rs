@@ -21,7 +21,7 @@ use crate::system::{Constraints, State, System};
 use std::sync::Arc;
 
 impl<'a> Session<'a> {
-    /// Runs a stage of dynamics from a position within the stage.
+    /// Runs a stage of dynamics, from its start or from a position within the stage.
     pub(super) fn dynamics(
         &mut self,
         index: usize,
@@ -45,7 +45,7 @@ impl<'a> Session<'a> {
         let system = self.system_of(index)?;
         let first_time = if place.schedule.is_none() { state.time } else { place.first_time };
         let place = RunPosition { first_time, schedule: Some(lists), ..place };
-        // list errors are estimated for the system without frozen atoms, as if every atom moved
+        // list errors are estimated as if no atoms were frozen
         let whole = Arc::clone(&self.job.system);
         let choices = self.engine.choices(plan, &whole, state)?;
         self.log.pairs(&[("pair lists", choices.describe(&lists))])?;
@@ -60,20 +60,23 @@ impl<'a> Session<'a> {
         self.in_stage(index, &self.job.system)
     }
 
-    /// Returns `system` in which the atoms are frozen that a stage freezes.
+    /// Returns `system` with the frozen atoms of the stage with index `index`.
     pub(super) fn in_stage(&self, index: usize, system: &Arc<System>) -> Result<Arc<System>> {
         let frozen = frozen_system(&self.job.plan.stages[index], system)?;
         Ok(frozen.map_or_else(|| Arc::clone(system), Arc::new))
     }
 
-    /// Returns the position in the run, adapted to the present device. If the lists were chosen for the other kind of
-    /// device (GPU or CPU), their schedule is chosen anew and the lists are built from the present positions.
+    /// Returns the position within the stage, adapted to the present device. If the list schedule was chosen for a
+    /// GPU and the run continues on the CPU, or the reverse, chooses a new schedule and discards the positions of the
+    /// old lists.
     fn adapt_to_device(&mut self, place: RunPosition, state: &State) -> Result<RunPosition> {
         let on_gpu = self.engine.placement(&self.job.system)?.is_gpu();
         if self.history.lists_on_gpu.replace(on_gpu).is_none_or(|before| before == on_gpu) {
             return Ok(place);
         }
-        self.log.note("the run continues on another kind of device (GPU or CPU), so new pair lists are chosen")?;
+        self.log.note(
+            "the run continues on a different kind of device (GPU or CPU), so a new pair list schedule is chosen",
+        )?;
         let lists = self.engine.lists(self.job.plan, &self.job.system, state)?;
         if let Some(tuning) = &mut self.history.tuning {
             tuning.chosen.lists = lists;
@@ -154,13 +157,14 @@ impl<'a> Session<'a> {
         let (place, statistics) = (position(&simulation, swaps.as_ref())?, self.history.statistics.clone());
         let work: f64 = place.restraints.iter().map(RestraintProgress::work).sum();
         let is_end = !stopped && index + 1 == plan.stages.len();
-        // a continued run repeats this attempt with its recorded outcome
+        // the exchange attempt at the end of a stage is made now; a continued run repeats the attempt with the
+        // recorded outcome
         stopped |= is_end && self.exchange((&mut simulation, target), &mut state.clone(), &mut swaps)?;
-        // reporting the last state needs the forces of one more step; the positions after that step are discarded
+        // the report of the last state needs forces, which one more step computes; the positions after this step are
+        // discarded
         let is_last = is_end && !stopped && self.wants(&step_info(&simulation, index)).any();
         let last = if is_last { self.one_step(&mut simulation, index) } else { Ok(()) };
-        // the averages in the checkpoint lack the last row, because a continued run computes this row again and
-        // counts it
+        // the averages in the checkpoint do not contain the last row, because a continued run computes this row again
         let statistics = std::mem::replace(&mut self.history.statistics, statistics);
         self.checkpoint(index, state, place)?;
         self.history.statistics = statistics;

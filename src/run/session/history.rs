@@ -1,4 +1,4 @@
-//! History of a run: the data of a checkpoint other than state and position, and the time of the last checkpoint.
+//! History of a run: averages, summaries and tuning, which checkpoints store, and the time of the last checkpoint.
 
 use crate::observe::statistics::Statistics;
 use crate::observe::summary::StageSummary;
@@ -9,11 +9,11 @@ use crate::run::plan::Plan;
 use crate::system::State;
 use std::time::{Duration, Instant};
 
-/// Longest interval before each of the first two checkpoints of a process. Until there are two checkpoints, one
-/// damaged file would take the run back to its start.
+/// Maximum interval before the first and the second checkpoint of a process. With only one checkpoint, damage to this
+/// file would force the run to start again.
 const FIRST_CHECKPOINTS: Duration = Duration::from_secs(5);
 
-/// Results of a run so far.
+/// Results of the completed part of a run.
 pub(super) struct History {
     pub(super) run_id: String,
     /// fingerprint of the system before tuning
@@ -45,13 +45,14 @@ impl History {
         }
     }
 
-    /// Whether a checkpoint is due if the interval between checkpoints is `every`.
+    /// Whether a checkpoint is due. `every` is the interval between checkpoints in the plan.
     pub(super) fn is_due(&self, every: Duration) -> bool {
         let every = if self.checkpoints < 2 { every.min(FIRST_CHECKPOINTS) } else { every };
         self.last_checkpoint.elapsed() > every
     }
 
-    /// Creates a checkpoint. The state is moved into it, because a copy may take longer than a step.
+    /// Creates a checkpoint. The state is moved into the checkpoint, because copying the state may take longer than a
+    /// step.
     pub(super) fn checkpoint(
         &self,
         plan: &Plan,

@@ -22,21 +22,21 @@ pub struct Job<'a> {
     pub alternatives: Alternatives,
     /// initial state of the system
     pub start: State,
-    /// data of the coordinate file that the initial state does not use
+    /// numbers of models and atoms in the coordinate file that the run ignores
     pub left_out: LeftOut,
     /// text of the input file, stored in trajectories
     pub input: &'a str,
     /// the configuration with all defaults, for `effective.toml`
     pub effective: &'a str,
-    /// differences in physics between an old plan and this one
+    /// function that returns the differences in physics between an old plan and this plan
     pub compare: &'a (dyn Fn(&Plan) -> Vec<String> + Sync),
-    /// whether existing output is moved aside
+    /// whether an existing output folder is renamed
     pub force: bool,
     /// whether a continued run begins new trajectories and a new energy table
     pub no_append: bool,
-    /// reporters besides those of the plan
+    /// reporters in addition to the reporters of the plan
     pub reporters: Vec<Box<dyn Reporter>>,
-    /// membership in a replica exchange; `None` for an ordinary run
+    /// interface to the replica exchange in which this run takes part; `None` without replica exchange
     pub exchange: Option<&'a dyn ExchangeMember>,
     /// stop and checkpoint requests
     pub requests: Requests,
@@ -44,22 +44,23 @@ pub struct Job<'a> {
     pub started: Instant,
 }
 
-/// A replica in an exchange of thermodynamic states, as the run of the replica sees it.
+/// Interface to a replica exchange for the run of one replica.
 pub trait ExchangeMember: Sync {
-    /// Returns the thermodynamic state of this index.
+    /// Returns the thermodynamic state with index `index`.
     fn state(&self, index: usize) -> &ThermodynamicState<'_>;
-    /// Whether states differ in their Hamiltonians.
+    /// Whether the thermodynamic states have different Hamiltonians.
     fn has_hamiltonians(&self) -> bool;
-    /// Returns the state of this replica before the first attempt.
+    /// Returns the index of the thermodynamic state of this replica before the first exchange attempt.
     fn first_state(&self) -> usize;
-    /// Returns the state of this replica after an attempt; `None` if the outcome is not known.
+    /// Returns the index of the state of this replica after exchange attempt number `attempt`; `None` if the outcome
+    /// is not recorded.
     fn known(&self, attempt: u64) -> Option<usize>;
-    /// Fails if the replica, which has made `attempts` attempts, continues in a state that contradicts the record.
+    /// Returns an error if `state` is not the recorded state of this replica after `attempts` exchange attempts.
     fn check(&self, attempts: u64, state: usize) -> Result<()>;
-    /// Makes an offer at an attempt, gives up the turn, and waits until all replicas have made their offers. Returns
-    /// the new state; `None` if `stop` says that the run is to stop instead.
+    /// Sends the energies of this replica at an exchange attempt, releases the slot, and waits for the outcome.
+    /// Returns the index of the new state; `None` if `stop` returns true before the outcome is known.
     fn meet(&self, attempt: Attempt, offer: Offer, stop: &mut dyn FnMut() -> Result<bool>) -> Result<Option<usize>>;
-    /// Waits until the outcomes of all attempts so far are on disk.
+    /// Waits until the outcomes of all previous exchange attempts are on disk.
     fn sync(&self) -> Result<()>;
 }
 
@@ -68,13 +69,13 @@ pub trait ExchangeMember: Sync {
 pub struct Attempt {
     /// number of the attempt, from 1
     pub number: u64,
-    /// step of the run
+    /// number of steps since the start of the run
     pub step: u64,
     /// time, ps
     pub time: f64,
 }
 
-/// A thermodynamic state, for the stage in which replicas swap states.
+/// A thermodynamic state of a replica exchange.
 pub struct ThermodynamicState<'a> {
     /// settings of dynamics, with temperature and pressure of the couplings
     pub dynamics: &'a Dynamics,
@@ -87,8 +88,8 @@ pub struct ThermodynamicState<'a> {
 pub enum Outcome {
     /// all stages are done
     Finished,
-    /// stopped on request, with a checkpoint
+    /// the run was stopped on request and wrote a checkpoint
     Stopped,
-    /// already finished: no file was changed
+    /// the run had finished before, and no file was changed
     Unchanged,
 }

@@ -12,21 +12,21 @@ use crate::run::check::coincidence;
 use crate::run::checkpoint::Checkpoint;
 use crate::run::plan::{Plan, StageKind, Velocities};
 
-/// Reads the files of a plan, prepares the system, and checks that every stage can run with it. The error lists all
-/// problems.
+/// Reads the files of a plan, prepares the system, and checks that every stage can run with this system. The error
+/// lists all problems.
 pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared> {
     let path = &plan.system.coordinates;
     let coordinates = read_coordinates_or_checkpoint(path, None, None);
-    // a topology that contains counts of molecules may claim any number of atoms, so the coordinate file sets the
-    // limit
+    // a topology with counts of molecules may have any number of atoms, so the number of atoms in the coordinate file
+    // is the limit
     let held = coordinates.as_ref().ok().map(|coordinates| coordinates.positions.len());
     let options = TopologyOptions { atoms: held, ..plan.system.topology_options() };
     let mut description = read_topology_with(&plan.system.topology, &options)?;
     let atoms = description.topology.atoms.len();
     let mut coordinates = match coordinates {
         Ok(coordinates) if coordinates.positions.len() == atoms => coordinates,
-        // a second attempt, with the number of atoms and the cell of the topology, succeeds or returns a better error
-        // message
+        // the coordinates are read again with the number of atoms and the cell of the topology. This succeeds, or
+        // gives a better error message
         _ => read_coordinates_or_checkpoint(path, Some(atoms), description.cell_hint.angle_degrees)?,
     };
     check_order(&description.topology, &coordinates.labels).map_err(|problem| problem.in_file(path))?;
@@ -45,7 +45,7 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     }
 }
 
-/// Whether [`load`] returns the same data for two plans.
+/// Whether [`load`] reads the same files with the same options for two plans, and returns the same data.
 pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
     let needs = |plan: &Plan| {
         let needs = plan.dynamics().map(|(_, stage)| (stage.barostat.is_some(), stage.velocities == Velocities::File));
@@ -54,22 +54,25 @@ pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
     (&a.system, &a.forces, a.run.tuning) == (&b.system, &b.forces, b.run.tuning) && needs(a) == needs(b)
 }
 
-/// Reads coordinates as [`read_coordinates`] does, or positions, velocities and cell of a checkpoint. A run that
-/// starts from either file begins at step and time zero.
+/// Reads a coordinate file with [`read_coordinates`], or positions, velocities and cell of a checkpoint of `md`. The
+/// new run begins at step 0 and time 0 in both cases.
 fn read_coordinates_or_checkpoint(
     path: &Path,
     expected_atoms: Option<usize>,
     box_angle: Option<f64>,
 ) -> Result<Coordinates> {
-    // a pipe is not tested for being a checkpoint, because reading it would block; `file::open` refuses pipes
+    // `file::open` refuses pipes, because reading a pipe to test whether it is a checkpoint would block
     if file::open(path).is_err() || !is_checkpoint(path) {
         return read_coordinates(path, expected_atoms, box_angle);
     }
     let state = Checkpoint::read_state(path)?;
     let found = state.positions.len();
     if let Some(expected) = expected_atoms.filter(|&expected| expected != found) {
-        let message = format!("{found} atoms, where the topology has {expected}");
-        return Err(Problem::new(message).in_file(path).help("use the topology of the run that wrote it").into());
+        let message = format!("{found} atoms, but the topology has {expected}");
+        return Err(Problem::new(message)
+            .in_file(path)
+            .help("use the topology of the run that wrote this checkpoint")
+            .into());
     }
     Ok(Coordinates {
         time: Some(state.time),
@@ -80,7 +83,7 @@ fn read_coordinates_or_checkpoint(
     })
 }
 
-/// Returns the problems of stages that need a cell or velocities if the coordinates have none.
+/// Returns a problem for each stage that needs a cell or velocities, if the coordinate file has none.
 fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
     let (path, mut problems) = (&plan.system.coordinates, vec![]);
     for stage in &plan.stages {
@@ -96,7 +99,7 @@ fn check_stages(plan: &Plan, coordinates: &Coordinates) -> Vec<Problem> {
         && first.velocities == Velocities::File
         && coordinates.velocities.is_none()
     {
-        let problem = Problem::new(format!("stage \"{name}\" starts with velocities, but the file has none"));
+        let problem = Problem::new(format!("stage \"{name}\" needs velocities, but the coordinate file has none"));
         problems.push(problem.in_file(path).help("set velocities = \"generate\" in the stage"));
     }
     problems

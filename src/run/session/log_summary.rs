@@ -60,7 +60,7 @@ pub(in crate::run) fn write_header(log: &mut RunLog, job: &Job<'_>, engine: &Eng
     let Job { plan, system, start: state, left_out, .. } = job;
     let topology = &system.topology;
     let charge: f64 = topology.atoms.iter().map(|atom| atom.charge).sum();
-    // without the sign of a zero
+    // adding zero turns a rounded -0 into 0
     let charge = (charge * 1e4).round() / 1e4 + 0.0;
     let settings = &system.settings;
     let length = |value: Option<f64>| value.map_or("none".to_owned(), |r| format!("{r} nm"));
@@ -115,12 +115,13 @@ fn describe_seed(seed: u64) -> String {
         return seed.to_string();
     }
     format!(
-        "{seed}, the default: repeats of this run are identical, bit for bit on the same machine with the same settings; set \
-         run.seed = \"random\" for independent runs"
+        "{seed}, the default: a repeated run with the same settings on the same machine is identical bit for bit; for \
+         independent runs set run.seed = \"random\""
     )
 }
 
-/// Describes the degrees of freedom of each stage of dynamics, as one number if all are equal.
+/// Describes the number of degrees of freedom of each stage of dynamics, or a single number if it is the same in all
+/// stages.
 pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool) -> String {
     let of = |system: &System, removed| degrees_of_freedom(&system.topology, &system.constraints, removed);
     let stages = plan.stages.iter().filter_map(|stage| {
@@ -137,7 +138,7 @@ pub fn describe_degrees_of_freedom(plan: &Plan, system: &System, periodic: bool)
     }
 }
 
-/// Writes candidates, choice and gain of tuning to the log.
+/// Writes the candidates of tuning, the chosen setting and the gain to the log.
 pub(in crate::run) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on_gpu: bool) -> Result<()> {
     let Some(Tuning { method, tried, chosen, predicted_gain, measured_gain, seconds }) = tuning else { return Ok(()) };
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
@@ -158,8 +159,8 @@ pub(in crate::run) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on
     log.table(["lists (steps)", "cutoff", "mesh", "Mcycles", "ms", "gain (spread)"], &rows)?;
     let reason = match measured_gain {
         Some(gain) => format!(
-            "{} less time for pairs, lists and mesh than with the cost model's choice, measured in {seconds:.1} s; the \
-             predicted gain of that choice over tuning = \"off\" is {}",
+            "{} less time for pairs, lists and mesh than with the choice of the cost model (measurement took \
+             {seconds:.1} s); for the choice of the cost model, the predicted gain over tuning = \"off\" is {}",
             percent(*gain),
             percent(*predicted_gain)
         ),
@@ -190,7 +191,8 @@ fn lifetimes(lists: &ListSchedule) -> String {
     if lists.is_exact() { "by displacement".to_owned() } else { format!("{rebuild} / {prune}") }
 }
 
-/// Returns the part of the summary with machine, speed and phases. The caller adds the final state and the stages.
+/// Returns the summary with machine, speed and time per phase. The caller adds the final state and the summaries of
+/// the stages.
 pub(in crate::run) fn summary(
     plan: &Plan,
     system: &System,
@@ -239,7 +241,7 @@ pub(in crate::run) fn summary(
     }
 }
 
-/// Returns operations and bytes of each phase of a step with the lists of the last stage.
+/// Returns the number of operations and bytes of each phase of a step, for the pair lists of the last stage.
 fn work(system: &System, engine: &Engine, timing: &Timing) -> Option<[(&'static str, Work); 9]> {
     let lists = timing.lists.filter(|_| timing.pairs.slots > 0)?;
     let searches = timing.searches as f64 / timing.steps.max(1) as f64;

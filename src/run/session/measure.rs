@@ -52,8 +52,8 @@ pub struct Measured {
     pub degrees_of_freedom: usize,
 }
 
-/// Runs the steps of `dynamics` from `start` with the backend of the plan. Restraints and frozen atoms are those of
-/// the last stage of the plan with the same dynamics.
+/// Runs the steps of `dynamics` from `start` with the backend of the plan. Restraints and frozen atoms come from the
+/// last stage of the plan that has the same dynamics.
 pub fn measure(
     engine: &Engine,
     plan: &Plan,
@@ -77,7 +77,7 @@ pub fn measure(
             if state.velocities.is_empty() { first_velocities(plan, dynamics) } else { dynamics.velocities };
         let dynamics = &Dynamics { velocities, ..dynamics.clone() };
         prepare(system, dynamics, plan.run.seed, &mut state)?;
-        // list errors are estimated for the system without frozen atoms, as if every atom moved
+        // list errors are estimated as if no atoms were frozen
         let lists = engine.lists(plan, whole, &state)?;
         let setup = Setup::new(system, dynamics, plan.run.seed, state.cell.is_some())?;
         let mut context = engine.context(plan, system, lists)?;
@@ -86,8 +86,8 @@ pub fn measure(
     })
 }
 
-/// Returns how the earliest stage that generates velocities generates them. A later stage continues from that stage
-/// and would have the same velocities.
+/// Returns the velocities setting of the first stage that generates velocities, because a later stage would continue
+/// with the velocities of this stage.
 fn first_velocities(plan: &Plan, dynamics: &Dynamics) -> Velocities {
     let mut all = plan.dynamics().map(|(_, stage)| stage.velocities);
     all.find(|velocities| *velocities != Velocities::File).unwrap_or(dynamics.velocities)
@@ -127,7 +127,7 @@ fn timed(context: Context, setup: Setup<'_>, state: &State, measurement: Measure
     })
 }
 
-/// Samples of (ps, conserved energy in kJ/mol, K).
+/// Samples of time (ps), conserved energy (kJ/mol) and temperature (K).
 #[derive(Default)]
 struct Record {
     every: u64,

@@ -22,7 +22,9 @@ impl Session<'_> {
         let (plan, system) = (self.job.plan, self.system_of(index)?);
         let lists = minimize_lists(&system);
         let mut context = if self.engine.is_undecided() {
-            self.log.note("atoms overlap, and their forces overflow the sums of the GPU: minimising on the CPU")?;
+            self.log.note(
+                "overlapping atoms have forces that are too large for the GPU, so this stage is minimised on the CPU",
+            )?;
             Context::new(self.engine.cpu(&system, lists)?, lists)
         } else {
             self.engine.context(plan, &system, lists)?
@@ -60,7 +62,7 @@ impl Session<'_> {
         }
         let (force, atom) = minimizer.max_force();
         let ending = match minimizer.status() {
-            Status::Running => "stopped at the number of steps",
+            Status::Running => "stopped at the maximum number of steps",
             Status::Converged => "converged",
             Status::Stalled => "reached the limit of floating-point precision",
         };

@@ -1,4 +1,4 @@
-//! A whole run: stages in order, outputs, checkpoints, restart from a checkpoint.
+//! A whole run: stages in order, output files, checkpoints, and restart from a checkpoint.
 
 mod dynamics;
 mod history;
@@ -51,15 +51,16 @@ use monitor::Monitor;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Fraction of the allowed wall time after which the run stops; the remaining time is for the last checkpoint.
+/// Fraction of the allowed wall time after which the run stops. The remaining time is reserved for the last
+/// checkpoint.
 const DEADLINE_SHARE: f64 = 0.99;
 
-/// A run in progress: the state that passes from stage to stage.
+/// A run in progress, with the data that pass from one stage to the next.
 struct Session<'a> {
     job: Job<'a>,
     engine: Engine,
     outputs: Outputs,
-    /// intervals of the table rows over which averages are taken
+    /// intervals of the energy samples for averages
     averaged: Intervals,
     log: RunLog,
     monitor: Monitor,
@@ -73,11 +74,12 @@ struct Session<'a> {
     told_of_small_cell: bool,
     /// collective and position restraints of each stage
     restraints: Vec<Restraints>,
-    /// output directory; the last field, so that it stays locked until all files in it are closed
+    /// output directory. As the last field it is dropped last, so the directory stays locked until all its files are
+    /// closed
     directory: Directory,
 }
 
-/// Runs all stages, from the checkpoint in the output directory if there is one.
+/// Runs all stages. If the output directory has a checkpoint, the run continues from the checkpoint.
 pub fn run(
     mut job: Job<'_>,
     mut engine: Engine,
@@ -133,7 +135,8 @@ pub fn run(
         restraints,
         job,
     };
-    // everything runs inside the pool, because entering it costs more than some phases of a step
+    // the whole run is executed inside the thread pool, because entering the pool takes longer than some phases of a
+    // step
     let pool = Arc::clone(&session.engine.pool);
     let end = run_on_first_thread(&pool, || session.all_stages(checkpoint));
     session.monitor.finish();
@@ -146,8 +149,8 @@ pub fn run(
 }
 
 impl<'a> Session<'a> {
-    /// Records an error in status and log. Errors of this record are ignored, because the caller shows the original
-    /// error.
+    /// Writes an error to the status file and the log. Failures to write are ignored, because the caller shows the
+    /// original error.
     fn fail(&mut self, error: &Error) {
         self.monitor.status.state = RunState::Failed;
         self.monitor.status.seconds_left = None;
@@ -157,7 +160,7 @@ impl<'a> Session<'a> {
         let _ = self.outputs.close();
     }
 
-    /// Runs the stages. Returns how the run ended, and the state of the last checkpoint.
+    /// Runs the stages. Returns the outcome of the run, and the state of the last checkpoint.
     fn all_stages(&mut self, checkpoint: Option<Checkpoint>) -> Result<(Outcome, State)> {
         let plan = self.job.plan;
         let (first, mut place, mut state) = match checkpoint {
@@ -187,21 +190,21 @@ impl<'a> Session<'a> {
         Ok((Outcome::Finished, state))
     }
 
-    /// Compares the GPU with the CPU if the first state of the run did not decide it.
+    /// Compares the GPU with the CPU if they could not be compared at the first state of the run.
     fn verify_gpu(&mut self, state: &State) -> Result<()> {
         let known = self.engine.agreement().is_some();
         let refusal = self.engine.verify(self.job.plan, &self.job.system, state)?;
         refusal.iter().try_for_each(|reason| self.log.warning(reason))?;
         match self.engine.agreement().filter(|_| !known) {
-            Some(how) => self.log.note(&format!("the GPU is used from here on: {how}")),
+            Some(how) => self.log.note(&format!("the GPU is used from this stage on: {how}")),
             None => Ok(()),
         }
     }
 
     fn close_stage(&mut self, stage: &Stage, state: &State) -> Result<()> {
         let mut averages = self.history.statistics.averages();
-        // a stage without energy output has no averages, and a stage without a temperature group has no average for
-        // it
+        // averages are missing in a stage without energy output, and NaN for temperature groups that the stage does
+        // not have
         averages.retain(|average| average.samples > 0 && !average.mean.is_nan());
         averages.extend(state.coupling.trials.iter().enumerate().filter_map(acceptance));
         let kind = match stage.kind {
@@ -223,28 +226,29 @@ impl<'a> Session<'a> {
         simulation.download(state)
     }
 
-    /// Completes all steps. If a step has failed, the error explains the reason.
+    /// Completes all steps. If a step has failed, the error describes the unstable atoms.
     fn flush(&self, simulation: &mut Simulation<'_>) -> Result<()> {
         let done = simulation.flush();
         done.map_err(|error| explain(error, &self.job.system, &simulation.before_failure(), &self.directory))
     }
 
-    /// Returns the quantities of a step that reporters and the averages of the stage want.
+    /// Returns the quantities of a step that the reporters and the averages of the stage need.
     fn wants(&self, info: &StepInfo) -> Quantities {
         let energies = self.averaged.is_due(info);
         self.outputs.wants(info).or(Quantities { energies, ..Quantities::default() })
     }
 
-    /// Warns once if a Monte Carlo barostat keeps the cell at the smallest size that the cutoff allows.
+    /// Warns once if a Monte Carlo barostat cannot shrink the cell, because the cell has the smallest size that the
+    /// cutoff allows.
     fn tell_of_small_cell(&mut self, simulation: &Simulation<'_>) -> Result<()> {
         if self.told_of_small_cell || !simulation.begins_with_trial() || !simulation.is_hindered()? {
             return Ok(());
         }
         self.told_of_small_cell = true;
         self.log.warning(
-            "most Monte Carlo volume moves that shrink the cell are rejected, because the cell would be narrower than twice \
-             the cutoff; the mean volume is therefore wrong for this pressure; start from a larger or denser system, or \
-             shorten the cutoff",
+            "most Monte Carlo volume moves that shrink the cell are rejected, because the cell would become narrower \
+             than twice the cutoff. The mean volume is therefore too large for this pressure; start from a larger or \
+             denser system, or shorten the cutoff",
         )
     }
 
@@ -256,7 +260,7 @@ impl<'a> Session<'a> {
         let state = wanted.positions || wanted.velocities;
         let early = state && !energies && !simulation.begins_with_trial();
         if early {
-            // if no forces are reported, the state can be downloaded before the step
+            // if no reporter needs forces, the state is downloaded before the step
             self.flush(simulation)?;
             self.outputs.hold_state(|state| simulation.download(state))?;
         }
@@ -293,14 +297,15 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Updates the status with (steps done, steps of the stage, ps) if the update interval has passed. Returns true
-    /// if the run is to stop.
+    /// Updates the status if the update interval has passed. `place` has the number of steps done, the number of
+    /// steps of the stage, and the time in ps. Returns true if the run is to stop.
     fn poll(&mut self, place: (u64, u64, f64)) -> Result<bool> {
         self.monitor.set_progress(place);
         if self.job.requests.stop() {
             return Ok(true);
         }
-        // the run does at least one step, so that repeating the command finishes it under any limit
+        // the run does at least one step, so that repeated commands finish the run even if the limit of the wall time
+        // is short
         let limit = self.job.plan.run.max_time.filter(|_| self.steps > 0);
         if limit.is_some_and(|most| self.job.started.elapsed() > most.mul_f64(DEADLINE_SHARE)) {
             return Ok(true);
@@ -320,7 +325,7 @@ impl<'a> Session<'a> {
         self.directory.check()?;
         self.job.exchange.map_or(Ok(()), |member| member.sync())?;
         let written = self.outputs.sync()?;
-        // check again, because forcing the files to disk may have taken long
+        // the directory is checked again, because flushing the files to disk may have taken long
         self.directory.check()?;
         let checkpoint = self.history.checkpoint(self.job.plan, stage, place, std::mem::take(state), written);
         let result = checkpoint.write(&self.directory.file("checkpoint.md"));
@@ -331,9 +336,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Ends the run: writes final structures; closes trajectories and energies; writes the summary with the checksums
-    /// of all files, the status and the last lines of the log. If the run is killed here, the same command writes the
-    /// missing files.
+    /// Ends the run. Writes the final structures and closes trajectories and tables. Then writes the summary with the
+    /// checksums of all files, the status file and the last lines of the log. If the run is killed in this function,
+    /// the same command writes the missing files.
     fn finish(&mut self, outcome: Outcome, state: &State) -> Result<()> {
         let finished = outcome == Outcome::Finished;
         self.directory.check()?;
@@ -372,7 +377,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Returns the next step of a simulation, in the stage of this index.
+/// Describes the next step of a simulation, in the stage with index `index`.
 fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
     StepInfo {
         step: simulation.step_number(),
@@ -383,8 +388,8 @@ fn step_info(simulation: &Simulation<'_>, index: usize) -> StepInfo {
     }
 }
 
-/// Returns the acceptance of the Monte Carlo volume moves of one extent of the cell in a stage; `None` without moves.
-/// The error estimate assumes independent moves.
+/// Returns the fraction of accepted Monte Carlo volume moves that scaled the cell length with index `extent` in a
+/// stage; `None` without moves. The error estimate assumes independent moves.
 fn acceptance((extent, moves): (usize, &TrialMoves)) -> Option<Average> {
     let (tried, accepted) = (moves.tried as f64, moves.accepted as f64);
     let mean = accepted / tried;

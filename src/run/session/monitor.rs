@@ -31,13 +31,14 @@ impl Monitor {
         self.status.stage_number = number;
     }
 
-    /// Sets the progress: (steps done, steps of the stage, ps).
+    /// Sets the progress: number of steps done, number of steps of the stage, and time in ps.
     pub(super) fn set_progress(&mut self, place: (u64, u64, f64)) {
         (self.status.step, self.status.steps, self.status.time_ps) = place;
         self.status.wall_seconds = self.started.elapsed().as_secs_f64();
     }
 
-    /// Updates the status file once per [`INTERVAL`]. Returns a line for the log if no terminal shows progress.
+    /// Updates the status file once per [`INTERVAL`]. Returns a progress line for the log if no progress bar is shown
+    /// on a terminal.
     pub(super) fn update(&mut self, directory: &Directory) -> Result<Option<String>> {
         if self.last.elapsed() < INTERVAL {
             return Ok(None);

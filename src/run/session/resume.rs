@@ -1,4 +1,4 @@
-//! Continuing a run from its checkpoint, and checks of what has changed since.
+//! Continuation of a run from its checkpoint, and checks for changes since the checkpoint was written.
 
 use crate::error::{Error, Problem, Result};
 use crate::observe::summary::StageSummary;
@@ -10,7 +10,7 @@ use crate::run::output::reporter::RunInfo;
 use crate::run::plan::{OutputOptions, Plan, Stage, StageKind};
 use crate::run::session::job::Job;
 
-/// Start of a run, or the point from which it continues.
+/// Identity of a run, and the checkpoint from which the run continues.
 pub(in crate::run) struct RunStart {
     pub(in crate::run) run_id: String,
     /// checkpoint from which the run continues; `None` for a new run
@@ -19,8 +19,8 @@ pub(in crate::run) struct RunStart {
     pub(in crate::run) warning: Option<String>,
 }
 
-/// Finds the run of the output directory, or begins a new run. A new run first writes a checkpoint of its start, so
-/// that the directory is known to belong to this run, however early the run is killed.
+/// Finds the run in the output directory, or begins a new run. A new run first writes a checkpoint of its start. Even
+/// if the run is killed early, the directory can then be recognised as the directory of this run.
 pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &Fingerprint) -> Result<RunStart> {
     let (found, warning) = find_checkpoint(directory, &job.plan.output)?;
     let checkpoint = match found {
@@ -38,8 +38,8 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
     if checkpoint.is_start() {
         directory.clear(&run_id, &checkpoint.plan.output)?;
         if checkpoint.plan.output != job.plan.output {
-            // the new checkpoint declares output files with other names to belong to this run, so no such files may
-            // exist yet
+            // the new checkpoint lists output files under new names as files of this run, so no files with these
+            // names may exist yet
             directory.check_absent(&job.plan.output)?;
             Checkpoint::start(run_id.clone(), job.plan, system.clone()).write(&directory.file("checkpoint.md"))?;
         }
@@ -48,7 +48,7 @@ pub(in crate::run) fn find_start(job: &Job<'_>, directory: &Directory, system: &
     Ok(RunStart { run_id, checkpoint: Some(checkpoint), warning })
 }
 
-/// Returns 128 random bits from the operating system, different for each run.
+/// Returns a new identity of a run: 128 random bits from the operating system.
 fn new_run_id() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
@@ -56,26 +56,31 @@ fn new_run_id() -> Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// Reads the checkpoint of the output directory. If an older checkpoint was read, the reason is returned too. Fails
-/// if the directory holds output but no checkpoint, or if the only intact checkpoint is that of the start.
+/// Reads the checkpoint in the output directory. If the previous checkpoint was read instead, also returns the
+/// reason. Returns an error if the directory contains output but no checkpoint. Also returns an error if the newest
+/// checkpoint is damaged and the previous checkpoint is from the start of the run.
 fn find_checkpoint(directory: &Directory, output: &OutputOptions) -> Result<(Option<Checkpoint>, Option<String>)> {
     match Checkpoint::read(&directory.file("checkpoint.md"))? {
         Some(found) if found.warning.is_none() || !found.body.is_start() => Ok((Some(found.body), found.warning)),
         found => {
-            let reason =
-                found.and_then(|found| found.warning).map(|why| format!("{why}, which is from the start of the run"));
+            let reason = found
+                .and_then(|found| found.warning)
+                .map(|why| format!("{why}; the previous checkpoint is from the start of the run"));
             directory.check_unused(output, reason).map(|()| (None, None))
         }
     }
 }
 
-/// Fails if the continued run would have different physics.
+/// Returns an error if settings or system have changed in a way that would change the physics of the run.
 fn refuse_changes(job: &Job<'_>, system: &Fingerprint, checkpoint: &Checkpoint) -> Result<()> {
     let refuse = |what: &str, changes: Vec<String>| match changes.is_empty() {
         true => Ok(()),
-        false => Err(Problem::new(format!("{what}:\n  {}", changes.join("\n  ")))
-            .in_file(&job.plan.output.directory)
-            .help("restore them, choose another output.directory, or use --force to move the old output aside")),
+        false => {
+            Err(Problem::new(format!("{what}:\n  {}", changes.join("\n  "))).in_file(&job.plan.output.directory).help(
+                "restore the old settings, choose another output.directory, or use --force to rename the folder \
+                 with the old output",
+            ))
+        }
     };
     let mut changes = (job.compare)(&checkpoint.plan);
     for (old, new) in checkpoint.plan.stages.iter().zip(&job.plan.stages).take(checkpoint.stage) {
@@ -102,8 +107,8 @@ fn changed_selections(old: &OutputOptions, new: &OutputOptions) -> Vec<String> {
     pairs.collect()
 }
 
-/// Opens the outputs at the lengths that the checkpoint stores. For a run that continues, returns the checkpoint with
-/// the present lengths of the files.
+/// Opens the output files and cuts them back to the lengths in the checkpoint. For a run that continues, returns the
+/// checkpoint with the lengths of all present files.
 pub(in crate::run) fn open_outputs(
     outputs: &mut Outputs,
     job: &Job<'_>,
@@ -119,7 +124,7 @@ pub(in crate::run) fn open_outputs(
     }
     let written = if job.no_append { Written::default() } else { checkpoint.written.clone() };
     outputs.open(run, written)?;
-    // update the checkpoint so that it lists the present files
+    // the checkpoint is written again if its list of files has changed
     let written = outputs.sync()?;
     if written != checkpoint.written {
         checkpoint.written = written;
@@ -128,8 +133,8 @@ pub(in crate::run) fn open_outputs(
     Ok(Some(checkpoint))
 }
 
-/// Warns of completed stages that an earlier command ended early with `--steps`. The run continues after these
-/// stages.
+/// Warns of stages that an earlier command with `--steps` ended early. The run continues after these stages and does
+/// not complete them.
 pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<String> {
     let over = checkpoint.stages.iter().zip(&plan.stages);
     let cut = over.filter(|(done, stage)| {
@@ -142,7 +147,11 @@ pub(in crate::run) fn cut_stages(plan: &Plan, checkpoint: &Checkpoint) -> Vec<St
     });
     let warning = |(done, stage): (&StageSummary, &Stage)| {
         let all = steps(stage);
-        format!("stage {} was ended after {} of {all} steps by --steps; --force starts anew", stage.name, done.steps)
+        format!(
+            "an earlier command with --steps ended stage {} after {} of {all} steps, and this stage is not \
+             completed; to start again from the beginning use --force",
+            stage.name, done.steps
+        )
     };
     cut.map(warning).collect()
 }

@@ -14,7 +14,7 @@ use crate::system::{State, System};
 
 /// Buffer (nm) of the pair lists of a minimisation. Atoms move little in a minimisation, so lists last long.
 const MINIMIZE_BUFFER: f64 = 0.1;
-/// Relative rounding error of an energy summed from f32 terms (mixed) and from f64 terms (double).
+/// Relative rounding error of an energy that is a sum of f32 terms (`mixed`) or of f64 terms (`double`).
 const MIXED_ENERGY_PRECISION: f64 = 1e-7;
 const DOUBLE_ENERGY_PRECISION: f64 = 1e-12;
 
@@ -36,9 +36,9 @@ pub(in crate::run) fn minimize_settings(options: &Minimize, precision: Precision
 }
 
 impl Engine {
-    /// Minimises the energy of `state`. The positions in `state` become those of the lowest energy that was found.
-    /// The returned minimiser has energy, largest force and status. Device and precision are those of the plan; its
-    /// stages are ignored.
+    /// Minimises the energy of `state`. Sets the positions in `state` to the positions with the lowest energy. The
+    /// returned minimiser has the energy, the largest force and the status. Device and precision are taken from
+    /// `plan`; the stages of `plan` are ignored.
     pub fn minimize(&self, plan: &Plan, system: &System, options: &Minimize, state: &mut State) -> Result<Minimizer> {
         let minimizer = self.pool.install(|| {
             let context = self.context(plan, system, minimize_lists(system))?;
@@ -54,9 +54,10 @@ impl Engine {
         Ok(minimizer)
     }
 
-    /// Starts dynamics at `state`: applies constraints to its positions, and generates velocities if `dynamics` asks
-    /// for them. [`Simulation::step`] then does the steps. Device, precision, seed and tuning are those of the plan;
-    /// its stages are ignored. Fails if `dynamics` starts with the velocities of the state and the state has none.
+    /// Prepares dynamics that start at `state`: applies constraints to the positions, and generates velocities if
+    /// `dynamics` requests this. [`Simulation::step`] then does the steps. Device, precision, seed and tuning are
+    /// taken from `plan`; the stages of `plan` are ignored. Returns an error if `dynamics` needs the velocities of
+    /// `state` and `state` has no velocities.
     pub fn simulation<'a>(
         &self,
         plan: &Plan,
@@ -65,7 +66,7 @@ impl Engine {
         state: &mut State,
     ) -> Result<Simulation<'a>> {
         if dynamics.velocities == Velocities::File && state.velocities.len() != state.positions.len() {
-            let problem = Problem::new("dynamics is to start with the velocities of the state, but it has none");
+            let problem = Problem::new("dynamics need the velocities of the state, but the state has no velocities");
             return Err(problem.help("take Velocities::Generate").into());
         }
         let stage = Stage {

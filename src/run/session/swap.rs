@@ -1,8 +1,9 @@
-//! Attempts of a replica to exchange its thermodynamic state.
+//! Exchange attempts in the run of one replica.
 //!
-//! States may differ in their Hamiltonians. The energy in another state is then evaluated in a separate context with
-//! new pair lists. A replica that gets such a state continues in that context in the same way as from a checkpoint:
-//! the new context rebuilds its pair lists from the positions from which the old context built its own.
+//! Thermodynamic states may have different Hamiltonians. The energy with another Hamiltonian is evaluated in a
+//! separate context with new pair lists. A replica that gets another Hamiltonian continues in a new context in the
+//! same way as from a checkpoint: the pair lists of the new context are built from the positions from which the old
+//! lists were built.
 
 use crate::backend::{Phases, Workload};
 use crate::context::Context;
@@ -18,11 +19,11 @@ use crate::run::session::job::{Attempt, ExchangeMember, Job};
 use crate::system::{State, System};
 use std::sync::Arc;
 
-/// A replica in a stage in which replicas swap states.
+/// A replica in the stage with exchange attempts.
 pub(super) struct Swaps<'a> {
     member: &'a dyn ExchangeMember,
     exchange: &'a Exchange,
-    /// index of the present state of the replica
+    /// index of the present thermodynamic state of the replica
     state: usize,
     /// masses of all atoms, amu
     masses: Vec<f64>,
@@ -35,8 +36,8 @@ pub(super) struct Swaps<'a> {
 }
 
 impl<'a> Swaps<'a> {
-    /// Creates the membership for a position in the stage of this index; `None` if replicas do not swap states in
-    /// this stage.
+    /// Creates the data for exchange attempts from the position `place` in the stage with index `index`; `None` if
+    /// the stage has no exchange attempts.
     pub(super) fn new(job: &Job<'a>, index: usize, place: &RunPosition) -> Result<Option<Self>> {
         let (Some(member), Some(exchange), Some(lists)) = (job.exchange, &job.plan.exchange, place.schedule) else {
             return Ok(None);
@@ -45,7 +46,7 @@ impl<'a> Swaps<'a> {
             return Ok(None);
         }
         let state = place.exchanged.unwrap_or(member.first_state());
-        // the attempt that is due before the next step has not been made yet
+        // the exchange attempt before the next step has not been made yet
         member.check(place.done.saturating_sub(1) / exchange.every, state)?;
         let masses = job.system.topology.atoms.iter().map(|atom| atom.mass).collect();
         let thermostat = member.state(state).dynamics.thermostat.as_ref();
@@ -53,12 +54,12 @@ impl<'a> Swaps<'a> {
         Ok(Some(Swaps { member, exchange, state, masses, groups, lists, index, first_time: place.first_time }))
     }
 
-    /// Returns the index of the present state, from 0.
+    /// Returns the index of the present thermodynamic state, from 0.
     pub(super) fn state(&self) -> usize {
         self.state
     }
 
-    /// Returns the settings of dynamics of the present state, with its couplings.
+    /// Returns the settings of dynamics in the present thermodynamic state, including temperature and pressure.
     pub(super) fn dynamics(&self) -> &'a Dynamics {
         self.member.state(self.state).dynamics
     }
@@ -67,25 +68,28 @@ impl<'a> Swaps<'a> {
         &self.member.state(state).system
     }
 
-    /// Whether a state has the same Hamiltonian as the present state of the replica.
+    /// Whether the thermodynamic state with index `state` has the same Hamiltonian as the present state of the
+    /// replica.
     fn is_same_system(&self, state: usize) -> bool {
         Arc::ptr_eq(self.system(state), self.system(self.state))
     }
 }
 
 impl<'a> Session<'a> {
-    /// Logs that replicas swap states, and how this affects the data in this log.
+    /// Logs that the stage has exchange attempts, and that the averages in this log include all thermodynamic states
+    /// of the replica.
     pub(super) fn log_swaps(&mut self, swaps: Option<&Swaps<'a>>) -> Result<()> {
         let Some(Swaps { exchange, state, .. }) = swaps else { return Ok(()) };
         let (every, all, now) = (exchange.every, exchange.states.len(), state + 1);
         self.log.note(&format!(
-            "exchanges states with other replicas every {every} steps; the present state is {now} of {all}; averages are over \
-             all states of this replica; `md demux` sorts output by state"
+            "this replica exchanges states with other replicas every {every} steps; its present state is {now} of \
+             {all}; averages include all states of this replica; to sort output by state, use `md demux`"
         ))
     }
 
-    /// Makes the attempt that is due before the next step, if one is due. Returns true if the run is to stop instead.
-    /// If the replica gets another thermodynamic state, `state` becomes the state of the simulation.
+    /// Makes an exchange attempt if an attempt is due before the next step. Returns true if the run is to stop. If
+    /// the replica gets another thermodynamic state, `state` is set to the positions and velocities of the simulation
+    /// after the exchange.
     pub(super) fn exchange(
         &mut self,
         (simulation, target): (&mut Simulation<'a>, u64),
@@ -124,8 +128,8 @@ impl<'a> Session<'a> {
         Ok(false)
     }
 
-    /// Returns the energies that the replica offers at an attempt. If the attempt involves another Hamiltonian,
-    /// `state` becomes the state of the simulation.
+    /// Returns the energies that the replica sends at an exchange attempt. If the attempt involves another
+    /// Hamiltonian, the state of the simulation is copied to `state`.
     fn offer(
         &self,
         simulation: &mut Simulation<'a>,
@@ -177,8 +181,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Switches the job to the Hamiltonian of a state, in a stage in which replicas swap states. Tuning does not
-    /// change the systems if states differ in their Hamiltonians.
+    /// Sets the system of the job to the Hamiltonian of a thermodynamic state, if the stage has exchange attempts. If
+    /// thermodynamic states have different Hamiltonians, tuning does not change the systems.
     pub(super) fn take_state(&mut self, index: usize, exchanged: Option<usize>) {
         let is_last = index + 1 == self.job.plan.stages.len();
         let member = self.job.exchange.filter(|member| is_last && member.has_hamiltonians());

@@ -36,12 +36,12 @@ thermostat = { temperature = "300 K", coupling_time = "0.1 ps" }
 barostat = { pressure = "1 bar", coupling_time = "2 ps" }
 "#;
 
-/// Position restraints, released in 30 fs, for the stage that precedes this text.
+/// Settings of a stage with position restraints that are released within 30 fs.
 const RELEASED: &str = r#"
 position_restraints = { select = "protein", force_constant = [["0 ps", "2000 kJ/mol/nm^2"], ["30 fs", "0 kJ/mol/nm^2"]] }
 "#;
 
-/// Frozen atoms, in place of the barostat of a stage.
+/// Settings of a stage with frozen atoms and without a barostat.
 const FROZEN: &str = r#"frozen = "resid 1""#;
 
 /// Run in vacuum at constant energy.
@@ -76,7 +76,7 @@ impl Case {
         Case { folder: tempfile::tempdir().unwrap(), text }
     }
 
-    /// Runs each stage to its end, or up to its first `steps` steps.
+    /// Runs all stages. With `steps`, each stage ends after at most `steps` steps.
     fn run(&self, engine: Engine, steps: Option<u64>) -> Result<Outcome> {
         let out = Override::text_option("--output-dir", "output.directory", &self.path("").to_string_lossy());
         let most = steps.map(|steps| Override::option("--steps", "", "run.max_steps", steps.to_string()));
@@ -140,7 +140,8 @@ fn the_log_tells_how_well_constraints_hold() {
         let line = log.lines().find(|line| line.contains("largest relative deviation")).expect("a line for the stage");
         let number = line.split_once("deviation ").unwrap().1.split(' ').next().unwrap();
         let deviation: f64 = number.parse().unwrap();
-        // the relative error of a length is half that of its square, with a relative accuracy of 1e-6
+        // constraints limit the relative error of squared lengths to 2e-6. The relative error of a length is half of
+        // this, apart from a fraction of 1e-6
         assert!(deviation > 0.0 && deviation < 1.01e-6, "{kind}: {line}");
     }
 }
@@ -203,8 +204,8 @@ fn stages_follow_each_other_on_a_gpu() {
     assert_eq!(case.column("step").last(), Some(&20.0));
 }
 
-/// Allowed error of energies, relative to the sum of the absolute terms: twice the bar for interactions in `f32`,
-/// since both energies have such an error.
+/// Allowed difference of energies, relative to the sum of the absolute terms. The value is twice the project's limit
+/// for interactions in `f32`, since both energies may have this error.
 const ENERGY: f64 = 2e-6;
 
 #[test]
@@ -214,7 +215,7 @@ fn a_run_goes_from_a_gpu_to_the_processor_and_back() {
     for (engine, steps) in [(gpu(), Some(61)), (processor(), Some(125)), (gpu(), None)] {
         assert_eq!(moves.run(engine, steps).unwrap(), Outcome::Finished);
     }
-    assert_eq!(moves.text("run.log").matches("another kind of device").count(), 2);
+    assert_eq!(moves.text("run.log").matches("a different kind of device").count(), 2);
     let [a, b] = [&stays, &moves].map(|case| case.column("conserved"));
     let terms = ["bond", "angle", "proper", "improper", "lj", "coulomb", "kinetic"];
     let scale: f64 = terms.iter().map(|term| moves.column(term)[0].abs()).sum();

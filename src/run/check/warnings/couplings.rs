@@ -11,21 +11,21 @@ use crate::run::plan::{Dynamics, Plan, PositionRestraint, Stage, StageKind};
 use crate::system::{State, System};
 use crate::units::BAR;
 
-/// Degrees of freedom of a temperature group below which there is a warning: the relative fluctuation of the group's
-/// kinetic energy is √(2/f), a fifth at this number f.
+/// Number of degrees of freedom of a temperature group below which there is a warning. The kinetic energy of a group
+/// with f degrees of freedom has a relative fluctuation of √(2/f), which is 0.2 for f = 50.
 const FEW_FREEDOMS: f64 = 50.0;
-/// Number of slabs of the cell in which water is counted along a direction, and the fraction of the mean count that
-/// each slab has at least if water fills the cell. The slabs beside a protein hold more water than this fraction;
-/// slabs in membranes, walls and vacuum hold almost no water.
+/// Number of slabs along a direction in which water is counted, and a fraction of the mean count per slab. Water
+/// fills the cell if every slab has at least this fraction of the mean count. Slabs that contain a protein have more
+/// water than this; slabs in membranes, walls and vacuum have almost no water.
 const SLABS: usize = 8;
 const ALL_THROUGH: f64 = 0.2;
-/// Fewest water molecules with which a count per slab is meaningful: a dozen in each slab.
+/// Minimum number of water molecules for a meaningful count per slab: a dozen in each slab on average.
 const FEWEST_WATERS: usize = 12 * SLABS;
 
-/// Warns of cell lengths of a liquid that are coupled separately. A liquid resists a change of volume but not of
-/// shape, so the ratio of the lengths diffuses freely. A system counts as liquid if water fills the cell along each
-/// of two independently coupled lengths: any solute is then surrounded by liquid. The warning is given if a length is
-/// likely to change by more than [`SHRINKING`] in the stage.
+/// Warns if a barostat couples the lengths of a liquid cell independently. A liquid resists a change of volume but
+/// not of shape, so the ratio of the lengths diffuses freely. A system counts as liquid if water fills the cell along
+/// two independently coupled lengths, because any solute is then surrounded by water. The warning is given if a
+/// length is likely to change by more than the fraction [`SHRINKING`] during the stage.
 pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<String> {
     let cell = state.cell?;
     let filled = filled(system, state)?;
@@ -39,12 +39,13 @@ pub(super) fn wandering(plan: &Plan, system: &System, state: &State) -> Option<S
         let squares = barostat.shape_diffusion(thermostat.highest_temperature(), cell.volume(), stage.timestep)?;
         let change = (squares * duration).sqrt();
         (change > SHRINKING).then(|| {
-            let alike = if barostat.coupling == PressureCoupling::Anisotropic { "x, y and z" } else { "x and y, and z" };
+            let alike =
+                if barostat.coupling == PressureCoupling::Anisotropic { "x, y and z" } else { "x and y, and z" };
             format!(
-                "stage \"{name}\": {alike} are coupled to the pressure separately, and water fills the cell along each of \
-                 them; a liquid does not resist a change of shape, so the ratio of the lengths drifts, by some {:.0} % in this \
-                 stage, until a length is too short for the cutoff; set barostat.coupling = \"isotropic\", or \
-                 compressibility to a list that is zero along z",
+                "stage \"{name}\": {alike} are coupled to the pressure separately, and the cell is filled with water \
+                 along these directions. A liquid does not resist a change of shape, so the ratio of the cell lengths \
+                 drifts, by about {:.0} % in this stage, until a length is too short for the cutoff; set \
+                 barostat.coupling = \"isotropic\", or a list of compressibilities that is zero along z",
                 100.0 * change
             )
         })
@@ -77,23 +78,26 @@ pub(super) fn small_groups(plan: &Plan, system: &System, state: &State) -> Optio
         let thermostat = stage.thermostat().filter(|thermostat| !thermostat.kind.facts().refreshes)?;
         let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
         let frozen = frozen_system(stage, system).ok()?;
-        let setup = Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
+        let setup =
+            Setup::new(frozen.as_ref().unwrap_or(system), dynamics, plan.run.seed, state.cell.is_some()).ok()?;
         let freedoms = setup.temperature_groups.degrees_of_freedom();
         let names = std::iter::once("all other atoms").chain(thermostat.selections());
         // a group without degrees of freedom has no atoms that move
         let small = |(_, free): &(&str, &f64)| **free > 0.5 && **free < FEW_FREEDOMS;
         let (group, free) = names.zip(freedoms).filter(|_| !thermostat.groups.is_empty()).find(small)?;
         Some(format!(
-            "stage \"{}\": the temperature group of {group} has {free:.0} degrees of freedom, and all its velocities are scaled by \
-             one factor, so the thermostat dominates its motion; merge it with another group, or use kind = \"langevin\"",
+            "stage \"{}\": the temperature group of {group} has only {free:.0} degrees of freedom. The thermostat \
+             scales all velocities of a group by one factor, and therefore dominates the motion of a small group; \
+             merge this group with another group, or use kind = \"langevin\"",
             stage.name
         ))
     })
 }
 
-/// Warns of Nosé–Hoover chains without solvent. In such a system energy passes only slowly between some motions, and
-/// a chain does not help to equilibrate them. In ten nanoseconds of alanine dipeptide in vacuum, temperatures of
-/// residues differ by 5 and 13 K (2 and 3 standard errors), and for one nanosecond by 30 K (`validation/coupling`).
+/// Warns of Nosé–Hoover chains without solvent. Without solvent, energy is transferred only slowly between some
+/// motions, and a Nosé–Hoover chain does not speed up the transfer. In a run of 10 ns of alanine dipeptide in vacuum,
+/// temperatures of residues differ by 5 and 13 K (2 and 3 standard errors), and during one nanosecond by 30 K
+/// (`validation/coupling`).
 pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     let chained = |stage: &&Stage| {
         stage
@@ -103,25 +107,27 @@ pub(super) fn unmixed(plan: &Plan, state: &State) -> Option<String> {
     };
     let stage = plan.stages.iter().find(chained).filter(|_| state.cell.is_none())?;
     Some(format!(
-        "stage \"{}\": without solvent, weakly coupled motions, such as the rotation of a methyl group, keep different \
-         temperatures for nanoseconds under Nose-Hoover chains, which add no noise; use kind = \"v-rescale\" or \
+        "stage \"{}\": Nose-Hoover chains without solvent equilibrate weakly coupled motions, such as the rotation of \
+         a methyl group, only within nanoseconds, because the chains add no noise; use kind = \"v-rescale\" or \
          \"langevin\"",
         stage.name
     ))
 }
 
-/// Warns of schedules whose last point is after the end of the stage.
+/// Warns if the last time of a temperature, pressure or restraint schedule is after the end of the stage.
 pub(super) fn unreached(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
         let StageKind::Dynamics(dynamics) = &stage.kind else { return None };
         let duration = dynamics.steps as f64 * dynamics.timestep;
-        let late = |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
-        let (key, schedule, unit, of_unit) = schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
+        let late =
+            |schedule: &Schedule| schedule.points().last().is_some_and(|point| point.0 > duration + dynamics.timestep);
+        let (key, schedule, unit, of_unit) =
+            schedules(stage, dynamics).into_iter().find(|(_, schedule, ..)| late(schedule))?;
         let (time, last) = *schedule.points().last()?;
         let reached = schedule.at(duration);
         Some(format!(
-            "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps: it reaches {:.1} {unit}, not {:.1} \
-             {unit}; set duration = \"{time} ps\" or more",
+            "stage \"{}\" ends after {duration} ps, before the last time of {key}, {time} ps. The value at the end is \
+             {:.1} {unit} and not {:.1} {unit}; set duration = \"{time} ps\" or longer",
             stage.name,
             reached / of_unit,
             last / of_unit
@@ -129,8 +135,8 @@ pub(super) fn unreached(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Returns the schedules of a stage. Each has its key in the input file, its values over time, and their unit with
-/// the factor that converts it to internal units.
+/// Returns the schedules of a stage. An item consists of the key in the input file, the schedule, the unit of its
+/// values, and the factor that converts the unit to internal units.
 fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str, &'a Schedule, &'static str, f64)> {
     let temperatures = dynamics.thermostat.iter().flat_map(|thermostat| {
         let groups = thermostat.groups.iter().map(|group| ("thermostat.groups.temperature", &group.temperature));
@@ -147,30 +153,33 @@ fn schedules<'a>(stage: &'a Stage, dynamics: &'a Dynamics) -> Vec<(&'static str,
 /// Warns of position restraints whose reference positions are not scaled while a barostat scales the cell.
 pub(super) fn unscaled_references(plan: &Plan) -> Option<String> {
     plan.stages.iter().find_map(|stage| {
-        let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else { return None };
+        let StageKind::Dynamics(Dynamics { barostat: Some(Barostat { kind, .. }), .. }) = &stage.kind else {
+            return None;
+        };
         let stays = |restraint: &&PositionRestraint| restraint.reference_scaling == ReferenceScaling::None;
         stage.position_restraints.iter().find(stays)?;
         let effect = match kind {
-            BarostatKind::MonteCarlo => "volume moves stretch the restraints, so hardly any is accepted",
+            BarostatKind::MonteCarlo => "volume moves stretch the restraints, so hardly any volume move is accepted",
             BarostatKind::CRescale | BarostatKind::Berendsen => {
                 "the restraints act against the barostat and contribute to the pressure"
             }
         };
         Some(format!(
-            "stage \"{}\" has a barostat, and position_restraints whose references are not scaled with the cell: {effect}; \
-             set reference_scaling = \"center-of-mass\"",
+            "stage \"{}\" has a barostat, and position_restraints whose reference positions are not scaled with the \
+             cell: {effect}; set reference_scaling = \"center-of-mass\"",
             stage.name
         ))
     })
 }
 
-/// Warns of restrained groups of several molecules whose periodic images are ambiguous.
+/// Warns if a restrained group of several molecules is so wide that the choice of periodic images is ambiguous.
 pub(super) fn wide_restrained_groups(plan: &Plan, system: &System, state: &State) -> Vec<String> {
     let describe = |(stage, group): (String, String)| {
         format!(
-            "stage \"{stage}\": the molecules of \"{group}\" extend over more than half of the cell, so that other periodic \
-             images may be meant than those along their shortest distances; name the atom to gather them around with \
-             gather_around, or restrain a smaller group"
+            "stage \"{stage}\": the molecules of the restrained group \"{group}\" extend over more than half of the \
+             cell. md chooses the periodic images along the shortest distances between the molecules, which may not \
+             be the intended images; set gather_around to an atom around which the molecules belong, or restrain a \
+             smaller group"
         )
     };
     wide_groups(plan, system, state).into_iter().map(describe).collect()

@@ -6,12 +6,13 @@ use crate::run::dynamics::frozen::frozen_system;
 use crate::run::plan::{Plan, StageKind};
 use crate::system::{State, System};
 
-/// Acceptance below which replicas rarely change their state; an acceptance of 0.2 is the usual aim.
+/// Fraction of accepted exchanges below which there is a warning, because replicas then rarely change their state.
+/// The usual aim is 0.2.
 const LOW_ACCEPTANCE: f64 = 0.05;
 
-/// Estimates the acceptance for each pair of neighbouring states with different temperatures. Each item is the index
-/// of the lower state, from 0, and the fraction of attempts that would be accepted if potential energies fluctuated
-/// like those of harmonic oscillators. The true fraction is lower in liquids, whose energies fluctuate more.
+/// Estimates the acceptance for each pair of neighbouring states with different temperatures. An item has the index
+/// of the lower state, from 0, and the fraction of exchange attempts that would be accepted if all potential energies
+/// were harmonic. The acceptance is lower in liquids, because their energies fluctuate more.
 pub fn estimated_acceptances(plan: &Plan, system: &System, state: &State) -> Vec<(usize, f64)> {
     let (Some(exchange), Some(stage)) = (&plan.exchange, plan.stages.last()) else { return vec![] };
     let StageKind::Dynamics(dynamics) = &stage.kind else { return vec![] };
@@ -30,8 +31,8 @@ pub(super) fn distant_states(plan: &Plan, system: &System, state: &State) -> Opt
     let (low, worst) = estimates.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, p)| *p < LOW_ACCEPTANCE)?;
     let [a, b] = [states[low].temperature, states[low + 1].temperature];
     Some(format!(
-        "replicas at {a} K and {b} K would accept at most about {:.1} % of their exchange attempts; add temperatures between \
-         them, so that about 20 % are accepted",
+        "at most about {:.1} % of the exchange attempts between {a} K and {b} K will be accepted; add temperatures \
+         between {a} K and {b} K, so that about 20 % are accepted",
         100.0 * worst
     ))
 }

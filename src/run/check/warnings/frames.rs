@@ -5,20 +5,21 @@ use crate::format::LeftOut;
 use crate::observe::trajectory::Format;
 use crate::run::plan::{Dynamics, Plan, StageKind};
 
-/// Warns of models and atoms of the coordinate file that the start of the run ignores.
+/// Warns of models and alternative atom locations in the coordinate file that the run ignores.
 pub(super) fn left_out(plan: &Plan, LeftOut { models, atoms }: LeftOut) -> Vec<String> {
     let path = &plan.system.coordinates;
     let several = (models > 0).then(|| {
         format!(
-            "{} holds {} models, of which the run starts from the first; for another one write it to a file of its own \
-             with md convert --frame",
+            "{} contains {} models, and the run starts from the first; to start from another model, write this model \
+             to a new file with md convert --frame",
             path.display(),
             models + 1
         )
     });
     let alternatives = (atoms > 0).then(|| {
         format!(
-            "{} holds {atoms} atoms at alternative locations that are left out: of each residue the first location is taken",
+            "{} contains {atoms} atoms at alternative locations that are left out: the first location in each residue \
+             is used",
             path.display()
         )
     });
@@ -36,8 +37,8 @@ fn undated_file(plan: &Plan, file: &str) -> Option<String> {
         return None;
     }
     let every = plan.intervals(file);
-    // name and frame interval of the first stage that writes frames; name and time step of the last stage without
-    // frames
+    // name and frame interval of the first stage that writes frames, then name and time step of the last stage that
+    // writes no frames
     let (mut first, mut silent): (Option<(&str, _)>, Option<(&str, f64)>) = (None, None);
     for (index, stage) in plan.stages.iter().enumerate() {
         let StageKind::Dynamics(Dynamics { timestep, .. }) = stage.kind else { continue };
@@ -48,10 +49,12 @@ fn undated_file(plan: &Plan, file: &str) -> Option<String> {
         let spacing = (every.steps(timestep), timestep);
         let reason = match (first, silent) {
             (Some((name, expected)), _) if expected != spacing => {
-                format!("another time between frames than \"{name}\"")
+                format!("a different time between frames than stage \"{name}\"")
             }
-            (Some(_), Some((name, _))) => format!("no frames of stage \"{name}\" right before it"),
-            (None, Some((name, other))) if other != timestep => format!("another time step than \"{name}\" before it"),
+            (Some(_), Some((name, _))) => format!("a preceding stage \"{name}\" without frames"),
+            (None, Some((name, other))) if other != timestep => {
+                format!("a different time step than the preceding stage \"{name}\"")
+            }
             _ => {
                 first.get_or_insert((&stage.name, spacing));
                 silent = None;
@@ -59,8 +62,9 @@ fn undated_file(plan: &Plan, file: &str) -> Option<String> {
             }
         };
         return Some(format!(
-            "{file} holds one interval for all frames, and stage \"{}\" has {reason}: readers will see wrong times in it; write \
-             .h5md, .xtc, .trr or .nc, or a file for each stage",
+            "the format of {file} stores a single time interval for all frames, and stage \"{}\" has {reason}: \
+             programs will read wrong times for the frames of this stage; use .h5md, .xtc, .trr or .nc, or a separate \
+             file for each stage",
             stage.name
         ));
     }

@@ -1,28 +1,28 @@
-//! Warnings about impulses of multiple time steps whose interval resonates with a vibration.
+//! Warnings about multiple time steps if the interval between impulses resonates with a vibration.
 //!
 //! Impulses every Δt excite a vibration of period T if Δt = T/2 (a linear resonance) and if Δt = T/3 (a nonlinear
 //! resonance): Q. Ma, J. A. Izaguirre, R. D. Skeel, SIAM J. Sci. Comput. 24, 1951 (2003),
-//! doi:10.1137/S1064827501399833. In a flexible system, an interval of a third of the shortest period is refused, and
-//! an interval of a sixth gives a warning. In a system with rigid water and constrained bonds to hydrogen, librations
-//! of water and bending of angles with hydrogen are the fastest motions on which reciprocal space acts strongly.
-//! Water and a solvated peptide then heat up by 35 kJ/mol/ps with impulses every 12 fs, and by 0.2 kJ/mol/ps with
-//! impulses every 8 fs.
+//! doi:10.1137/S1064827501399833. In a flexible system, an interval of at least 1/3 of the shortest period is
+//! refused, and an interval of at least 1/6 of the shortest period gives a warning. In a system with rigid water and
+//! constrained bonds to hydrogen, librations of water and bending of angles with hydrogen are the fastest motions on
+//! which reciprocal space acts strongly. Water and a solvated peptide then heat up by 35 kJ/mol/ps with impulses
+//! every 12 fs, and by 0.2 kJ/mol/ps with impulses every 8 fs.
 
 use crate::error::Problem;
 use crate::run::check::vibration::{Vibration, fastest};
 use crate::run::plan::Plan;
 use crate::system::System;
 
-/// Shortest interval of impulses that gives a warning, and shortest interval that is refused, in ps, if water is
-/// rigid and bonds to hydrogen are constrained.
+/// Shortest interval between impulses that gives a warning, and shortest interval that is refused, in ps. These
+/// limits apply if water is rigid and bonds to hydrogen are constrained.
 const RIGID: [f64; 2] = [0.008, 0.012];
-/// Shortest interval of impulses that gives a warning, and shortest interval that is refused, in a flexible system,
-/// in periods of its fastest vibration.
+/// Shortest interval between impulses that gives a warning, and shortest interval that is refused, as fractions of
+/// the period of the fastest vibration. These limits apply to flexible systems.
 const FLEXIBLE: [f64; 2] = [1.0 / 6.0, 1.0 / 3.0];
 /// Relative rounding error of a product of time step and number of steps.
 const ROUNDING: f64 = 1e-9;
 
-/// Limits of the interval of impulses in ps, and the vibration that sets them in a flexible system.
+/// Limits of the interval between impulses in ps, and the fastest vibration if the system is flexible.
 struct Limits {
     vibration: Option<Vibration>,
     warned: f64,
@@ -37,7 +37,8 @@ impl Limits {
         Limits { vibration, warned, refused }
     }
 
-    /// Returns the message about an interval of impulses that is too long, with advice.
+    /// Returns the message about an interval between impulses that is too long, and advice how to shorten the
+    /// interval.
     fn describe(&self, (stage, interval, timestep): (&str, f64, f64), system: &System) -> [String; 2] {
         let reason = match &self.vibration {
             Some(vibration) => {
@@ -82,7 +83,8 @@ fn is_flexible(system: &System) -> bool {
         || angles.into_iter().any(|[_, vertex, _]| in_water(vertex))
 }
 
-/// Returns name, interval of the impulses (ps) and time step (ps) of each stage of dynamics with impulses.
+/// Returns the name, interval between impulses (ps) and time step (ps) of each dynamics stage with multiple time
+/// steps.
 fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
     plan.dynamics().filter_map(|(name, stage)| {
         let every = stage.multiple_time_steps.filter(|steps| steps.every > 1)?.every;
@@ -90,7 +92,7 @@ fn stages(plan: &Plan) -> impl Iterator<Item = (&str, f64, f64)> {
     })
 }
 
-/// Returns a problem for each stage whose impulses heat a vibration.
+/// Returns an error for each stage whose interval between impulses is in resonance with a vibration.
 pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     let limits = Limits::of(system);
     let refused = stages(plan).filter(|(_, interval, _)| reaches(*interval, limits.refused));
@@ -101,7 +103,7 @@ pub(super) fn refusals(plan: &Plan, system: &System) -> Vec<Problem> {
     refused.map(problem).collect()
 }
 
-/// Warns of the longest interval of impulses if it is near a resonance.
+/// Warns if the longest interval between impulses is near a resonance.
 pub(super) fn resonance(plan: &Plan, system: &System) -> Option<String> {
     let longest = stages(plan).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let limits = Limits::of(system);

@@ -1,4 +1,4 @@
-//! Tests that each warning is given where it is due, and nowhere else.
+//! Tests that each warning is given for the plans that need it, and for no other plan.
 
 use super::*;
 use crate::config::Config;
@@ -28,13 +28,13 @@ fn found(system: &str, forces: &str, stage: &str) -> Vec<String> {
     warnings(&plan, &system, &state, LeftOut::default())
 }
 
-/// Asserts that there is exactly one warning, and that it contains all these parts.
+/// Asserts that there is exactly one warning, and that the warning contains all `parts`.
 #[track_caller]
 fn one(found: &[String], parts: &[&str]) {
     assert!(found.len() == 1 && parts.iter().all(|part| found[0].contains(part)), "{parts:?} in {found:?}");
 }
 
-/// Returns the warnings about impulses every `every` steps of `timestep`, and the refusal of that stage.
+/// Returns the warnings about impulses every `every` steps of `timestep`, and the error if the stage is refused.
 fn impulses(system: &str, forces: &str, timestep: &str, every: u32) -> (Vec<String>, Option<String>) {
     let (mut plan, system, state) = loaded(system, forces, &format!("timestep = \"{timestep}\""));
     for stage in &mut plan.stages {
@@ -59,7 +59,10 @@ fn refusal(system: &str, forces: &str, stage: &str) -> Option<String> {
 fn replaced_parameters() {
     let (plan, mut system, state) = loaded("water", PME, NVE);
     system.topology.replaced = ["a.itp:3", "a.itp:7", "b.itp:1"].map(str::to_owned).to_vec();
-    one(&warnings(&plan, &system, &state, LeftOut::default()), &["a.itp:3 and 2 more lines", "replace earlier ones"]);
+    one(
+        &warnings(&plan, &system, &state, LeftOut::default()),
+        &["a.itp:3 and 2 more lines", "replace earlier parameters"],
+    );
 }
 
 #[test]
@@ -107,7 +110,8 @@ fn impulses_near_resonance_are_warned_of_and_refused() {
         let refused = impulses("water", PME, timestep, every).1.expect("12 fs or more");
         assert!(refused.contains("heat") && refused.contains("multiple_time_steps"), "{refused}");
     }
-    // the stiffest bond of flexible water, the H-H of 553 kcal/mol/Å² and half of 1.008 amu, has a period of 6.6 fs
+    // the stiffest bond of flexible water, H-H with 553 kcal/mol/Å² and a reduced mass of 0.504 amu, has a period of
+    // 6.6 fs
     let free = PME.replace("h-bonds", "none");
     for (every, warns, refuses) in [(2, false, false), (3, true, false), (4, true, false), (5, true, true)] {
         let (warned, refused) = impulses("peptide-charged", &free, "0.5 fs", every);
@@ -130,7 +134,7 @@ fn charmm_files_are_told_of_other_conventions() {
     let parts = ["CHARMM's", "the cutoff is 0.9 nm, potential shift, dispersion correction over", "leave out cutoff"];
     one(&found("peptide-charmm36", &format!("{PME}{others}"), NVE), &parts);
     assert!(found("peptide-ff19sb", PME, NVE).is_empty());
-    // the cell of this peptide is too small for CHARMM's conventions
+    // the cell of this sample is too small for the cutoff of the CHARMM convention
     let (plan, mut system, _) = loaded("peptide-charmm36", &format!("{PME}{others}"), NVE);
     let mut with = |from, cutoff, correction| {
         let settings = &mut system.settings;
@@ -146,7 +150,7 @@ fn charmm_files_are_told_of_other_conventions() {
 #[test]
 fn short_cutoffs_and_missing_dispersion_are_told() {
     let short = format!("{PME}cutoff = \"0.7 nm\"");
-    one(&found("water", &short, NVE), &["cutoff of 0.7 nm is shorter than the 0.8 nm"]);
+    one(&found("water", &short, NVE), &["cutoff of 0.7 nm is shorter than 0.8 nm"]);
     let enough = format!("{PME}cutoff = \"0.8 nm\"");
     assert_eq!(found("water", &enough, NVE), Vec::<String>::new());
     let bare = format!("{PME}dispersion_correction = false");
@@ -238,8 +242,8 @@ fn lengths_of_a_liquid_that_wander_are_told() {
     assert_eq!(found("coupling = \"isotropic\"", 1e5), Vec::<String>::new());
     let rigid = "coupling = \"semi-isotropic\", compressibility = [\"4.5e-5 1/bar\", \"0 1/bar\"]";
     assert_eq!(found(rigid, 1e5), Vec::<String>::new());
-    // water in only half of the cell's height, as in a layered system: surface tension controls the area of the cell,
-    // whereas a fluid layer has no preferred shape
+    // water fills half of the cell's height, as in a layered system, in which surface tension controls the area of
+    // the cell
     let layered = |barostat: &str| {
         let (plan, system, mut state) = long(barostat, 200.0);
         let cell = state.cell.expect("a cell");
@@ -290,7 +294,7 @@ fn references_that_stay_under_a_barostat_are_told() {
         let restraint = format!("position_restraints = {{ select = \"resid 1\", reference_scaling = \"{scaling}\" }}");
         found("water", PME, &format!("{stage}\n{restraint}"))
     };
-    one(&restrained("none", NPT), &["references are not scaled", "reference_scaling = \"center-of-mass\""]);
+    one(&restrained("none", NPT), &["reference positions are not scaled", "reference_scaling = \"center-of-mass\""]);
     assert_eq!(restrained("center-of-mass", NPT), Vec::<String>::new());
     assert_eq!(restrained("none", NVE), Vec::<String>::new());
 }
@@ -318,8 +322,11 @@ fn frames_that_a_trajectory_cannot_date_are_told() {
     let silent = |stage: &str| format!("{stage}\noutput = {{ trajectory = {{ every = \"none\" }} }}");
     assert_eq!(found("water", PME, &stages("x.dcd", NVE, NVE)), Vec::<String>::new());
     assert_eq!(found("water", PME, &stages("x.xtc", short, NVE)), Vec::<String>::new());
-    let parts = ["x.dcd holds one interval", "stage \"second\"", "than \"production\"", ".xtc"];
+    let parts = ["x.dcd stores a single time interval", "stage \"second\"", "than stage \"production\"", ".xtc"];
     one(&found("water", PME, &stages("x.dcd", short, NVE)), &parts);
-    one(&found("water", PME, &stages("x.dcd", &silent(short), NVE)), &["another time step than \"production\""]);
+    one(
+        &found("water", PME, &stages("x.dcd", &silent(short), NVE)),
+        &["a different time step than the preceding stage \"production\""],
+    );
     assert_eq!(found("water", PME, &stages("x.dcd", &silent(NVE), NVE)), Vec::<String>::new());
 }

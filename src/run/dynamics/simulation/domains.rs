@@ -16,7 +16,7 @@ const STEPS: u64 = 40;
 /// Allowed difference of positions, nm: forces of some 1000 kJ/mol/nm on a hydrogen atom differ by a relative 2·10⁻⁵
 /// in every step.
 const POSITIONS: f64 = 1e-4;
-/// Allowed difference between the conserved energies of both runs, relative to the kinetic energy; each energy has
+/// Allowed difference between the conserved energies of both runs, relative to the kinetic energy. Both energies have
 /// the rounding errors of mixed precision.
 const CONSERVED: f64 = 1e-3;
 
@@ -79,7 +79,8 @@ fn nose_hoover_chains() {
     compare(&dynamics(ThermostatKind::NoseHoover, None));
 }
 
-/// The conserved energy includes the work of the constraint forces between refreshments.
+/// Tests that thermostats draw the same random velocities on several ranks as on one rank. The conserved energy
+/// includes the work of the constraint forces between refreshments.
 #[test]
 fn random_velocities_are_those_of_one_rank() {
     for kind in [ThermostatKind::Langevin, ThermostatKind::Andersen] {

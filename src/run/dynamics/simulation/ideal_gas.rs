@@ -24,7 +24,7 @@ const TEMPERATURE: f64 = 300.0;
 /// Pressure, kJ/mol/nm³; the compressibility of an ideal gas is its inverse.
 const PRESSURE: f64 = 1.0;
 const TIMESTEP: f64 = 0.002;
-/// Number of steps between collisions, and the inverse of the fraction of the dimers that collide each time.
+/// Number of steps between collisions, and the number of dimers per colliding dimer at each collision.
 const COLLISIONS: (u64, u32) = (5, 8);
 const STEPS: u64 = 200_000;
 /// Allowed deviation in standard errors; the seed is fixed.
@@ -90,7 +90,7 @@ fn edge() -> f64 {
 }
 
 /// Returns kinetic energy and volume at each step. The thermostat is ten times slower than the barostat, so that the
-/// thermostat does not hide a correlation.
+/// thermostat does not hide a correlation of both quantities.
 fn sample(barostat: Barostat, couplings: f64) -> Vec<[f64; 2]> {
     let system = gas();
     let thermostat = Thermostat::new(ThermostatKind::VRescale, TEMPERATURE, 10.0 * couplings * TIMESTEP, 1);
@@ -146,7 +146,8 @@ fn mean_of_blocks(values: &[[f64; 2]], of: impl Fn(&[[f64; 2]]) -> f64) -> [f64;
 
 #[test]
 fn kinetic_energy_and_volume_are_independent() {
-    // the correlation is −0.2 if rotational velocities are scaled too, although the pressure does not depend on them
+    // a barostat that wrongly scales rotational velocities, on which the pressure does not depend, gives a
+    // correlation of −0.2
     let couplings = barostat::LEAST_INTERVALS;
     let values = sample(barostat(BarostatKind::CRescale, couplings), couplings);
     let [mean, error] = mean_of_blocks(&values, correlation);
@@ -183,8 +184,8 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
             assert!((now.conserved - first).abs() < 1e-9 * now.kinetic, "{kind:?} at {step}");
             let time = step as f64 * TIMESTEP;
             if step % 500 == 0 && step > 0 {
-                // the volume lags by 0.05 ps while the pressure rises by 1/8 P₀ per ps, and has a relative width of
-                // 1/√N
+                // the pressure rises by P₀/8 per ps, and the volume lags by 0.05 ps. The volume has a relative width
+                // of 1/√N
                 let ratio = now.cell.unwrap().volume() * pressure.at(time) / ideal;
                 let width = (ATOMS as f64).sqrt().recip();
                 assert!((ratio - 1.0).abs() < STANDARD_ERRORS * width + 0.01, "{kind:?} at {time} ps: {ratio}");
@@ -195,7 +196,8 @@ fn the_volume_follows_the_schedule_of_the_pressure_and_the_work_is_booked() {
 
 #[test]
 fn area_of_dimers_follows_the_ensemble() {
-    // p(A) ∝ A^N exp(−(P₀L − γ₀)A/kT) at fixed height L is a Γ(N+1) distribution; K is independent of A
+    // at fixed height L and surface tension γ₀, the area A has a Γ(N+1) distribution: p(A) ∝ A^N exp(−(P₀L −
+    // γ₀)A/kT). The kinetic energy K is independent of A
     let (shape, couplings) = (f64::from(DIMERS) + 1.0, 40.0);
     let surface_tension = 0.2 * PRESSURE * edge();
     let scale = (PRESSURE * edge() - surface_tension) / (BOLTZMANN * TEMPERATURE * edge());
@@ -206,7 +208,7 @@ fn area_of_dimers_follows_the_ensemble() {
             sample(Barostat { coupling, compressibility, surface_tension, ..barostat(kind, couplings) }, couplings);
         let [mean, error] = mean_of_blocks(&values, |part| mean_of(part, |v| v[1] * scale));
         assert!((mean - shape).abs() < STANDARD_ERRORS * error, "{kind:?}: {mean} +- {error} for {shape}");
-        // the standard error is small enough to detect one atom too many, or a missing surface tension
+        // the standard error is small enough to detect an error of one in N, or a missing surface tension
         assert!(error < 0.015 * shape, "{kind:?}: {error}");
         let [variance, error] = mean_of_blocks(&values, |part| mean_of(part, |v| (v[1] * scale - shape).powi(2)));
         // Euler's method increases the variance by half a step per relaxation time

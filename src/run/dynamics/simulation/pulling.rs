@@ -1,4 +1,4 @@
-//! Tests with particles that moving restraints drag through a heat bath, for which the work is known.
+//! Tests with moving restraints that drag particles through a heat bath. The mean work is known.
 
 use super::*;
 use crate::backend::Host;
@@ -21,10 +21,9 @@ use std::sync::Arc;
 const TEMPERATURE: f64 = 300.0;
 const TIMESTEP: f64 = 0.002;
 const MASS: f64 = 16.0;
-/// Force constant, kJ/mol/nm², with 20 steps per radian.
+/// Force constant, kJ/mol/nm². The oscillation has 20 steps per radian.
 const FORCE_CONSTANT: f64 = MASS * 625.0;
-/// Speed of the dragged centers in nm/ps. The constants below are the friction in 1/ps, the number of steps and the
-/// number of pairs of particles.
+/// Speed of the restraint centers in nm/ps, friction in 1/ps, number of steps, and number of pairs of particles.
 const SPEED: f64 = 1.5;
 const FRICTION: f64 = 20.0;
 const STEPS: u64 = 400;
@@ -32,8 +31,8 @@ const PAIRS: usize = 4000;
 /// Allowed deviation in standard errors; the seed is fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// Returns the work of each restraint. Each restraint drags a particle, which starts in equilibrium, away from a
-/// frozen partner.
+/// Returns the work of each restraint. A restraint drags a particle away from a frozen particle. The dragged particle
+/// starts in equilibrium.
 fn works() -> Vec<f64> {
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     let atom = system.topology.atoms[0];
@@ -128,7 +127,7 @@ fn works_have_the_mean_of_langevins_equation_and_the_spread_of_jarzynskis() {
 
 #[test]
 fn a_force_constant_that_changes_does_its_work() {
-    // a few atoms oscillate about references whose wells become a hundred times as stiff
+    // three atoms oscillate about reference positions, while the force constant becomes a hundred times as large
     let mut system = crate::system::System { constraints: Constraints::default(), ..gas() };
     system.topology.atoms = vec![system.topology.atoms[0]; 3];
     system.topology.connectivity.clear();
@@ -157,10 +156,10 @@ fn a_force_constant_that_changes_does_its_work() {
         last = simulation.step(wanted, |_| Ok(())).unwrap();
         furthest = furthest.max((last.conserved - first.conserved).abs());
     }
-    // The work is of the size of the energy. The conserved energy uses the mean K of both half steps and oscillates
-    // with a relative amplitude of (ω dt)²/4. Leapfrog's exactly conserved energy differs from it by another (ω
-    // dt)²/12 in the stiff well at the end, where ω = 25/ps, and hardly at all in the soft well at the start.
-    // Together this is a third of (ω dt)², plus higher orders.
+    // The work is as large as the energy. The conserved energy uses the mean kinetic energy of both half steps and
+    // oscillates with a relative amplitude of (ω dt)²/4. The energy that leapfrog conserves exactly differs from this
+    // energy by the fraction (ω dt)²/12 in the stiff well at the end, where ω = 25/ps. In the soft well at the start
+    // the difference is negligible. The sum of both fractions is (ω dt)²/3, plus higher orders.
     assert!(last.restraint_work > 2.0 * first.kinetic, "{} of {}", last.restraint_work, first.kinetic);
     let energy = last.kinetic + last.energies.position_restraint;
     assert!(furthest < 0.35 * (25.0 * TIMESTEP).powi(2) * energy, "{furthest} of {energy}");

@@ -23,8 +23,8 @@ pub(super) struct Wells {
     constants: [f64; 2],
 }
 
-/// ω dt of even and odd atoms. A step is nearly a radian of the oscillation in the stiff wells. Half a period is not
-/// close to a small number of steps: otherwise Andersen's thermostat would not depend on the positions.
+/// ω dt of even and odd atoms. In the stiff wells the phase advances by nearly a radian per step. Half a period must
+/// not be close to a small number of steps, because Andersen's thermostat would then not depend on the positions.
 const STIFFNESS: [f64; 2] = [0.9, 0.1];
 pub(super) const MASS: f64 = 16.0;
 
@@ -100,8 +100,8 @@ pub(super) fn mean_and_error(blocks: &[f64]) -> (f64, f64) {
 
 #[test]
 fn positions_and_velocities_in_wells_are_canonical() {
-    // if velocities were renewed at the end of a step instead of its middle, ½k⟨x²⟩ would be wrong by 20 % at ω dt =
-    // 0.9
+    // velocities are renewed in the middle of a step. If they were renewed at its end, ½k⟨x²⟩ would be wrong by 20 %
+    // at ω dt = 0.9
     const ATOMS: usize = 2000;
     for (kind, time, every) in [
         (ThermostatKind::Langevin, 0.05, 1),
@@ -156,10 +156,11 @@ fn work_is_the_energy_that_heats() {
         let last = simulation.step(Wanted { energies: true }, |_| Ok(())).unwrap();
         let energy = last.kinetic + last.energies.potential();
         let work = energy - last.conserved;
-        // Leapfrog conserves H = (1 − s) K + U at the middle of a step, with s = ¼ (ω dt)², where K follows from
-        // v(t+½dt) and U is taken at the middle of the step. The work of the thermostat is H/(1 − s) for each
-        // direction of each atom, which is kT on average. The energy is H + 2 s U with U at a step, again kT on
-        // average. For s = 0.2 the difference has a variance below 0.13 (kT)².
+        // Leapfrog conserves H = (1 − s) K + U with s = ¼ (ω dt)². The kinetic energy K follows from v(t+½dt), and
+        // the potential energy U belongs to the positions in the middle of the step. The work of the thermostat is
+        // H/(1 − s) for each direction of each atom, which is kT on average. The total energy is H + 2 s U, where U
+        // belongs to the positions at a whole step; its average is also kT. For s = 0.2 the difference between work
+        // and energy has a variance below 0.13 (kT)².
         let wanted = 6000.0 * BOLTZMANN * TEMPERATURE;
         let width = (3000.0f64 * 0.13).sqrt() * BOLTZMANN * TEMPERATURE;
         assert!((energy / wanted - 1.0).abs() < STANDARD_ERRORS / 6000f64.sqrt(), "{energy} for {wanted}");
@@ -241,11 +242,13 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
         let mut simulation = start(&system, Wells::NONE, &dynamics, &state);
         let mut heat = 0.0f64;
         for step in 0..4000 {
-            // without energies, the refreshment is part of the integration pass; with energies it is a separate pass
+            // the refreshment of velocities is part of the integration pass, or a separate pass if energies are
+            // requested
             let energies = step % 5 == 0;
             let now = simulation.step(Wanted { energies }, |_| Ok(())).unwrap();
             heat = heat.max(now.kinetic);
-            // constraints are exact to at most 1e-6 of a bond length; their work is counted, however large it is
+            // bond lengths have relative errors of at most 1e-6 after constraints; the conserved energy includes the
+            // work of the constraints
             assert!(!energies || now.conserved.abs() < 1e-9 * heat.max(1.0), "{kind:?} {every}: {}", now.conserved);
         }
         assert!(heat > 0.5 * 2.5 * f64::from(DIMERS) * BOLTZMANN * TEMPERATURE);
@@ -254,8 +257,8 @@ fn the_conserved_energy_of_rigid_bodies_without_forces_is_exact() {
 
 #[test]
 fn a_refreshment_in_the_pass_of_the_move_has_the_same_bits() {
-    // energies are requested either at every step or never; without energies, integration and refreshment are one
-    // pass
+    // energies are requested either at every step or never; without energies, integration and refreshment take one
+    // pass over the atoms
     let system = gas();
     let state = State {
         positions: (0..2 * DIMERS).map(|k| vec3(0.12 * f64::from(k % 2), f64::from(k / 2), 0.0)).collect(),
