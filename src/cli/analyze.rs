@@ -13,7 +13,6 @@ use crate::error::{Problem, Result};
 use crate::format::Names;
 use crate::observe::trajectory::{FrameSource, open};
 use crate::run::Engine;
-use crate::select::select;
 
 /// Compute an observable of a trajectory
 #[derive(Debug, Args)]
@@ -38,9 +37,9 @@ struct Common {
     /// parameters), a structure (gro, PDB, mmCIF; bonds are unknown then), or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Selection of atoms. Classes: all protein backbone nucleic water ion lipid hydrogen heavy. Properties with
-    /// their values: name, resname, element, resid, index. Operators: and, or, not, parentheses. Molecules are made
-    /// whole, and several molecules are gathered along the shortest distances between them
+    /// Selection of atoms, for example "protein and name CA" (docs/selections.md; md select shows its atoms).
+    /// Distances, as in "around 0.5 nm of resname LIG", are those in the first frame. Molecules are made whole, and
+    /// several molecules are gathered along the shortest distances between them
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
     /// Use positions in the periodic images that the file stores: do not make molecules whole or bring them together
@@ -121,7 +120,7 @@ impl Common {
     fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
         let Names { topology, has_bonds } = self.topology(trajectory.as_ref())?;
-        let atoms = select(&topology, &self.select)?;
+        let atoms = topology::select_first(&topology, trajectory.as_mut(), &self.select)?;
         let stride = self.stride as usize;
         let count = trajectory.frames().div_ceil(stride);
         if count == 0 {
