@@ -77,15 +77,8 @@ impl Default for Plan {
 impl Plan {
     /// Returns the texts of all selections but that of the scaled solute, which is evaluated when the system is made.
     pub fn selections(&self) -> impl Iterator<Item = &str> {
-        let of_stage = |stage: &'_ Stage| {
-            let positions = stage.position_restraints.iter().map(|restraint| restraint.select.as_str());
-            let groups = stage.restraints.iter().flat_map(|one| one.groups.iter().map(String::as_str));
-            let around = stage.restraints.iter().flat_map(|one| one.gather_around.iter().flatten().map(String::as_str));
-            let thermostat = stage.thermostat().into_iter().flat_map(Thermostat::selections);
-            positions.chain(groups).chain(around).chain(thermostat).chain(stage.frozen.as_deref()).collect::<Vec<_>>()
-        };
         let written = self.output.trajectories.iter().filter_map(|options| options.select.as_deref());
-        self.stages.iter().flat_map(of_stage).chain(written)
+        self.stages.iter().flat_map(Stage::selections).chain(written)
     }
 
     /// Returns the columns of the energy table.
@@ -360,6 +353,14 @@ pub struct Stage {
 }
 
 impl Stage {
+    fn selections(&self) -> impl Iterator<Item = &str> {
+        let positions = self.position_restraints.iter().map(|restraint| restraint.select.as_str());
+        let groups = self.restraints.iter().flat_map(|one| one.groups.iter().chain(one.gather_around.iter().flatten()));
+        let groups = groups.map(String::as_str);
+        let thermostat = self.thermostat().into_iter().flat_map(Thermostat::selections);
+        positions.chain(groups).chain(thermostat).chain(self.frozen.as_deref())
+    }
+
     /// Returns the thermostat, if the stage has one.
     pub fn thermostat(&self) -> Option<&Thermostat> {
         match &self.kind {
