@@ -105,7 +105,12 @@ impl<'a> Evaluation<'a> {
     /// Selects atoms whose text is one of the values or matches a pattern. A pattern that is the text of an atom, like
     /// the name `C1*`, is no pattern.
     fn texts(&self, property: Text, values: &[Value]) -> Chosen {
-        let labels = self.labels(property, values.first().map_or(0..0, |value| value.place.clone()))?;
+        let place = values.first().map_or(0..0, |value| value.place.clone());
+        if property == Text::Type && !self.has_types() {
+            let what = "this file names no force-field types: give a topology".to_owned();
+            return Err(Fault { what, place });
+        }
+        let labels = self.labels(property, place)?;
         let text = |atom: usize| match property {
             Text::Name => self.topology.atoms[atom].name.as_str(),
             Text::Type => self.topology.atoms[atom].type_name.as_str(),
@@ -182,9 +187,7 @@ impl<'a> Evaluation<'a> {
 
     /// Returns the function that gives the property of an atom.
     fn number(&self, property: Number, place: &Place) -> Result<impl Fn(usize) -> f64, Fault> {
-        if property == Number::Molecule {
-            self.check_bonds(place)?;
-        }
+        self.check_known(property, place)?;
         Ok(move |atom: usize| match property {
             Number::Resid => f64::from(self.topology.residues[self.residue(atom)].number),
             Number::Index => atom as f64,
@@ -192,6 +195,26 @@ impl<'a> Evaluation<'a> {
             Number::Mass => self.topology.atoms[atom].mass,
             Number::Charge => self.topology.atoms[atom].charge,
         })
+    }
+
+    /// Fails if the file does not state this property, as structures state neither charges nor bonds.
+    fn check_known(&self, property: Number, place: &Place) -> Result<(), Fault> {
+        let atoms = &self.topology.atoms;
+        let what = match property {
+            Number::Molecule => return self.check_bonds(place),
+            Number::Mass if atoms.iter().all(|atom| atom.mass == 0.0) => "masses",
+            Number::Charge if atoms.iter().all(|atom| atom.charge == 0.0) => "charges",
+            _ => return Ok(()),
+        };
+        let what = format!("all {what} are zero or unknown: give a topology that states them");
+        Err(Fault { what, place: place.clone() })
+    }
+
+    /// Whether the file states the types of atoms. Structures state none, and the names take their place.
+    fn has_types(&self) -> bool {
+        let atoms = &self.topology.atoms;
+        !atoms.iter().all(|atom| atom.type_name == atom.name && atom.charge == 0.0 && atom.lj_type == 0)
+            && !atoms.iter().all(|atom| atom.type_name.as_str().is_empty())
     }
 
     fn molecules(&self) -> &Molecules {

@@ -201,6 +201,8 @@ fn foreign_and_ambiguous_spellings_are_refused_with_their_meanings() {
         ("chain A", "names no chains"),
         ("segid A", "names no segments"),
         ("same chain as all", "names no chains"),
+        ("charge < 0", "all charges are zero or unknown"),
+        ("type C", "names no force-field types"),
         ("molecule 0", "states no bonds"),
         ("bonded to all", "states no bonds"),
         ("around 5 A of protein", "a distance needs positions"),
