@@ -401,7 +401,7 @@ fn is_length_unit(text: &str) -> bool {
 /// Returns the message for a distance without a unit.
 fn no_unit(keyword: &str, value: &str) -> String {
     let programs = match keyword {
-        "around" => "angstrom in MDAnalysis, and nm in programs with nm",
+        "around" => "angstrom in MDAnalysis, and nm in programs whose lengths are in nm, such as MDTraj",
         _ => "angstrom in VMD, and nm in GROMACS",
     };
     format!(

@@ -179,7 +179,7 @@ fn foreign_and_ambiguous_spellings_are_refused_with_their_meanings() {
         ),
         ("protein or (nmae CA)", "\"protein or (>>nmae<< CA)\""),
         ("protein an name CA", "but found \"an\"; \"an\" is not a selection keyword; did you mean \"and\"?"),
-        ("around 5 kcal of protein", "expected \"of\" after this"),
+        ("around 5 kcal of protein", "a distance needs a unit"),
         ("around 5kcal of protein", "\"kcal\" is not a unit of length"),
         ("around 5 A protein", "expected \"of\" after this, for example around 0.5 nm of protein"),
         ("around x of protein", "\"x\" is not a distance"),

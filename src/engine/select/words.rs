@@ -60,7 +60,9 @@ fn quoted(rest: &str) -> Option<&str> {
         after.chars().next().is_none_or(char::is_whitespace) || SYMBOLS.iter().any(|symbol| after.starts_with(symbol))
     };
     let end = inside.match_indices(quote).map(|(end, _)| end).find(|&end| ends_word(end))?;
-    Some(&inside[..end])
+    let found = &inside[..end];
+    // names contain no blanks, so that the quotes of two names, as in 'HO2 H5', are no pair
+    (quote == '"' || !found.contains(char::is_whitespace)).then_some(found)
 }
 
 /// Returns the length of the plain word at the beginning of `rest`. An exclamation mark belongs to a word unless `=`
