@@ -19,7 +19,7 @@ fn md(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), out, words.join(" "))
 }
 
-/// Atoms that MDAnalysis 2.9 selects in the same files, with the equivalent text of its own language.
+/// Atoms that MDAnalysis 2.11 selects in the same files, with the equivalent text of its own language.
 #[test]
 fn as_many_atoms_are_selected_as_by_mdanalysis() {
     let folder = tempfile::tempdir().unwrap();
