@@ -13,7 +13,6 @@ use crate::error::{Problem, Result};
 use crate::format::Names;
 use crate::observe::trajectory::{FrameSource, open};
 use crate::run::Engine;
-use crate::select::select;
 
 /// Compute an observable of a trajectory
 #[derive(Debug, Args)]
@@ -32,19 +31,18 @@ struct Choice {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB. If a run is still writing the trajectory, the complete
-    /// frames are read
+    /// Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB. If it is still being written, the frames so far are read
     trajectory: PathBuf,
-    /// Topology, if the trajectory contains none (all formats except H5MD). A topology file (CHARMM psf without
-    /// parameters is enough), a structure (gro, PDB, mmCIF) without bonds, or an H5MD trajectory of the same atoms
+    /// Topology of a trajectory that holds none (all formats but H5MD). A topology file (a PSF file needs no
+    /// parameters), a structure (gro, PDB, mmCIF; bonds are unknown then), or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Selection of atoms. Classes: all protein backbone nucleic water ion lipid hydrogen heavy. Properties with
-    /// their values: name, resname, element, resid, index. Operators: and, or, not, parentheses. Selected molecules
-    /// are made whole. If several molecules are selected, the periodic images that are closest together are used
+    /// Selection of atoms, for example "protein and name CA" (docs/selections.md; md select shows its atoms).
+    /// Distances, as in "around 0.5 nm of resname LIG", are those in the first frame. Molecules are made whole, and
+    /// several molecules are gathered along the shortest distances between them
     #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
     select: String,
-    /// Use the positions as stored in the file: do not make molecules whole, and do not choose other periodic images
+    /// Use positions in the periodic images that the file stores: do not make molecules whole or bring them together
     #[arg(long)]
     as_stored: bool,
     /// Use every N-th frame
@@ -65,8 +63,8 @@ impl Subcommand for Choice {
     fn augment_subcommands(command: Command) -> Command {
         OBSERVABLES.iter().fold(command.subcommand_required(true).arg_required_else_help(true), |command, offer| {
             let own = Common::augment_args((offer.arguments)(Command::new(offer.name)));
-            // the help text is set after the arguments are added, because adding arguments replaces the help text of
-            // the subcommand
+            // set after the arguments are added, because the types of the arguments would otherwise set help texts of
+            // their own
             command.subcommand(own.about(offer.about).long_about(offer.about))
         })
     }
@@ -117,12 +115,12 @@ impl Analyze {
 }
 
 impl Common {
-    /// Computes the observable and writes the result file. Prints the number of frames and the memory that the
-    /// analysis needs before the frames are read. Returns a summary of the results.
+    /// Computes the observable and writes the result file. Before the frames are read, prints their number and the
+    /// memory that is needed. Returns a summary of the results.
     fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
         let mut trajectory = open(&self.trajectory)?;
         let Names { topology, has_bonds } = self.topology(trajectory.as_ref())?;
-        let atoms = select(&topology, &self.select)?;
+        let atoms = topology::select_first(&topology, trajectory.as_mut(), &self.select)?;
         let stride = self.stride as usize;
         let count = trajectory.frames().div_ceil(stride);
         if count == 0 {
@@ -132,8 +130,8 @@ impl Common {
         let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let selector = Selector::new(selection, images);
         if !has_bonds {
-            let what = "bonds        unknown, so molecules are not made whole; if molecules are broken, give a \
-                        topology with bonds\n";
+            let what = "bonds        unknown, so molecules are not made whole; give a topology with bonds if molecules \
+                        are broken\n";
             super::print(what)?;
         }
         let mut observables = [options.observable(trajectory.as_mut(), &selector)?];
@@ -162,9 +160,8 @@ impl Common {
         let names = match (&self.topology, trajectory.topology()) {
             (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),
             (None, None) => {
-                let problem =
-                    Problem::new("this trajectory contains only positions, and no atom names, masses or bonds");
-                let help = "add --topology FILE, where FILE is a topology, a structure (gro, PDB, mmCIF) or an H5MD \
+                let problem = Problem::new("this trajectory contains only positions: no names, masses or bonds");
+                let help = "give the topology with --topology: a topology, a structure (gro, PDB, mmCIF) or an H5MD \
                             trajectory of the same atoms";
                 return Err(problem.in_file(&self.trajectory).help(help).into());
             }

@@ -14,7 +14,6 @@ use crate::error::{Problem, Result};
 use crate::format::known::writable_topology;
 use crate::format::{TopologyOptions, read_coordinates, read_topology_with};
 use crate::observe::trajectory::FrameSource;
-use crate::select::select;
 use crate::system::Topology;
 use crate::units::Dimension;
 
@@ -32,7 +31,8 @@ pub(super) struct Convert {
     /// a structure (gro, PDB, mmCIF) without bonds, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// Selection of the atoms to write, as in md analyze, for example "not water"; default: all
+    /// Selection of the atoms to write, as in md analyze, for example "not water"; default: all. Distances are
+    /// those in the first frame
     #[arg(long, value_name = "TEXT")]
     select: Option<String>,
     /// Use every N-th frame
@@ -149,9 +149,10 @@ impl Convert {
         if let Some(topology) = &topology {
             topology::check(topology, source.as_ref(), &self.input)?;
         }
-        let atoms = self.select.as_ref().map(|text| self.atoms(topology.as_ref(), text)).transpose()?;
+        let atoms =
+            self.select.as_ref().map(|text| self.atoms(topology.as_ref(), source.as_mut(), text)).transpose()?;
         let chosen = [&self.center, &self.align].map(|text| {
-            let atoms = text.as_ref().map(|text| self.atoms(topology.as_ref(), text));
+            let atoms = text.as_ref().map(|text| self.atoms(topology.as_ref(), source.as_mut(), text));
             atoms.transpose()
         });
         let [center, align] = chosen;
@@ -220,8 +221,8 @@ impl Convert {
         })
     }
 
-    fn atoms(&self, topology: Option<&Topology>, text: &str) -> Result<Vec<u32>> {
-        Ok(select(self.topology(topology)?, text)?)
+    fn atoms(&self, topology: Option<&Topology>, source: &mut dyn FrameSource, text: &str) -> Result<Vec<u32>> {
+        topology::select_first(self.topology(topology)?, source, text)
     }
 
     /// Returns the operations on each frame, in the order in which they are applied.

@@ -20,6 +20,7 @@ mod new;
 mod outputs;
 mod replicas;
 mod run;
+mod select;
 mod topology;
 mod verify;
 
@@ -62,6 +63,7 @@ enum Command {
     Bench(bench::Bench),
     Analyze(analyze::Analyze),
     Convert(convert::Convert),
+    Select(select::Select),
     Demux(demux::Sort),
     Info(info::Info),
     Verify(verify::Verify),
@@ -90,6 +92,7 @@ pub fn main() -> ExitCode {
         },
         Command::Analyze(command) => command.execute(),
         Command::Convert(command) => command.execute(),
+        Command::Select(command) => command.execute(),
         Command::Demux(command) => command.execute(),
         Command::Info(command) => command.execute(),
         Command::Verify(command) => command.execute(),
@@ -110,6 +113,7 @@ impl Command {
         match self {
             Command::Analyze(command) => Some(command.file()),
             Command::Convert(command) => Some(command.file()),
+            Command::Select(command) => Some(command.file()),
             Command::Demux(command) => Some(command.file()),
             Command::Info(command) => Some(command.file()),
             Command::Verify(command) => Some(command.file()),

@@ -7,7 +7,8 @@ use super::input::gromacs_folders;
 use crate::error::{Error, Problem, Result};
 use crate::format::pdb::is_pdb;
 use crate::format::{Names, TopologyOptions, check_order, file, read_names};
-use crate::observe::trajectory::{Format, FrameSource, open};
+use crate::observe::trajectory::{Format, FrameSource, StoredFrame, open};
+use crate::select::{Geometry, needs_positions, select, select_at};
 use crate::system::Topology;
 
 /// Reads a topology, a structure, or a trajectory that holds a topology.
@@ -44,6 +45,17 @@ pub(super) fn no_bonds(path: &Path, what: &str) -> Error {
 pub(super) fn left_out(count: usize) -> Option<String> {
     let words = "atoms at alternative locations are left out: the first location in each residue is used";
     (count > 0).then(|| format!("{count} {words}"))
+}
+
+/// Returns the atoms that the text selects. Distances are those in the first frame.
+pub(super) fn select_first(topology: &Topology, trajectory: &mut dyn FrameSource, text: &str) -> Result<Vec<u32>> {
+    if trajectory.frames() == 0 || !needs_positions(text) {
+        return Ok(select(topology, text)?);
+    }
+    let mut frame = StoredFrame::default();
+    trajectory.read(0, &mut frame)?;
+    let geometry = Geometry { positions: &frame.positions, cell: frame.cell.as_ref() };
+    Ok(select_at(topology, geometry, text)?)
 }
 
 /// Returns an error if the topology does not have the same atoms in the same order as `trajectory`, which was read

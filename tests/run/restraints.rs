@@ -106,6 +106,26 @@ fn frozen_atoms_stay_to_the_bit_and_the_rest_has_its_temperature() {
     }
 }
 
+/// A run that is interrupted and continued freezes the atoms that are near at the start of the run.
+#[test]
+fn distances_of_selections_are_those_of_the_start() {
+    let text = "[forces]\ncutoff = \"0.8 nm\"\npme = { spacing = \"0.15 nm\" }\n[output]\ntrajectory = \"none\"\n\
+        [[stage]]\nname = \"a\"\nkind = \"dynamics\"\nsteps = 20\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
+        temperature = \"300 K\"\nfrozen = \"byres within 0.5 nm of index 0\"";
+    let file = format!("{}/tests/systems/water/water.rst7.xz", env!("CARGO_MANIFEST_DIR"));
+    let start = md::format::read_coordinates(file.as_ref(), None, None).unwrap();
+    let (cell, positions) = (start.cell.unwrap(), start.positions);
+    let near = |atom: usize| cell.minimum_image(positions[atom] - positions[0]).norm() <= 0.5;
+    let expected: Vec<bool> = (0..positions.len()).map(|atom| (0..3).any(|k| near(atom / 3 * 3 + k))).collect();
+    assert!(expected.contains(&false) && expected.iter().filter(|near| **near).count() > 30);
+    let case = Case::new("water", text);
+    for more in [&["--steps", "10"][..], &[]] {
+        case.ends_with(0, more);
+        let still: Vec<bool> = case.state("out").velocities.iter().map(|v| v.norm() == 0.0).collect();
+        assert!(still == expected, "{more:?}");
+    }
+}
+
 #[test]
 fn what_does_not_fit_the_system_is_refused() {
     for (stage_keys, expected) in [

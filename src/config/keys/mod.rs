@@ -317,7 +317,7 @@ static TRAJECTORY: &[Key] = &[
         name: "select",
         kind: Text,
         example: "\"not water\"",
-        doc: "Selection of the written atoms (default: all). Keywords: all protein backbone nucleic water ion lipid hydrogen heavy; name, resname, element, resid, index with values; and, or, not, parentheses. Molecules are made whole with all of their atoms before the selection.",
+        doc: "Selection of the written atoms (default: all). Classes: all protein backbone sidechain nucleic water ion lipid hydrogen heavy. Properties with values: name, resname, element, type, chain, segid, resid, index, molecule; with a comparison: mass, charge, resid, index, molecule. Operators: and, or, not, parentheses. Expansions: byres, same residue as, same molecule as, same chain as, bonded to, around 0.5 nm of, within 0.5 nm of; distances are evaluated once, with the starting positions. docs/selections.md has the details, and md select tries a selection. Molecules are made whole with all of their atoms before the selection.",
         ..KEY
     },
 ];

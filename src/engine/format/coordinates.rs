@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::number;
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
-use crate::system::Name;
+use crate::system::{ChainLabel, Name};
 use crate::vec3::{Vec3, vec3};
 
 pub use crate::units::{FARTHEST, FASTEST};
@@ -50,6 +50,8 @@ pub struct Label {
     pub residue: Name,
     /// number of the residue; 0 if the residue number in the file is not a number
     pub number: i32,
+    /// identifier of the chain and name of the segment
+    pub chain: ChainLabel,
     /// hash of chain, residue number and insertion code, by which residues with the same name are distinguished
     pub place: u64,
 }

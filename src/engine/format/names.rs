@@ -65,12 +65,12 @@ pub fn take_names(topology: &mut Topology, labels: &[Label]) {
     if labels.is_empty() || labels.len() != topology.atoms.len() {
         return;
     }
-    let Topology { atoms, residues, .. } = of_labels(labels);
+    let Topology { atoms, residues, chain_labels, .. } = of_labels(labels);
     for (own, named) in topology.atoms.iter_mut().zip(atoms) {
         (own.name, own.residue) = (named.name, named.residue);
         own.element = if own.element == 0 && own.mass > 0.0 { named.element } else { own.element };
     }
-    topology.residues = residues;
+    (topology.residues, topology.chain_labels) = (residues, chain_labels);
 }
 
 /// Returns a topology with the atoms and residues that the labels of a structure name.
@@ -80,6 +80,7 @@ fn of_labels(labels: &[Label]) -> Topology {
     for (label, index) in labels.iter().zip(0u32..) {
         if last.is_none_or(|last| !last.is_of_residue(label)) {
             topology.residues.push(Residue { name: label.residue, number: label.number, first: index });
+            topology.chain_labels.push(label.chain);
         }
         last = Some(label);
         let number = match label.element {

@@ -32,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::format::{Coordinates, LeftOut};
 use crate::image::WholeMolecules;
 use crate::pme;
+use crate::select::Geometry;
 use crate::system::{Description, Electrostatics, ForceSettings, State, System};
 use crate::team::Team;
 use crate::virtual_sites::SitePlan;
@@ -100,7 +101,8 @@ pub fn prepare(description: Description, coordinates: Coordinates, options: &Opt
         repartition_hydrogen_mass(&mut topology, mass, forces.rigid_water)?;
     }
     if let Some(solute) = &forces.scaled_solute {
-        solute.apply(&mut topology, &mut nonbonded)?;
+        let geometry = Geometry { positions: &state.positions, cell: state.cell.as_ref() };
+        solute.apply(&mut topology, &mut nonbonded, geometry)?;
     }
     let mut constraints = derive(&topology, forces.constraints, forces.rigid_water)?;
     constraints.tolerance = forces.constraint_tolerance;

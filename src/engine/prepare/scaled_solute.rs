@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Problem, Result};
-use crate::select::select;
+use crate::select::{Geometry, select_at};
 use crate::system::{BondedTerms, CmapGrid, Nonbonded, Topology};
 
 /// A part of the system whose interactions are scaled.
@@ -29,8 +29,13 @@ pub struct ScaledSolute {
 
 impl ScaledSolute {
     /// Scales the interactions. With a factor of 1 all parameters stay the same bit for bit.
-    pub(super) fn apply(&self, topology: &mut Topology, nonbonded: &mut Nonbonded) -> Result<()> {
-        let atoms = select(topology, &self.select).map_err(|problem| {
+    pub(super) fn apply(
+        &self,
+        topology: &mut Topology,
+        nonbonded: &mut Nonbonded,
+        geometry: Geometry<'_>,
+    ) -> Result<()> {
+        let atoms = select_at(topology, geometry, &self.select).map_err(|problem| {
             let message = format!("forces.scaled_solute.select: {}", problem.message);
             Problem { message, ..problem }
         })?;

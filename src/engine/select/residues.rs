@@ -58,6 +58,9 @@ const PROTEIN: [&str; 149] = [
     "TYR", "TYRH", "TYRU", "VAL",
 ];
 
+/// Names of the residues in [`PROTEIN`] that cap a chain and have no side chain.
+pub(super) const CAPS: [&str; 7] = ["ACE", "CT3", "NAC", "NH2", "NHE", "NMA", "NME"];
+
 /// Names of DNA and RNA nucleotides; sorted.
 const NUCLEIC: [&str; 45] = [
     "A", "ADE", "C", "CYT", "DA", "DA3", "DA5", "DAN", "DC", "DC3", "DC5", "DCN", "DG", "DG3", "DG5", "DGN", "DT",

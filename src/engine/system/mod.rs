@@ -28,7 +28,7 @@ pub use settings::{
 };
 pub use sites::{Construction, VirtualSite};
 pub use state::{Coupling, ImpulseCycle, State, TrialMoves};
-pub use topology::{Atom, Exclusions, Name, Residue, Topology};
+pub use topology::{Atom, ChainLabel, Exclusions, FixedSelection, Name, Residue, Topology};
 
 /// Atoms, their interactions and the force settings, which do not change during a run. Made by
 /// [`crate::prepare::prepare`] from a [`Description`], or in code by [`System::builder`].

@@ -11,6 +11,7 @@ impl Topology {
         for (index, &number) in (0u32..).zip(atoms) {
             let mut atom = self.atoms[number as usize];
             if residue.replace(atom.residue) != Some(atom.residue) {
+                subset.chain_labels.extend(self.chain_labels.get(atom.residue as usize));
                 subset.residues.push(Residue { first: index, ..self.residues[atom.residue as usize] });
             }
             atom.residue = subset.residues.len() as u32 - 1;

@@ -70,6 +70,24 @@ pub struct Residue {
     pub first: u32,
 }
 
+/// Chain and segment of a residue as a file names them; empty if the file does not name them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ChainLabel {
+    /// identifier of the chain, e.g. `A`
+    pub chain: Name,
+    /// name of the segment, e.g. `PROA`
+    pub segment: Name,
+}
+
+/// A selection that depends on positions, evaluated once.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FixedSelection {
+    /// text in the language of [`crate::select`]
+    pub text: String,
+    /// selected atoms, ascending
+    pub atoms: Vec<u32>,
+}
+
 /// Excluded pairs as compressed rows: for each atom i all partners j > i, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Exclusions {
@@ -161,6 +179,10 @@ pub struct Topology {
     pub atoms: Vec<Atom>,
     /// all residues, ascending `first`
     pub residues: Vec<Residue>,
+    /// chain and segment of each residue; empty if the file names neither
+    pub chain_labels: Vec<ChainLabel>,
+    /// selections that depend on positions, evaluated with the starting positions
+    pub fixed_selections: Vec<FixedSelection>,
     /// chemical bonds, with or without an energy term, and links of virtual sites; written to output files, and used
     /// to find molecules
     pub connectivity: Vec<[u32; 2]>,

@@ -75,6 +75,12 @@ impl Default for Plan {
 }
 
 impl Plan {
+    /// Returns the texts of all selections but that of the scaled solute, which is evaluated when the system is made.
+    pub fn selections(&self) -> impl Iterator<Item = &str> {
+        let written = self.output.trajectories.iter().filter_map(|options| options.select.as_deref());
+        self.stages.iter().flat_map(Stage::selections).chain(written)
+    }
+
     /// Returns the columns of the energy table.
     pub fn energy_columns(&self, periodic: bool) -> Columns {
         let directional = |barostat: &Barostat| barostat.coupling != PressureCoupling::Isotropic;
@@ -348,6 +354,14 @@ pub struct Stage {
 }
 
 impl Stage {
+    fn selections(&self) -> impl Iterator<Item = &str> {
+        let positions = self.position_restraints.iter().map(|restraint| restraint.select.as_str());
+        let groups = self.restraints.iter().flat_map(|one| one.groups.iter().chain(one.gather_around.iter().flatten()));
+        let groups = groups.map(String::as_str);
+        let thermostat = self.thermostat().into_iter().flat_map(Thermostat::selections);
+        positions.chain(groups).chain(thermostat).chain(self.frozen.as_deref())
+    }
+
     /// Returns the thermostat, if the stage has one.
     pub fn thermostat(&self) -> Option<&Thermostat> {
         match &self.kind {

@@ -11,6 +11,8 @@ use crate::prepare::{ConstrainedTerms, Files, Options, Prepared, needs_cell, pre
 use crate::run::check::coincidence;
 use crate::run::checkpoint::Checkpoint;
 use crate::run::plan::{Plan, StageKind, Velocities};
+use crate::select::{Geometry, fix, needs_positions};
+use crate::system::State;
 
 /// Reads the files of a plan, prepares the system, and checks that every stage can run with this system. The error
 /// lists all problems.
@@ -40,7 +42,13 @@ pub fn load(plan: &Plan, constrained_terms: ConstrainedTerms) -> Result<Prepared
     match prepare(description, coordinates, &options) {
         Err(Error::Input(problems)) => Err(Error::Input(problems.into_iter().chain(contradictions).collect())),
         Ok(_) if !contradictions.is_empty() => Err(Error::Input(contradictions)),
-        Ok(prepared) => coincidence::check(&prepared.system, &prepared.state).map(|()| prepared),
+        Ok(mut prepared) => {
+            coincidence::check(&prepared.system, &prepared.state)?;
+            let State { positions, cell, .. } = &prepared.state;
+            let geometry = Geometry { positions, cell: cell.as_ref() };
+            fix(&mut prepared.system.topology, geometry, plan.selections())?;
+            Ok(prepared)
+        }
         Err(error) => Err(error),
     }
 }
@@ -51,7 +59,13 @@ pub(in crate::run) fn needs_the_same(a: &Plan, b: &Plan) -> bool {
         let needs = plan.dynamics().map(|(_, stage)| (stage.barostat.is_some(), stage.velocities == Velocities::File));
         needs.collect::<Vec<_>>()
     };
-    (&a.system, &a.forces, a.run.tuning) == (&b.system, &b.forces, b.run.tuning) && needs(a) == needs(b)
+    let fixed = |plan: &'_ Plan| {
+        let texts = plan.selections().filter(|text| needs_positions(text));
+        texts.map(str::to_owned).collect::<Vec<String>>()
+    };
+    (&a.system, &a.forces, a.run.tuning) == (&b.system, &b.forces, b.run.tuning)
+        && needs(a) == needs(b)
+        && fixed(a) == fixed(b)
 }
 
 /// Reads a coordinate file with [`read_coordinates`], or positions, velocities and cell of a checkpoint of `md`. The

@@ -27,7 +27,7 @@ use std::path::Path;
 use super::element;
 use super::options::TopologyOptions;
 use crate::error::Problem;
-use crate::system::{Atom, Description, Exclusions, Name, Residue, Topology};
+use crate::system::{Atom, ChainLabel, Description, Exclusions, Name, Residue, Topology};
 
 use parameters::{Parameters, Type};
 use psf::{Psf, PsfAtom};
@@ -54,6 +54,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], options: &TopologyOptions) -> Pars
     let named = |index: usize| (Name::new(&parameters.names.of(&types[index..=index])), lj_types[index]);
     let (atoms, residues) = atoms(&psf, named);
     let mut topology = Topology { title: psf.title.clone(), charmm: true, atoms, residues, ..Topology::default() };
+    topology.chain_labels = chain_labels(&psf, &topology.residues);
     topology.virtual_sites.clone_from(&psf.sites);
     topology.connectivity = psf.bonds.iter().copied().filter(|&pair| !topology.is_water_brace(pair)).collect();
     terms::add(&psf, &types, &parameters, &mut topology).map_err(located)?;
@@ -71,7 +72,10 @@ pub(super) fn read_names(path: &Path, bytes: &[u8]) -> Parsed<Topology> {
     let psf = psf::read(path, bytes)?;
     let (atoms, residues) = atoms(&psf, |index| (Name::new(&psf.atoms[index].type_name), 0));
     let exclusions = Exclusions::from_pairs(atoms.len(), []);
-    let mut topology = Topology { title: psf.title, charmm: true, atoms, residues, exclusions, ..Topology::default() };
+    let chain_labels = chain_labels(&psf, &residues);
+    let title = psf.title;
+    let mut topology =
+        Topology { title, charmm: true, atoms, residues, chain_labels, exclusions, ..Topology::default() };
     topology.virtual_sites = psf.sites;
     topology.connectivity = psf.bonds.into_iter().filter(|&pair| !topology.is_water_brace(pair)).collect();
     topology.link_sites();
@@ -101,6 +105,12 @@ fn types(path: &Path, psf: &Psf, parameters: &Parameters) -> Parsed<Vec<Type>> {
     let help = "a number stands for the type in the MASS line with this number: add the .rtf, .prm or .str file that \
         has the line";
     Err(Problem::new(message).in_file(path).help(help))
+}
+
+/// Returns the segment of each residue.
+fn chain_labels(psf: &Psf, residues: &[Residue]) -> Vec<ChainLabel> {
+    let segment = |residue: &Residue| Name::new(&psf.atoms[residue.first as usize].segment);
+    residues.iter().map(|residue| ChainLabel { segment: segment(residue), ..ChainLabel::default() }).collect()
 }
 
 /// Returns atoms and residues. A new residue begins if the segment, the residue number or the residue name changes.

@@ -15,7 +15,7 @@ use crate::format::alternative::Alternative;
 use crate::format::coordinates::{Coordinates, FARTHEST, Label, cell_of, is_dummy, scaled, time_of_title, too_long};
 use crate::format::text::without_mark;
 use crate::format::{element, number};
-use crate::system::Name;
+use crate::system::{ChainLabel, Name};
 use crate::units::ANGSTROM;
 
 /// Result of a parsing step.
@@ -257,6 +257,7 @@ struct Columns {
     alternative: Option<usize>,
     model: Option<usize>,
     residue: [Option<usize>; 5],
+    chain: Option<usize>,
     residue_name: Option<usize>,
     residue_number: Option<usize>,
 }
@@ -279,6 +280,7 @@ impl Columns {
             alternative: find("label_alt_id"),
             model: find("pdbx_PDB_model_num"),
             residue: RESIDUE.map(find),
+            chain: find("auth_asym_id").or_else(|| find("label_asym_id")),
             residue_name: find("auth_comp_id").or_else(|| find("label_comp_id")),
             residue_number: find("auth_seq_id").or_else(|| find("label_seq_id")),
         })
@@ -339,7 +341,9 @@ impl<'a> Atoms<'a> {
         found.positions.push(position);
         let name = Name::new(&String::from_utf8_lossy(text(self.columns.name)));
         let element = element::number(std::str::from_utf8(text(self.columns.symbol)).unwrap_or_default());
-        let label = Label { name, element, ..Label::default() };
+        let chain = Name::new(&String::from_utf8_lossy(text(self.columns.chain)));
+        let chain = ChainLabel { chain, ..ChainLabel::default() };
+        let label = Label { name, element, chain, ..Label::default() };
         let [residue, number] = [self.columns.residue_name, self.columns.residue_number].map(text);
         found.labels.push(label.in_residue(residue, number, self.columns.residue.map(text)));
         Ok(())

@@ -103,6 +103,16 @@ impl<'a> AtomLine<'a> {
         text(self.line, 76 + self.moved..78 + self.moved)
     }
 
+    /// Returns the identifier of the chain; empty if there is none.
+    pub(super) fn chain(&self) -> &'a str {
+        text(self.line, 21 + self.serial..22 + self.serial)
+    }
+
+    /// Returns the name of the segment, which is an extension of the format; empty if there is none.
+    pub(super) fn segment(&self) -> &'a str {
+        text(self.line, 72 + self.moved..76 + self.moved)
+    }
+
     /// Returns chain, number and insertion code of the residue as one text.
     pub(super) fn residue(&self) -> &'a [u8] {
         self.line.get(21 + self.serial..27 + self.moved).unwrap_or_default()

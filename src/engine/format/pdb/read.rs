@@ -12,7 +12,7 @@ use crate::format::alternative::Alternative;
 use crate::format::coordinates::{Coordinates, FARTHEST, Label, LeftOut, cell_of, is_dummy, scaled, too_long};
 use crate::format::element;
 use crate::format::text::without_mark;
-use crate::system::Name;
+use crate::system::{ChainLabel, Name};
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
@@ -172,7 +172,13 @@ impl Model {
         let triple = [x, y, z];
         let position = scaled(&triple, ANGSTROM, FARTHEST).ok_or_else(|| too_long(self.positions.len(), &triple))?;
         self.positions.push(position);
-        let label = Label { name: Name::new(atom.name()), element: element::number(atom.symbol()), ..Label::default() };
+        let [chain, segment] = [atom.chain(), atom.segment()].map(Name::new);
+        let label = Label {
+            name: Name::new(atom.name()),
+            element: element::number(atom.symbol()),
+            chain: ChainLabel { chain, segment },
+            ..Label::default()
+        };
         self.labels.push(label.in_residue(atom.residue_name(), atom.residue_number(), atom.residue()));
         Ok(())
     }

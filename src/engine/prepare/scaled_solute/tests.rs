@@ -5,13 +5,16 @@ use crate::system::System;
 use crate::team::Team;
 use crate::testing::Sample;
 
+/// Positions for selections without distances.
+const NOWHERE: Geometry<'static> = Geometry { positions: &[], cell: None };
+
 /// Energies of a test system (kJ/mol) in double precision, before and after the interactions of these atoms are
 /// scaled by a factor.
 fn energies(name: &str, select: &str, factor: f64) -> [Energies; 2] {
     let sample = Sample::load(name);
     let mut scaled = sample.system.clone();
     let solute = ScaledSolute { select: select.to_owned(), factor };
-    solute.apply(&mut scaled.topology, &mut scaled.nonbonded).unwrap();
+    solute.apply(&mut scaled.topology, &mut scaled.nonbonded, NOWHERE).unwrap();
     if factor == 1.0 {
         let same = |system: &System| postcard::to_allocvec(system).unwrap();
         assert!(same(&scaled) == same(&sample.system));
@@ -75,9 +78,9 @@ fn torsions_across_the_border_are_scaled_by_their_ends() {
     let sample = Sample::load("peptide-ff19sb");
     let solute = ScaledSolute { select: "resid 2".to_owned(), factor: 0.25 };
     let (mut topology, mut nonbonded) = (sample.system.topology.clone(), sample.system.nonbonded.clone());
-    solute.apply(&mut topology, &mut nonbonded).unwrap();
+    solute.apply(&mut topology, &mut nonbonded, NOWHERE).unwrap();
     let inside: Vec<bool> = {
-        let atoms = select(&topology, "resid 2").unwrap();
+        let atoms = crate::select::select(&topology, "resid 2").unwrap();
         (0..topology.atoms.len() as u32).map(|atom| atoms.contains(&atom)).collect()
     };
     let mut seen = [false; 3];
@@ -91,6 +94,6 @@ fn torsions_across_the_border_are_scaled_by_their_ends() {
     assert_eq!(nonbonded.rule(), sample.system.nonbonded.rule());
     assert!(nonbonded.types > sample.system.nonbonded.types);
     let wrong = ScaledSolute { select: "resname NONE".to_owned(), factor: 0.5 };
-    let error = wrong.apply(&mut topology, &mut nonbonded).unwrap_err().to_string();
+    let error = wrong.apply(&mut topology, &mut nonbonded, NOWHERE).unwrap_err().to_string();
     assert!(error.contains("\"resname NONE\" selects no atom") || error.contains("scaled_solute.select"), "{error}");
 }

@@ -312,7 +312,8 @@ fn labels(json: &str) -> Option<Vec<Label>> {
                 }
                 let element = element::number(text("element").unwrap_or_default());
                 let (residue, number) = (Name::new(name), number as i32);
-                labels.push(Label { name: Name::new(text("name")?), element, residue, number, place });
+                let name = Name::new(text("name")?);
+                labels.push(Label { name, element, residue, number, place, ..Label::default() });
             }
         }
     }

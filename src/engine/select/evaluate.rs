@@ -1,0 +1,289 @@
+//! Evaluation of a parsed selection.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+
+use super::Geometry;
+use super::expression::{Class, Comparison, Expansion, Expression, Number, Place, Text, Value};
+use super::near::within;
+use super::parser::Fault;
+use super::residues::{CAPS, Kind};
+use super::words::matches;
+use crate::format::element::symbol;
+use crate::system::{ChainLabel, Molecules, Topology};
+
+/// Names of backbone atoms.
+const BACKBONE: [&str; 4] = ["N", "CA", "C", "O"];
+/// Names of the hydrogens and terminal oxygens of the backbone, which the side chain does not contain. GROMACS' group
+/// SideChain leaves out the same atoms.
+const ON_BACKBONE: [&str; 20] = [
+    "H", "HN", "H1", "H2", "H3", "HT1", "HT2", "HT3", "HA", "HA1", "HA2", "HA3", "OXT", "HXT", "OT1", "OT2", "OC1",
+    "OC2", "O1", "O2",
+];
+
+/// Topology and positions that a selection refers to.
+pub(super) struct Evaluation<'a> {
+    topology: &'a Topology,
+    geometry: Option<Geometry<'a>>,
+    molecules: OnceCell<Molecules>,
+}
+
+type Chosen = Result<Vec<bool>, Fault>;
+
+impl<'a> Evaluation<'a> {
+    pub(super) fn new(topology: &'a Topology, geometry: Option<Geometry<'a>>) -> Self {
+        Evaluation { topology, geometry, molecules: OnceCell::new() }
+    }
+
+    /// Returns for each atom whether it is selected.
+    pub(super) fn of(&self, expression: &Expression) -> Chosen {
+        Ok(match expression {
+            Expression::Any(parts) => self.joined(parts, |chosen, more| *chosen |= more)?,
+            Expression::All(parts) => self.joined(parts, |chosen, also| *chosen &= also)?,
+            Expression::Not(inner) => self.of(inner)?.into_iter().map(|chosen| !chosen).collect(),
+            Expression::Class(class) => self.class(*class),
+            Expression::Text(property, values) => self.texts(*property, values)?,
+            Expression::Numbers(property, ranges, place) => self.numbers(*property, ranges, place)?,
+            Expression::Compare(property, comparison, bound, place) => {
+                self.comparison(*property, *comparison, *bound, place)?
+            }
+            Expression::Expand(expansion, inner, place) => self.expansion(*expansion, &self.of(inner)?, place)?,
+        })
+    }
+
+    fn joined(&self, parts: &[Expression], join: impl Fn(&mut bool, bool)) -> Chosen {
+        let mut chosen = self.of(&parts[0])?;
+        for part in &parts[1..] {
+            chosen.iter_mut().zip(self.of(part)?).for_each(|(chosen, other)| join(chosen, other));
+        }
+        Ok(chosen)
+    }
+
+    fn atoms(&self, choose: impl Fn(usize) -> bool) -> Vec<bool> {
+        (0..self.topology.atoms.len()).map(choose).collect()
+    }
+
+    fn residue(&self, atom: usize) -> usize {
+        self.topology.atoms[atom].residue as usize
+    }
+
+    fn class(&self, class: Class) -> Vec<bool> {
+        let topology = self.topology;
+        let name = |atom: usize| topology.atoms[atom].name.as_str();
+        match class {
+            Class::All => self.atoms(|_| true),
+            Class::Hydrogen => self.atoms(|atom| topology.atoms[atom].element == 1),
+            Class::Heavy => self.atoms(|atom| topology.atoms[atom].element > 1),
+            Class::Residues(kind) => {
+                let chosen = self.residues(kind);
+                self.atoms(|atom| chosen[self.residue(atom)])
+            }
+            Class::Backbone => {
+                let protein = self.residues(Kind::Protein);
+                self.atoms(|atom| protein[self.residue(atom)] && BACKBONE.contains(&name(atom)))
+            }
+            Class::Sidechain => {
+                let protein = self.residues(Kind::Protein);
+                let has_none = |residue: usize| CAPS.contains(&topology.residues[residue].name.as_str());
+                let is_backbone = |name| BACKBONE.contains(&name) || ON_BACKBONE.contains(&name);
+                self.atoms(|atom| {
+                    let residue = self.residue(atom);
+                    protein[residue] && !has_none(residue) && !is_backbone(name(atom))
+                })
+            }
+        }
+    }
+
+    /// Returns for each residue whether it is of this kind.
+    fn residues(&self, kind: Kind) -> Vec<bool> {
+        let residues = self.topology.residues.iter().enumerate();
+        let is = |index| kind == Kind::Water && self.topology.is_water(index);
+        residues.map(|(index, residue)| kind.has(residue.name.as_str()) || is(index)).collect()
+    }
+
+    /// Selects atoms whose text is one of the values or matches a pattern. A pattern that is the text of an atom, like
+    /// the name `C1*`, is no pattern.
+    fn texts(&self, property: Text, values: &[Value]) -> Chosen {
+        let place = values.first().map_or(0..0, |value| value.place.clone());
+        if property == Text::Type && !self.has_types() {
+            let what = "this file names no force-field types: give a topology".to_owned();
+            return Err(Fault { what, place });
+        }
+        let labels = self.labels(property, place)?;
+        let text = |atom: usize| match property {
+            Text::Name => self.topology.atoms[atom].name.as_str(),
+            Text::Type => self.topology.atoms[atom].type_name.as_str(),
+            Text::Element => symbol(self.topology.atoms[atom].element),
+            Text::Resname => self.topology.residues[self.residue(atom)].name.as_str(),
+            Text::Chain => labels[self.residue(atom)].chain.as_str(),
+            Text::Segid => labels[self.residue(atom)].segment.as_str(),
+        };
+        let wanted: HashSet<&str> = values.iter().map(|value| value.text.as_str()).collect();
+        let mut verdicts: HashMap<&str, bool> =
+            (0..self.topology.atoms.len()).map(|atom| (text(atom), false)).collect();
+        let patterns = values.iter().filter(|value| value.is_pattern() && !verdicts.contains_key(value.text.as_str()));
+        let patterns: Vec<&str> = patterns.map(|value| value.text.as_str()).collect();
+        for (text, verdict) in &mut verdicts {
+            *verdict = wanted.contains(text) || patterns.iter().any(|pattern| matches(pattern, text));
+        }
+        Ok(self.atoms(|atom| verdicts[text(atom)]))
+    }
+
+    /// Returns the chains and segments of the residues if the property needs them.
+    fn labels(&self, property: Text, place: Place) -> Result<&'a [ChainLabel], Fault> {
+        let labels = &self.topology.chain_labels;
+        let (keyword, is_given): (_, fn(&ChainLabel) -> bool) = match property {
+            Text::Chain => ("chains", |label| !label.chain.as_str().is_empty()),
+            Text::Segid => ("segments", |label| !label.segment.as_str().is_empty()),
+            _ => return Ok(&[]),
+        };
+        if labels.len() == self.topology.residues.len() && labels.iter().any(is_given) {
+            return Ok(labels);
+        }
+        let files = "PDB and mmCIF files name chains, and PSF and PDB files segments";
+        let what = format!("this file names no {keyword} ({files}): select with molecule, resid or index");
+        Err(Fault { what, place })
+    }
+
+    /// Selects atoms whose number is in one of the ranges.
+    fn numbers(&self, property: Number, ranges: &[RangeInclusive<i64>], place: &Place) -> Chosen {
+        let number = self.number(property, place)?;
+        let counted = match property {
+            Number::Index => Some(("index", "atoms", self.topology.atoms.len())),
+            Number::Molecule => Some(("molecule", "molecules", self.molecules().len())),
+            _ => None,
+        };
+        if let Some((keyword, plural, count)) = counted {
+            let last = count as i64 - 1;
+            if let Some(outside) = ranges.iter().find(|range| *range.start() < 0 || *range.end() > last) {
+                let (first, end) = outside.clone().into_inner();
+                let what = format!("{keyword} {first} to {end} is out of range: {plural} are numbered 0 to {last}");
+                return Err(Fault { what, place: place.clone() });
+            }
+        }
+        let mut sorted = ranges.to_vec();
+        sorted.sort_unstable_by_key(|range| *range.start());
+        let mut merged: Vec<RangeInclusive<i64>> = vec![];
+        for range in sorted {
+            match merged.last_mut() {
+                Some(last) if range.start() <= last.end() => *last = *last.start()..=*last.end().max(range.end()),
+                _ => merged.push(range),
+            }
+        }
+        Ok(self.atoms(|atom| {
+            let number = number(atom) as i64;
+            // the ranges are disjoint and sorted, so that only the last range that begins at or before `number` can
+            // contain `number`
+            let after = merged.partition_point(|range| *range.start() <= number);
+            after > 0 && merged[after - 1].contains(&number)
+        }))
+    }
+
+    fn comparison(&self, property: Number, comparison: Comparison, bound: f64, place: &Place) -> Chosen {
+        let number = self.number(property, place)?;
+        Ok(self.atoms(|atom| comparison.holds(number(atom), bound)))
+    }
+
+    /// Returns the function that gives the property of an atom.
+    fn number(&self, property: Number, place: &Place) -> Result<impl Fn(usize) -> f64, Fault> {
+        self.check_known(property, place)?;
+        Ok(move |atom: usize| match property {
+            Number::Resid => f64::from(self.topology.residues[self.residue(atom)].number),
+            Number::Index => atom as f64,
+            Number::Molecule => self.molecules().of_atom(atom) as f64,
+            Number::Mass => self.topology.atoms[atom].mass,
+            Number::Charge => self.topology.atoms[atom].charge,
+        })
+    }
+
+    /// Fails if the file does not state this property, as structures state neither charges nor bonds.
+    fn check_known(&self, property: Number, place: &Place) -> Result<(), Fault> {
+        let atoms = &self.topology.atoms;
+        let what = match property {
+            Number::Molecule => return self.check_bonds(place),
+            Number::Mass if atoms.iter().all(|atom| atom.mass == 0.0) => "masses",
+            Number::Charge if atoms.iter().all(|atom| atom.charge == 0.0) => "charges",
+            _ => return Ok(()),
+        };
+        let what = format!("all {what} are zero or unknown: give a topology that states them");
+        Err(Fault { what, place: place.clone() })
+    }
+
+    /// Whether the file states the types of atoms. Structures state none, and the names take their place.
+    fn has_types(&self) -> bool {
+        let atoms = &self.topology.atoms;
+        !atoms.iter().all(|atom| atom.type_name == atom.name && atom.charge == 0.0 && atom.lj_type == 0)
+            && !atoms.iter().all(|atom| atom.type_name.as_str().is_empty())
+    }
+
+    fn molecules(&self) -> &Molecules {
+        self.molecules.get_or_init(|| self.topology.molecules())
+    }
+
+    /// Fails if the file states no bonds. A system without bonds in which every residue is one atom has none.
+    fn check_bonds(&self, place: &Place) -> Result<(), Fault> {
+        let topology = self.topology;
+        let has_bonds = !topology.connectivity.is_empty() || !topology.constraints.is_empty();
+        if has_bonds || topology.residues.len() == topology.atoms.len() {
+            return Ok(());
+        }
+        let what = "this file states no bonds, so its molecules are unknown: give a topology, or select with resid or \
+                    byres";
+        Err(Fault { what: what.to_owned(), place: place.clone() })
+    }
+
+    /// Returns the atoms that have the relation to the atoms in `inner`.
+    fn expansion(&self, expansion: Expansion, inner: &[bool], place: &Place) -> Chosen {
+        let topology = self.topology;
+        Ok(match expansion {
+            Expansion::SameResidue => self.sharing(inner, topology.residues.len(), |atom| self.residue(atom)),
+            Expansion::SameMolecule => {
+                self.check_bonds(place)?;
+                let molecules = self.molecules();
+                self.sharing(inner, molecules.len(), |atom| molecules.of_atom(atom))
+            }
+            Expansion::SameChain => {
+                let labels = self.labels(Text::Chain, place.clone())?;
+                let chosen = inner.iter().enumerate().filter(|(_, chosen)| **chosen);
+                let chains: HashSet<_> = chosen.map(|(atom, _)| labels[self.residue(atom)].chain).collect();
+                self.atoms(|atom| chains.contains(&labels[self.residue(atom)].chain))
+            }
+            Expansion::BondedTo => {
+                self.check_bonds(place)?;
+                let mut chosen = vec![false; inner.len()];
+                for [i, j] in topology.connectivity.iter().map(|pair| pair.map(|atom| atom as usize)) {
+                    chosen[i] |= inner[j];
+                    chosen[j] |= inner[i];
+                }
+                chosen
+            }
+            Expansion::Around(distance) => {
+                let near = self.near(inner, distance, place)?;
+                near.into_iter().zip(inner).map(|(near, inner)| near && !inner).collect()
+            }
+            Expansion::Within(distance) => self.near(inner, distance, place)?,
+        })
+    }
+
+    /// Selects atoms whose group, one of `count`, contains a chosen atom.
+    fn sharing(&self, chosen: &[bool], count: usize, group: impl Fn(usize) -> usize) -> Vec<bool> {
+        let mut groups = vec![false; count];
+        chosen.iter().enumerate().filter(|(_, chosen)| **chosen).for_each(|(atom, _)| groups[group(atom)] = true);
+        self.atoms(|atom| groups[group(atom)])
+    }
+
+    fn near(&self, inner: &[bool], distance: f64, place: &Place) -> Chosen {
+        let fault = |what: &str| Fault { what: what.to_owned(), place: place.clone() };
+        let Some(Geometry { positions, cell }) = self.geometry else {
+            return Err(fault(
+                "a distance needs positions, which are not known here. Positions are known to md run, md analyze, md \
+                 convert, and md select with a structure or trajectory",
+            ));
+        };
+        if positions.len() != inner.len() {
+            return Err(fault("the number of positions differs from the number of atoms"));
+        }
+        Ok(within(positions, inner, cell, distance))
+    }
+}

@@ -1,0 +1,136 @@
+//! A parsed selection.
+
+use std::ops::{Range, RangeInclusive};
+
+use super::residues::Kind;
+
+/// A selection of atoms.
+#[derive(Clone, Debug)]
+pub(super) enum Expression {
+    /// atoms in any of the selections
+    Any(Vec<Expression>),
+    /// atoms in all of the selections
+    All(Vec<Expression>),
+    Not(Box<Expression>),
+    Class(Class),
+    Text(Text, Vec<Value>),
+    Numbers(Number, Vec<RangeInclusive<i64>>, Place),
+    Compare(Number, Comparison, f64, Place),
+    Expand(Expansion, Box<Expression>, Place),
+}
+
+/// Bytes of the text of the selection.
+pub(super) type Place = Range<usize>;
+
+/// Atoms that a single word selects.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Class {
+    All,
+    Backbone,
+    Sidechain,
+    Hydrogen,
+    Heavy,
+    Residues(Kind),
+}
+
+/// A property whose values are texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    Name,
+    Resname,
+    Element,
+    Type,
+    Chain,
+    Segid,
+}
+
+/// A value of a text property.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) text: String,
+    /// whether the text was in quotes, so that `*` and `?` are characters like any other
+    pub(super) quoted: bool,
+    pub(super) place: Place,
+}
+
+impl Value {
+    pub(super) fn is_pattern(&self) -> bool {
+        !self.quoted && self.text.contains(['*', '?'])
+    }
+}
+
+/// A property whose values are numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Number {
+    Resid,
+    Index,
+    Molecule,
+    Mass,
+    Charge,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+impl Comparison {
+    pub(super) fn of(symbol: &str) -> Option<Self> {
+        Some(match symbol {
+            "==" => Comparison::Equal,
+            "!=" => Comparison::Unequal,
+            "<" => Comparison::Less,
+            "<=" => Comparison::AtMost,
+            ">" => Comparison::Greater,
+            ">=" => Comparison::AtLeast,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Comparison::Equal => value == bound,
+            Comparison::Unequal => value != bound,
+            Comparison::Less => value < bound,
+            Comparison::AtMost => value <= bound,
+            Comparison::Greater => value > bound,
+            Comparison::AtLeast => value >= bound,
+        }
+    }
+}
+
+/// Atoms that have a relation to the atoms of another selection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Expansion {
+    SameResidue,
+    SameMolecule,
+    SameChain,
+    BondedTo,
+    /// atoms within a distance (nm), without the atoms of the other selection
+    Around(f64),
+    /// atoms within a distance (nm), with the atoms of the other selection
+    Within(f64),
+}
+
+impl Expression {
+    /// Whether the selected atoms depend on positions.
+    pub(super) fn needs_positions(&self) -> bool {
+        self.first_distance().is_some()
+    }
+
+    /// Returns the place of the first distance.
+    pub(super) fn first_distance(&self) -> Option<Place> {
+        match self {
+            Expression::Any(parts) | Expression::All(parts) => parts.iter().find_map(Self::first_distance),
+            Expression::Not(inner) => inner.first_distance(),
+            Expression::Expand(Expansion::Around(_) | Expansion::Within(_), _, place) => Some(place.clone()),
+            Expression::Expand(_, inner, _) => inner.first_distance(),
+            _ => None,
+        }
+    }
+}
