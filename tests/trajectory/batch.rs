@@ -179,7 +179,7 @@ fn the_error_of_a_batch_is_that_of_its_first_bad_frame() {
 /// Places of a file that have the data of frames. A damaged header of an HDF5 file is tested elsewhere.
 fn data_of(path: &Path, length: usize) -> Vec<std::ops::Range<usize>> {
     if path.extension().unwrap() != "h5md" {
-        return vec![length / 10..length];
+        return std::iter::once(length / 10..length).collect();
     }
     let file = hdf5::File::open(path).unwrap();
     let names =
