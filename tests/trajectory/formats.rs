@@ -37,7 +37,7 @@ fn cell_tolerance(extension: &str) -> f64 {
     if extension == "pdb" { 1e-4 + 0.005f64.to_radians() * 6.0 } else { 1e-6 }
 }
 
-fn precision(extension: &str) -> Precision {
+pub(crate) fn precision(extension: &str) -> Precision {
     if ["xtc", "pdb"].contains(&extension) { Precision::Decimals3 } else { Precision::Lossless }
 }
 
@@ -74,7 +74,7 @@ fn with_contents<R>(
     })
 }
 
-fn create(path: &Path, kind: &str, precision: Precision, waters: usize) -> (Box<dyn FrameSink>, usize) {
+pub(crate) fn create(path: &Path, kind: &str, precision: Precision, waters: usize) -> (Box<dyn FrameSink>, usize) {
     let topology = sample::topology(waters);
     let format = Format::of_name(&path.to_string_lossy()).unwrap();
     let contents = (&topology, format.extension);
@@ -89,7 +89,7 @@ fn append(path: &Path, kind: &str, waters: usize, kept: Mark) -> md::error::Resu
     with_contents((&topology, format.extension), kind, precision, |contents| format.files.append(path, contents, kept))
 }
 
-fn write(sink: &mut dyn FrameSink, kind: &str, frames: std::ops::Range<usize>, atoms: usize) {
+pub(crate) fn write(sink: &mut dyn FrameSink, kind: &str, frames: std::ops::Range<usize>, atoms: usize) {
     for frame in frames {
         sample::with_frame(kind, frame, atoms, |f| sink.write(f)).unwrap();
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "tests stop at the first surprise")]
 
 mod allocation;
+mod batch;
 mod convert;
 mod cost;
 mod crash;

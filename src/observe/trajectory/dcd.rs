@@ -389,10 +389,12 @@ impl Layout for Dcd {
         frame.positions.resize(self.atoms, Vec3::ZERO);
         for axis in 0..3 {
             let (record, next) = encoding.record(bytes, at, 4 * self.atoms)?;
-            for (atom, r) in frame.positions.iter_mut().enumerate() {
-                let value = encoding.single(record, 4 * atom).filter(|value| value.is_finite());
-                let value = ANGSTROM * f64::from(value.ok_or_else(|| format!("atom {} has no position", atom + 1))?);
-                *[&mut r.x, &mut r.y, &mut r.z][axis] = value;
+            for (atom, (r, &bytes)) in frame.positions.iter_mut().zip(record.as_chunks().0).enumerate() {
+                let value = if encoding.little { f32::from_le_bytes(bytes) } else { f32::from_be_bytes(bytes) };
+                if !value.is_finite() {
+                    return Err(format!("atom {} has no position", atom + 1));
+                }
+                *[&mut r.x, &mut r.y, &mut r.z][axis] = ANGSTROM * f64::from(value);
             }
             at = next;
         }

@@ -3,8 +3,8 @@
 //! Each format has a row in [`FORMATS`]. The row ([`Format`]) gives the name of the format, the contents that it can
 //! hold, and the functions that write and read its files. Files are written in the format given by the extension of
 //! their name ([`Format::of_name`]), and read in the format recognised by their first bytes ([`Format::of_file`]). A
-//! [`FrameSink`] writes the frames of one file of any format, and a [`FrameSource`] reads them. A new format needs a
-//! module and a row in [`FORMATS`].
+//! [`FrameSink`] writes the frames of one file of any format, and a [`FrameSource`] reads them, one by one or in
+//! batches. A [`Chain`] reads several files one after the other. A new format needs a module and a row in [`FORMATS`].
 //!
 //! | format | positions | other contents | identity of the run | checksums |
 //! |---|---|---|---|---|
@@ -30,6 +30,8 @@
 //! # Ok::<(), md::error::Error>(())
 //! ```
 
+mod batch;
+mod chain;
 mod dcd;
 pub mod h5md;
 mod index;
@@ -45,6 +47,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+pub use chain::Chain;
 pub use placement::Placement;
 
 use super::extent::{Extent, Mark};
@@ -53,7 +56,7 @@ use crate::error::{Error, Problem, Result};
 use crate::format::compressed::packing;
 use crate::format::{Label, file};
 use crate::system::Topology;
-use crate::vec3::Vec3;
+use crate::vec3::{Vec3, vec3};
 
 /// All formats. The default of a run is first.
 pub const FORMATS: [Format; 6] = [h5md::FORMAT, xtc::FORMAT, dcd::FORMAT, trr::FORMAT, netcdf::FORMAT, pdb::FORMAT];
@@ -173,8 +176,8 @@ pub trait FrameSink: Send {
     }
 }
 
-/// Reader of the frames of one file, in any order.
-pub trait FrameSource {
+/// Reader of the frames of a trajectory, in any order.
+pub trait FrameSource: Send {
     /// Returns the number of atoms in each frame.
     fn atoms(&self) -> usize;
 
@@ -201,6 +204,12 @@ pub trait FrameSource {
 
     /// Reads frame `index`, from 0, into `frame`. The memory of `frame` is reused if several frames are read.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
+
+    /// Reads the frames with these indices into `frames`, which has as many elements. A format whose frames can be
+    /// decoded independently decodes them on all threads of the current pool.
+    fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
+        indices.iter().zip(frames).try_for_each(|(&index, frame)| self.read(index, frame))
+    }
 }
 
 /// Frame as read from a file, in topology order.
@@ -290,6 +299,11 @@ impl Format {
                 .into()
         })
     }
+}
+
+/// Appends vectors that are stored as `f32`. No `map` of an array is used, because the compiler may leave it a call.
+fn widen(vectors: &[[f32; 3]], widened: &mut Vec<Vec3>) {
+    widened.extend(vectors.iter().map(|&[x, y, z]| vec3(x.into(), y.into(), z.into())));
 }
 
 /// Opens a regular file for reading. A pipe or a device is a [`Problem`] of the user.

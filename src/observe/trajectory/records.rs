@@ -18,7 +18,8 @@ use crc32fast::Hasher;
 
 use super::{
     Contents, Description, Fields, Files, Frame, FrameSink, FrameSource, Precision, Repair, StoredFrame, Verification,
-    exists_already, index::Index, not_as_checkpointed, placement::Placer, regular_file, unused_backup,
+    batch::RecordSource, exists_already, index::Index, not_as_checkpointed, placement::Placer, regular_file,
+    unused_backup,
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Label;
@@ -27,7 +28,7 @@ use crate::observe::lock::OutputLock;
 use crate::observe::replace::{open_file, sync_directory, temporary_beside};
 
 /// Byte layout of one format, and the properties of a file that are the same for all its frames.
-pub(super) trait Layout: Sized + Send + 'static {
+pub(super) trait Layout: Sized + Send + Sync + 'static {
     /// Whether a file with these first bytes is of this format.
     fn recognises(beginning: &[u8]) -> bool;
 
@@ -102,12 +103,12 @@ pub(super) trait Layout: Sized + Send + 'static {
 }
 
 /// Existing file that has been opened.
-struct Opened<L> {
-    path: PathBuf,
-    file: BufReader<File>,
+pub(super) struct Opened<L> {
+    pub(super) path: PathBuf,
+    pub(super) file: BufReader<File>,
     length: u64,
-    layout: L,
-    index: Index,
+    pub(super) layout: L,
+    pub(super) index: Index,
 }
 
 impl<L: Layout> Opened<L> {
@@ -163,42 +164,6 @@ impl<L: Layout> Opened<L> {
         let rest = self.length - self.index.end();
         let cut = || format!("{rest} bytes of an incomplete frame follow; the run was probably killed while writing");
         self.index.damage.clone().or_else(|| (rest > 0).then(cut))
-    }
-}
-
-/// Reader of frames.
-struct RecordSource<L> {
-    opened: Opened<L>,
-    bytes: Vec<u8>,
-}
-
-impl<L: Layout> FrameSource for RecordSource<L> {
-    fn atoms(&self) -> usize {
-        self.opened.layout.atoms()
-    }
-
-    fn frames(&self) -> usize {
-        self.opened.index.count()
-    }
-
-    fn labels(&self) -> &[Label] {
-        self.opened.layout.labels()
-    }
-
-    fn left_out(&self) -> usize {
-        self.opened.layout.left_out()
-    }
-
-    fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
-        self.opened.bytes(index, &mut self.bytes)?;
-        let place = self.opened.index.frame(index).start;
-        self.opened.layout.decode(index, &self.bytes, frame).map_err(|reason| {
-            let problem = Problem::new(format!("frame {index} at byte {place}: {reason}"));
-            problem
-                .in_file(&self.opened.path)
-                .help("md verify checks every frame, md repair saves the undamaged frames")
-                .into()
-        })
     }
 }
 
@@ -379,7 +344,7 @@ impl<L: Layout> Files for Records<L> {
             let problem = Problem::new(damage).in_file(path);
             return Err(problem.help("md repair saves the frames before the damage").into());
         }
-        Ok(Box::new(RecordSource { opened, bytes: vec![] }))
+        Ok(Box::new(RecordSource::new(opened)))
     }
 
     fn run_id(&self, path: &Path) -> Option<String> {
@@ -407,7 +372,7 @@ impl<L: Layout> Files for Records<L> {
             Some(_) => "positions in 32 bits",
             None => "positions",
         };
-        let (mut source, mut frame) = (RecordSource { opened, bytes: vec![] }, StoredFrame::default());
+        let (mut source, mut frame) = (RecordSource::new(opened), StoredFrame::default());
         for (name, index) in [("first", 0), ("last", count.saturating_sub(1))].into_iter().take(2 * count.min(1)) {
             source.read(index, &mut frame)?;
             lines.push((name, format!("step {}, {} ps", frame.step, (frame.time * 1e6).round() / 1e6)));

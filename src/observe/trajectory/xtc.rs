@@ -19,7 +19,7 @@ use molly::{Header, Magic, XTC_1995_MAX_NATOMS, XTCReader};
 use super::index::Index;
 use super::records::{Layout, Records};
 use super::xdr::{go_to, integer, word};
-use super::{Contents, Format, Frame, Holds, Precision, StoredFrame};
+use super::{Contents, Format, Frame, Holds, Precision, StoredFrame, widen};
 use crate::cell::PeriodicCell;
 use crate::vec3::Vec3;
 
@@ -198,7 +198,7 @@ impl Layout for Xtc {
         frame.step = i64::from(read.step as i32);
         frame.time = f64::from(read.time);
         frame.clear();
-        frame.positions.extend(read.coords().map(|r| Vec3::from(r.map(f64::from))));
+        widen(read.positions.as_chunks().0, &mut frame.positions);
         let rows = read.boxvec_cols_2d().map(|row| Vec3::from(row.map(f64::from)));
         frame.cell = match rows.iter().all(|row| *row == Vec3::ZERO) {
             true => None,

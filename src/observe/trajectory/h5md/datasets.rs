@@ -186,6 +186,13 @@ impl Datasets {
         self.cell.as_ref().map(|cell| cell.edges.row::<f64>(index)).transpose()
     }
 
+    /// Returns steps, times (ps), and the numbers of the lattice vectors (nm) of several frames. There are no such
+    /// numbers if the trajectory is not periodic.
+    pub(super) fn small_rows(&self, frames: std::ops::Range<usize>) -> Result<(Vec<i64>, Vec<f64>, Vec<f64>)> {
+        let cells = self.cell.as_ref().map(|cell| cell.edges.rows::<f64>(frames.clone())).transpose()?;
+        Ok((self.step.rows(frames.clone())?, self.time.rows(frames)?, cells.unwrap_or_default()))
+    }
+
     /// Iterates over the series that hold the data of a frame, in the order in which they are written.
     fn contents(&self) -> impl Iterator<Item = &Series> {
         let cell = self.cell.iter().flat_map(|c| [&c.edges, &c.lengths, &c.angles]);

@@ -169,10 +169,11 @@ impl FrameSource for TrajectoryReader {
     }
 
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
-        (frame.positions, frame.cell) = self.frame(index)?;
-        (frame.velocities, frame.forces) = self.velocities_and_forces(index)?;
-        (frame.step, frame.time) = self.step_and_time(index)?;
-        Ok(())
+        self.read_frames(&[index], std::slice::from_mut(frame))
+    }
+
+    fn read_batch(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
+        self.read_frames(indices, frames)
     }
 }
 

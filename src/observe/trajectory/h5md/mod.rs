@@ -24,10 +24,10 @@
 //! the bytes that later frames change in place. A run that appends to the file first restores these bytes
 //! (`journal.rs`). This invariant holds on local file systems only: NFS does not guarantee the order of writes.
 //!
-//! To read the code, begin with [`TrajectoryWriter`]. `layout.rs` creates the layout, `datasets.rs` writes the
-//! frames, and [`TrajectoryReader`] reads the layout and the frames. [`verify`] compares every frame with its
-//! checksum. [`repair`] saves the intact frames of a damaged file. `foreign.rs` reads files of other programs.
-//! `format.rs` describes H5MD for the list of all formats.
+//! To read the code, begin with [`TrajectoryWriter`]. `layout.rs` creates the layout, `datasets.rs` writes the frames,
+//! and [`TrajectoryReader`] reads the layout and the frames. `packed.rs` decodes frames in parallel. [`verify`]
+//! compares every frame with its checksum. [`repair`] saves the intact frames of a damaged file. `foreign.rs` reads
+//! files of other programs. `format.rs` describes H5MD for the list of all formats.
 
 mod datasets;
 mod foreign;
@@ -37,6 +37,7 @@ mod info;
 mod journal;
 mod layout;
 mod names;
+mod packed;
 mod reader;
 mod salvage;
 mod series;

@@ -6,10 +6,13 @@ use super::datasets::Datasets;
 use super::hdf::{options, read_numbers, read_text};
 use super::info::{self, foreign};
 use super::names::read_topology;
+use super::packed::{Block, Packed, Unpacker};
 use super::series::Series;
 use super::superblock::Superblock;
 use crate::cell::PeriodicCell;
 use crate::error::{Error, Problem, Result};
+use crate::observe::trajectory::batch::read_and_decode;
+use crate::observe::trajectory::{StoredFrame, widen};
 use crate::system::Topology;
 use crate::vec3::Vec3;
 
@@ -20,6 +23,11 @@ pub struct TrajectoryReader {
     datasets: Datasets,
     topology: Topology,
     frames: usize,
+    /// reader of frames in their stored form; `None` if the library must read all frames
+    unpacker: Option<Unpacker>,
+    block: Block,
+    /// stored frames of a batch
+    packed: Vec<Packed>,
 }
 
 impl TrajectoryReader {
@@ -39,7 +47,9 @@ impl TrajectoryReader {
         let file = options().open_as(path, mode).map_err(damaged)?;
         let datasets = datasets(&file).map_err(damaged)?;
         let topology = topology(&file, datasets.atoms()).map_err(|reason| foreign(path, &reason))?;
-        Ok(Self { path: path.to_owned(), file, frames: datasets.frames(), datasets, topology })
+        let (frames, unpacker) = (datasets.frames(), Unpacker::new(&datasets));
+        let (path, block, packed) = (path.to_owned(), Block::default(), vec![]);
+        Ok(Self { path, file, frames, datasets, topology, unpacker, block, packed })
     }
 
     /// Returns the atoms with names, elements, masses and charges, residues and bonds, but no force field.
@@ -98,6 +108,27 @@ impl TrajectoryReader {
         Ok((read(velocities, "velocities")?.unwrap_or_default(), read(forces, "forces")?.unwrap_or_default()))
     }
 
+    /// Reads frames into `frames`, which has as many elements as `indices`.
+    pub(super) fn read_frames(&mut self, indices: &[usize], frames: &mut [StoredFrame]) -> Result<()> {
+        let Self { datasets, unpacker, block, packed, frames: count, .. } = &mut *self;
+        let done = match unpacker {
+            Some(unpacker) => {
+                let (unpacker, count) = (&*unpacker, *count);
+                let read = |index: usize, packed: &mut Packed| unpacker.read(datasets, block, (index, count), packed);
+                let decode = |_, packed: &mut Packed, frame: &mut StoredFrame| unpacker.decode(packed, frame);
+                read_and_decode(indices, frames, packed, read, decode)
+            }
+            None => vec![Err(()); indices.len()],
+        };
+        // frames that could not be decoded are read by the library, which also describes what is wrong
+        for ((&index, frame), _) in indices.iter().zip(frames).zip(done).filter(|(_, done)| done.is_err()) {
+            (frame.positions, frame.cell) = self.frame(index)?;
+            (frame.velocities, frame.forces) = self.velocities_and_forces(index)?;
+            (frame.step, frame.time) = self.step_and_time(index)?;
+        }
+        Ok(())
+    }
+
     /// Reads the row of frame `index`, a vector for each atom.
     fn vectors(&self, index: usize, series: &Series, what: &str) -> Result<Vec<Vec3>> {
         let values = series.row::<f32>(index).map_err(|error| Error::io(&self.path, error))?;
@@ -106,7 +137,9 @@ impl TrajectoryReader {
         if !is_good || !values.iter().all(|value| value.is_finite()) {
             return Err(self.broken(index, what));
         }
-        Ok(vectors.iter().map(|&r| Vec3::from(r.map(f64::from))).collect())
+        let mut widened = vec![];
+        widen(vectors, &mut widened);
+        Ok(widened)
     }
 
     fn broken(&self, index: usize, what: &str) -> Error {

@@ -84,8 +84,18 @@ impl Series {
 
     /// Reads row `index`, which must exist.
     pub(super) fn row<T: H5Type>(&self, index: usize) -> Result<Vec<T>> {
-        let rows = self.dataset.read_slice::<T, _, IxDyn>(self.selection(index))?;
-        Ok(rows.into_raw_vec_and_offset().0)
+        self.rows(index..index + 1)
+    }
+
+    /// Reads several rows, which must exist.
+    pub(super) fn rows<T: H5Type>(&self, rows: std::ops::Range<usize>) -> Result<Vec<T>> {
+        let found = self.dataset.read_slice::<T, _, IxDyn>(self.selection(rows))?;
+        Ok(found.into_raw_vec_and_offset().0)
+    }
+
+    /// Returns the number of values in a row.
+    pub(super) fn row_values(&self) -> usize {
+        self.row.iter().product()
     }
 
     /// Appends row `index`, in the stored form that [`Self::stored_row`] returned for a series of the same layout.
@@ -133,7 +143,7 @@ impl Series {
 
     fn write<T: H5Type>(&self, index: usize, row: &[T]) -> Result<()> {
         let view = ArrayViewD::from_shape(IxDyn(&self.shape(1)), row).map_err(|e| hdf5::Error::from(format!("{e}")))?;
-        self.dataset.write_slice(view, self.selection(index))
+        self.dataset.write_slice(view, self.selection(index..index + 1))
     }
 
     /// Appends row `index` and passes it to the operating system.
@@ -161,7 +171,7 @@ impl Series {
 
     /// Reads the chunk that begins with row `first` to the beginning of `buffer`. Returns the number of stored bytes
     /// of the chunk, and the mask of skipped filters.
-    fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
+    pub(super) fn stored_chunk(&self, first: u64, buffer: &mut Vec<u8>) -> Result<(usize, u32)> {
         // compression never doubles the size
         let limit = (2 * self.rows_per_chunk.unwrap_or(1)).saturating_mul(self.row_bytes).saturating_add(1024);
         let mut corner = vec![0; 1 + self.row.len()];
@@ -214,9 +224,9 @@ impl Series {
         })
     }
 
-    /// Returns the HDF5 selection of the whole row `index`.
-    fn selection(&self, index: usize) -> Hyperslab {
-        let mut selection: Vec<SliceOrIndex> = vec![(index..index + 1).into()];
+    /// Returns the HDF5 selection of whole rows.
+    fn selection(&self, rows: std::ops::Range<usize>) -> Hyperslab {
+        let mut selection: Vec<SliceOrIndex> = vec![rows.into()];
         selection.extend(self.row.iter().map(|_| SliceOrIndex::from(..)));
         Hyperslab::from(selection)
     }

@@ -1,0 +1,353 @@
+//! Reading of frames in their stored form, which is decoded without the HDF5 library.
+//!
+//! The library decodes one frame at a time under its lock, and its scale-offset filter needs 2 ms for 70,000 numbers,
+//! because it moves single bytes and evaluates a power for each number. Here the library only copies the stored bytes
+//! of a frame, and [`Decoder`] decodes them on any thread, with the same result in all bits.
+//!
+//! Only the storage that md writes is decoded. All other storage, and all bytes that the decoder does not accept, are
+//! left to the library, which also describes the fault.
+
+use std::ops::Range;
+
+use flate2::{Decompress, FlushDecompress, Status};
+use hdf5::Dataset;
+use hdf5::filters::{Filter, ScaleOffset};
+
+use super::datasets::Datasets;
+use super::series::Series;
+use crate::cell::PeriodicCell;
+use crate::observe::trajectory::{StoredFrame, widen};
+use crate::vec3::Vec3;
+
+/// Number of bytes after the stored bytes of a row that may be read, so that every packed number is inside a word of
+/// eight bytes.
+const PADDING: usize = 8;
+/// Size in bytes of the header of a row that the scale-offset filter has packed. The header holds the number of bits,
+/// the size of the smallest value, and the smallest value.
+const SCALED_HEADER: usize = 21;
+/// Number of multiples that are converted together, a whole number of SIMD registers.
+const GROUP: usize = 8;
+/// Largest number of decimals whose power of ten is exact in `f32`.
+const EXACT_DECIMALS: u8 = 10;
+
+/// Decoder of the rows of a series of vectors.
+pub(super) struct Decoder {
+    storage: Storage,
+    /// number of values in a row
+    values: usize,
+}
+
+/// Filters of a series.
+#[derive(Clone, Copy)]
+enum Storage {
+    Plain,
+    /// shuffle, then deflate
+    Deflated,
+    /// scale-offset: multiples of 1/`scale` above the smallest value; `missing` replaces the largest multiple
+    Scaled {
+        scale: f32,
+        missing: Option<f32>,
+    },
+}
+
+/// Stored row of a series.
+#[derive(Default)]
+struct Row {
+    bytes: Vec<u8>,
+    /// number of stored bytes, which are followed by padding
+    length: usize,
+    /// bit mask of the skipped filters
+    mask: u32,
+}
+
+/// Frame in its stored form.
+#[derive(Default)]
+pub(super) struct Packed {
+    step: i64,
+    time: f64,
+    cell: Option<PeriodicCell>,
+    /// positions, velocities and forces
+    rows: [Row; 3],
+    inflated: Vec<u8>,
+    values: Vec<f32>,
+}
+
+/// Steps, times and cells of a range of frames, which are read together.
+#[derive(Default)]
+pub(super) struct Block {
+    frames: Range<usize>,
+    steps: Vec<i64>,
+    times: Vec<f64>,
+    cells: Vec<f64>,
+}
+
+/// Number of frames in a block, the number in a chunk of a series with few numbers.
+const BLOCK: usize = 64;
+
+/// Reader of frames in their stored form.
+pub(super) struct Unpacker {
+    /// decoders of positions, velocities and forces; `None` for a field that the file does not have
+    decoders: [Option<Decoder>; 3],
+    is_periodic: bool,
+}
+
+impl Unpacker {
+    /// Creates a reader; `None` if the file has other storage than md writes.
+    pub(super) fn new(data: &Datasets) -> Option<Self> {
+        let values = 3 * data.atoms();
+        let of = |series: Option<&Series>| series.map_or(Some(None), |series| Decoder::new(series, values).map(Some));
+        let [velocities, forces] = data.velocities_and_forces();
+        let decoders = [of(Some(data.positions()))?, of(velocities)?, of(forces)?];
+        Some(Self { decoders, is_periodic: data.is_periodic() })
+    }
+
+    /// Reads frame `index` of a file with `frames` frames. Fails if the library must read this frame.
+    pub(super) fn read(
+        &self,
+        data: &Datasets,
+        block: &mut Block,
+        (index, frames): (usize, usize),
+        packed: &mut Packed,
+    ) -> Result<(), ()> {
+        if index >= frames {
+            return Err(());
+        }
+        if !block.frames.contains(&index) {
+            let first = index - index % BLOCK;
+            let range = first..(first + BLOCK).min(frames);
+            *block = Block::default();
+            (block.steps, block.times, block.cells) = data.small_rows(range.clone()).map_err(drop)?;
+            block.frames = range;
+        }
+        let place = index - block.frames.start;
+        (packed.step, packed.time) = (block.steps[place], block.times[place]);
+        packed.cell = match (self.is_periodic, block.cells.as_chunks::<3>().0.get(3 * place..3 * place + 3)) {
+            (false, _) => None,
+            (true, Some(&[a, b, c])) => Some(PeriodicCell::from_rows([a, b, c].map(Vec3::from)).ok_or(())?),
+            _ => return Err(()),
+        };
+        let [velocities, forces] = data.velocities_and_forces();
+        for (series, row) in [Some(data.positions()), velocities, forces].into_iter().zip(&mut packed.rows) {
+            let Some(series) = series else { continue };
+            (row.length, row.mask) = series.stored_chunk(index as u64, &mut row.bytes).map_err(drop)?;
+            row.bytes.resize(row.bytes.len().max(row.length + PADDING), 0);
+        }
+        Ok(())
+    }
+
+    /// Decodes a frame. Fails if the library must read this frame.
+    pub(super) fn decode(&self, packed: &mut Packed, frame: &mut StoredFrame) -> Result<(), ()> {
+        (frame.step, frame.time, frame.cell) = (packed.step, packed.time, packed.cell);
+        let fields = [&mut frame.positions, &mut frame.velocities, &mut frame.forces];
+        for ((decoder, row), field) in self.decoders.iter().zip(&packed.rows).zip(fields) {
+            field.clear();
+            let Some(decoder) = decoder else { continue };
+            decoder.decode(row, &mut packed.inflated, &mut packed.values).ok_or(())?;
+            widen(packed.values.as_chunks().0, field);
+        }
+        Ok(())
+    }
+}
+
+impl Decoder {
+    /// Creates the decoder of a series with `values` values in each row; `None` if it has other storage than md writes.
+    fn new(series: &Series, values: usize) -> Option<Self> {
+        let dataset = series.dataset();
+        let is_f32 = hdf5::Datatype::from_type::<f32>().ok()? == dataset.dtype().ok()?;
+        if !is_f32 || !cfg!(target_endian = "little") || !series.is_packed() || series.row_values() != values {
+            return None;
+        }
+        let storage = match dataset.filters()[..] {
+            [] => Storage::Plain,
+            [Filter::Shuffle, Filter::Deflate(_)] => Storage::Deflated,
+            [Filter::ScaleOffset(ScaleOffset::FloatDScale(decimals))] if decimals <= EXACT_DECIMALS => {
+                let scale = 10f32.powi(decimals.into());
+                Storage::Scaled { scale, missing: missing_value(dataset, values, decimals)? }
+            }
+            _ => return None,
+        };
+        Some(Self { storage, values })
+    }
+
+    /// Decodes a row into `values`. Fails if the row does not have the right number of finite values.
+    fn decode(&self, row: &Row, inflated: &mut Vec<u8>, values: &mut Vec<f32>) -> Option<()> {
+        let stored = row.bytes.get(..row.length)?;
+        values.clear();
+        match (self.storage, row.mask) {
+            (Storage::Plain, 0) | (Storage::Scaled { .. }, 0b1) | (Storage::Deflated, 0b11) => plain(stored, values),
+            (Storage::Scaled { scale, missing }, 0) => {
+                unpack(&row.bytes, row.length, self.values, (scale, missing), values)?;
+            }
+            (Storage::Deflated, 0) => unshuffle(self.inflate(stored, inflated)?, values),
+            (Storage::Deflated, 0b01) => plain(self.inflate(stored, inflated)?, values),
+            (Storage::Deflated, 0b10) => unshuffle(stored, values),
+            _ => return None,
+        }
+        let is_finite = |value: &f32| value.is_finite();
+        // a sum without branches, because all values are finite in practically all rows
+        let finite = values.iter().map(|value| usize::from(is_finite(value))).sum::<usize>();
+        (values.len() == self.values && finite == self.values).then_some(())
+    }
+
+    /// Expands a row to exactly its size.
+    fn inflate<'a>(&self, stored: &[u8], inflated: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+        inflated.resize(self.values * size_of::<f32>(), 0);
+        let mut stream = Decompress::new(true);
+        let status = stream.decompress(stored, inflated, FlushDecompress::Finish).ok()?;
+        (status == Status::StreamEnd && stream.total_out() == inflated.len() as u64).then_some(inflated)
+    }
+}
+
+/// Appends values that are stored one after the other. Bytes after the last complete value are left out.
+fn plain(bytes: &[u8], values: &mut Vec<f32>) {
+    values.extend(bytes.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
+}
+
+/// Appends values of which first the first byte of each value is stored, then the second byte, and so on.
+fn unshuffle(bytes: &[u8], values: &mut Vec<f32>) {
+    let count = bytes.len() / 4;
+    let byte = |place: usize| bytes[place * count..(place + 1) * count].iter();
+    let words = byte(0).zip(byte(1)).zip(byte(2).zip(byte(3)));
+    values.extend(words.map(|((&a, &b), (&c, &d))| f32::from_le_bytes([a, b, c, d])));
+}
+
+/// Appends `count` values of a row of the scale-offset filter. The header of the row gives the number of bits of each
+/// multiple and the smallest value. The multiples follow, the highest bit of each first. The padding after the first
+/// `length` bytes is read, but has no influence.
+fn unpack(
+    bytes: &[u8],
+    length: usize,
+    count: usize,
+    (scale, missing): (f32, Option<f32>),
+    values: &mut Vec<f32>,
+) -> Option<()> {
+    let bits = u32::from_le_bytes(*bytes.first_chunk::<4>()?) as usize;
+    let smallest = f32::from_le_bytes(*bytes.get(5..)?.first_chunk::<4>()?);
+    let available = length.checked_sub(SCALED_HEADER)?;
+    // the smallest value is stored in eight bytes
+    if bytes[4] != 8 || bits > 32 || (bits * count).div_ceil(8) > available {
+        return None;
+    }
+    let packed = &bytes[SCALED_HEADER..];
+    if bits == 32 {
+        plain(&packed[..4 * count], values);
+        return Some(());
+    }
+    if bits == 0 {
+        return None;
+    }
+    let largest = (1u32 << bits) - 1;
+    values.resize(count, 0.0);
+    for (block, values) in values.chunks_mut(GROUP).enumerate() {
+        let mut multiples = [0u32; GROUP];
+        for (i, multiple) in multiples.iter_mut().enumerate().take(values.len()) {
+            let bit = (block * GROUP + i) * bits;
+            let word: [u8; 8] = *packed[bit / 8..].first_chunk().expect("the padding follows the last number");
+            *multiple = (u64::from_be_bytes(word) << (bit % 8) >> (64 - bits)) as u32;
+        }
+        for (value, &multiple) in values.iter_mut().zip(&multiples) {
+            let found = multiple as i32 as f32 / scale + smallest;
+            *value = missing.filter(|_| multiple == largest).unwrap_or(found);
+        }
+    }
+    Some(())
+}
+
+/// Returns the value that the scale-offset filter of a dataset stores as the largest multiple, if there is such a
+/// value. Returns `None` if the filter has other parameters than those for `values` values of 32 bits with
+/// `decimals` decimals.
+fn missing_value(dataset: &Dataset, values: usize, decimals: u8) -> Option<Option<f32>> {
+    const PARAMETERS: usize = 20;
+    let properties = dataset.dcpl().ok()?;
+    let mut found = [0u32; PARAMETERS];
+    let (mut flags, mut count) = (0, PARAMETERS);
+    let status = hdf5::sync::sync(|| {
+        // SAFETY: the handle lives through the call and the library's lock is held; at most `count` parameters are
+        // written to `found`, which has that size; no name and no configuration are requested.
+        unsafe {
+            hdf5_sys::h5p::H5Pget_filter_by_id2(
+                properties.id(),
+                hdf5_sys::h5z::H5Z_FILTER_SCALEOFFSET,
+                &raw mut flags,
+                &raw mut count,
+                found.as_mut_ptr(),
+                0,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        }
+    });
+    // kind of scaling, decimals, values in a chunk, floating-point numbers, their size, no sign, order of bytes
+    let expected = [0, u32::from(decimals), u32::try_from(values).ok()?, 1, 4, 0, 0];
+    if status < 0 || count != PARAMETERS || found[..7] != expected || found[7] > 1 {
+        return None;
+    }
+    Some((found[7] == 1).then_some(f32::from_bits(found[8])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes rows of `values` with these filters, and checks that each is decoded here and as the library does.
+    fn decoded(filters: &[Filter], values: &[f32], masks: &[u32]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = super::super::hdf::options().create(folder.path().join("a.h5")).expect("a file");
+        let atoms = values.len() / 3 / masks.len();
+        let rows =
+            hdf5::SimpleExtents::new([hdf5::Extent::resizable(0), hdf5::Extent::fixed(atoms), hdf5::Extent::fixed(3)]);
+        let dataset = file.new_dataset::<f32>().chunk([1, atoms, 3]).set_filters(filters).shape(rows);
+        dataset.create("a").expect("a dataset");
+        file.flush().expect("a file with its size");
+        let series = Series::open(&file, "a").expect("a series");
+        for (index, row) in values.chunks(3 * atoms).enumerate() {
+            series.append(index, row).expect("a written row");
+        }
+        let decoder = Decoder::new(&series, 3 * atoms).expect("storage of md");
+        let (mut row, mut inflated, mut found) = (Row::default(), vec![], vec![]);
+        for (index, &mask) in masks.iter().enumerate() {
+            (row.length, row.mask) = series.stored_chunk(index as u64, &mut row.bytes).expect("a stored row");
+            row.bytes.resize(row.length + PADDING, 0xff);
+            assert_eq!(row.mask, mask, "{filters:?}");
+            decoder.decode(&row, &mut inflated, &mut found).expect("a decoded row");
+            let expected = series.row::<f32>(index).expect("a row");
+            assert!(found.iter().map(|value| value.to_bits()).eq(expected.iter().map(|value| value.to_bits())));
+            // a row with fewer bytes is left to the library
+            row.length -= 2;
+            assert_eq!(decoder.decode(&row, &mut inflated, &mut found), None, "{filters:?}");
+        }
+        assert!(Decoder::new(&series, 3 * atoms + 3).is_none());
+    }
+
+    #[test]
+    fn all_storage_of_md_is_decoded_without_the_library() {
+        // a row of small multiples, a row that needs all bits, and a row with missing values
+        let rows =
+            [[0.25, -0.5, 0.125, 3.0, 1.0, 2.0], [1e-6, -3e7, 2e7, 1.0, 2.0, 0.1], [0.0, 5.0, 0.0, 6.0, 7.0, 0.0]];
+        let values = rows.as_flattened();
+        decoded(&[], values, &[0; 3]);
+        for decimals in [3, 4] {
+            decoded(&[Filter::ScaleOffset(ScaleOffset::FloatDScale(decimals))], values, &[0; 3]);
+        }
+        let same: Vec<f32> = (0..600).map(|i| if i < 300 { 1.0 } else { i as f32 }).collect();
+        decoded(&[Filter::Shuffle, Filter::Deflate(1)], &same, &[0; 2]);
+    }
+
+    #[test]
+    fn multiples_are_read_from_the_highest_bit_on() {
+        // five bits each: 1, 2, 31 (missing), 16; smallest value 10, scale 1/2
+        let mut bytes = vec![5, 0, 0, 0, 8];
+        bytes.extend(10f32.to_le_bytes());
+        bytes.resize(SCALED_HEADER, 0);
+        bytes.extend([0b0000_1000, 0b1011_1111, 0b0000_0000]);
+        let length = bytes.len();
+        bytes.extend([0xff; PADDING]);
+        let mut found = vec![];
+        unpack(&bytes, length, 4, (2.0, Some(-7.0)), &mut found).expect("four values");
+        assert_eq!(found, [10.5, 11.0, -7.0, 18.0]);
+        found.clear();
+        unpack(&bytes, length, 4, (2.0, None), &mut found).expect("four values");
+        assert_eq!(found, [10.5, 11.0, 25.5, 18.0]);
+        assert!(unpack(&bytes, length, 5, (2.0, None), &mut found).is_none());
+    }
+}
