@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use md::analysis::{Images, Observable, RadiusOfGyration, Selection, Selector, pass};
+use md::analysis::observables::RadiusOfGyration;
+use md::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, pass};
 use md::error::Result;
 use md::observe::trajectory::{StoredFrame, open};
-use md::select::select;
 use md::vec3::Vec3;
 
 /// Returns time (ps) and mean position (nm) of the atoms for each frame. The contents of the file decide its format.
@@ -29,11 +29,11 @@ pub(crate) fn radius_of_gyration(path: &Path, words: &str) -> Result<Vec<String>
     let mut trajectory = open(path)?;
     // H5MD has names, masses and bonds; for XTC and DCD read them with `md::format::read_topology`
     let topology = trajectory.topology().cloned().unwrap_or_default();
-    let atoms = select(&topology, words)?;
-    let selector = Selector::new(Selection { topology: &topology, atoms: &atoms }, Images::Gathered);
-    let mut observables: [Box<dyn Observable>; 1] = [Box::new(RadiusOfGyration::default())];
-    pass(trajectory.as_mut(), &selector, 1, &mut observables)?;
-    Ok(observables[0].finish()?.summary)
+    let system = AnalysedSystem::new(&topology, Images::Gathered);
+    let gyration = RadiusOfGyration::new(&system, system.group(words)?)?;
+    let mut observables: [Box<dyn FrameObserver>; 1] = [Box::new(gyration)];
+    let passed = pass(trajectory.as_mut(), &system, FrameRange::default(), &mut observables, &mut |_| ())?;
+    Ok(observables[0].results(&passed)?.summary)
 }
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,6 @@
 //! Selected atoms of a trajectory, centered and weighted, in memory.
 
-use super::pass::Selection;
+use super::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
 use crate::vec3::Vec3;
 
@@ -12,10 +12,6 @@ use crate::vec3::Vec3;
 pub struct Frames {
     /// selected atoms, 0-based
     pub atoms: Vec<u32>,
-    /// steps of the frames
-    pub steps: Vec<i64>,
-    /// times of the frames, ps
-    pub times: Vec<f64>,
     /// weights w_i, which are equal or proportional to the masses; the sum of all weights is 1
     pub weights: Vec<f64>,
     /// whether the weights are proportional to the masses
@@ -49,9 +45,9 @@ impl Frames {
     }
 
     /// Creates an empty set of frames of the selected atoms.
-    pub fn of(selection: &Selection<'_>, by_mass: bool) -> Result<Self> {
-        let masses = by_mass.then(|| selection.masses());
-        Self::new(selection.atoms.to_vec(), masses.as_deref())
+    pub fn of(system: &AnalysedSystem<'_>, group: &Group, by_mass: bool) -> Result<Self> {
+        let masses = by_mass.then(|| system.masses(group));
+        Self::new(group.atoms.clone(), masses.as_deref())
     }
 
     /// Returns the name and the value of the setting of the weights, for the result file.
@@ -59,15 +55,13 @@ impl Frames {
         ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())
     }
 
-    /// Adds a frame: its step, time (ps) and the positions (nm) of the selected atoms.
-    pub fn push(&mut self, step: i64, time: f64, positions: &[Vec3]) {
+    /// Adds a frame: the positions (nm) of the selected atoms.
+    pub fn push(&mut self, positions: &[Vec3]) {
         assert_eq!(positions.len(), self.atoms.len(), "a frame has the selected atoms");
         let center = positions.iter().zip(&self.weights).fold(Vec3::ZERO, |sum, (r, &weight)| sum + *r * weight);
-        if self.times.is_empty() {
+        if self.scaled.is_empty() {
             self.first_center = center;
         }
-        self.steps.push(step);
-        self.times.push(time);
         let weighted = || positions.iter().zip(&self.weights).map(|(r, weight)| (*r - center) * weight.sqrt());
         for axis in 0..3 {
             self.scaled.extend(weighted().map(|r| r.to_array()[axis]));
@@ -76,12 +70,12 @@ impl Frames {
 
     /// Returns the number of frames.
     pub fn len(&self) -> usize {
-        self.times.len()
+        self.scaled.len() / (3 * self.atoms.len()).max(1)
     }
 
     /// Whether there are no frames.
     pub fn is_empty(&self) -> bool {
-        self.times.is_empty()
+        self.scaled.is_empty()
     }
 
     /// Returns Σ w |r − c|² of each frame in nm², which is the square of the radius of gyration about the center c.
@@ -98,7 +92,7 @@ mod tests {
     #[test]
     fn frames_are_centered_by_weight() {
         let mut frames = Frames::new(vec![4, 7], Some(&[1.0, 3.0])).unwrap();
-        frames.push(10, 0.5, &[vec3(1.0, 0.0, 2.0), vec3(5.0, 0.0, 2.0)]);
+        frames.push(&[vec3(1.0, 0.0, 2.0), vec3(5.0, 0.0, 2.0)]);
         // the center is at x = 4, so the scaled positions are √(1/4) · (−3) and √(3/4) · 1
         let expected = [-1.5, 0.75f64.sqrt(), 0.0, 0.0, 0.0, 0.0];
         assert!(frames.scaled.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", frames.scaled);

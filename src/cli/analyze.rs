@@ -1,90 +1,132 @@
-//! `md analyze`: computes observables of a trajectory.
+//! `md analyze`: computes observables of trajectories.
+//!
+//! The command line is a sequence of observables, each followed by its options, and the trajectories:
+//! `md analyze rmsd --per-residue rg a.xtc b.xtc --topology a.prmtop`. It is divided at the names of observables, and
+//! each part is parsed by the command of its observable. Options of the whole analysis may stand in any part.
 
-use std::fmt::Write;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::outputs::rounded;
 use super::topology;
-use crate::analysis::{Images, OBSERVABLES, ObservableOptions, Origin, Selection, Selector, pass, write};
+use crate::analysis::observables::{Input, OBSERVABLES, ObservableEntry, Options};
+use crate::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, Origin, files, pass, to_json, write};
 use crate::error::{Problem, Result};
 use crate::format::Names;
-use crate::observe::trajectory::{FrameSource, open};
+use crate::observe::trajectory::{Chain, FrameSource};
 use crate::run::Engine;
+use crate::units::Dimension;
 
-/// Compute an observable of a trajectory
-#[derive(Debug, Args)]
+/// Compute observables of trajectories
+#[derive(Debug)]
 pub(super) struct Analyze {
-    #[command(subcommand)]
-    choice: Choice,
+    requests: Vec<Request>,
+    common: Common,
 }
 
 /// An observable with its options.
 #[derive(Debug)]
-struct Choice {
-    name: &'static str,
-    options: Box<dyn ObservableOptions>,
-    common: Common,
+struct Request {
+    entry: &'static ObservableEntry,
+    options: Box<dyn Options>,
+    /// stem of the result files
+    output: PathBuf,
 }
 
-#[derive(Debug, Args)]
+/// Options of the whole analysis.
+#[derive(Debug, Default, Args)]
 struct Common {
-    /// Trajectory: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB. If it is still being written, the frames so far are read
-    trajectory: PathBuf,
-    /// Topology of a trajectory that holds none (all formats but H5MD). A topology file (a PSF file needs no
-    /// parameters), a structure (gro, PDB, mmCIF; bonds are unknown then), or an H5MD trajectory of the same atoms
-    #[arg(long, value_name = "FILE")]
+    /// Trajectories: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB, in the order of time. If a run is still writing a
+    /// trajectory, the complete frames are read
+    #[arg(value_name = "TRAJECTORY")]
+    trajectories: Vec<PathBuf>,
+    /// Topology, if the trajectory contains none (all formats except H5MD). A topology file (CHARMM psf without
+    /// parameters is enough), a structure (gro, PDB, mmCIF) without bonds, or an H5MD trajectory of the same atoms
+    #[arg(long, value_name = "FILE", help_heading = WHOLE)]
     topology: Option<PathBuf>,
-    /// Selection of atoms, for example "protein and name CA" (docs/selections.md; md select shows its atoms).
-    /// Distances, as in "around 0.5 nm of resname LIG", are those in the first frame. Molecules are made whole, and
-    /// several molecules are gathered along the shortest distances between them
-    #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
-    select: String,
-    /// Use positions in the periodic images that the file stores: do not make molecules whole or bring them together
-    #[arg(long)]
+    /// Use the positions as stored in the file: do not make molecules whole, and do not choose other periodic images
+    #[arg(long, help_heading = WHOLE)]
     as_stored: bool,
     /// Use every N-th frame
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    stride: u32,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = WHOLE)]
+    stride: Option<u32>,
+    /// Leave out frames before this time, for example "1 ns"
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = WHOLE)]
+    begin: Option<f64>,
+    /// Leave out frames after this time
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = WHOLE)]
+    end: Option<f64>,
     /// Worker threads; default: all processors
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..), help_heading = WHOLE)]
     threads: Option<u16>,
-    /// Result file (HDF5); default: the name of the observable with the ending .h5
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Replace the result file if it exists
-    #[arg(long)]
+    /// Folder of the result files; default: the current folder
+    #[arg(long, value_name = "FOLDER", help_heading = WHOLE)]
+    output_dir: Option<PathBuf>,
+    /// Print the single numbers of the results as JSON, one line for each observable, instead of a summary
+    #[arg(long, help_heading = WHOLE)]
+    json: bool,
+    /// Draw no pictures
+    #[arg(long, help_heading = WHOLE)]
+    no_plots: bool,
+    /// Replace result files that exist
+    #[arg(long, help_heading = WHOLE)]
     force: bool,
 }
 
-impl Subcommand for Choice {
-    fn augment_subcommands(command: Command) -> Command {
-        OBSERVABLES.iter().fold(command.subcommand_required(true).arg_required_else_help(true), |command, offer| {
-            let own = Common::augment_args((offer.arguments)(Command::new(offer.name)));
-            // set after the arguments are added, because the types of the arguments would otherwise set help texts of
-            // their own
-            command.subcommand(own.about(offer.about).long_about(offer.about))
-        })
+/// Heading of the options of the whole analysis in help texts.
+const WHOLE: &str = "Options of the whole analysis";
+/// Name of the argument that holds all words of the command line.
+const WORDS: &str = "OBSERVABLE [OPTIONS] … TRAJECTORY …";
+
+/// Parses a time with its unit. Returns it in ps.
+fn time(text: &str) -> std::result::Result<f64, String> {
+    Dimension::Time.parse(text).map_err(|problem| problem.to_string())
+}
+
+impl Args for Analyze {
+    fn augment_args(command: Command) -> Command {
+        let names: Vec<String> =
+            OBSERVABLES.iter().map(|entry| format!("  {:<14}{}", entry.name, entry.about)).collect();
+        let help = format!(
+            "Observables (md analyze OBSERVABLE --help shows the options of one):\n{}\n\nSeveral observables are computed \
+             in one pass:\n  md analyze rmsd --select backbone rg rdf out/trajectory.h5md\nA file with tables \
+             [[observable]] holds the same options:\n  md analyze --spec analysis.toml",
+            names.join("\n")
+        );
+        let words = Arg::new("words").value_name(WORDS).value_parser(value_parser!(OsString)).action(ArgAction::Append);
+        let spec = Arg::new("spec").long("spec").value_name("FILE").value_parser(value_parser!(PathBuf));
+        command
+            .about("Compute observables of trajectories")
+            .arg(spec.help("TOML file with the observables, their options and the trajectories"))
+            .arg(
+                words
+                    .trailing_var_arg(true)
+                    .allow_hyphen_values(true)
+                    .num_args(0..)
+                    .help("Observables and trajectories"),
+            )
+            .arg_required_else_help(true)
+            .after_help(help)
     }
 
-    fn augment_subcommands_for_update(command: Command) -> Command {
-        Self::augment_subcommands(command)
-    }
-
-    fn has_subcommand(name: &str) -> bool {
-        OBSERVABLES.iter().any(|offer| offer.name == name)
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }
 
-impl FromArgMatches for Choice {
+impl FromArgMatches for Analyze {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let chosen = matches.subcommand().and_then(|(name, matches)| {
-            OBSERVABLES.into_iter().find(|offer| offer.name == name).map(|offer| (offer, matches))
-        });
-        let (offer, matches) = chosen.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::MissingSubcommand))?;
-        Ok(Choice { name: offer.name, options: (offer.options)(matches)?, common: Common::from_arg_matches(matches)? })
+        let mut words = match matches.get_one::<PathBuf>("spec") {
+            Some(path) => spec::words(path).map_err(|error| clap::Error::raw(ErrorKind::InvalidValue, error))?,
+            None => vec![],
+        };
+        words.extend(matches.get_many::<OsString>("words").into_iter().flatten().cloned());
+        Self::parse(&words)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
@@ -93,81 +135,242 @@ impl FromArgMatches for Choice {
     }
 }
 
+/// Returns the observable with this name.
+fn entry(word: &OsStr) -> Option<&'static ObservableEntry> {
+    OBSERVABLES.iter().find(|entry| word == entry.name)
+}
+
+/// Whether a word is the name of an observable.
+fn is_observable(word: &OsStr) -> bool {
+    entry(word).is_some()
+}
+
+/// Returns the command of an observable.
+fn command(entry: &ObservableEntry) -> Command {
+    let own = (entry.arguments)(Command::new(entry.name).bin_name(format!("md analyze {}", entry.name)));
+    let output = Arg::new("output").long("output").short('o').value_name("NAME").value_parser(value_parser!(PathBuf));
+    let own = own.arg(output.help("Name of the result files without ending; default: the name of the observable"));
+    // set after the arguments are added, because the types of the arguments would otherwise set help texts of their own
+    let results = own.get_about().or(own.get_long_about()).map(|text| format!("{text}"));
+    let about = match results {
+        Some(results) => format!("{}\n\n{results}", entry.about),
+        None => entry.about.to_owned(),
+    };
+    Common::augment_args(own).about(about.clone()).long_about(about).no_binary_name(true)
+}
+
 impl Analyze {
-    /// Returns the path of the trajectory that the command reads.
+    /// Parses the words of the command line.
+    fn parse(words: &[OsString]) -> std::result::Result<Self, clap::Error> {
+        let Some(first) = words.first() else {
+            return Err(clap::Error::raw(
+                ErrorKind::MissingSubcommand,
+                "name an observable; md analyze --help lists them\n",
+            ));
+        };
+        if entry(first).is_none() {
+            return Err(clap::Error::raw(ErrorKind::InvalidSubcommand, unknown(&first.to_string_lossy())));
+        }
+        let mut analyze = Analyze { requests: vec![], common: Common::default() };
+        let mut start = 0;
+        while let Some(entry) = words.get(start).and_then(|word| entry(word)) {
+            let command = command(entry);
+            let end = (start + 1..words.len())
+                .find(|&k| is_observable(&words[k]) && !takes_value(&command, &words[k - 1]))
+                .unwrap_or(words.len());
+            let matches = command.try_get_matches_from(&words[start + 1..end])?;
+            let output = matches.get_one::<PathBuf>("output").cloned();
+            let output = output.unwrap_or_else(|| analyze.unused_name(entry.name));
+            // earlier versions took the name of the HDF5 file
+            let output = if output.extension().is_some_and(|e| e == "h5") { output.with_extension("") } else { output };
+            analyze.requests.push(Request { entry, options: (entry.options)(&matches)?, output });
+            analyze.common.merge(Common::from_arg_matches(&matches)?)?;
+            start = end;
+        }
+        if analyze.common.trajectories.is_empty() {
+            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, "no trajectory is given\n"));
+        }
+        Ok(analyze)
+    }
+
+    /// Returns a name of result files that no other observable of the command has.
+    fn unused_name(&self, name: &str) -> PathBuf {
+        let is_free = |path: &PathBuf| self.requests.iter().all(|request| request.output != *path);
+        let names = std::iter::once(name.into()).chain((2..).map(|number| format!("{name}-{number}").into()));
+        { names }.find(is_free).expect("there are more numbers than observables")
+    }
+
+    /// Returns the path of a trajectory that the command reads.
     pub(super) fn file(&self) -> &Path {
-        &self.choice.common.trajectory
+        &self.common.trajectories[0]
     }
 
     pub(super) fn execute(&self) -> Result<()> {
-        let Choice { name, options, common } = &self.choice;
-        let output = common.output.clone().unwrap_or_else(|| format!("{name}.h5").into());
-        super::outputs::check_new(&output, &common.trajectory, common.force)?;
-        let begin = Instant::now();
+        let stems: Vec<PathBuf> = self.requests.iter().map(|request| self.stem(request)).collect();
+        for file in stems.iter().flat_map(|stem| files(stem)) {
+            for trajectory in &self.common.trajectories {
+                super::outputs::check_new(&file, trajectory, self.common.force)?;
+            }
+        }
         let available = std::thread::available_parallelism().map_or(1, usize::from);
-        let engine = Engine::on(common.threads.map_or(available, usize::from))?;
-        let mut text = engine.pool.install(|| common.compute(options.as_ref(), &output))?;
-        let seconds = begin.elapsed().as_secs_f64();
-        // writing to a String cannot fail
-        let _ = writeln!(text, "written      {}, after {seconds:.1} s", output.display());
-        super::print(&text)
+        let engine = Engine::on(self.common.threads.map_or(available, usize::from))?;
+        engine.pool.install(|| self.compute(&stems))
     }
-}
 
-impl Common {
-    /// Computes the observable and writes the result file. Before the frames are read, prints their number and the
-    /// memory that is needed. Returns a summary of the results.
-    fn compute(&self, options: &dyn ObservableOptions, output: &Path) -> Result<String> {
-        let mut trajectory = open(&self.trajectory)?;
-        let Names { topology, has_bonds } = self.topology(trajectory.as_ref())?;
-        let atoms = topology::select_first(&topology, trajectory.as_mut(), &self.select)?;
-        let stride = self.stride as usize;
-        let count = trajectory.frames().div_ceil(stride);
+    fn stem(&self, request: &Request) -> PathBuf {
+        self.common.output_dir.as_deref().unwrap_or(Path::new("")).join(&request.output)
+    }
+
+    /// Computes all observables in one pass and writes their results.
+    fn compute(&self, stems: &[PathBuf]) -> Result<()> {
+        let begin = Instant::now();
+        let common = &self.common;
+        let mut trajectory = Chain::open(&common.trajectories)?;
+        let Names { topology, has_bonds } = common.topology(&trajectory)?;
+        let images = if common.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
+        let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
+        let range = common.range();
+        let count = trajectory.frames().div_ceil(range.stride);
         if count == 0 {
-            return Err(Problem::new("the trajectory contains no frames yet").in_file(&self.trajectory).into());
+            return Err(Problem::new("the trajectory contains no frames yet").in_file(&common.trajectories[0]).into());
         }
-        let selection = Selection { topology: &topology, atoms: &atoms };
-        let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
-        let selector = Selector::new(selection, images);
         if !has_bonds {
-            let what = "bonds        unknown, so molecules are not made whole; give a topology with bonds if molecules \
-                        are broken\n";
-            super::print(what)?;
+            common.print(
+                "bonds        unknown, so molecules are not made whole; give a topology with bonds if molecules are broken\n",
+            )?;
         }
-        let mut observables = [options.observable(trajectory.as_mut(), &selector)?];
-        let memory: f64 = observables.iter().map(|observable| observable.memory(count, atoms.len())).sum();
-        super::print(&format!(
-            "trajectory   {}\nselection    {}: {} atoms\nmemory       {:.1} MB for {count} frames\n",
-            self.trajectory.display(),
-            self.select,
-            atoms.len(),
+        let mut input = Input { trajectory: &mut trajectory, system: &system };
+        let observables = self.requests.iter().map(|request| request.options.observable(&mut input));
+        let mut observables = observables.collect::<Result<Vec<Box<dyn FrameObserver>>>>()?;
+        let memory: f64 = observables.iter().map(|observable| observable.bytes(count)).sum();
+        let names: Vec<String> = common.trajectories.iter().map(|path| path.display().to_string()).collect();
+        common.print(&format!(
+            "trajectory   {}\nmemory       {:.1} MB for {count} frames\n",
+            names.join(" "),
             memory * 1e-6
         ))?;
         if let Some(words) = topology::left_out(trajectory.left_out()) {
-            super::print(&format!("warning      {words}\n"))?;
+            common.print(&format!("warning      {words}\n"))?;
         }
-        let passed = pass(trajectory.as_mut(), &selector, stride, &mut observables)?;
-        let [first, last] = [passed.times[0], passed.times[count - 1]].map(rounded);
-        super::print(&format!("times        {first} to {last} ps\n"))?;
-        let findings = observables[0].finish()?;
-        let trajectory = self.trajectory.display().to_string();
-        write(output, &Origin { trajectory, selection: self.select.clone(), atoms }, &passed, &findings)?;
-        Ok(findings.summary.iter().map(|line| format!("{line}\n")).collect())
+        let bar = progress_bar(count);
+        let passed =
+            pass(&mut trajectory, &system, range, &mut observables, &mut |done| bar.set_position(done as u64))?;
+        bar.finish_and_clear();
+        let (Some(first), Some(last)) = (passed.times.first(), passed.times.last()) else {
+            let problem = Problem::new("no frame of the trajectory is between the times of --begin and --end");
+            return Err(problem.in_file(&common.trajectories[0]).into());
+        };
+        common.print(&format!("times        {} to {} ps\n", rounded(*first), rounded(*last)))?;
+        let origin = Origin { trajectories: names, command: std::env::args().skip(1).collect::<Vec<_>>().join(" ") };
+        for ((request, observable), stem) in self.requests.iter().zip(&mut observables).zip(stems) {
+            let mut findings = observable.results(&passed)?;
+            if common.no_plots {
+                findings.plots.clear();
+            }
+            if self.requests.len() > 1 {
+                common.print(&format!("\n{}\n", request.entry.name))?;
+            }
+            let written = write(stem, &origin, &passed, &findings)?;
+            let lines: String = findings.summary.iter().map(|line| format!("{line}\n")).collect();
+            let written: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+            common.print(&format!("{lines}written      {}\n", written.join(" ")))?;
+            if common.json {
+                super::print(&format!("{}\n", to_json(request.entry.name, &origin, &passed, &findings)))?;
+            }
+        }
+        common.print(&format!("time         {:.1} s\n", begin.elapsed().as_secs_f64()))
+    }
+}
+
+/// Whether `word` is an option of the command whose value is the next word.
+fn takes_value(command: &Command, word: &OsStr) -> bool {
+    let Some(word) = word.to_str() else { return false };
+    let option = |arg: &&Arg| match (word.strip_prefix("--"), word.strip_prefix('-')) {
+        (Some(long), _) => arg.get_long() == Some(long),
+        (None, Some(short)) => arg.get_short().is_some_and(|c| short == c.to_string()),
+        _ => false,
+    };
+    command.get_arguments().find(option).is_some_and(|arg| arg.get_action().takes_values())
+}
+
+/// Says that a word is no observable, and which is the nearest.
+fn unknown(word: &str) -> String {
+    let nearest = crate::config::key::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
+    let tip = nearest.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+    format!(
+        "unknown observable \"{word}\"{tip}\nmd analyze --help lists the observables; options follow the observable\n"
+    )
+}
+
+/// A bar on the terminal, if there is one.
+fn progress_bar(frames: usize) -> ProgressBar {
+    let bar = ProgressBar::new(frames as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {pos} of {len} frames, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+impl Common {
+    /// Adds the options of another part of the command line. Fails if both give an option different values.
+    fn merge(&mut self, other: Common) -> std::result::Result<(), clap::Error> {
+        fn either<T: PartialEq>(
+            name: &str,
+            own: &mut Option<T>,
+            other: Option<T>,
+        ) -> std::result::Result<(), clap::Error> {
+            match (&own, &other) {
+                (Some(a), Some(b)) if a != b => {
+                    let message = format!("{name} is given twice; it applies to the whole analysis\n");
+                    Err(clap::Error::raw(ErrorKind::ArgumentConflict, message))
+                }
+                (None, _) => {
+                    *own = other;
+                    Ok(())
+                }
+                _ => Ok(()),
+            }
+        }
+        self.trajectories.extend(other.trajectories);
+        either("--topology", &mut self.topology, other.topology)?;
+        either("--stride", &mut self.stride, other.stride)?;
+        either("--begin", &mut self.begin, other.begin)?;
+        either("--end", &mut self.end, other.end)?;
+        either("--threads", &mut self.threads, other.threads)?;
+        either("--output-dir", &mut self.output_dir, other.output_dir)?;
+        self.as_stored |= other.as_stored;
+        self.json |= other.json;
+        self.no_plots |= other.no_plots;
+        self.force |= other.force;
+        Ok(())
+    }
+
+    fn range(&self) -> FrameRange {
+        let times = [self.begin.unwrap_or(f64::NEG_INFINITY), self.end.unwrap_or(f64::INFINITY)];
+        FrameRange { stride: self.stride.map_or(1, |stride| stride as usize), times }
+    }
+
+    /// Prints lines for the user, unless results are printed as JSON.
+    fn print(&self, text: &str) -> Result<()> {
+        if self.json { Ok(()) } else { super::print(text) }
     }
 
     /// Returns the topology named on the command line, or else the topology in the trajectory.
     fn topology(&self, trajectory: &dyn FrameSource) -> Result<Names> {
+        let path = &self.trajectories[0];
         let names = match (&self.topology, trajectory.topology()) {
             (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),
             (None, None) => {
                 let problem = Problem::new("this trajectory contains only positions: no names, masses or bonds");
-                let help = "give the topology with --topology: a topology, a structure (gro, PDB, mmCIF) or an H5MD \
-                            trajectory of the same atoms";
-                return Err(problem.in_file(&self.trajectory).help(help).into());
+                let help = "add --topology FILE: a topology, a structure (gro, PDB, mmCIF) or an H5MD trajectory of the \
+                            same atoms";
+                return Err(problem.in_file(path).help(help).into());
             }
             (Some(path), _) => topology::read(path)?,
         };
-        topology::check(&names.topology, trajectory, &self.trajectory)?;
+        topology::check(&names.topology, trajectory, path)?;
         Ok(names)
     }
 }
+
+mod spec;

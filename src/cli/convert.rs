@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::input::gromacs_folders;
 use super::topology;
-use crate::analysis::{Images, Reference, Selection, Selector};
+use crate::analysis::{AnalysedSystem, Images, Reference};
 use crate::convert::{
     Align, Center, Converted, Frames, Operation, Target, Unwrap, Whole, convert, open, write_topology,
 };
@@ -151,16 +151,15 @@ impl Convert {
         }
         let atoms =
             self.select.as_ref().map(|text| self.atoms(topology.as_ref(), source.as_mut(), text)).transpose()?;
-        let chosen = [&self.center, &self.align].map(|text| {
-            let atoms = text.as_ref().map(|text| self.atoms(topology.as_ref(), source.as_mut(), text));
-            atoms.transpose()
-        });
-        let [center, align] = chosen;
-        let selections = [center?, align?];
         let is_one = self.frame.is_some() || source.frames() == 1;
         let count = source.atoms();
         let target = Target::new(&self.output, (topology.as_ref(), count), atoms.as_deref(), is_one, rounding)?;
-        let mut operations = self.operations(topology.as_ref(), &selections, has_bonds, source.as_mut())?;
+        let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
+        let system = match &topology {
+            Some(topology) => Some(AnalysedSystem::new(topology, images).at_first(source.as_mut())?),
+            None => None,
+        };
+        let mut operations = self.operations(system.as_ref(), source.as_mut())?;
         let target = target.without(self.no_velocities, self.no_forces);
         let Converted { frames: written, warning } = convert(source.as_mut(), &mut operations, target, &frames)?;
         let atoms = atoms.map_or(count, |atoms| atoms.len());
@@ -228,12 +227,10 @@ impl Convert {
     /// Returns the operations on each frame, in the order in which they are applied.
     fn operations<'a>(
         &self,
-        topology: Option<&'a Topology>,
-        [center, align]: &'a [Option<Vec<u32>>; 2],
-        has_bonds: bool,
+        system: Option<&'a AnalysedSystem<'a>>,
         source: &mut dyn FrameSource,
     ) -> Result<Vec<Box<dyn Operation + 'a>>> {
-        let images = if self.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
+        let topology = system.map(AnalysedSystem::topology);
         let mut operations: Vec<Box<dyn Operation + 'a>> = vec![];
         if self.whole {
             operations.push(Box::new(Whole::new(self.topology(topology)?)));
@@ -241,14 +238,14 @@ impl Convert {
         if self.unwrap {
             operations.push(Box::new(Unwrap::new(self.topology(topology)?)));
         }
-        if let Some(atoms) = center {
-            let selection = Selection { topology: self.topology(topology)?, atoms };
-            operations.push(Box::new(Center::new(Selector::new(selection, images))));
+        let group =
+            |text: &String| self.topology(topology).and_then(|_| system.map(|system| system.group(text)).transpose());
+        if let Some((system, group)) = system.zip(self.center.as_ref().map(group).transpose()?.flatten()) {
+            operations.push(Box::new(Center::new(system, group)));
         }
-        if let Some(atoms) = align {
-            let selection = Selection { topology: self.topology(topology)?, atoms };
-            let reference = self.reference.positions(source, &Selector::new(selection, images))?;
-            operations.push(Box::new(Align::new(Selector::new(selection, images), reference)));
+        if let Some((system, group)) = system.zip(self.align.as_ref().map(group).transpose()?.flatten()) {
+            let reference = self.reference.positions(source, system, &group)?;
+            operations.push(Box::new(Align::new(system, group, reference)));
         }
         Ok(operations)
     }

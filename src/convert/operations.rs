@@ -1,6 +1,6 @@
 //! Operations on frames during conversion. Each operation changes the frames one by one.
 
-use crate::analysis::Selector;
+use crate::analysis::{AnalysedSystem, Group};
 use crate::error::Result;
 use crate::image::WholeMolecules;
 use crate::observe::trajectory::StoredFrame;
@@ -38,7 +38,7 @@ impl Operation for Whole {
     }
 }
 
-/// Returns the mean position of the atoms with the indices `atoms`.
+/// Returns the mean position of these atoms.
 fn mean(atoms: &[u32], positions: &[Vec3]) -> Vec3 {
     atoms.iter().map(|&atom| positions[atom as usize]).sum::<Vec3>() / atoms.len() as f64
 }
@@ -94,32 +94,35 @@ impl Operation for Unwrap {
 /// Operation that moves the center of a selection to the center of the cell, and all other molecules to the periodic
 /// images around the selection. Without a cell, the center of the selection moves to the origin.
 pub struct Center<'a> {
-    selector: Selector<'a>,
-    /// molecules without selected atoms, which are moved to the periodic images around the selection
+    system: &'a AnalysedSystem<'a>,
+    group: Group,
+    /// molecules without selected atoms; they are moved to the periodic images around the selection
     others: Vec<usize>,
 }
 
 impl<'a> Center<'a> {
-    /// Creates the operation for the atoms of `selector`.
-    pub fn new(selector: Selector<'a>) -> Self {
-        let others = selector.molecules().map_or(vec![], |molecules| {
+    /// Creates the operation for a group of atoms.
+    pub fn new(system: &'a AnalysedSystem<'a>, group: Group) -> Self {
+        let (molecules, mut others) = (system.molecules(), vec![]);
+        if system.makes_whole() {
             let mut is_other = vec![true; molecules.len()];
-            selector.selection().atoms.iter().for_each(|&atom| is_other[molecules.of_atom(atom as usize)] = false);
-            (0..molecules.len()).filter(|&molecule| is_other[molecule]).collect()
-        });
-        Self { selector, others }
+            group.atoms.iter().for_each(|&atom| is_other[molecules.of_atom(atom as usize)] = false);
+            others = (0..molecules.len()).filter(|&molecule| is_other[molecule]).collect();
+        }
+        Self { system, group, others }
     }
 }
 
 impl Operation for Center<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
         let middle = frame.cell.map_or(Vec3::ZERO, |cell| cell.to_cartesian(vec3(0.5, 0.5, 0.5)));
-        let positions = self.selector.gather(frame);
+        self.system.make_whole(frame);
+        let positions = self.system.gather(&self.group, frame);
         let by = middle - positions.iter().copied().sum::<Vec3>() / positions.len() as f64;
         frame.positions.iter_mut().for_each(|r| *r += by);
-        if let (Some(cell), Some(molecules)) = (&frame.cell, self.selector.molecules()) {
+        if let Some(cell) = &frame.cell {
             for &molecule in &self.others {
-                let atoms = molecules.atoms(molecule);
+                let atoms = self.system.molecules().atoms(molecule);
                 let (_, image) = cell.wrap(mean(atoms, &frame.positions));
                 shift(atoms, -cell.shift(image), &mut frame.positions);
             }
@@ -132,20 +135,22 @@ impl Operation for Center<'_> {
 /// translation are applied to all atoms. The rotation is also applied to velocities and forces. The cell is not
 /// rotated, so it is removed from the frame.
 pub struct Align<'a> {
-    selector: Selector<'a>,
+    system: &'a AnalysedSystem<'a>,
+    group: Group,
     reference: Vec<Vec3>,
 }
 
 impl<'a> Align<'a> {
-    /// Creates the operation that superposes the atoms of `selector` on the positions `reference`.
-    pub fn new(selector: Selector<'a>, reference: Vec<Vec3>) -> Self {
-        Self { selector, reference }
+    /// Creates the operation that superposes a group on the positions `reference`.
+    pub fn new(system: &'a AnalysedSystem<'a>, group: Group, reference: Vec<Vec3>) -> Self {
+        Self { system, group, reference }
     }
 }
 
 impl Operation for Align<'_> {
     fn apply(&mut self, frame: &mut StoredFrame) -> Result<()> {
-        let motion = Superposition::new(&self.selector.gather(frame), &self.reference);
+        self.system.make_whole(frame);
+        let motion = Superposition::new(&self.system.gather(&self.group, frame), &self.reference);
         frame.positions.iter_mut().for_each(|r| *r = motion.apply(*r));
         frame.velocities.iter_mut().chain(&mut frame.forces).for_each(|v| *v = motion.turn(*v));
         frame.cell = None;

@@ -71,14 +71,14 @@ fn matrices_and_components_are_those_of_other_programs() {
     let folder = trajectory();
     // a few frames with many atoms use the Gram matrix, the opposite case the covariance
     for (observable, name, more) in [
-        ("rmsd", "heavy", &[][..]),
-        ("rmsd", "mass", &["--select", "protein", "--mass-weighted", "--stride", "3"]),
-        ("rmsd", "complex", &["--select", "protein or resid 20 30"]),
+        ("rmsd-matrix", "heavy", &[][..]),
+        ("rmsd-matrix", "mass", &["--select", "protein", "--mass-weighted", "--stride", "3"]),
+        ("rmsd-matrix", "complex", &["--select", "protein or resid 20 30"]),
         ("pca", "few", &["--stride", "4", "--components", "4"]),
         ("pca", "many", &["--select", "backbone", "--components", "4"]),
         ("pca", "weighted", &["--select", "backbone", "--components", "4", "--mass-weighted"]),
     ] {
-        let file = format!("{observable}-{name}.h5");
+        let file = format!("{}-{name}.h5", observable.trim_end_matches("-matrix"));
         let words = [&["analyze", observable, TRAJECTORY, "--output", &file], more].concat();
         let text = md(folder.path(), &words).unwrap();
         assert!(text.contains(&file) && text.contains(" MB for "), "{text}");
@@ -107,11 +107,35 @@ fn matrices_and_components_are_those_of_other_programs() {
     chain(&folder.path().join("chain"));
     let words = ["analyze", "dihedrals", "chain/out/trajectory.h5md", "--output", "dihedrals-chain.h5"];
     md(folder.path(), &words).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/check_analysis.py");
-    let output = Command::new("python3").arg(script).arg(folder.path()).output().unwrap();
+    assert_eq!(python("check_analysis.py", folder.path()).matches(": same").count(), 16);
+}
+
+/// Runs a script of `tests/python` on a folder. Returns standard output.
+fn python(script: &str, folder: &Path) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python").join(script);
+    let output = Command::new("python3").arg(script).arg(folder).output().unwrap();
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{text}{errors}");
-    assert_eq!(text.matches(": same").count(), 16, "{text}");
+    text.into_owned()
+}
+
+#[test]
+fn results_open_in_xarray_and_pandas() {
+    if !python_has("xarray, h5netcdf, netCDF4, pandas") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    chain(&folder.path().join("chain"));
+    let observables = ["rg", "rmsd", "rmsd-matrix", "rmsf", "pca", "dihedrals"];
+    for observable in observables {
+        let file = format!("{observable}.h5");
+        md(folder.path(), &["analyze", observable, "chain/out/trajectory.h5md", "--output", &file]).unwrap();
+        for ending in ["csv", "svg", "png", "dark.png"] {
+            let written = folder.path().join(format!("{observable}.{ending}"));
+            assert!(written.exists(), "{written:?}");
+        }
+    }
+    assert_eq!(python("check_results.py", folder.path()).matches(": same").count(), observables.len());
 }
 
 #[test]
@@ -129,11 +153,10 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsd", TRAJECTORY, "--select", "protien"], "\"protien\" is not a selection keyword");
     refused(&["rmsd", TRAJECTORY, "--select", "name XX"], "no atom is selected");
     refused(&["rmsd", TRAJECTORY, "--stride", "0"], "--stride");
-    refused(&["rmsd", TRAJECTORY, "--device", "gpu"], "\"gpu\" is not a device");
+    refused(&["rmsd-matrix", TRAJECTORY, "--device", "gpu"], "\"gpu\" is not a device");
     refused(&["rmsd", "text.h5md"], "unknown format of a trajectory");
     refused(&["rmsd", "other.h5"], "not a trajectory of md");
     refused(&["rmsd", TRAJECTORY, "--output", "there.h5"], "the file already exists");
-    refused(&["rmsd", TRAJECTORY, "--output", TRAJECTORY, "--force"], "input and output are the same file");
     refused(&["rmsd", TRAJECTORY, "--output", "out/trajectory.h5", "--force"], "input and output are the same file");
     refused(&["pca", TRAJECTORY, "--stride", "100"], "at least two frames");
     refused(&["rg", "out/fine.xtc"], "add --topology FILE");
@@ -141,8 +164,12 @@ fn what_cannot_be_done_is_said() {
     let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/water/water.prmtop.xz");
     refused(&["rg", "out/fine.xtc", "--topology", other.to_str().unwrap()], "the topology has 774 atoms");
     refused(&["rmsd", TRAJECTORY, "--reference", "41"], "there is no frame 41; the trajectory has 41 frames");
-    refused(&["rmsd", TRAJECTORY, "--reference", "0", "--device", "cpu"], "--device");
-    refused(&["rmsx", TRAJECTORY], "unrecognized subcommand");
+    refused(&["rmsd", TRAJECTORY, "--reference", "0", "--device", "cpu"], "unexpected argument '--device'");
+    refused(&["rmsx", TRAJECTORY], "did you mean \"rmsd\"?");
+    refused(&["rmsd"], "no trajectory is given");
+    refused(&["rmsd", "--stride", "2", "rg", "--stride", "3", TRAJECTORY], "--stride is given twice");
+    refused(&["rg", TRAJECTORY, "--begin", "1 s"], "between the times of --begin and --end");
+    refused(&["rdf", TRAJECTORY, "--range", "5 nm"], "more than half of the cell");
     refused(&["dihedrals", TRAJECTORY, "--select", "water"], "no dihedral angle of a protein");
     let (code, message) = md(here, &["analyze", "pca", "nowhere.h5md"]).unwrap_err();
     assert!(code == 5 && message.contains("nowhere.h5md"), "{message}");

@@ -239,7 +239,12 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("X    TA   TC   X     0.05   6", "X TA TC X 0.05 2.5", "X TA TC X", &["2.5 is not a valid periodicity"]);
     of("X    TA   TC   X     0.05   6", "X TA TC X 0.05 0", "X TA TC X", &["a torsion with n = 0"]);
     of("TO X  X  TC", "TO X  TN TC", "TO X  TN TC", &["A B C D, A X X D, X B C D, X B C X or X X C D"]);
-    of("TC TN TA TC TN TA TC TN 8", "TC TN TA TC TN TA TC TN 3", "TC TN TA TC TN TA TC TN 3", &["4 to 1000 points"]);
+    of(
+        "TC TN TA TC TN TA TC TN 8",
+        "TC TN TA TC TN TA TC TN 3",
+        "TC TN TA TC TN TA TC TN 3",
+        &["4 to 1000 grid points"],
+    );
     of(
         "TC TN TA TC TN TA TC TN 8",
         "TC TN TA TC TN TA TC TN 7",
@@ -251,7 +256,7 @@ fn parameters_that_are_wrong_or_not_supported_are_refused() {
     of("cdiel", "rdiel", "nbxmod", &["RDIE"]);
     of("vatom", "geom", "nbxmod", &["geometric combination rule"]);
     of("TC 0.0 -0.11 2.0", "TC 0.0 0.11 2.0", "TC 0.0 0.11", &["epsilon is 0.11", "Slater-Kirkwood"]);
-    of("TC 0.0 -0.11 2.0", "TC 0.0 -0.11 2.0 0.0", "TC 0.0 -0.11 2.0 0.0", &["of 1-4 pairs"]);
+    of("TC 0.0 -0.11 2.0", "TC 0.0 -0.11 2.0 0.0", "TC 0.0 -0.11 2.0 0.0", &["for 1-4 pairs"]);
     of("HBOND", "NBTHOLE\nSOD TO 1.3\nHBOND", "SOD TO 1.3", &["Thole", "additive"]);
     of("ATOMS", "TYPES", "TYPES", &["expected a section", "title lacks"]);
     refused(

@@ -317,7 +317,7 @@ fn faults_of_the_force_field_are_named() {
     refused(
         "CT CT 1 bond_ca",
         "CT CT 7 bond_ca",
-        &["function type `7` of bonds is not supported", "md knows 1, 2, 5, 6"],
+        &["function type `7` of bonds is not supported", "md supports 1, 2, 5, 6"],
     );
     refused("X CT CT X 9 0.0 0.65 3", "X CT CT X 9 0.0 0.65 2.5", &[&line(TOP, "1 2 3 4 9"), "multiplicity 2.5"]);
     let twice = "X CT CT X 9 0.0 0.65 3\nX HW HW X 9 0.0 0.65 3\nX CT CT X 9 0.0 1.65 3";
@@ -359,7 +359,7 @@ fn faults_of_molecule_types_are_named() {
     refused("[ exclusions ]", "[ virtual_sitesn ]\n3 4 1 2\n[ exclusions ]", &["function type `4` of virtual_sitesn"]);
     let (last, site) =
         ("4 CT 1 BUT C4 1 -0.1\n", "5 HW 1 BUT M 1 0.0 0.0\n[ virtual_sites4 ]\n5 1 2 3 4 1 0.1 0.1 0.1\n");
-    refused(last, &format!("{last}{site}"), &["a.top:27: function type `1` of virtual_sites4", "md knows 2 (4fdn"]);
+    refused(last, &format!("{last}{site}"), &["a.top:27: function type `1` of virtual_sites4", "md supports 2 (4fdn"]);
     refused("SOL 2\n\n[ atoms ]", "SOL -2\n\n[ atoms ]", &["nrexcl is -2"]);
     refused("SOL 2\n\n[ atoms ]", "BUT 2\n\n[ atoms ]", &["two molecule types have the name BUT"]);
     refused("SOL 2\n\n[ atoms ]", "SOL 2\nSOL 2\n[ atoms ]", &["[ moleculetype ] has more than one line"]);

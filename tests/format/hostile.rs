@@ -69,7 +69,7 @@ fn more_types_than_a_table_is_made_for_are_refused() {
     assert_eq!(read_topology(&path).unwrap().nonbonded.types, 100);
     let message = refusal("types.xml", system(4097).as_bytes(), &TopologyOptions::default());
     assert!(
-        message.contains("4097 types of Lennard-Jones parameters") && message.contains("at most 4096"),
+        message.contains("4097 types of Lennard-Jones parameters") && message.contains("the maximum is 4096"),
         "{message}"
     );
 }

@@ -83,7 +83,7 @@ fn what_is_not_supported_is_refused_with_its_line() {
         "      14      15      16\n",
         "      14      15      18\n",
         "      14      15      18",
-        &["atom 18 is not in"],
+        &["atom number 18 is not between"],
     );
     let lp1 = "0.050000      0.000000";
     refused(lp1, "0.050000      1.000000", "1.000000 ", &["atom 5 (LP1) has the mass 1"]);

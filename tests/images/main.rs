@@ -304,7 +304,7 @@ fn a_start_of_several_models_is_told() {
         let folder =
             folder(&[("chains.top", topology(1)), ("start.pdb", cell.to_owned() + &models), ("input.toml", text)]);
         let told = md(folder.path(), &["check", "input.toml"]);
-        assert_eq!(told.contains("holds 2 models"), count == 2, "{told}");
+        assert_eq!(told.contains("contains 2 models"), count == 2, "{told}");
         assert!(!told.contains("alternative locations"), "{told}");
         // the second bead is displaced
         let start = std::fs::read_to_string(folder.path().join("start.pdb")).unwrap();

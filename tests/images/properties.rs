@@ -1,8 +1,8 @@
-//! Tests that results do not depend on the periodic images in a file, in rectangular, octahedral, dodecahedral and
-//! skewed cells. Lattice translations of whole molecules, wrapping of frames into the cell, and rigid motions of
-//! reference structures must not change the results.
+//! Values that do not depend on stored images, in rectangular, octahedral, dodecahedral and skewed cells. Lattice
+//! translations of whole molecules, wrapping of frames into the cell, and rigid motions of references change nothing.
 
-use md::analysis::{Images, Observable, RadiusOfGyration, RmsdToReference, SelectedFrame, Selection, Selector};
+use md::analysis::observables::{RadiusOfGyration, RmsdToReference};
+use md::analysis::{self, AnalysedSystem, FrameObserver, Images};
 use md::cell::PeriodicCell;
 use md::convert::{Center, Operation};
 use md::ensemble::schedule::Schedule;
@@ -82,9 +82,15 @@ fn images() -> impl Strategy<Value = Vec<[i32; 3]>> {
     vec([-2..=2, -2..=2, -2..=2], MOLECULES)
 }
 
-fn selected(selector: &Selector<'_>, cell: &PeriodicCell, positions: &[Vec3]) -> Vec<Vec3> {
+/// A frame with whole molecules.
+fn whole_frame(system: &AnalysedSystem<'_>, cell: &PeriodicCell, positions: &[Vec3]) -> StoredFrame {
     let mut frame = StoredFrame { cell: Some(*cell), positions: positions.to_vec(), ..StoredFrame::default() };
-    selector.positions(&mut frame)
+    system.make_whole(&mut frame);
+    frame
+}
+
+fn all_atoms(system: &AnalysedSystem<'_>) -> analysis::Group {
+    system.group_of("all", (0..system.topology().atoms.len() as u32).collect())
 }
 
 /// Values of restraints at the start of a stage.
@@ -140,27 +146,22 @@ proptest! {
     #[test]
     fn observables(cell in cells(), whole in molecules(), shifts in images(), angles in [-3.0f64..3.0, -3.0..3.0, -3.0..3.0]) {
         let topology = topology();
-        let atoms: Vec<u32> = (0..topology.atoms.len() as u32).collect();
-        let selection = Selection { topology: &topology, atoms: &atoms };
-        let selector = Selector::new(selection, Images::Gathered);
-        let first = selected(&selector, &cell, &whole);
+        let system = AnalysedSystem::new(&topology, Images::Gathered);
+        let group = all_atoms(&system);
+        let first = group.positions(&whole_frame(&system, &cell, &whole));
         let reference: Vec<Vec3> = first.iter().map(|r| turned(*r, angles) + vec3(3.0, -1.0, 0.2)).collect();
         let mut in_cell = whole.clone();
         WholeMolecules::of(&topology).put_into_cell(&cell, &mut in_cell);
         let mut values: Vec<[f64; 2]> = vec![];
         for stored in [&whole, &elsewhere(&cell, &whole, &shifts), &in_cell] {
-            let positions = selected(&selector, &cell, stored);
-            let frame = SelectedFrame { index: 0, step: 0, time: 0.0, cell: Some(cell), positions: &positions };
-            let mut rg = RadiusOfGyration::default();
-            rg.begin(&selection).unwrap();
-            rg.frame(&frame).unwrap();
-            // the molecules of the reference are also stored in other periodic images
-            let scattered = elsewhere(&cell, &reference, &shifts);
-            let mut of_file = StoredFrame { cell: Some(cell), positions: scattered, ..StoredFrame::default() };
-            let found = selector.reference(&mut of_file, &first);
-            let mut rmsd = RmsdToReference::new("a file".into(), found, false);
-            rmsd.begin(&selection).unwrap();
-            rmsd.frame(&frame).unwrap();
+            let frames = [whole_frame(&system, &cell, stored)];
+            let mut rg = RadiusOfGyration::new(&system, group.clone()).unwrap();
+            rg.observe(&frames).unwrap();
+            // the reference is stored in other images, too
+            let of_file = whole_frame(&system, &cell, &elsewhere(&cell, &reference, &shifts));
+            let fitted = group.fitted(&of_file, &first);
+            let mut rmsd = RmsdToReference::new(&system, group.clone(), fitted, false).unwrap();
+            rmsd.observe(&frames).unwrap();
             values.push([rg.values()[0], rmsd.values()[0]]);
         }
         // the tolerance is the square root of the rounding of squares
@@ -170,7 +171,7 @@ proptest! {
     #[test]
     fn restraints(cell in cells(), whole in molecules(), shifts in images(), other in images()) {
         let topology = topology();
-        // the reference positions are displaced from the start
+        // displaced from the start
         let reference: Vec<Vec3> = whole.iter().enumerate().map(|(i, r)| *r + vec3(0.01 * (i % 7) as f64, 0.02, 0.0)).collect();
         let expected = (restrained(&topology, &cell, &whole, &reference), held(&topology, &cell, &whole, &reference));
         let stored = elsewhere(&cell, &whole, &shifts);
@@ -178,8 +179,7 @@ proptest! {
         prop_assert!(agree(&values, &expected.0), "{values:?} {:?}", expected.0);
         let energies = held(&topology, &cell, &stored, &reference);
         prop_assert!(agree(&energies, &expected.1), "{energies:?} {:?}", expected.1);
-        // periodic images in a reference file matter only for reference positions that are not scaled from another
-        // cell
+        // images in a reference file matter only if references do not scale from another cell
         let energies = held(&topology, &cell, &stored, &elsewhere(&cell, &reference, &other));
         let canonical = [0, 2, 3, 4, 5].map(|k| (energies[k], expected.1[k]));
         prop_assert!(canonical.iter().all(|(a, b)| agree(&[*a], &[*b])), "{canonical:?}");
@@ -188,11 +188,10 @@ proptest! {
     #[test]
     fn centered_groups(cell in cells(), whole in molecules(), shifts in images()) {
         let topology = topology();
-        let atoms: Vec<u32> = (0..topology.atoms.len() as u32).collect();
+        let system = AnalysedSystem::new(&topology, Images::Gathered);
         let centered = |positions: Vec<Vec3>| {
-            let selector = Selector::new(Selection { topology: &topology, atoms: &atoms }, Images::Gathered);
             let mut frame = StoredFrame { cell: Some(cell), positions, ..StoredFrame::default() };
-            Center::new(selector).apply(&mut frame).unwrap();
+            Center::new(&system, all_atoms(&system)).apply(&mut frame).unwrap();
             frame.positions
         };
         let (a, b) = (centered(whole.clone()), centered(elsewhere(&cell, &whole, &shifts)));

@@ -196,7 +196,7 @@ fn what_is_wrong_with_one_replica_is_found_before_any_begins() {
         assert!(!case.path("out").exists(), "{setting}: something has begun");
     }
     let case = case(2, "replicas = 3\nat_once = 3");
-    assert!(case.ends_with(2, &[]).contains("at_once = 3 needs at least 3 threads; available: 2"));
+    assert!(case.ends_with(2, &[]).contains("at_once = 3 needs at least 3 threads, but only 2 are available"));
 }
 
 #[test]

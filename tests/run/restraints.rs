@@ -142,7 +142,7 @@ fn what_does_not_fit_the_system_is_refused() {
         ),
         (
             "restraints = { kind = \"rmsd\", groups = [\"index 0 1\"], at = \"0 nm\", force_constant = \"1 kJ/mol/nm^2\" }",
-            "an RMSD needs 3 atoms",
+            "an RMSD needs at least 3 atoms",
         ),
         (
             "restraints = { kind = \"rmsd\", groups = [\"all\"], reference = \"other.gro\", force_constant = \"1 kJ/mol/nm^2\" }",

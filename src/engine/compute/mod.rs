@@ -5,12 +5,14 @@
 //! [`HostCore`] uses [`Fft3`] and [`gemm`], [`CudaCore`] uses cuFFT and cuBLAS. [`LineFft`] is used by the CPU
 //! backend.
 
+mod autocorrelation;
 mod core;
 pub mod cuda;
 mod fft;
 mod gemm;
 mod lines;
 
+pub use autocorrelation::Autocorrelation;
 pub use core::{Core, HostCore, Number, Operand, Precision, Real};
 pub use cuda::CudaCore;
 pub use fft::{Fft3, FftReal};

@@ -15,6 +15,7 @@ mod exception;
 mod exclusion;
 mod grid;
 mod list;
+mod neighbours;
 mod polynomial;
 mod prune;
 mod region;
@@ -31,6 +32,7 @@ pub use list::{
     Entry, ListChunk, LjRows, MaskedPair, PairList, SHIFTS, SearchInput, SearchScratch, search_chunk, shift_image,
     shift_index,
 };
+pub use neighbours::Neighbours;
 pub use polynomial::{FIRST_TERMS, Polynomial};
 pub use prune::{PruneInput, Reach, prune_chunk};
 pub use region::{Region, ZONES};

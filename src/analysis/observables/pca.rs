@@ -3,18 +3,24 @@
 use nalgebra::{DMatrix, Matrix3, SymmetricEigen};
 use rayon::prelude::*;
 
-use super::output::{Array, Findings};
-use super::pass::{Observable, SelectedFrame, Selection, Selector};
-use super::{Frames, ObservableOptions};
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
+use crate::analysis::frames::Frames;
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::Group;
 use crate::compute::{Matrix, gemm};
 use crate::error::{Problem, Result};
-use crate::observe::trajectory::FrameSource;
+use crate::observe::trajectory::StoredFrame;
 use crate::superpose::{Correlation, rotation};
+use crate::vec3::Vec3;
 
-/// Datasets of the result file: /eigenvalues (all), /eigenvectors (components × atoms × 3), /projections (frames ×
-/// components), /mean (nm, atoms × 3), /time, /step, /atoms
+/// Results: eigenvalues (all), eigenvectors (component × atom × 3), projections (time × component), the cosine content
+/// of each projection, and the mean positions (nm, atom × 3)
 #[derive(Debug, clap::Args)]
-pub(super) struct Options {
+pub(super) struct PcaOptions {
+    /// Selection of atoms
+    #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
+    select: String,
     /// Weight atoms by mass (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
@@ -23,10 +29,12 @@ pub(super) struct Options {
     components: u32,
 }
 
-impl ObservableOptions for Options {
-    fn observable(&self, _: &mut dyn FrameSource, _: &Selector<'_>) -> Result<Box<dyn Observable>> {
-        let Options { mass_weighted: by_mass, components } = *self;
-        Ok(Box::new(Components { by_mass, components: components as usize, frames: Frames::default() }))
+impl Options for PcaOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let group = input.system.group(&self.select)?;
+        let frames = Frames::of(input.system, &group, self.mass_weighted)?;
+        let components = self.components as usize;
+        Ok(Box::new(Components { by_mass: self.mass_weighted, components, group, frames }))
     }
 }
 
@@ -34,25 +42,39 @@ impl ObservableOptions for Options {
 struct Components {
     by_mass: bool,
     components: usize,
+    group: Group,
     frames: Frames,
 }
 
+/// Cosine content of the projection p on component i (from 1) over T frames:
+/// 2/T (Σ cos(i π t/T) p(t))² / Σ p²(t). A value near 1 is typical of random diffusion (Hess, Phys. Rev. E 65, 031910
+/// (2002), doi:10.1103/PhysRevE.65.031910). As in the trajectories of that work, t is the middle of a frame interval.
+fn cosine_content(projection: &[f64], component: usize) -> f64 {
+    let frames = projection.len() as f64;
+    let cosine = |t: usize| (std::f64::consts::PI * component as f64 * (t as f64 + 0.5) / frames).cos();
+    let overlap: f64 = projection.iter().enumerate().map(|(t, p)| cosine(t) * p).sum();
+    let square: f64 = projection.iter().map(|p| p * p).sum();
+    if square > 0.0 { 2.0 / frames * overlap * overlap / square } else { 0.0 }
+}
+
 impl Observable for Components {
-    fn memory(&self, frames: usize, atoms: usize) -> f64 {
+    type Sample = Vec<Vec3>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        let atoms = self.group.atoms.len();
         Frames::bytes(frames, atoms) + Pca::bytes(frames, atoms)
     }
 
-    fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
-        self.frames = Frames::of(selection, self.by_mass)?;
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        Ok(self.group.positions(frame))
+    }
+
+    fn add(&mut self, positions: Self::Sample) -> Result<()> {
+        self.frames.push(&positions);
         Ok(())
     }
 
-    fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
-        self.frames.push(frame.step, frame.time, frame.positions);
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<Findings> {
+    fn finish(&mut self, _: &Passed) -> Result<Findings> {
         let pca = Pca::new(&self.frames, self.components)?;
         let (variance, length, words) =
             if self.by_mass { ("u nm+2", "u+1/2 nm", "amu nm2") } else { ("nm+2", "nm", "nm2") };
@@ -65,15 +87,37 @@ impl Observable for Components {
             summary.push(format!("component {number:<3}{value:12.6} {words}, {share:5.1} % cumulative"));
         }
         let (atoms, kept, count) = (self.frames.atoms.len(), pca.eigenvectors.len(), self.frames.len());
-        let vectors = pca.eigenvectors.iter().flatten().flatten().copied().collect();
+        let vectors: Vec<f64> = pca.eigenvectors.iter().flatten().flatten().copied().collect();
+        let along = |k: usize| pca.projections.iter().map(|row| row[k]).collect::<Vec<f64>>();
+        let cosines: Vec<f64> = (0..kept).map(|k| cosine_content(&along(k), k + 1)).collect();
+        summary.extend(cosines.first().map(|cosine| format!("cosine       {cosine:.3} of the first component")));
+        let plots = if kept > 1 {
+            vec![Plot {
+                suffix: "",
+                title: format!("Projections on two principal components: {}", self.group.text),
+                x: Axis::new(format!("component 1 / {}", words_of(length))),
+                y: Axis::new(format!("component 2 / {}", words_of(length))),
+                layers: vec![Layer::Points { label: String::new(), x: along(0), y: along(1) }],
+            }]
+        } else {
+            vec![]
+        };
         let arrays = vec![
-            Array::new("eigenvalues", &[pca.eigenvalues.len()], pca.eigenvalues.clone(), variance),
-            Array::new("eigenvectors", &[kept, atoms, 3], vectors, ""),
-            Array::new("projections", &[count, kept], pca.projections.concat(), length),
-            Array::new("mean", &[atoms, 3], pca.mean.as_flattened().to_vec(), "nm"),
+            Array::new("eigenvalues", [("mode", pca.eigenvalues.len())], pca.eigenvalues.clone(), variance),
+            Array::new("eigenvectors", [("component", kept), ("atoms", atoms), ("xyz", 3)], vectors, ""),
+            Array::new("projections", [(TIME, count), ("component", kept)], pca.projections.concat(), length),
+            Array::new("cosine_content", [("component", kept)], cosines, ""),
+            Array::new("mean", [("atoms", atoms), ("xyz", 3)], pca.mean.as_flattened().to_vec(), "nm"),
+            self.group.array(),
         ];
-        Ok(Findings { arrays, settings: vec![self.frames.weights_setting()], summary })
+        let settings = vec![("select", self.group.text.clone()), self.frames.weights_setting()];
+        Ok(Findings { arrays, settings, summary, plots, ..Findings::default() })
     }
+}
+
+/// Returns the unit of projections in words, for a picture.
+fn words_of(unit: &str) -> &'static str {
+    if unit == "nm" { "nm" } else { "amu^½ nm" }
 }
 
 /// Largest dimension of an eigenvalue problem that is solved. The dimension is 3 × atoms or the number of frames,
@@ -112,16 +156,7 @@ impl Pca {
         if count < 2 {
             return Err(Problem::new("principal components need at least two frames").into());
         }
-        let smaller = width.min(count);
-        if smaller > LARGEST_PROBLEM {
-            let message = format!("principal components of {} atoms over {count} frames", frames.atoms.len());
-            return Err(Problem::new(format!(
-                "{message}: a matrix of {smaller} × {smaller} is too large to diagonalise"
-            ))
-            .help(format!("select at most {} atoms, or use at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3))
-            .into());
-        }
-        // stored positions have weights that add up to 1; with this factor the weights are the masses, or 1 without
+        let smaller = check_size(frames.atoms.len(), count)?;
         // mass-weighting
         let scale = frames.total_weight.sqrt();
         let mut deviations: Vec<f64> = superposed(frames).into_iter().map(|x| x * scale).collect();
@@ -162,6 +197,18 @@ impl Pca {
     pub fn total_variance(&self) -> f64 {
         self.eigenvalues.iter().sum()
     }
+}
+
+/// Returns the dimension of the eigenvalue problem. Fails if the problem is too large.
+fn check_size(atoms: usize, frames: usize) -> Result<usize> {
+    let smaller = (3 * atoms).min(frames);
+    if smaller > LARGEST_PROBLEM {
+        let message = format!("principal components of {atoms} atoms over {frames} frames");
+        let problem = format!("{message}: a matrix of {smaller} × {smaller} is too large to diagonalise");
+        let help = format!("select at most {} atoms, or use at most {LARGEST_PROBLEM} frames", LARGEST_PROBLEM / 3);
+        return Err(Problem::new(problem).help(help).into());
+    }
+    Ok(smaller)
 }
 
 /// Computes the matrix A Aᵀ for a matrix A of n × k.
@@ -264,7 +311,7 @@ mod tests {
                 place(0.0, 0.0, 1.0),
                 place(0.0, 0.0, -1.0),
             ];
-            frames.push(index as i64, 0.0, &positions);
+            frames.push(&positions);
         }
         frames
     }
@@ -306,7 +353,7 @@ mod tests {
         // two atoms of mass 1 and 4 on a line, at a distance of 1 + d; their reduced mass is 0.8
         let distances = [1.0, 1.2, 1.4, 1.1];
         let mut frames = Frames::new(vec![0, 1], Some(&[1.0, 4.0])).unwrap();
-        distances.iter().for_each(|&d| frames.push(0, 0.0, &[vec3(0.0, 0.0, 3.0), vec3(0.0, d, 3.0)]));
+        distances.iter().for_each(|&d| frames.push(&[vec3(0.0, 0.0, 3.0), vec3(0.0, d, 3.0)]));
         let found = Pca::new(&frames, 1).unwrap();
         let expected = 0.8 * variance(distances.iter().copied());
         assert!((found.eigenvalues[0] - expected).abs() < ROUNDING, "{:?}", found.eigenvalues);
@@ -326,10 +373,7 @@ mod tests {
 
     #[test]
     fn problems_too_large_are_refused() {
-        let atoms = LARGEST_PROBLEM / 3 + 1;
-        let mut frames = Frames::new((0..atoms as u32).collect(), None).unwrap();
-        frames.times = vec![0.0; LARGEST_PROBLEM + 1];
-        let problem = Pca::new(&frames, 1).unwrap_err().to_string();
+        let problem = check_size(LARGEST_PROBLEM / 3 + 1, LARGEST_PROBLEM + 1).unwrap_err().to_string();
         assert!(problem.contains("6001 × 6001"), "{problem}");
     }
 }

@@ -2,28 +2,29 @@
 
 use rayon::prelude::*;
 
-use super::output::{Array, Findings, Values};
-use super::pass::{Observable, SelectedFrame, Selection, Selector};
-use super::rmsd_to::{Reference, RmsdToReference};
-use super::{Frames, ObservableOptions};
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
+use crate::analysis::frames::Frames;
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::Group;
 use crate::compute::{Core, CudaCore, HostCore, Operand};
 use crate::error::{Problem, Result};
-use crate::observe::trajectory::FrameSource;
+use crate::observe::trajectory::StoredFrame;
 use crate::run::Device;
 use crate::superpose::{Correlation, overlap};
+use crate::vec3::Vec3;
 
-/// Datasets of the result file: /rmsd (nm; frames × frames, or frames with --reference), /time, /step, /atoms
+/// Results: rmsd (nm, frame × frame), with the time of each frame
 #[derive(Debug, clap::Args)]
-pub(super) struct Options {
-    /// Compare every frame with one structure, instead of with every other frame. Give the word first, the number of
-    /// a frame (from 0), or a coordinate file of the same atoms in any format
-    #[arg(long, value_name = "FRAME|FILE", value_parser = Reference::parse)]
-    reference: Option<Reference>,
+pub(super) struct RmsdMatrixOptions {
+    /// Selection of atoms that are superposed and compared
+    #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
+    select: String,
     /// Weight atoms by mass (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
-    /// Device for the RMSD between all pairs of frames: auto, cpu, cuda or cuda:1; auto is the CPU
-    #[arg(long, value_parser = device, conflicts_with = "reference")]
+    /// Device that multiplies matrices: auto, cpu, cuda or cuda:1; auto is the CPU
+    #[arg(long, value_parser = device)]
     device: Option<Device>,
 }
 
@@ -31,61 +32,72 @@ fn device(text: &str) -> std::result::Result<Device, String> {
     Device::from_text(text).ok_or_else(|| format!("\"{text}\" is not a device; write {}", Device::SPELLING))
 }
 
-impl ObservableOptions for Options {
-    fn observable(&self, trajectory: &mut dyn FrameSource, selector: &Selector<'_>) -> Result<Box<dyn Observable>> {
-        if let Some(reference) = &self.reference {
-            let positions = reference.positions(trajectory, selector)?;
-            return Ok(Box::new(RmsdToReference::new(reference.to_string(), positions, self.mass_weighted)));
+impl Options for RmsdMatrixOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let group = input.system.group(&self.select)?;
+        let frames = Frames::of(input.system, &group, self.mass_weighted)?;
+        let device = self.device.unwrap_or(Device::Auto);
+        if let Device::Cuda(number) = device {
+            // a GPU that cannot be used is refused before the frames are read
+            CudaCore::open(number)?;
         }
-        Ok(match self.device.unwrap_or(Device::Auto) {
-            Device::Cuda(number) => Box::new(AllToAll::new(CudaCore::open(number)?, self.mass_weighted)),
-            Device::Auto | Device::Cpu => Box::new(AllToAll::new(HostCore, self.mass_weighted)),
-        })
+        Ok(Box::new(AllToAll { device, group, frames }))
     }
 }
 
-/// Observable of the RMSD between all pairs of frames, which stores the selected atoms of each frame.
-struct AllToAll<C> {
-    core: C,
-    by_mass: bool,
+/// Observable of the RMSD between all pairs of frames. It stores the selected atoms of each frame.
+struct AllToAll {
+    device: Device,
+    group: Group,
     frames: Frames,
 }
 
-impl<C: Core> AllToAll<C> {
-    fn new(core: C, by_mass: bool) -> Self {
-        Self { core, by_mass, frames: Frames::default() }
-    }
-}
+impl Observable for AllToAll {
+    type Sample = Vec<Vec3>;
 
-impl<C: Core> Observable for AllToAll<C> {
-    fn memory(&self, frames: usize, atoms: usize) -> f64 {
-        Frames::bytes(frames, atoms) + RmsdMatrix::bytes(frames)
+    fn memory(&self, frames: usize) -> f64 {
+        Frames::bytes(frames, self.group.atoms.len()) + RmsdMatrix::bytes(frames)
     }
 
-    fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
-        self.frames = Frames::of(selection, self.by_mass)?;
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        Ok(self.group.positions(frame))
+    }
+
+    fn add(&mut self, positions: Self::Sample) -> Result<()> {
+        self.frames.push(&positions);
         Ok(())
     }
 
-    fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
-        self.frames.push(frame.step, frame.time, frame.positions);
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<Findings> {
-        let matrix = rmsd_matrix(&self.core, &self.frames)?;
+    fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        let matrix = match self.device {
+            Device::Cuda(number) => rmsd_matrix(&CudaCore::open(number)?, &self.frames)?,
+            Device::Auto | Device::Cpu => rmsd_matrix(&HostCore, &self.frames)?,
+        };
         let ([a, b], largest) = matrix.largest();
-        let time = |frame: usize| format!("{:.3}", self.frames.times[frame]);
-        let shape = vec![matrix.frames; 2];
+        let time = |frame: usize| format!("{:.3}", passed.times[frame]);
+        let count = matrix.frames;
         let summary = vec![
             format!("mean         {:.5} nm over all pairs", matrix.mean()),
             format!("largest      {largest:.5} nm, between {} and {} ps", time(a), time(b)),
             format!("central      {} ps, the frame with the smallest RMSD to all others", time(matrix.central())),
         ];
+        let ends = [passed.times[0], passed.times[count - 1]];
+        let values = matrix.values.iter().map(|&value| f64::from(value)).collect();
         Ok(Findings {
-            arrays: vec![Array { name: "rmsd", shape, values: Values::Single(matrix.values), unit: "nm" }],
-            settings: vec![self.frames.weights_setting()],
+            plots: vec![Plot {
+                suffix: "",
+                title: format!("RMSD between frames: {}", self.group.text),
+                x: Axis::new("time / ps"),
+                y: Axis::new("time / ps"),
+                layers: vec![Layer::Map { label: "RMSD / nm".into(), x: ends, y: ends, columns: count, values }],
+            }],
+            arrays: vec![
+                Array::new("rmsd", [(TIME, count), ("frame", count)], Values::Single(matrix.values), "nm"),
+                self.group.array(),
+            ],
+            settings: vec![("select", self.group.text.clone()), self.frames.weights_setting()],
             summary,
+            ..Findings::default()
         })
     }
 }
@@ -203,7 +215,7 @@ mod tests {
             let (sin, cos) = (0.7 * index as f64).sin_cos();
             let turned = |x: f64, y: f64| vec3(cos * x - sin * y, 5.0 + index as f64, sin * x + cos * y);
             let positions: [Vec3; 3] = [turned(-1.0, 0.0), turned(1.0, 0.0), turned(0.0, 3.0 * h)];
-            frames.push(index as i64, index as f64, &positions);
+            frames.push(&positions);
         }
         frames
     }

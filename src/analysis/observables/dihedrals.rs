@@ -1,10 +1,11 @@
 //! Dihedral angles of proteins: φ, ψ, ω, χ₁.
 
-use super::ObservableOptions;
-use super::output::{Array, Findings, Values};
-use super::pass::{Observable, SelectedFrame, Selection, Selector};
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::{AnalysedSystem, Group};
 use crate::error::{Problem, Result};
-use crate::observe::trajectory::FrameSource;
+use crate::observe::trajectory::StoredFrame;
 use crate::system::Topology;
 use crate::term::Dihedral;
 use crate::vec3::Vec3;
@@ -13,20 +14,25 @@ use crate::vec3::Vec3;
 /// If the side chain is branched at this atom, the atom of the first branch is taken.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
 
-/// Datasets of the result file: /phi, /psi, /omega and /chi1 (degrees, -180 to 180, frames × residues), /phi_residue,
-/// … (0-based residues of the topology), /time, /step, /atoms
+/// Results: phi, psi, omega and chi1 (degrees, -180 to 180, time × residue), and the residues (0-based) of each angle;
+/// pictures of the Ramachandran plot (phi, psi)
 #[derive(Debug, clap::Args)]
-pub(super) struct Options {}
+pub(super) struct DihedralsOptions {
+    /// Selection of atoms; an angle is measured if its four atoms are selected
+    #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
+    select: String,
+}
 
-impl ObservableOptions for Options {
-    fn observable(&self, _: &mut dyn FrameSource, _: &Selector<'_>) -> Result<Box<dyn Observable>> {
-        Ok(Box::new(Dihedrals::default()))
+impl Options for DihedralsOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        Ok(Box::new(Dihedrals::new(input.system, input.system.group(&self.select)?)?))
     }
 }
 
 /// Observable of the dihedral angles, in degrees, of all residues in which the four atoms of an angle are selected.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Dihedrals {
+    group: Group,
     kinds: Vec<Kind>,
     frames: usize,
 }
@@ -53,10 +59,9 @@ struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    fn new(selection: &Selection<'a>) -> Self {
-        let topology = selection.topology;
+    fn new(topology: &'a Topology, group: &Group) -> Self {
         let mut places = vec![None; topology.atoms.len()];
-        for (place, &atom) in selection.atoms.iter().enumerate() {
+        for (place, &atom) in group.atoms.iter().enumerate() {
             places[atom as usize] = Some(place);
         }
         let mut before = vec![None; topology.residues.len()];
@@ -96,14 +101,10 @@ impl<'a> Chain<'a> {
     }
 }
 
-impl Observable for Dihedrals {
-    fn memory(&self, frames: usize, atoms: usize) -> f64 {
-        // memory for at most four angles per residue, if each residue has only four selected atoms
-        size_of::<f32>() as f64 * frames as f64 * atoms as f64
-    }
-
-    fn begin(&mut self, selection: &Selection<'_>) -> Result<()> {
-        let chain = Chain::new(selection);
+impl Dihedrals {
+    /// Creates the observable. Fails if the group contains no dihedral angle of a protein.
+    pub fn new(system: &AnalysedSystem<'_>, group: Group) -> Result<Self> {
+        let chain = Chain::new(system.topology(), &group);
         let mut after = vec![None; chain.before.len()];
         for (residue, before) in chain.before.iter().enumerate() {
             if let Some(before) = *before {
@@ -112,44 +113,81 @@ impl Observable for Dihedrals {
         }
         let names =
             [["phi", "phi_residue"], ["psi", "psi_residue"], ["omega", "omega_residue"], ["chi1", "chi1_residue"]];
-        self.kinds = names.map(|names| Kind { names, residues: vec![], atoms: vec![], values: vec![] }).to_vec();
+        let mut kinds = names.map(|names| Kind { names, residues: vec![], atoms: vec![], values: vec![] }).to_vec();
         for (residue, &after) in after.iter().enumerate() {
-            for (kind, atoms) in self.kinds.iter_mut().zip(chain.angles(residue, after)) {
+            for (kind, atoms) in kinds.iter_mut().zip(chain.angles(residue, after)) {
                 if let Some(atoms) = atoms {
                     kind.residues.push(residue as u32);
                     kind.atoms.push(atoms);
                 }
             }
         }
-        if self.kinds.iter().all(|kind| kind.atoms.is_empty()) {
+        if kinds.iter().all(|kind| kind.atoms.is_empty()) {
             return Err(Problem::new("the selection contains no dihedral angle of a protein")
                 .help("select residues of a protein with their atoms N, CA, C (for chi1 also CB and the gamma atom)")
                 .into());
         }
-        Ok(())
+        Ok(Dihedrals { group, kinds, frames: 0 })
+    }
+}
+
+impl Observable for Dihedrals {
+    /// angles in degrees of all residues, for each kind of angle
+    type Sample = Vec<Vec<f32>>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        let angles: usize = self.kinds.iter().map(|kind| kind.atoms.len()).sum();
+        size_of::<f32>() as f64 * frames as f64 * angles as f64
     }
 
-    fn frame(&mut self, frame: &SelectedFrame<'_>) -> Result<()> {
-        for kind in &mut self.kinds {
-            let angle = |&atoms: &[usize; 4]| {
-                let [i, j, k, l]: [Vec3; 4] = atoms.map(|place| frame.positions[place]);
-                Dihedral::new([i - j, k - j, l - k]).angle().to_degrees() as f32
-            };
-            kind.values.extend(kind.atoms.iter().map(angle));
-        }
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        let positions = self.group.positions(frame);
+        let angle = |&atoms: &[usize; 4]| {
+            let [i, j, k, l]: [Vec3; 4] = atoms.map(|place| positions[place]);
+            Dihedral::new([i - j, k - j, l - k]).angle().to_degrees() as f32
+        };
+        Ok(self.kinds.iter().map(|kind| kind.atoms.iter().map(angle).collect()).collect())
+    }
+
+    fn add(&mut self, angles: Self::Sample) -> Result<()> {
+        self.kinds.iter_mut().zip(angles).for_each(|(kind, angles)| kind.values.extend(angles));
         self.frames += 1;
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Findings> {
-        let mut findings = Findings::default();
+    fn finish(&mut self, _: &Passed) -> Result<Findings> {
+        let mut findings = Findings { plots: vec![self.ramachandran()], ..Findings::default() };
+        findings.settings.push(("select", self.group.text.clone()));
         for Kind { names: [name, residue], residues, values, .. } in self.kinds.drain(..) {
             findings.summary.push(format!("{name:<13}{} residues", residues.len()));
-            let shape = vec![self.frames, residues.len()];
-            findings.arrays.push(Array { name, shape, values: Values::Single(values), unit: "degree" });
-            let shape = vec![residues.len()];
-            findings.arrays.push(Array { name: residue, shape, values: Values::Whole(residues), unit: "" });
+            let count = residues.len();
+            let values = Values::Single(values);
+            findings.arrays.push(Array::new(name, [(TIME, self.frames), (residue, count)], values, "degree"));
+            findings.arrays.push(Array::new(residue, [(residue, count)], residues, ""));
         }
+        findings.arrays.push(self.group.array());
         Ok(findings)
+    }
+}
+
+impl Dihedrals {
+    /// Returns the Ramachandran plot of all residues that have both φ and ψ.
+    fn ramachandran(&self) -> Plot {
+        let [phi, psi] = [&self.kinds[0], &self.kinds[1]];
+        let (mut x, mut y) = (vec![], vec![]);
+        for (column, residue) in phi.residues.iter().enumerate() {
+            let Ok(other) = psi.residues.binary_search(residue) else { continue };
+            for frame in 0..self.frames {
+                x.push(f64::from(phi.values[frame * phi.residues.len() + column]));
+                y.push(f64::from(psi.values[frame * psi.residues.len() + other]));
+            }
+        }
+        Plot {
+            suffix: "",
+            title: format!("Ramachandran plot: {}", self.group.text),
+            x: Axis::between("φ / degree", [-180.0, 180.0]),
+            y: Axis::between("ψ / degree", [-180.0, 180.0]),
+            layers: vec![Layer::Points { label: String::new(), x, y }],
+        }
     }
 }

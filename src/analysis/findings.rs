@@ -1,0 +1,217 @@
+//! Results of observables: arrays with named dimensions, numbers with errors, and pictures.
+
+/// Results of an observable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// arrays for the result files
+    pub arrays: Vec<Array>,
+    /// single numbers
+    pub numbers: Vec<Number>,
+    /// settings of the computation, by name, which become attributes of the result file
+    pub settings: Vec<(&'static str, String)>,
+    /// lines of a summary for the user
+    pub summary: Vec<String>,
+    /// pictures
+    pub plots: Vec<Plot>,
+}
+
+/// Name of the dimension over frames. Its coordinate, the time in ps, is added to all results that use it.
+pub const TIME: &str = "time";
+
+/// Named array of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// name of the dataset
+    pub name: &'static str,
+    /// name of each dimension. An array of one dimension with the name of the dimension holds its coordinates.
+    pub dimensions: Vec<&'static str>,
+    /// extent along each dimension; the last varies fastest
+    pub shape: Vec<usize>,
+    /// values; their number is the product of the extents
+    pub values: Values,
+    /// H5MD unit; empty for pure numbers
+    pub unit: &'static str,
+}
+
+/// Values of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// 32-bit floating point
+    Single(Vec<f32>),
+    /// 64-bit floating point
+    Double(Vec<f64>),
+    /// counts and indices
+    Whole(Vec<u32>),
+    /// names
+    Text(Vec<String>),
+}
+
+impl Array {
+    /// Creates an array with these dimensions, each a name and an extent.
+    pub fn new<const N: usize>(
+        name: &'static str,
+        dimensions: [(&'static str, usize); N],
+        values: impl Into<Values>,
+        unit: &'static str,
+    ) -> Self {
+        let (dimensions, shape) = dimensions.into_iter().unzip();
+        Self { name, dimensions, shape, values: values.into(), unit }
+    }
+}
+
+impl From<Vec<f64>> for Values {
+    fn from(values: Vec<f64>) -> Self {
+        Values::Double(values)
+    }
+}
+
+impl From<Vec<f32>> for Values {
+    fn from(values: Vec<f32>) -> Self {
+        Values::Single(values)
+    }
+}
+
+impl From<Vec<u32>> for Values {
+    fn from(values: Vec<u32>) -> Self {
+        Values::Whole(values)
+    }
+}
+
+impl From<Vec<String>> for Values {
+    fn from(values: Vec<String>) -> Self {
+        Values::Text(values)
+    }
+}
+
+impl Values {
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Single(values) => values.len(),
+            Values::Double(values) => values.len(),
+            Values::Whole(values) => values.len(),
+            Values::Text(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Single number of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// name, as in JSON
+    pub name: &'static str,
+    /// value
+    pub value: f64,
+    /// standard error; `None` if it is not known
+    pub error: Option<f64>,
+    /// unit in words, as "nm"; empty for pure numbers
+    pub unit: &'static str,
+}
+
+/// Picture of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// end of the file name after the name of the observable; empty for its main picture
+    pub suffix: &'static str,
+    /// title
+    pub title: String,
+    /// horizontal axis
+    pub x: Axis,
+    /// vertical axis
+    pub y: Axis,
+    /// layers of the picture, the lowest first
+    pub layers: Vec<Layer>,
+}
+
+/// Axis of a picture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// quantity with its unit, as "time / ps"
+    pub label: String,
+    /// ends of the axis; `None` if they follow from the data
+    pub range: Option<[f64; 2]>,
+}
+
+impl Axis {
+    /// An axis whose ends follow from the data.
+    pub fn new(label: impl Into<String>) -> Self {
+        Axis { label: label.into(), range: None }
+    }
+
+    /// An axis with these ends.
+    pub fn between(label: impl Into<String>, range: [f64; 2]) -> Self {
+        Axis { label: label.into(), range: Some(range) }
+    }
+}
+
+/// Data that a picture shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// line through points, with a band of ±error if errors are given
+    Line {
+        /// entry of the legend; empty for none
+        label: String,
+        /// horizontal coordinates
+        x: Vec<f64>,
+        /// vertical coordinates
+        y: Vec<f64>,
+        /// standard errors of `y`; empty if they are not known
+        error: Vec<f64>,
+    },
+    /// separate points
+    Points {
+        /// entry of the legend; empty for none
+        label: String,
+        /// horizontal coordinates
+        x: Vec<f64>,
+        /// vertical coordinates
+        y: Vec<f64>,
+    },
+    /// bars of equal width that touch each other
+    Bars {
+        /// entry of the legend; empty for none
+        label: String,
+        /// centers of the bars
+        x: Vec<f64>,
+        /// heights
+        y: Vec<f64>,
+    },
+    /// values on a grid, shown by colour
+    Map {
+        /// meaning of the colour, with its unit
+        label: String,
+        /// ends of the horizontal axis
+        x: [f64; 2],
+        /// ends of the vertical axis
+        y: [f64; 2],
+        /// number of columns
+        columns: usize,
+        /// values, row by row from the lower end of the vertical axis
+        values: Vec<f64>,
+    },
+    /// class of each point of a grid, shown by colour
+    Classes {
+        /// names of the classes
+        names: Vec<&'static str>,
+        /// ends of the horizontal axis
+        x: [f64; 2],
+        /// ends of the vertical axis
+        y: [f64; 2],
+        /// number of columns
+        columns: usize,
+        /// index of the class, row by row from the lower end of the vertical axis
+        values: Vec<u8>,
+    },
+}
+
+impl Layer {
+    /// A line without errors.
+    pub fn line(label: impl Into<String>, x: &[f64], y: &[f64]) -> Self {
+        Layer::Line { label: label.into(), x: x.to_vec(), y: y.to_vec(), error: vec![] }
+    }
+}

@@ -1,0 +1,166 @@
+//! Density profile along an axis of the cell.
+
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::Group;
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::units::DENSITY;
+
+/// Results: density by position (nm) along the axis, from 0 to the mean length of the cell, or around the center of
+/// mass of a group
+#[derive(Debug, clap::Args)]
+pub(super) struct DensityOptions {
+    /// Selection of atoms
+    #[arg(long, value_name = "TEXT", default_value = "all")]
+    select: String,
+    /// Axis of the cell: x, y or z, which stand for its lattice vectors a, b, c
+    #[arg(long, value_parser = ["x", "y", "z"], default_value = "z")]
+    axis: String,
+    /// Quantity: mass (kg/m³), charge (e/nm³) or number (1/nm³)
+    #[arg(long, value_parser = ["mass", "charge", "number"], default_value = "mass")]
+    of: String,
+    /// Number of bins
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    bins: u32,
+    /// Shift each frame so that the center of mass of this selection is in the middle of the profile
+    #[arg(long, value_name = "TEXT")]
+    center: Option<String>,
+}
+
+impl Options for DensityOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let group = input.system.group(&self.select)?;
+        let atoms = &input.system.topology().atoms;
+        let (quantity, unit) = match self.of.as_str() {
+            "mass" => (Quantity::Mass, "kg m-3"),
+            "charge" => (Quantity::Charge, "e nm-3"),
+            _ => (Quantity::Number, "nm-3"),
+        };
+        let weight = |&atom: &u32| match quantity {
+            Quantity::Mass => atoms[atom as usize].mass * 1000.0 * DENSITY,
+            Quantity::Charge => atoms[atom as usize].charge,
+            Quantity::Number => 1.0,
+        };
+        let weights = group.atoms.iter().map(weight).collect();
+        let center = match &self.center {
+            Some(text) => {
+                let group = input.system.group(text)?;
+                let weights = input.system.weights(&group, true)?;
+                Some((group, weights))
+            }
+            None => None,
+        };
+        let axis = ["x", "y", "z"].iter().position(|axis| self.axis == *axis).unwrap_or(2);
+        let bins = self.bins as usize;
+        let name = ["mass", "charge", "number"][quantity as usize];
+        Ok(Box::new(Profile {
+            group,
+            weights,
+            center,
+            axis,
+            name,
+            unit,
+            sums: vec![0.0; bins],
+            squares: vec![0.0; bins],
+            length: 0.0,
+            frames: 0,
+        }))
+    }
+}
+
+/// Quantity of which the density is measured.
+#[derive(Clone, Copy)]
+enum Quantity {
+    Mass,
+    Charge,
+    Number,
+}
+
+/// Observable of a density profile: the sum of a quantity in slabs between planes that are parallel to two lattice
+/// vectors, divided by the volume of the slab in each frame.
+struct Profile {
+    group: Group,
+    /// quantity of each atom, in the unit of the density times nm³
+    weights: Vec<f64>,
+    /// group whose center of mass is moved to the middle, and weights of its atoms
+    center: Option<(Group, Vec<f64>)>,
+    axis: usize,
+    name: &'static str,
+    unit: &'static str,
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+    /// sum of the distances between opposite faces, nm
+    length: f64,
+    frames: usize,
+}
+
+impl Observable for Profile {
+    /// densities of the slabs, and the distance (nm) between opposite faces of the cell
+    type Sample = (Vec<f64>, f64);
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        let Some(cell) = &frame.cell else {
+            let problem = Problem::new(format!("the frame at {} ps has no cell", frame.time));
+            return Err(problem.help("a density profile divides the cell into slabs").into());
+        };
+        let bins = self.sums.len();
+        let fraction = |r| cell.to_fractional(r).to_array()[self.axis];
+        let middle = self.center.as_ref().map(|(group, weights)| {
+            let positions = group.positions(frame);
+            fraction(positions.into_iter().zip(weights).map(|(r, &weight)| r * weight).sum()) - 0.5
+        });
+        let mut slabs = vec![0.0; bins];
+        for (r, weight) in self.group.stored(frame).into_iter().zip(&self.weights) {
+            let along = (fraction(r) - middle.unwrap_or(0.0)).rem_euclid(1.0);
+            slabs[((along * bins as f64) as usize).min(bins - 1)] += weight;
+        }
+        let volume = cell.volume() / bins as f64;
+        slabs.iter_mut().for_each(|sum| *sum /= volume);
+        Ok((slabs, cell.face_distances()[self.axis]))
+    }
+
+    fn add(&mut self, (slabs, length): Self::Sample) -> Result<()> {
+        for ((sum, square), density) in self.sums.iter_mut().zip(&mut self.squares).zip(slabs) {
+            *sum += density;
+            *square += density * density;
+        }
+        self.length += length;
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Passed) -> Result<Findings> {
+        let (bins, frames) = (self.sums.len(), self.frames.max(1) as f64);
+        let length = self.length / frames;
+        let start = if self.center.is_some() { -0.5 * length } else { 0.0 };
+        let positions: Vec<f64> = (0..bins).map(|k| start + (k as f64 + 0.5) * length / bins as f64).collect();
+        let densities: Vec<f64> = self.sums.iter().map(|sum| sum / frames).collect();
+        let deviations: Vec<f64> = self
+            .squares
+            .iter()
+            .zip(&densities)
+            .map(|(square, mean)| (square / frames - mean * mean).max(0.0).sqrt())
+            .collect();
+        let mean = densities.iter().sum::<f64>() / bins as f64;
+        let words = self.unit.replace("-3", "⁻³");
+        Ok(Findings {
+            summary: vec![format!("mean         {mean:.4} {words} over {length:.4} nm")],
+            plots: vec![Plot {
+                suffix: "",
+                title: format!("Density of {}: {}", self.name, self.group.text),
+                x: Axis::new(format!("{} / nm", ["x", "y", "z"][self.axis])),
+                y: Axis::new(format!("density / {words}")),
+                layers: vec![Layer::line("", &positions, &densities)],
+            }],
+            arrays: vec![
+                Array::new("density", [("position", bins)], densities, self.unit),
+                Array::new("deviation", [("position", bins)], deviations, self.unit),
+                Array::new("position", [("position", bins)], positions, "nm"),
+            ],
+            settings: vec![("select", self.group.text.clone()), ("of", self.name.to_owned())],
+            ..Findings::default()
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! Distances, angles and torsions between the centers of groups of atoms.
+
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::statistics::Summary;
+use crate::analysis::system::{AnalysedSystem, Group};
+use crate::cell::displacement;
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::term::Dihedral;
+use crate::vec3::Vec3;
+
+/// Results: distance (nm, time × pair) between the centers of mass of each pair of groups, at the minimum image
+#[derive(Debug, clap::Args)]
+pub(super) struct DistancesOptions {
+    /// Two selections, the ends of a distance; may be given several times
+    #[arg(long, num_args = 2, value_names = ["A", "B"], required = true)]
+    between: Vec<String>,
+}
+
+/// Results: angle (degrees, time × angle) of three groups of atoms, or torsion of four, by their centers of mass
+#[derive(Debug, clap::Args)]
+pub(super) struct AnglesOptions {
+    /// Three selections, with the vertex in the middle; may be given several times
+    #[arg(long, num_args = 3, value_names = ["A", "B", "C"])]
+    of: Vec<String>,
+    /// Four selections of a torsion (−180 to 180 degrees, trans is 180); may be given several times
+    #[arg(long, num_args = 4, value_names = ["A", "B", "C", "D"])]
+    torsion: Vec<String>,
+}
+
+/// Results: distance (nm) from the first to the last selected atom of each molecule, by time
+#[derive(Debug, clap::Args)]
+pub(super) struct EndToEndOptions {
+    /// Selection of atoms; the ends are the first and the last selected atom of each molecule
+    #[arg(long, value_name = "TEXT", default_value = "protein and name CA")]
+    select: String,
+}
+
+impl Options for DistancesOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let values = values(input.system, &self.between, 2)?;
+        Ok(Box::new(Geometry::new("distance", "Distances", "nm", values)))
+    }
+}
+
+impl Options for AnglesOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let mut all = values(input.system, &self.of, 3)?;
+        all.extend(values(input.system, &self.torsion, 4)?);
+        if all.is_empty() {
+            let problem = Problem::new("no angle is given");
+            return Err(problem.help("give three selections with --of, or four with --torsion").into());
+        }
+        Ok(Box::new(Geometry::new("angle", "Angles", "degree", all)))
+    }
+}
+
+impl Options for EndToEndOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let group = input.system.group(&self.select)?;
+        let molecules = input.system.molecules();
+        let of_molecule = |a: &u32, b: &u32| molecules.of_atom(*a as usize) == molecules.of_atom(*b as usize);
+        let ends = group.atoms.chunk_by(of_molecule).filter(|atoms| atoms.len() > 1).map(|atoms| {
+            let point = |atom: u32| Point {
+                group: input.system.group_of(&format!("atom {atom}"), vec![atom]),
+                weights: vec![1.0],
+            };
+            // a chain may be longer than half of the cell, and the molecule is whole
+            Value { points: vec![point(atoms[0]), point(atoms[atoms.len() - 1])], minimum_image: false }
+        });
+        let values: Vec<Value> = ends.collect();
+        if values.is_empty() {
+            let problem = Problem::new("no molecule has two selected atoms");
+            return Err(problem.help("select at least the two ends of a molecule").into());
+        }
+        Ok(Box::new(Geometry::new("distance", "End-to-end distance", "nm", values)))
+    }
+}
+
+/// Group of atoms, and the weights of its center of mass.
+#[derive(Debug)]
+struct Point {
+    group: Group,
+    weights: Vec<f64>,
+}
+
+/// Distance of two points, angle of three, or torsion of four.
+#[derive(Debug)]
+struct Value {
+    points: Vec<Point>,
+    /// whether the points are connected by minimum images
+    minimum_image: bool,
+}
+
+/// Makes values of `points` selections each.
+fn values(system: &AnalysedSystem<'_>, texts: &[String], points: usize) -> Result<Vec<Value>> {
+    let point = |text: &String| {
+        let group = system.group(text)?;
+        let weights = system.weights(&group, true)?;
+        Ok(Point { group, weights })
+    };
+    let value = |texts: &[String]| {
+        Ok(Value { points: texts.iter().map(point).collect::<Result<Vec<_>>>()?, minimum_image: true })
+    };
+    texts.chunks_exact(points).map(value).collect()
+}
+
+impl Point {
+    /// Center of mass (nm), with the molecules of the group gathered.
+    fn position(&self, frame: &StoredFrame) -> Vec3 {
+        self.group.positions(frame).into_iter().zip(&self.weights).map(|(r, &weight)| r * weight).sum()
+    }
+}
+
+impl Value {
+    /// The distance in nm, or the angle in degrees.
+    fn measure(&self, frame: &StoredFrame) -> f64 {
+        let positions: Vec<Vec3> = self.points.iter().map(|point| point.position(frame)).collect();
+        let cell = frame.cell.as_ref().filter(|_| self.minimum_image);
+        let along = |i: usize, j: usize| displacement(cell, positions[j] - positions[i]);
+        match positions.len() {
+            2 => along(0, 1).norm(),
+            3 => {
+                let [a, b] = [along(1, 0), along(1, 2)];
+                a.cross(b).norm().atan2(a.dot(b)).to_degrees()
+            }
+            _ => Dihedral::new([along(1, 0), along(1, 2), along(2, 3)]).angle().to_degrees(),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.points.iter().map(|point| point.group.text.as_str()).collect::<Vec<_>>().join(" – ")
+    }
+}
+
+/// Observable of distances or angles.
+struct Geometry {
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    values: Vec<Value>,
+    rows: Vec<f64>,
+    frames: usize,
+}
+
+impl Geometry {
+    fn new(name: &'static str, title: &'static str, unit: &'static str, values: Vec<Value>) -> Self {
+        Geometry { name, title, unit, values, rows: vec![], frames: 0 }
+    }
+}
+
+impl Observable for Geometry {
+    type Sample = Vec<f64>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        (size_of::<f64>() * self.values.len()) as f64 * frames as f64
+    }
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        Ok(self.values.iter().map(|value| value.measure(frame)).collect())
+    }
+
+    fn add(&mut self, row: Self::Sample) -> Result<()> {
+        self.rows.extend(row);
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        let count = self.values.len();
+        let names: Vec<String> = self.values.iter().map(Value::name).collect();
+        let column = |k: usize| self.rows.iter().skip(k).step_by(count).copied().collect::<Vec<f64>>();
+        let layers = (0..count).map(|k| Layer::line(if count > 1 { &names[k] } else { "" }, &passed.times, &column(k)));
+        let mut findings = Findings {
+            plots: vec![Plot {
+                suffix: "",
+                title: if count > 1 { self.title.to_owned() } else { format!("{}: {}", self.title, names[0]) },
+                x: Axis::new("time / ps"),
+                y: Axis::new(format!("{} / {}", self.name, self.unit)),
+                layers: layers.collect(),
+            }],
+            ..Findings::default()
+        };
+        for (k, name) in names.iter().enumerate() {
+            let summary = Summary::of(&column(k));
+            findings.summary.push(name.clone());
+            findings.summary.extend(summary.lines(self.unit));
+            if count == 1 {
+                findings.numbers.push(summary.number(self.name, self.unit));
+            }
+        }
+        let rows = std::mem::take(&mut self.rows);
+        findings.arrays = vec![
+            Array::new(self.name, [(TIME, self.frames), ("value", count)], rows, self.unit),
+            Array::new("value", [("value", count)], names, ""),
+        ];
+        Ok(findings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::system::Images;
+    use crate::cell::PeriodicCell;
+    use crate::system::{Atom, Name, Topology};
+    use crate::vec3::vec3;
+
+    /// Distance, angle and torsion of four atoms at right angles, one of them stored on the other side of the cell.
+    #[test]
+    fn right_angles() {
+        let name = Name::new("X");
+        let atom = Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let topology = Topology { atoms: vec![atom; 4], ..Topology::default() };
+        let system = AnalysedSystem::new(&topology, Images::Gathered);
+        let texts: Vec<String> = (0..4).map(|index| format!("index {index}")).collect();
+        let cell = Some(PeriodicCell::orthorhombic([3.0; 3]));
+        let positions = vec![vec3(0.1, 0.5, 0.0), vec3(2.9, 0.5, 0.0), vec3(2.9, 0.1, 0.0), vec3(2.9, 0.1, 0.3)];
+        let frame = StoredFrame { cell, positions, ..StoredFrame::default() };
+        for (points, expected) in [(2, 0.2), (3, 90.0), (4, 90.0)] {
+            let value = &values(&system, &texts[..points], points).unwrap()[0];
+            assert!((value.measure(&frame) - expected).abs() < 1e-9, "{points}: {}", value.measure(&frame));
+        }
+    }
+}

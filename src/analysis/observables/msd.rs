@@ -1,0 +1,299 @@
+//! Mean squared displacement and diffusion coefficient.
+
+use rayon::prelude::*;
+
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::Group;
+use crate::cell::PeriodicCell;
+use crate::compute::Autocorrelation;
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::vec3::Vec3;
+
+/// Results: msd (nm²) by lag (ps), along x, y, z and in all, with its standard error; the diffusion coefficient
+#[derive(Debug, clap::Args)]
+pub(super) struct MsdOptions {
+    /// Selection of atoms; the centers of mass of their molecules are followed, of the selected atoms of each molecule
+    #[arg(long, value_name = "TEXT", default_value = "water")]
+    select: String,
+    /// Follow every selected atom instead of the centers of molecules
+    #[arg(long)]
+    atoms: bool,
+    /// Begin of the linear fit, as a fraction of the longest lag
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.1)]
+    fit_begin: f64,
+    /// End of the linear fit, as a fraction of the longest lag
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.5)]
+    fit_end: f64,
+    /// Dimensions in which particles diffuse: xyz, xy, z, …
+    #[arg(long, value_name = "AXES", default_value = "xyz", value_parser = axes)]
+    axes: Axes,
+}
+
+/// Cartesian axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Axes([bool; 3]);
+
+fn axes(text: &str) -> std::result::Result<Axes, String> {
+    let axes = ['x', 'y', 'z'].map(|axis| text.contains(axis));
+    let known = !text.is_empty() && text.chars().all(|c| "xyz".contains(c));
+    known.then_some(Axes(axes)).ok_or_else(|| format!("\"{text}\" does not name axes; write for example xyz or xy"))
+}
+
+impl Options for MsdOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        if !(0.0..1.0).contains(&self.fit_begin) || !(self.fit_begin..=1.0).contains(&self.fit_end) {
+            let problem = Problem::new(format!("the fit from {} to {} is empty", self.fit_begin, self.fit_end));
+            return Err(problem.help("--fit-begin and --fit-end are fractions of the longest lag, 0 to 1").into());
+        }
+        let group = input.system.group(&self.select)?;
+        let masses = input.system.masses(&group);
+        let molecules = input.system.molecules();
+        let mut particles: Vec<Vec<(u32, f64)>> = vec![];
+        let mut last = None;
+        for (&atom, mass) in group.atoms.iter().zip(masses) {
+            let molecule = molecules.of_atom(atom as usize);
+            if self.atoms || last != Some(molecule) {
+                particles.push(vec![]);
+            }
+            last = Some(molecule);
+            if let Some(particle) = particles.last_mut() {
+                particle.push((atom, if self.atoms { 1.0 } else { mass }));
+            }
+        }
+        for particle in &mut particles {
+            let mass: f64 = particle.iter().map(|(_, mass)| mass).sum();
+            if mass.is_nan() || mass <= 0.0 {
+                return Err(Problem::new("a selected molecule has no mass").help("select atoms with mass").into());
+            }
+            particle.iter_mut().for_each(|(_, weight)| *weight /= mass);
+        }
+        Ok(Box::new(SquaredDisplacement {
+            group,
+            particles,
+            axes: self.axes,
+            fit: [self.fit_begin, self.fit_end],
+            before: None,
+            paths: vec![],
+            frames: 0,
+        }))
+    }
+}
+
+/// Observable of the mean squared displacement ⟨|r(t+τ) − r(t)|²⟩ over particles and times t, and of the diffusion
+/// coefficient, the slope of its linear part over twice the number of dimensions (Einstein relation).
+///
+/// From frame to frame a particle is displaced by the minimum image, so that it may cross faces of the cell, and the
+/// cell may be scaled (von Bülow, Bullerjahn & Hummer, J. Chem. Phys. 153, 021101 (2020), doi:10.1063/5.0008316). All
+/// lags are computed by FFT (Calandrini, Pellegrini, Calligari, Hinsen & Kneller, Collection SFN 12, 201 (2011),
+/// doi:10.1051/sfn/201112010).
+struct SquaredDisplacement {
+    group: Group,
+    /// atoms of each particle, and their weights
+    particles: Vec<Vec<(u32, f64)>>,
+    axes: Axes,
+    fit: [f64; 2],
+    /// cell and centers of the last frame, and centers without jumps
+    before: Option<(Vec<Vec3>, Vec<Vec3>)>,
+    /// centers without jumps (nm), all particles of one frame after another
+    paths: Vec<Vec3>,
+    frames: usize,
+}
+
+/// Number of parts of the particles over which the standard error is estimated.
+const PARTS: usize = 10;
+
+impl SquaredDisplacement {
+    /// Mean squared displacement (nm²) along x, y and z of these particles, for each lag.
+    fn mean(&self, particles: std::ops::Range<usize>) -> Vec<[f64; 3]> {
+        let (frames, all, count) = (self.frames, self.particles.len(), particles.len() as f64);
+        let plan = Autocorrelation::new(frames);
+        let zero = || (plan.clone(), vec![[0.0; 3]; frames]);
+        let of_particle = |(mut plan, mut sums): (Autocorrelation, Vec<[f64; 3]>), particle: usize| {
+            // displacements from the start keep the numbers small
+            let start = self.paths[particle];
+            let at = |t: usize| (self.paths[t * all + particle] - start).to_array();
+            for axis in 0..3 {
+                let mut products = vec![0.0; frames];
+                plan.add((0..frames).map(|t| at(t)[axis]), &mut products);
+                let square = |t: usize| at(t)[axis].powi(2);
+                let mut squares = 2.0 * (0..frames).map(square).sum::<f64>();
+                for lag in 0..frames {
+                    if lag > 0 {
+                        squares -= square(lag - 1) + square(frames - lag);
+                    }
+                    sums[lag][axis] += (squares - 2.0 * products[lag]) / (frames - lag) as f64;
+                }
+            }
+            (plan, sums)
+        };
+        // a fixed partition keeps the order of summation independent of the number of threads
+        let chunk = particles.len().div_ceil(8).max(1);
+        let starts: Vec<usize> = particles.clone().step_by(chunk).collect();
+        let sums: Vec<Vec<[f64; 3]>> = starts
+            .into_par_iter()
+            .map(|start| (start..(start + chunk).min(particles.end)).fold(zero(), of_particle).1)
+            .collect();
+        let total = |lag: usize| [0, 1, 2].map(|axis| sums.iter().map(|sum| sum[lag][axis]).sum::<f64>() / count);
+        (0..frames).map(total).collect()
+    }
+
+    fn chosen(&self, along: &[f64; 3]) -> f64 {
+        along.iter().zip(self.axes.0).filter(|(_, chosen)| *chosen).map(|(value, _)| value).sum()
+    }
+
+    /// Slope of the least-squares line through the chosen part of `values`, and the lags (ps) between which it lies.
+    fn slope(&self, lags: &[f64], values: &[f64]) -> Option<(f64, [f64; 2])> {
+        let last = values.len().checked_sub(1)?;
+        let [from, to] = self.fit.map(|part| (part * last as f64).round() as usize);
+        let range = from.max(1)..=to;
+        let count = range.clone().count() as f64;
+        if count < 2.0 {
+            return None;
+        }
+        let mean = |of: &[f64]| range.clone().map(|k| of[k]).sum::<f64>() / count;
+        let (x, y) = (mean(lags), mean(values));
+        let products: f64 = range.clone().map(|k| (lags[k] - x) * (values[k] - y)).sum();
+        let squares: f64 = range.clone().map(|k| (lags[k] - x).powi(2)).sum();
+        Some((products / squares, [lags[*range.start()], lags[*range.end()]]))
+    }
+}
+
+/// Standard error of the mean of independent values.
+fn standard_error(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (values.len() > 1).then(|| (square / (count * (count - 1.0))).sqrt())
+}
+
+/// nm²/ps in 10⁻⁵ cm²/s.
+const CENTIMETRES: f64 = 1000.0;
+
+impl Observable for SquaredDisplacement {
+    /// cell, and center of each particle (nm)
+    type Sample = (Option<PeriodicCell>, Vec<Vec3>);
+
+    fn memory(&self, frames: usize) -> f64 {
+        (size_of::<Vec3>() * self.particles.len()) as f64 * frames as f64
+    }
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        let center = |particle: &Vec<(u32, f64)>| {
+            particle.iter().map(|&(atom, weight)| frame.positions[atom as usize] * weight).sum()
+        };
+        Ok((frame.cell, self.particles.iter().map(center).collect()))
+    }
+
+    fn add(&mut self, (cell, centers): Self::Sample) -> Result<()> {
+        let unwrapped = match self.before.take() {
+            None => centers.clone(),
+            Some((before, unwrapped)) => {
+                let step = |(now, then): (&Vec3, &Vec3)| crate::cell::displacement(cell.as_ref(), *now - *then);
+                let steps = centers.iter().zip(&before).map(step);
+                unwrapped.iter().zip(steps).map(|(u, step)| *u + step).collect()
+            }
+        };
+        self.paths.extend_from_slice(&unwrapped);
+        self.before = Some((centers, unwrapped));
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        let (frames, count) = (self.frames, self.particles.len());
+        let intervals: Vec<f64> = passed.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let interval = intervals.first().copied().unwrap_or(0.0);
+        if frames < 3 || !intervals.iter().all(|dt| (dt - interval).abs() < 1e-3 * interval && *dt > 0.0) {
+            let problem = Problem::new("a mean squared displacement needs at least three frames at equal intervals");
+            return Err(problem.help("choose frames by --stride, or remove frames that were written twice").into());
+        }
+        let lags: Vec<f64> = (0..frames).map(|lag| lag as f64 * interval).collect();
+        let along = self.mean(0..count);
+        let values: Vec<f64> = along.iter().map(|along| self.chosen(along)).collect();
+        let dimensions = self.axes.0.iter().filter(|chosen| **chosen).count() as f64;
+        let parts = PARTS.min(count);
+        let of_parts: Vec<Vec<f64>> = (0..parts)
+            .map(|k| self.mean(k * count / parts..(k + 1) * count / parts))
+            .map(|along| along.iter().map(|along| self.chosen(along)).collect())
+            .collect();
+        let error = |lag: usize| standard_error(&of_parts.iter().map(|part| part[lag]).collect::<Vec<_>>());
+        let errors: Vec<f64> = (0..frames).map(|lag| error(lag).unwrap_or(f64::NAN)).collect();
+        let mut findings = Findings::default();
+        if let Some((slope, [from, to])) = self.slope(&lags, &values) {
+            let value = slope / (2.0 * dimensions) * CENTIMETRES;
+            let slopes: Vec<f64> =
+                of_parts.iter().filter_map(|part| Some(self.slope(&lags, part)?.0 / (2.0 * dimensions))).collect();
+            let error = standard_error(&slopes).map(|error| error * CENTIMETRES);
+            findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
+            let error = error.map_or(String::new(), |error| format!(" ± {error:.4}"));
+            findings
+                .summary
+                .push(format!("diffusion    {value:.4}{error} · 10⁻⁵ cm²/s, fit from {from:.3} to {to:.3} ps"));
+        }
+        findings.summary.push(format!("particles    {count}"));
+        findings.plots.push(Plot {
+            suffix: "",
+            title: format!("Mean squared displacement: {}", self.group.text),
+            x: Axis::new("lag / ps"),
+            y: Axis::new("MSD / nm²"),
+            layers: vec![Layer::Line {
+                label: String::new(),
+                x: lags.clone(),
+                y: values.clone(),
+                error: if parts > 1 { errors.clone() } else { vec![] },
+            }],
+        });
+        let axes: Vec<f64> = along.into_iter().flatten().collect();
+        findings.settings.push(("select", self.group.text.clone()));
+        findings.arrays = vec![
+            Array::new("msd", [("lag", frames)], values, "nm+2"),
+            Array::new("msd_error", [("lag", frames)], errors, "nm+2"),
+            Array::new("msd_along", [("lag", frames), ("xyz", 3)], axes, "nm+2"),
+            Array::new("lag", [("lag", frames)], lags, "ps"),
+        ];
+        Ok(findings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::system::{AnalysedSystem, Images};
+    use crate::system::{Atom, Name, Topology};
+    use crate::vec3::vec3;
+
+    /// Two particles at constant velocities v cross the cell many times: the displacement in τ is v τ, its square
+    /// v² τ², whatever the stored image.
+    #[test]
+    fn particles_at_constant_velocity() {
+        let name = Name::new("X");
+        let atom = Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let topology = Topology { atoms: vec![atom; 2], ..Topology::default() };
+        let system = AnalysedSystem::new(&topology, Images::Gathered);
+        let mut msd = SquaredDisplacement {
+            group: system.group_of("all", vec![0, 1]),
+            particles: vec![vec![(0, 1.0)], vec![(1, 1.0)]],
+            axes: Axes([true; 3]),
+            fit: [0.1, 0.5],
+            before: None,
+            paths: vec![],
+            frames: 0,
+        };
+        let cell = PeriodicCell::orthorhombic([1.0, 2.0, 3.0]);
+        let velocities = [vec3(0.3, -0.2, 0.1), vec3(0.0, 0.5, -0.4)];
+        for t in 0..20 {
+            let at = |v: Vec3| cell.wrap(v * f64::from(t) + vec3(0.1, 0.2, 0.3)).0;
+            let positions = velocities.map(at).to_vec();
+            msd.observe(&[StoredFrame { cell: Some(cell), positions, ..StoredFrame::default() }]).unwrap();
+        }
+        let square = 0.5 * (velocities[0].norm_squared() + velocities[1].norm_squared());
+        for (lag, along) in msd.mean(0..2).iter().enumerate() {
+            // rounding of an FFT of squares of up to 100
+            let expected = square * (lag * lag) as f64;
+            assert!((along.iter().sum::<f64>() - expected).abs() < 1e-10, "{lag}: {along:?} {expected}");
+        }
+    }
+}

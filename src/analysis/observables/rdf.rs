@@ -1,0 +1,199 @@
+//! Radial distribution function and coordination number.
+
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::Group;
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::pair::Neighbours;
+use std::f64::consts::PI;
+
+/// Results: g, and the coordination number within r, by distance r (nm)
+#[derive(Debug, clap::Args)]
+pub(super) struct RdfOptions {
+    /// Selection of atoms around which others are counted
+    #[arg(long, value_name = "TEXT", default_value = "water and element O")]
+    select: String,
+    /// Selection of the atoms that are counted; default: the same
+    #[arg(long, value_name = "TEXT")]
+    with: Option<String>,
+    /// Largest distance, for example "1 nm"; default: half of the shortest diameter of the first cell
+    #[arg(long, value_name = "LENGTH", value_parser = super::length)]
+    range: Option<f64>,
+    /// Width of the bins
+    #[arg(long, value_name = "LENGTH", value_parser = super::length, default_value = "0.002 nm")]
+    bin: f64,
+    /// Leave out pairs within one molecule
+    #[arg(long)]
+    between_molecules: bool,
+}
+
+impl Options for RdfOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let mut first = StoredFrame::default();
+        input.trajectory.read(0, &mut first)?;
+        let Some(cell) = first.cell else {
+            let problem =
+                Problem::new("a radial distribution function needs a periodic cell, and the frames have none");
+            return Err(problem.help("without a cell there is no density to compare with").into());
+        };
+        let range = self.range.unwrap_or(cell.max_cutoff());
+        let bins = (range / self.bin).round();
+        if !(1.0..=1e6).contains(&bins) {
+            let problem = Problem::new(format!("{range} nm in bins of {} nm are {bins} bins", self.bin));
+            return Err(problem.help("choose --range and --bin so that there are 1 to 1000000 bins").into());
+        }
+        let center = input.system.group(&self.select)?;
+        let others = input.system.group(self.with.as_ref().unwrap_or(&self.select))?;
+        let molecules = input.system.molecules();
+        let molecule =
+            |atom: &u32| if self.between_molecules { molecules.of_atom(*atom as usize) as u32 } else { *atom };
+        let owners = [&center, &others].map(|group| group.atoms.iter().map(molecule).collect::<Vec<u32>>());
+        Ok(Box::new(RadialDistribution::new([center, others], owners, self.bin, bins as usize)))
+    }
+}
+
+/// Radial distribution function g(r) of two groups: the density of the second group at distance r from an atom of the
+/// first, divided by its mean density. Each pair counts once, at its minimum-image distance.
+///
+/// Pairs with one owner (an atom and itself, or atoms of one molecule) are left out of the counts and of the mean
+/// density. The volume of each frame enters its density.
+#[derive(Debug)]
+pub struct RadialDistribution {
+    groups: [Group; 2],
+    /// owner of each atom of both groups
+    owners: [Vec<u32>; 2],
+    bin: f64,
+    /// number of pairs with different owners
+    pairs: f64,
+    counts: Vec<u64>,
+    /// Σ over frames of (counts in a bin × volume), nm³
+    weighted: Vec<f64>,
+    frames: usize,
+}
+
+impl RadialDistribution {
+    /// Creates the observable for two groups, the owner of each of their atoms, and `bins` bins of width `bin` (nm).
+    pub fn new(groups: [Group; 2], owners: [Vec<u32>; 2], bin: f64, bins: usize) -> Self {
+        let mut of_owner = std::collections::HashMap::new();
+        owners[1].iter().for_each(|owner| *of_owner.entry(*owner).or_insert(0.0) += 1.0);
+        let same: f64 = owners[0].iter().filter_map(|owner| of_owner.get(owner)).sum();
+        let pairs = owners[0].len() as f64 * owners[1].len() as f64 - same;
+        RadialDistribution { groups, owners, bin, pairs, counts: vec![0; bins], weighted: vec![0.0; bins], frames: 0 }
+    }
+
+    /// Returns g in each bin, over the frames added up to now.
+    pub fn values(&self) -> Vec<f64> {
+        let shell = |k: usize| {
+            let [a, b] = [k, k + 1].map(|k| k as f64 * self.bin);
+            4.0 / 3.0 * PI * (b.powi(3) - a.powi(3))
+        };
+        let expected = |k: usize| self.pairs * self.frames as f64 * shell(k);
+        self.weighted.iter().enumerate().map(|(k, weighted)| weighted / expected(k)).collect()
+    }
+}
+
+impl Observable for RadialDistribution {
+    /// number of pairs in each bin, and volume (nm³)
+    type Sample = (Vec<u32>, f64);
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        let Some(cell) = &frame.cell else {
+            return Err(Problem::new(format!("the frame at {} ps has no cell", frame.time)).into());
+        };
+        let range = self.bin * self.counts.len() as f64;
+        if range > cell.max_cutoff() * (1.0 + 1e-6) {
+            let message = format!("in the frame at {} ps, {range:.4} nm are more than half of the cell", frame.time);
+            let help = format!("choose --range of at most {:.3} nm", cell.max_cutoff());
+            return Err(Problem::new(message).help(help).into());
+        }
+        let [centers, others] = [0, 1].map(|k| self.groups[k].stored(frame));
+        let grid = Neighbours::new(Some(cell), &others, range);
+        let mut counts = vec![0; self.counts.len()];
+        let per_bin = 1.0 / self.bin;
+        for (&center, owner) in centers.iter().zip(&self.owners[0]) {
+            grid.visit(center, |other, d| {
+                let bin = (d.norm() * per_bin) as usize;
+                if bin < counts.len() && self.owners[1][other as usize] != *owner {
+                    counts[bin] += 1;
+                }
+            });
+        }
+        Ok((counts, cell.volume()))
+    }
+
+    fn add(&mut self, (counts, volume): Self::Sample) -> Result<()> {
+        self.frames += 1;
+        for (k, count) in counts.into_iter().enumerate() {
+            self.counts[k] += u64::from(count);
+            self.weighted[k] += f64::from(count) * volume;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Passed) -> Result<Findings> {
+        let values = self.values();
+        let bins = values.len();
+        let distances: Vec<f64> = (0..bins).map(|k| (k as f64 + 0.5) * self.bin).collect();
+        let centers = (self.frames * self.groups[0].atoms.len()) as f64;
+        let mut sum = 0.0;
+        let coordination: Vec<f64> = self.counts.iter().map(|&count| (sum += count as f64, sum / centers).1).collect();
+        let highest = (0..bins).max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0);
+        let [first, second] = self.groups.each_ref().map(|group| group.text.clone());
+        Ok(Findings {
+            numbers: vec![
+                Number { name: "peak_distance", value: distances[highest], error: None, unit: "nm" },
+                Number { name: "peak_height", value: values[highest], error: None, unit: "" },
+            ],
+            summary: vec![format!("peak         {:.3} at {:.4} nm", values[highest], distances[highest])],
+            plots: vec![Plot {
+                suffix: "",
+                title: if first == second { format!("g(r): {first}") } else { format!("g(r): {first} – {second}") },
+                x: Axis::between("r / nm", [0.0, bins as f64 * self.bin]),
+                y: Axis::new("g(r)"),
+                layers: vec![Layer::line("", &distances, &values)],
+            }],
+            arrays: vec![
+                Array::new("g", [("r", bins)], values, ""),
+                Array::new("coordination_number", [("r", bins)], coordination, ""),
+                Array::new("r", [("r", bins)], distances, "nm"),
+            ],
+            settings: vec![("select", first), ("with", second)],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::system::{AnalysedSystem, Images};
+    use crate::cell::PeriodicCell;
+    use crate::system::{Atom, Name, Topology};
+    use crate::vec3::vec3;
+
+    /// A simple cubic lattice has 6, 12 and 8 neighbours at 1, √2 and √3 lattice constants.
+    #[test]
+    fn a_cubic_lattice_has_shells() {
+        let name = Name::new("X");
+        let atom = Atom { name, type_name: name, element: 6, mass: 1.0, charge: 0.0, lj_type: 0, residue: 0 };
+        let topology = Topology { atoms: vec![atom; 216], ..Topology::default() };
+        let system = AnalysedSystem::new(&topology, Images::Gathered);
+        let group = system.group_of("all", (0..216).collect());
+        let atoms: Vec<u32> = (0..216).collect();
+        let mut rdf = RadialDistribution::new([group.clone(), group], [atoms.clone(), atoms], 0.01, 90);
+        let place = |i: usize| vec3((i % 6) as f64, (i / 6 % 6) as f64, (i / 36) as f64) * 0.315 + vec3(5.0, -3.0, 0.1);
+        let cell = Some(PeriodicCell::orthorhombic([6.0 * 0.315; 3]));
+        rdf.observe(&[StoredFrame { cell, positions: (0..216).map(place).collect(), ..StoredFrame::default() }])
+            .unwrap();
+        let findings = rdf.finish(&Passed::default()).unwrap();
+        let crate::analysis::Values::Double(coordination) = &findings.arrays[1].values else { panic!("f64") };
+        for (r, neighbours) in [(0.305, 0.0), (0.325, 6.0), (0.455, 18.0), (0.555, 26.0)] {
+            assert_eq!(coordination[(r / 0.01) as usize], neighbours, "{r}");
+        }
+        // g times the density of the 215 others, integrated over the bin of the nearest, is their number
+        let density = 215.0 / (6.0f64 * 0.315).powi(3);
+        let shell = 4.0 / 3.0 * PI * (0.32f64.powi(3) - 0.31f64.powi(3));
+        assert!((rdf.values()[31] * density * shell - 6.0).abs() < 1e-9, "{:?}", rdf.values());
+    }
+}

@@ -1,0 +1,336 @@
+//! Layout of a picture: title, legend, axes, area of the data, colour bar.
+
+use super::colour::classes;
+use super::font::Font;
+use super::layers::{ColourBar, bar_width, marks, readable};
+use super::scale::{Scale, Ticks, extent, ticks, widened};
+use super::scene::{Anchor, Cells, Colour, Mark, Scene};
+use crate::analysis::findings::{Axis, Layer, Plot};
+
+/// Size of the area of the data in pixels: width and height.
+const AREA: [f32; 2] = [680.0, 400.0];
+/// Edge of the area if both axes have the same range.
+const SQUARE: f32 = 460.0;
+/// Distance from the edges of the picture.
+const EDGE: f32 = 16.0;
+/// Sizes of text.
+const TITLE: f32 = 22.0;
+const LABEL: f32 = 20.0;
+const TICK: f32 = 17.0;
+/// Length of a tick, and distance of its text.
+const TICK_LENGTH: f32 = 6.0;
+const TICK_DISTANCE: f32 = 6.0;
+/// Height of a row of the legend.
+const ROW: f32 = 27.0;
+/// Largest number of entries of a legend.
+const MOST_ENTRIES: usize = 24;
+/// Width of the colour bar.
+const BAR: f32 = 22.0;
+/// Height of digits above the baseline, as a fraction of the size of the text.
+const DIGIT_HEIGHT: f32 = 0.73;
+
+/// Draws a picture.
+pub(super) fn scene(plot: &Plot, font: &Font) -> Scene {
+    let layers = readable(plot);
+    let has_cells = layers.iter().any(|layer| matches!(layer, Layer::Map { .. } | Layer::Classes { .. }));
+    let ranges = [range(&plot.x, &layers, horizontal), range(&plot.y, &layers, vertical)];
+    let has_lines = layers.iter().any(|layer| matches!(layer, Layer::Line { .. } | Layer::Bars { .. }));
+    let size = if ranges[0] == ranges[1] && !has_lines { [SQUARE; 2] } else { AREA };
+    let is_angle = |axis: &Axis| axis.label.contains("degree") || axis.label.contains('°');
+    let x_ticks = ticks(ranges[0], if size == AREA { 8 } else { 6 }, is_angle(&plot.x));
+    let y_ticks = ticks(ranges[1], 6, is_angle(&plot.y));
+    let side = Side::new(&layers);
+    let entries = entries(&layers);
+    let rows = rows(&entries, size[0], font);
+
+    let left = EDGE + LABEL + 10.0 + widest(&y_ticks, font) + TICK_LENGTH + TICK_DISTANCE;
+    let factor = if y_ticks.factor.is_empty() { 0.0 } else { TICK + 4.0 };
+    let above = if plot.title.is_empty() { EDGE } else { EDGE + TITLE + 12.0 };
+    let gap = if rows.is_empty() { 0.0 } else { 6.0 };
+    let top = above + ROW * rows.len() as f32 + gap + factor;
+    let area = [left.ceil(), top.ceil(), size[0], size[1]];
+    let below = TICK_LENGTH + TICK_DISTANCE + TICK + 10.0 + LABEL + EDGE;
+    let mut scene = Scene {
+        width: area[0] + size[0] + side.width(font).ceil(),
+        height: (area[1] + size[1] + below).ceil(),
+        title: plot.title.clone(),
+        area,
+        ..Scene::default()
+    };
+    let x = Scale { range: ranges[0], ends: [area[0], area[0] + size[0]] };
+    let y = Scale { range: ranges[1], ends: [area[1] + size[1], area[1]] };
+    horizontal_axis(&mut scene, &plot.x.label, &x, &x_ticks, font, has_cells);
+    vertical_axis(&mut scene, &plot.y.label, &y, &y_ticks, font, has_cells);
+    let mut series = 0;
+    for layer in &layers {
+        scene.data.extend(marks(layer, series, &x, &y));
+        series += usize::from(label(layer).is_some());
+    }
+    if layers.is_empty() || scene.data.iter().all(is_blank) {
+        let at = [area[0] + 0.5 * size[0], area[1] + 0.5 * size[1]];
+        scene.above.push(text(at, "no data", LABEL, Anchor::Middle));
+    }
+    let (title, title_size) = fitted(&plot.title, TITLE, scene.width - area[0] - EDGE, font);
+    scene.above.push(text([area[0], EDGE + 0.8 * TITLE], &title, title_size, Anchor::Start));
+    legend(&mut scene, &rows, above);
+    side.draw(&mut scene, font);
+    scene
+}
+
+fn is_blank(mark: &Mark) -> bool {
+    match mark {
+        Mark::Rectangles { rectangles, .. } => rectangles.is_empty(),
+        Mark::Circles { centers, .. } => centers.is_empty(),
+        _ => false,
+    }
+}
+
+fn text(at: [f32; 2], text: &str, size: f32, anchor: Anchor) -> Mark {
+    Mark::Text { at, text: text.to_owned(), size, anchor, turned: false, colour: Colour::Ink }
+}
+
+/// Returns a text and a size with which it is no wider than `width`. If the text becomes too small, it is cut, but for
+/// the unit at its end.
+fn fitted(text: &str, size: f32, width: f32, font: &Font) -> (String, f32) {
+    let least = 0.75 * size;
+    let smaller = size.min(width / font.width(text).max(1e-3));
+    if smaller >= least {
+        return (text.to_owned(), smaller);
+    }
+    let (text, unit) = text.rfind(" / ").map_or((text, ""), |place| text.split_at(place));
+    let mut letters: Vec<char> = text.chars().collect();
+    let joined = |letters: &[char]| format!("{}…{unit}", letters.iter().collect::<String>().trim_end());
+    while letters.len() > 1 && font.width(&joined(&letters)) * least > width {
+        letters.pop();
+    }
+    (joined(&letters), least)
+}
+
+fn widest(ticks: &Ticks, font: &Font) -> f32 {
+    ticks.marks.iter().map(|(_, text)| font.width(text) * TICK).fold(0.0, f32::max)
+}
+
+/// Returns the ends of an axis.
+fn range(axis: &Axis, layers: &[Layer], of: impl Fn(&Layer) -> (Option<[f64; 2]>, f64)) -> [f64; 2] {
+    if let Some([low, high]) = axis.range.filter(|[low, high]| low.is_finite() && high.is_finite() && low < high) {
+        return [low, high];
+    }
+    let found: Vec<(Option<[f64; 2]>, f64)> = layers.iter().map(of).collect();
+    let all = extent(found.iter().filter_map(|(range, _)| *range).flatten());
+    let margin = found.iter().map(|&(_, margin)| margin).fold(f64::INFINITY, f64::min);
+    let [low, high] = widened(all, if margin.is_finite() { margin } else { 0.0 });
+    // what is never negative has no axis below zero, and what ends at zero ends there
+    match all {
+        Some([least, greatest]) if least >= 0.0 && greatest > 0.0 => [low.max(0.0), high],
+        Some([least, greatest]) if greatest <= 0.0 && least < 0.0 => [low, high.min(0.0)],
+        _ => [low, high],
+    }
+}
+
+/// Returns the extent of a layer along the horizontal axis, and its margin as a fraction.
+fn horizontal(layer: &Layer) -> (Option<[f64; 2]>, f64) {
+    match layer {
+        Layer::Line { x, .. } => (extent(x.iter().copied()), 0.0),
+        Layer::Points { x, .. } => (extent(x.iter().copied()), 0.04),
+        Layer::Bars { x, .. } => {
+            let half = 0.5 * bar_width(x);
+            (extent(x.iter().flat_map(|x| [x - half, x + half])), 0.0)
+        }
+        Layer::Map { x, .. } | Layer::Classes { x, .. } => (extent(*x), 0.0),
+    }
+}
+
+/// Returns the extent of a layer along the vertical axis, and its margin as a fraction.
+fn vertical(layer: &Layer) -> (Option<[f64; 2]>, f64) {
+    match layer {
+        Layer::Line { y, error, .. } if error.len() == y.len() => {
+            let ends = y.iter().zip(error).flat_map(|(y, error)| [*y, y - error, y + error]);
+            (extent(ends), 0.05)
+        }
+        Layer::Line { y, .. } | Layer::Points { y, .. } => (extent(y.iter().copied()), 0.05),
+        Layer::Bars { y, .. } => (extent(y.iter().copied().chain([0.0])), 0.05),
+        Layer::Map { y, .. } | Layer::Classes { y, .. } => (extent(*y), 0.0),
+    }
+}
+
+/// Returns the entry of the legend of a layer that has its own colour.
+fn label(layer: &Layer) -> Option<&str> {
+    match layer {
+        Layer::Line { label, .. } | Layer::Points { label, .. } | Layer::Bars { label, .. } => Some(label),
+        Layer::Map { .. } | Layer::Classes { .. } => None,
+    }
+}
+
+/// Entry of a legend: index of the colour, whether the layer is a line, and text.
+type Entry<'a> = (usize, bool, &'a str);
+
+/// Returns the entries of the legend, or none if only one layer has a label.
+fn entries(layers: &[Layer]) -> Vec<Entry<'_>> {
+    let coloured = layers.iter().filter_map(|layer| Some((matches!(layer, Layer::Line { .. }), label(layer)?)));
+    let all = coloured.enumerate().map(|(series, (is_line, text))| (series, is_line, text));
+    let labelled: Vec<Entry<'_>> = all.filter(|(_, _, text)| !text.is_empty()).take(MOST_ENTRIES).collect();
+    if labelled.len() > 1 { labelled } else { vec![] }
+}
+
+/// Rows of a legend: the horizontal positions and texts of the entries.
+type Row<'a> = Vec<(f32, Entry<'a>, String)>;
+
+/// Distributes the entries of the legend over rows.
+fn rows<'a>(entries: &[Entry<'a>], width: f32, font: &Font) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row<'a>> = vec![];
+    let mut right = f32::INFINITY;
+    for &entry in entries {
+        let shown = cut(entry.2, width - 40.0, font);
+        let needed = 36.0 + font.width(&shown) * TICK;
+        if right + needed > width {
+            rows.push(vec![]);
+            right = 0.0;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push((right, entry, shown));
+        }
+        right += needed + 24.0;
+    }
+    rows
+}
+
+/// Returns as much of a text as fits into a width in the size of ticks.
+fn cut(text: &str, width: f32, font: &Font) -> String {
+    let (text, _) = fitted(text, TICK / 0.75, width, font);
+    text
+}
+
+fn legend(scene: &mut Scene, rows: &[Row<'_>], top: f32) {
+    for (index, row) in rows.iter().enumerate() {
+        let middle = top + ROW * (index as f32 + 0.4);
+        for (left, (series, is_line, _), shown) in row {
+            let left = scene.area[0] + left;
+            let colour = Colour::Series(*series);
+            scene.above.push(if *is_line {
+                let dashed = *series >= super::colour::SERIES;
+                Mark::Line { points: vec![[left, middle], [left + 28.0, middle]], colour, width: 3.0, dashed }
+            } else {
+                let rectangles = vec![[left + 6.0, middle - 8.0, 16.0, 16.0]];
+                Mark::Rectangles { rectangles, colour, opacity: 0.8 }
+            });
+            scene.above.push(text([left + 36.0, middle + 0.5 * DIGIT_HEIGHT * TICK], shown, TICK, Anchor::Start));
+        }
+    }
+}
+
+fn rule(points: [[f32; 2]; 2], colour: Colour) -> Mark {
+    Mark::Line { points: points.to_vec(), colour, width: 1.3, dashed: false }
+}
+
+fn horizontal_axis(scene: &mut Scene, label: &str, axis: &Scale, ticks: &Ticks, font: &Font, has_cells: bool) {
+    let [left, top, width, height] = scene.area;
+    let bottom = top + height;
+    let baseline = bottom + TICK_LENGTH + TICK_DISTANCE + DIGIT_HEIGHT * TICK;
+    for (value, shown) in &ticks.marks {
+        let x = axis.at(*value);
+        if !has_cells {
+            scene.below.push(rule([[x, top], [x, bottom]], Colour::Grid));
+        }
+        scene.above.push(rule([[x, bottom], [x, bottom + TICK_LENGTH]], Colour::Ink));
+        scene.above.push(text([x, baseline], shown, TICK, Anchor::Middle));
+    }
+    scene.above.push(rule([[left, bottom], [left + width, bottom]], Colour::Ink));
+    let label = if ticks.factor.is_empty() { label.to_owned() } else { format!("{label}   ({})", ticks.factor) };
+    let (label, size) = fitted(&label, LABEL, width, font);
+    scene.above.push(text([left + 0.5 * width, baseline + 10.0 + LABEL], &label, size, Anchor::Middle));
+}
+
+fn vertical_axis(scene: &mut Scene, label: &str, axis: &Scale, ticks: &Ticks, font: &Font, has_cells: bool) {
+    let [left, top, width, height] = scene.area;
+    for (value, shown) in &ticks.marks {
+        let y = axis.at(*value);
+        if !has_cells {
+            scene.below.push(rule([[left, y], [left + width, y]], Colour::Grid));
+        }
+        scene.above.push(rule([[left - TICK_LENGTH, y], [left, y]], Colour::Ink));
+        let at = [left - TICK_LENGTH - TICK_DISTANCE, y + 0.5 * DIGIT_HEIGHT * TICK];
+        scene.above.push(text(at, shown, TICK, Anchor::End));
+    }
+    scene.above.push(rule([[left, top], [left, top + height]], Colour::Ink));
+    if has_cells {
+        scene.above.push(rule([[left, top], [left + width, top]], Colour::Ink));
+        scene.above.push(rule([[left + width, top], [left + width, top + height]], Colour::Ink));
+    }
+    if !ticks.factor.is_empty() {
+        scene.above.push(text([left, top - 8.0], &ticks.factor, TICK, Anchor::Middle));
+    }
+    scene.above.push(turned([EDGE + 0.8 * LABEL, top + 0.5 * height], label, height, font));
+}
+
+fn turned(at: [f32; 2], label: &str, length: f32, font: &Font) -> Mark {
+    let (text, size) = fitted(label, LABEL, length, font);
+    Mark::Text { at, text, size, anchor: Anchor::Middle, turned: true, colour: Colour::Ink }
+}
+
+/// Explanation of colours to the right of the data.
+enum Side {
+    /// nothing
+    Nothing,
+    /// colours of a map
+    Bar(ColourBar, Ticks),
+    /// names of classes
+    Names(Vec<&'static str>),
+}
+
+impl Side {
+    fn new(layers: &[Layer]) -> Self {
+        layers.iter().fold(Side::Nothing, |side, layer| match layer {
+            Layer::Map { label, values, .. } => {
+                let bar = ColourBar::new(label, values);
+                let ticks = ticks(bar.range, 6, label.contains("degree"));
+                Side::Bar(bar, ticks)
+            }
+            Layer::Classes { names, .. } => Side::Names(names.clone()),
+            _ => side,
+        })
+    }
+
+    fn width(&self, font: &Font) -> f32 {
+        match self {
+            Side::Nothing => 2.0 * EDGE,
+            Side::Bar(_, ticks) => 18.0 + BAR + TICK_LENGTH + TICK_DISTANCE + widest(ticks, font) + 10.0 + LABEL + EDGE,
+            Side::Names(names) => {
+                18.0 + 26.0 + names.iter().map(|name| font.width(name) * TICK).fold(0.0, f32::max) + EDGE
+            }
+        }
+    }
+
+    fn draw(&self, scene: &mut Scene, font: &Font) {
+        let [left, top, width, height] = scene.area;
+        let left = left + width + 18.0;
+        match self {
+            Side::Nothing => {}
+            Side::Bar(bar, ticks) => {
+                scene.above.push(Mark::Cells { rectangle: [left, top, BAR, height], cells: bar.cells() });
+                let axis = Scale { range: bar.range, ends: [top + height, top] };
+                let right = left + BAR;
+                for (value, shown) in &ticks.marks {
+                    let y = axis.at(*value);
+                    scene.above.push(rule([[right, y], [right + TICK_LENGTH, y]], Colour::Ink));
+                    let at = [right + TICK_LENGTH + TICK_DISTANCE, y + 0.5 * DIGIT_HEIGHT * TICK];
+                    scene.above.push(text(at, shown, TICK, Anchor::Start));
+                }
+                let label = if ticks.factor.is_empty() {
+                    bar.label.clone()
+                } else {
+                    format!("{}   ({})", bar.label, ticks.factor)
+                };
+                scene.above.push(turned([scene.width - EDGE, top + 0.5 * height], &label, height, font));
+            }
+            Side::Names(names) => {
+                for (index, (name, colour)) in names.iter().zip(classes(names.len())).enumerate() {
+                    let y = top + ROW * index as f32;
+                    let cells = Cells { columns: 1, rows: 1, indices: vec![0], palette: vec![colour] };
+                    scene.above.push(Mark::Cells { rectangle: [left, y, 18.0, 18.0], cells });
+                    let at = [left + 26.0, y + 9.0 + 0.5 * DIGIT_HEIGHT * TICK];
+                    scene.above.push(text(at, name, TICK, Anchor::Start));
+                }
+            }
+        }
+    }
+}

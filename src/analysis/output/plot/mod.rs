@@ -1,0 +1,51 @@
+//! Pictures as SVG and PNG.
+//!
+//! A picture is laid out once, as a list of marks. SVG follows the theme that the reader prefers; PNG files exist for
+//! the light and the dark theme. Files stay small: long lines are reduced to the extremes of each column of pixels,
+//! many points become a map of their density, and maps have at most 512 cells along each axis.
+
+mod colour;
+mod draw;
+mod font;
+mod layers;
+mod png;
+mod scale;
+mod scene;
+mod svg;
+
+use std::path::{Path, PathBuf};
+
+use super::with_ending;
+use crate::analysis::findings::Plot;
+use crate::error::{Error, Result};
+
+/// Endings of the files of a picture.
+pub(super) const ENDINGS: [&str; 3] = [".svg", ".png", ".dark.png"];
+
+/// Writes the files of pictures, each with its suffix after the stem, and adds their paths to `written` before they
+/// are created.
+pub(super) fn write(stem: &Path, plots: &[Plot], written: &mut Vec<PathBuf>) -> Result<()> {
+    let font = font::Font::new();
+    for plot in plots {
+        let scene = draw::scene(plot, &font);
+        let contents = [
+            svg::text(&scene)?.into_bytes(),
+            png::bytes(&scene, colour::Theme::Light, &font)?,
+            png::bytes(&scene, colour::Theme::Dark, &font)?,
+        ];
+        for (ending, content) in ENDINGS.into_iter().zip(contents) {
+            let path = with_ending(stem, &format!("{}{ending}", suffix(plot)));
+            written.push(path.clone());
+            std::fs::write(&path, content).map_err(|error| Error::io(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the part of a file name that stands for a picture.
+fn suffix(plot: &Plot) -> String {
+    if plot.suffix.is_empty() { String::new() } else { format!("-{}", plot.suffix) }
+}
+
+#[cfg(test)]
+mod tests;

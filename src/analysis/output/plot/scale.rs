@@ -1,0 +1,178 @@
+//! Axes: ends, ticks at round numbers, and the reduction of many points to what a reader can see.
+
+/// Axis from a number to a position in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scale {
+    /// numbers at the ends
+    pub(super) range: [f64; 2],
+    /// positions of the ends, in pixels
+    pub(super) ends: [f32; 2],
+}
+
+impl Scale {
+    /// Returns the position of a number.
+    pub(super) fn at(&self, value: f64) -> f32 {
+        let [low, high] = self.range;
+        let [from, to] = self.ends.map(f64::from);
+        let place = from + (value - low) / (high - low) * (to - from);
+        // far outside of the picture; drawing libraries reject numbers that are too large
+        place.clamp(-1e5, 1e5) as f32
+    }
+}
+
+/// Returns the least and greatest finite number, or `None` without one.
+pub(super) fn extent(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
+    values.into_iter().filter(|value| value.is_finite()).fold(None, |range, value| match range {
+        None => Some([value; 2]),
+        Some([low, high]) => Some([f64::min(low, value), f64::max(high, value)]),
+    })
+}
+
+/// Returns ends with a margin, as a fraction of their distance. Equal ends are moved apart. Without data the ends are
+/// 0 and 1, with the margin.
+pub(super) fn widened(range: Option<[f64; 2]>, margin: f64) -> [f64; 2] {
+    let [low, high] = range.unwrap_or([0.0, 1.0]);
+    // beyond half of the largest number the distance of the ends overflows
+    let [low, high] = [low.max(-1e300), high.min(1e300)];
+    // below 1e-12 of its size, a difference is mostly rounding
+    let size = low.abs().max(high.abs());
+    if high - low <= 1e-12 * size || high <= low {
+        let half = if size > 0.0 { 0.1 * size } else { 0.5 };
+        let middle = 0.5 * (low + high);
+        return [middle - half, middle + half];
+    }
+    [low - margin * (high - low), high + margin * (high - low)]
+}
+
+/// Numbers at which an axis is labelled.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Ticks {
+    /// numbers and their texts
+    pub(super) marks: Vec<(f64, String)>,
+    /// common factor of all texts, as "×10⁵"; empty for 1
+    pub(super) factor: String,
+}
+
+/// Returns about `count` ticks at multiples of 1, 2 or 5 times a power of ten, or of 15, 30, 45, 60 or 90 for wide
+/// ranges of angles in degrees.
+pub(super) fn ticks([low, high]: [f64; 2], count: usize, is_angle: bool) -> Ticks {
+    let rough = (high - low) / count.max(1) as f64;
+    if !rough.is_finite() || rough <= 0.0 {
+        return Ticks::default();
+    }
+    let power = 10f64.powf(rough.log10().floor());
+    let decimal = [1.0, 2.0, 5.0].map(|step| step * power).into_iter().find(|&step| step >= rough * 0.999);
+    let angle = [15.0, 30.0, 45.0, 60.0, 90.0].into_iter().find(|&step| step >= rough * 0.999);
+    let step = match angle {
+        Some(step) if is_angle && high - low >= 90.0 => step,
+        _ => decimal.unwrap_or(10.0 * power),
+    };
+    // a thousandth of a step for the rounding of the ends
+    let [first, last] = [(low / step - 1e-3).ceil(), (high / step + 1e-3).floor()];
+    if last - first > 100.0 {
+        return Ticks::default();
+    }
+    let values: Vec<f64> = (0..=(last - first) as usize).map(|index| (first + index as f64) * step).collect();
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let magnitude = if largest > 0.0 { largest.log10().floor() as i32 } else { 0 };
+    let exponent = if (-3..5).contains(&magnitude) { 0 } else { magnitude };
+    let unit = 10f64.powi(exponent);
+    let decimals = (-((step / unit).log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize;
+    let label = |value: f64| {
+        let text = format!("{:.decimals$}", value / unit);
+        let is_zero = text.chars().all(|letter| matches!(letter, '-' | '0' | '.'));
+        if is_zero { "0".into() } else { text.replace('-', "−") }
+    };
+    let factor = if exponent == 0 { String::new() } else { format!("×10{}", raised(exponent)) };
+    Ticks { marks: values.iter().map(|&value| (value, label(value))).collect(), factor }
+}
+
+/// Returns a whole number in raised digits.
+fn raised(number: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digits = number.to_string();
+    digits.chars().map(|digit| digit.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize])).collect()
+}
+
+/// Reduces a line to the first, least, greatest and last point of each column of pixels. Points in the same column
+/// that do not follow each other on the line are kept apart, so that the reduced line covers the same pixels.
+pub(super) fn thinned(points: &[[f32; 2]]) -> Vec<[f32; 2]> {
+    let mut kept = vec![];
+    for column in points.chunk_by(|a, b| a[0].floor() == b[0].floor()) {
+        let by_height = |&a: &usize, &b: &usize| column[a][1].total_cmp(&column[b][1]);
+        let [least, greatest] = [(0..column.len()).min_by(by_height), (0..column.len()).max_by(by_height)];
+        let mut indices = [0, least.unwrap_or(0), greatest.unwrap_or(0), column.len() - 1];
+        indices.sort_unstable();
+        let distinct = indices.iter().enumerate().filter(|&(place, index)| place == 0 || indices[place - 1] != *index);
+        kept.extend(distinct.map(|(_, &index)| column[index]));
+    }
+    kept
+}
+
+/// Counts points in cells of a grid, row by row from the lower end.
+pub(super) fn counted(x: &[f64], y: &[f64], ranges: [[f64; 2]; 2], [columns, rows]: [usize; 2]) -> Vec<f64> {
+    let mut counts = vec![0.0; columns * rows];
+    let cell = |value: f64, [low, high]: [f64; 2], cells: usize| {
+        let place = (value - low) / (high - low);
+        // also false for NaN; the upper end belongs to the last cell
+        (0.0..=1.0).contains(&place).then(|| ((place * cells as f64) as usize).min(cells - 1))
+    };
+    for (&x, &y) in x.iter().zip(y) {
+        if let (Some(column), Some(row)) = (cell(x, ranges[0], columns), cell(y, ranges[1], rows)) {
+            counts[row * columns + column] += 1.0;
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(range: [f64; 2], is_angle: bool) -> Vec<String> {
+        ticks(range, 6, is_angle).marks.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_at_round_numbers() {
+        assert_eq!(texts([0.0, 1.0], false), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(texts([-0.03, 0.11], false), ["0", "0.05", "0.10"]);
+        assert_eq!(texts([-180.0, 180.0], true), ["−180", "−120", "−60", "0", "60", "120", "180"]);
+        assert_eq!(texts([7.0, 100.0], false), ["20", "40", "60", "80", "100"]);
+        let large = ticks([0.0, 3.2e6], 6, false);
+        assert_eq!((large.marks[1].1.as_str(), large.factor.as_str()), ("1", "×10⁶"));
+        let small = ticks([0.0, 4e-6], 6, false);
+        assert_eq!((small.marks[1].1.as_str(), small.factor.as_str()), ("1", "×10⁻⁶"));
+        for bad in [[0.0, f64::NAN], [1.0, 1.0], [f64::NEG_INFINITY, 0.0]] {
+            assert_eq!(ticks(bad, 6, false), Ticks::default());
+        }
+    }
+
+    #[test]
+    fn ends_are_apart() {
+        assert_eq!(widened(None, 0.5), [-0.5, 1.5]);
+        assert_eq!(widened(Some([0.0, 0.0]), 0.1), [-0.5, 0.5]);
+        assert_eq!(widened(Some([0.0, 10.0]), 0.1), [-1.0, 11.0]);
+        let [low, high] = widened(extent([f64::MAX, f64::MIN, f64::NAN]), 0.05);
+        assert!((high - low).is_finite());
+        assert_eq!(extent([f64::NAN, f64::INFINITY]), None);
+    }
+
+    /// A line with 50 points in each column keeps at most four, among them a peak.
+    #[test]
+    fn peaks_survive_thinning() {
+        let mut points: Vec<[f32; 2]> = (0..5000).map(|i| [i as f32 / 50.0, (i % 7) as f32]).collect();
+        points[1234][1] = 99.0;
+        let kept = thinned(&points);
+        assert!(kept.len() <= 400 && kept.contains(&points[1234]), "{}", kept.len());
+        assert_eq!((kept.first(), kept.last()), (points.first(), points.last()));
+        assert_eq!(thinned(&[]), Vec::<[f32; 2]>::new());
+    }
+
+    #[test]
+    fn points_are_counted_in_cells() {
+        let x = [0.0, 0.9, 1.0, 2.0, f64::NAN, 3.0];
+        let y = [0.0, 0.1, 0.9, 1.0, 0.0, 0.5];
+        assert_eq!(counted(&x, &y, [[0.0, 2.0], [0.0, 1.0]], [2, 2]), [2.0, 0.0, 0.0, 2.0]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Drawing of a picture as a list of marks, from which SVG and PNG are made.
+
+/// Drawing in pixels, with the origin at the upper left corner.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Scene {
+    /// width
+    pub(super) width: f32,
+    /// height
+    pub(super) height: f32,
+    /// title, for programs that read pages aloud
+    pub(super) title: String,
+    /// area of the data: left, top, width, height
+    pub(super) area: [f32; 4],
+    /// marks below the data
+    pub(super) below: Vec<Mark>,
+    /// marks of the data, which are cut at the borders of `area`
+    pub(super) data: Vec<Mark>,
+    /// marks above the data
+    pub(super) above: Vec<Mark>,
+}
+
+/// Something that is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Mark {
+    /// connected line
+    Line { points: Vec<[f32; 2]>, colour: Colour, width: f32, dashed: bool },
+    /// filled polygon
+    Polygon { points: Vec<[f32; 2]>, colour: Colour, opacity: f32 },
+    /// filled rectangles: left, top, width, height
+    Rectangles { rectangles: Vec<[f32; 4]>, colour: Colour, opacity: f32 },
+    /// filled circles
+    Circles { centers: Vec<[f32; 2]>, radius: f32, colour: Colour, opacity: f32 },
+    /// coloured cells that fill a rectangle
+    Cells { rectangle: [f32; 4], cells: Cells },
+    /// text; `at` is on the baseline
+    Text { at: [f32; 2], text: String, size: f32, anchor: Anchor, turned: bool, colour: Colour },
+}
+
+/// Colour of a mark, which depends on the theme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Colour {
+    /// text and axes
+    Ink,
+    /// grid lines
+    Grid,
+    /// background
+    Paper,
+    /// colour of a line or class with this index
+    Series(usize),
+}
+
+/// Part of a text that is at its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// first character
+    Start,
+    /// middle
+    Middle,
+    /// last character
+    End,
+}
+
+/// Cells of one colour each, row by row from the top.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cells {
+    /// number of columns
+    pub(super) columns: usize,
+    /// number of rows
+    pub(super) rows: usize,
+    /// index of the colour of each cell in `palette`, or [`EMPTY`]
+    pub(super) indices: Vec<u8>,
+    /// colours: red, green, blue. At most 255.
+    pub(super) palette: Vec<[u8; 3]>,
+}
+
+/// Index of a cell without a colour.
+pub(super) const EMPTY: u8 = u8::MAX;

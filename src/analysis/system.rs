@@ -1,0 +1,166 @@
+//! The system whose frames are analysed, and groups of its atoms.
+//!
+//! By default molecules are made whole, and the molecules of a group are gathered along their shortest distances
+//! ([`crate::image`]), so that results do not depend on the periodic images in the file. With [`Images::AsStored`]
+//! positions are used as they are in the file.
+
+use super::findings::Array;
+use crate::error::{Problem, Result};
+use crate::image::{Parts, WholeMolecules};
+use crate::observe::trajectory::{FrameSource, StoredFrame};
+use crate::select::{Geometry, select, select_at};
+use crate::system::{Molecules, Topology};
+use crate::vec3::Vec3;
+
+/// Choice of the periodic images of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// molecules are made whole, and the molecules of a group are gathered
+    Gathered,
+    /// positions are used as stored in the file
+    AsStored,
+}
+
+/// System whose frames are analysed.
+#[derive(Debug)]
+pub struct AnalysedSystem<'a> {
+    topology: &'a Topology,
+    molecules: Molecules,
+    /// data to make molecules whole; `None` if positions stay as stored
+    whole: Option<WholeMolecules>,
+    /// frame in which distances of selections are measured
+    first: Option<StoredFrame>,
+}
+
+/// Selected atoms of a system.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// selection from which the group was made
+    pub text: String,
+    /// atoms of the group, 0-based and ascending
+    pub atoms: Vec<u32>,
+    /// parts of the group that are gathered: its atoms of each molecule; `None` if positions stay as stored
+    parts: Option<Parts>,
+}
+
+impl<'a> AnalysedSystem<'a> {
+    /// Describes a system of which frames are analysed.
+    pub fn new(topology: &'a Topology, images: Images) -> Self {
+        let whole = (images == Images::Gathered).then(|| WholeMolecules::of(topology));
+        AnalysedSystem { topology, molecules: topology.molecules(), whole, first: None }
+    }
+
+    /// Reads the first frame of the trajectory, in which distances of selections are measured ("around 0.5 nm of …").
+    pub fn at_first(mut self, trajectory: &mut dyn FrameSource) -> Result<Self> {
+        if trajectory.frames() > 0 {
+            let mut frame = StoredFrame::default();
+            trajectory.read(0, &mut frame)?;
+            self.first = Some(frame);
+        }
+        Ok(self)
+    }
+
+    /// Returns the topology of all atoms.
+    pub fn topology(&self) -> &'a Topology {
+        self.topology
+    }
+
+    /// Returns the molecules of the system.
+    pub fn molecules(&self) -> &Molecules {
+        &self.molecules
+    }
+
+    /// Whether molecules are made whole.
+    pub fn makes_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Selects a group of atoms ([`crate::select`]). Fails if no atom is selected.
+    pub fn group(&self, text: &str) -> Result<Group> {
+        let geometry = |frame| {
+            let StoredFrame { positions, cell, .. }: &StoredFrame = frame;
+            Geometry { positions, cell: cell.as_ref() }
+        };
+        let atoms = match self.first.as_ref().map(geometry) {
+            Some(geometry) => select_at(self.topology, geometry, text)?,
+            None => select(self.topology, text)?,
+        };
+        Ok(self.group_of(text, atoms))
+    }
+
+    /// Makes a group of these atoms (0-based, ascending), which `text` describes.
+    pub fn group_of(&self, text: &str, atoms: Vec<u32>) -> Group {
+        let parts = self.whole.is_some().then(|| Parts::new(&self.molecules, &atoms));
+        Group { text: text.to_owned(), atoms, parts }
+    }
+
+    /// Makes all molecules of a frame whole, unless positions stay as stored.
+    pub fn make_whole(&self, frame: &mut StoredFrame) {
+        if let (Some(whole), Some(cell)) = (&self.whole, &frame.cell) {
+            whole.make_whole(cell, &mut frame.positions);
+        }
+    }
+
+    /// Moves the molecules of a group, with all of their atoms, to the places at which the group is gathered. The
+    /// molecules of the frame are whole. Returns the positions (nm) of the group.
+    pub fn gather(&self, group: &Group, frame: &mut StoredFrame) -> Vec<Vec3> {
+        let mut positions = group.stored(frame);
+        if let (Some(parts), Some(cell)) = (&group.parts, &frame.cell) {
+            let images = parts.gather(cell, &positions);
+            parts.shift(cell, &images, &mut positions);
+            for (part, image) in parts.iter().zip(images).filter(|(_, image)| *image != [0; 3]) {
+                let molecule = self.molecules.of_atom(group.atoms[part[0] as usize] as usize);
+                let shift = cell.shift(image);
+                self.molecules.atoms(molecule).iter().for_each(|&atom| frame.positions[atom as usize] += shift);
+            }
+        }
+        positions
+    }
+
+    /// Returns the masses of a group in amu.
+    pub fn masses(&self, group: &Group) -> Vec<f64> {
+        group.atoms.iter().map(|&atom| self.topology.atoms[atom as usize].mass).collect()
+    }
+
+    /// Returns the weights of a group, which add up to 1: proportional to the masses, or equal.
+    pub fn weights(&self, group: &Group, by_mass: bool) -> Result<Vec<f64>> {
+        let raw = if by_mass { self.masses(group) } else { vec![1.0; group.atoms.len()] };
+        let total: f64 = raw.iter().sum();
+        if !(total > 0.0 && total.is_finite()) {
+            return Err(Problem::new("the selected atoms have no mass").help("select atoms with mass").into());
+        }
+        Ok(raw.into_iter().map(|weight| weight / total).collect())
+    }
+}
+
+impl Group {
+    /// Returns the positions (nm) of the group in a frame of whole molecules, with the molecules gathered.
+    pub fn positions(&self, frame: &StoredFrame) -> Vec<Vec3> {
+        let mut positions = self.stored(frame);
+        if let (Some(parts), Some(cell)) = (&self.parts, &frame.cell) {
+            parts.make_gathered(cell, &mut positions);
+        }
+        positions
+    }
+
+    /// Returns the positions (nm) of the group in a reference frame of whole molecules, in the periodic images that fit
+    /// `target` best.
+    pub fn fitted(&self, reference: &StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
+        let mut positions = self.stored(reference);
+        if let (Some(parts), Some(cell)) = (&self.parts, &reference.cell) {
+            let images = parts.fit(cell, &positions, target);
+            parts.shift(cell, &images, &mut positions);
+        }
+        positions
+    }
+
+    /// Returns the atoms of the group (0-based) as an array for result files.
+    pub fn array(&self) -> Array {
+        Array::new("atoms", [("atoms", self.atoms.len())], self.atoms.clone(), "")
+    }
+
+    /// Returns the positions (nm) of the group, with molecules where the frame has them.
+    pub fn stored(&self, frame: &StoredFrame) -> Vec<Vec3> {
+        self.atoms.iter().map(|&atom| frame.positions[atom as usize]).collect()
+    }
+}

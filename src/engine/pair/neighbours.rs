@@ -1,0 +1,171 @@
+//! Points within a distance of other points, in any periodic cell, for analysis.
+//!
+//! Points are sorted into bins whose opposite faces are at most half the distance apart. All points near a position are
+//! then in the bins around it; a bin beyond a face of the cell is the image of a bin within.
+
+use crate::cell::PeriodicCell;
+use crate::vec3::Vec3;
+
+/// Maximum number of bins along an axis, which limits the memory of the grid to 2 MB.
+const MOST_BINS: usize = 64;
+/// Number of bins along the distance. More bins leave out more of the volume beyond the distance, and cost more to
+/// visit.
+const BINS_ALONG: f64 = 2.0;
+/// Relative margin that keeps rounding from placing a point outside of the bins that are visited.
+const MARGIN: f64 = 1e-9;
+
+/// Points sorted into bins, to find those within a distance of a position.
+pub struct Neighbours {
+    cell: PeriodicCell,
+    periodic: bool,
+    distance: f64,
+    bins: [i32; 3],
+    /// number of bins to visit on each side
+    reach: [i32; 3],
+    starts: Vec<u32>,
+    /// points in the order of the bins: index, and position in the cell
+    points: Vec<(u32, Vec3)>,
+}
+
+impl Neighbours {
+    /// Sorts points (nm) for searches within `distance` (nm). Without a cell there are no periodic images.
+    ///
+    /// # Panics
+    ///
+    /// If `distance` is not positive.
+    pub fn new(cell: Option<&PeriodicCell>, points: &[Vec3], distance: f64) -> Self {
+        assert!(distance > 0.0, "a distance is positive");
+        let space = cell.copied().unwrap_or_else(|| surrounding(points, distance));
+        let faces = space.face_distances();
+        let width = distance / BINS_ALONG;
+        let bins = faces.map(|face| ((face / width) as usize).clamp(1, MOST_BINS) as i32);
+        let reach = [0, 1, 2].map(|d| (distance * (1.0 + MARGIN) * f64::from(bins[d]) / faces[d]).ceil() as i32);
+        let mut grid = Neighbours {
+            cell: space,
+            periodic: cell.is_some(),
+            distance,
+            bins,
+            reach,
+            starts: vec![0; bins.iter().product::<i32>() as usize + 1],
+            points: vec![],
+        };
+        let placed: Vec<(usize, Vec3)> = points
+            .iter()
+            .map(|&point| {
+                let wrapped = grid.wrapped(point);
+                (grid.index(grid.bin(wrapped)), wrapped)
+            })
+            .collect();
+        placed.iter().for_each(|(bin, _)| grid.starts[bin + 1] += 1);
+        for bin in 1..grid.starts.len() {
+            grid.starts[bin] += grid.starts[bin - 1];
+        }
+        let mut next = grid.starts.clone();
+        grid.points = vec![(0, Vec3::ZERO); points.len()];
+        for (point, (bin, wrapped)) in placed.into_iter().enumerate() {
+            grid.points[next[bin] as usize] = (point as u32, wrapped);
+            next[bin] += 1;
+        }
+        grid
+    }
+
+    fn wrapped(&self, position: Vec3) -> Vec3 {
+        if self.periodic { self.cell.wrap(position).0 } else { position }
+    }
+
+    fn bin(&self, wrapped: Vec3) -> [i32; 3] {
+        let fractions = self.cell.to_fractional(wrapped).to_array();
+        // without a cell fractions may lie outside of 0 to 1, because the origin is arbitrary
+        [0, 1, 2].map(|d| {
+            let bin = (fractions[d] * f64::from(self.bins[d])).floor() as i32;
+            if self.periodic { bin.clamp(0, self.bins[d] - 1) } else { bin.rem_euclid(self.bins[d]) }
+        })
+    }
+
+    fn index(&self, [x, y, z]: [i32; 3]) -> usize {
+        ((z * self.bins[1] + y) * self.bins[0] + x) as usize
+    }
+
+    /// Calls `found` with the index and the displacement (nm) from `position` of each point within the distance. An
+    /// image of a point counts as a point, if the distance is longer than half of the cell.
+    #[inline]
+    pub fn visit(&self, position: Vec3, mut found: impl FnMut(u32, Vec3)) {
+        let wrapped = self.wrapped(position);
+        let center = self.bin(wrapped);
+        let square = self.distance * self.distance;
+        let [rx, ry, rz] = self.reach;
+        for z in center[2] - rz..=center[2] + rz {
+            for y in center[1] - ry..=center[1] + ry {
+                for x in center[0] - rx..=center[0] + rx {
+                    let at = [x, y, z];
+                    let image = [0, 1, 2].map(|d| at[d].div_euclid(self.bins[d]));
+                    let bin = self.index([0, 1, 2].map(|d| at[d].rem_euclid(self.bins[d])));
+                    let origin = if self.periodic { self.cell.shift(image) - wrapped } else { -wrapped };
+                    for &(point, r) in &self.points[self.starts[bin] as usize..self.starts[bin + 1] as usize] {
+                        let displacement = r + origin;
+                        if displacement.norm_squared() <= square {
+                            found(point, displacement);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns a rectangular cell that is so large that no bin is visited twice for one position.
+fn surrounding(points: &[Vec3], distance: f64) -> PeriodicCell {
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    for point in points.iter().filter(|point| point.is_finite()) {
+        for (d, value) in point.to_array().into_iter().enumerate() {
+            (low[d], high[d]) = (low[d].min(value), high[d].max(value));
+        }
+    }
+    let edges = [0, 1, 2].map(|d| (high[d] - low[d]).max(0.0) + 4.0 * distance);
+    PeriodicCell::orthorhombic(edges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cells() -> [Option<PeriodicCell>; 4] {
+        [
+            None,
+            Some(PeriodicCell::orthorhombic([2.0, 3.0, 4.0])),
+            PeriodicCell::from_lengths_angles([3.0; 3], [109.471_219; 3]),
+            PeriodicCell::from_lengths_angles([3.0, 3.0, 1.0], [60.0, 60.0, 90.0]),
+        ]
+    }
+
+    proptest! {
+        /// The expected result comes from all images within four lattice vectors.
+        #[test]
+        fn the_grid_finds_what_all_images_do(
+            which in 0usize..4,
+            fractions in prop::collection::vec([-1.5f64..1.5, -1.5..1.5, -1.5..1.5], 1..40),
+            distance in 0.05f64..2.5,
+        ) {
+            let cell = cells()[which];
+            let space = cell.unwrap_or(PeriodicCell::orthorhombic([2.0; 3]));
+            let positions: Vec<Vec3> = fractions.iter().map(|&s| space.to_cartesian(Vec3::from(s))).collect();
+            let grid = Neighbours::new(cell.as_ref(), &positions, distance);
+            let images: Vec<Vec3> = match cell {
+                None => vec![Vec3::ZERO],
+                Some(cell) => (0..13 * 13 * 13).map(|i| cell.shift([i % 13 - 6, i / 13 % 13 - 6, i / 169 - 6])).collect(),
+            };
+            let position = positions[0];
+            let mut found: Vec<(u32, i64)> = vec![];
+            grid.visit(position, |point, d| found.push((point, (d.norm() * 1e9).round() as i64)));
+            found.sort_unstable();
+            let mut expected: Vec<(u32, i64)> = vec![];
+            for (index, &point) in positions.iter().enumerate() {
+                let lengths = images.iter().map(|&image| (point - position + image).norm());
+                expected.extend(lengths.filter(|&d| d <= distance).map(|d| (index as u32, (d * 1e9).round() as i64)));
+            }
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
