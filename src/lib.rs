@@ -215,9 +215,9 @@
 //! [`observe::trajectory::FrameSource`] for reading. H5MD can hold all quantities and is the default. In all other
 //! formats a file is a sequence of frames. These formats share the code for appending, damage detection and repair.
 //!
-//! An analysis reads frames once, one at a time, and passes each frame to any number of [`analysis::Observable`]s. A
-//! row of [`analysis::OBSERVABLES`] makes an observable a subcommand of `md analyze`. The results of all observables
-//! are written in the same way ([`analysis::write()`]).
+//! An analysis reads frames once, in batches, and passes each frame to any number of [`analysis::Observable`]s, which
+//! measure it on all threads. A row of [`analysis::observables::OBSERVABLES`] makes an observable a word of
+//! `md analyze`. The results of all observables are written in the same way ([`analysis::write()`]).
 //!
 //! Topologies are written from the [`system::Description`] that every reader returns, in the formats of
 //! [`format::known::WRITABLE_TOPOLOGIES`]. A description that a format cannot express, exactly or in an equivalent

@@ -1,16 +1,28 @@
 //! Observables of `md analyze`, one file each. A new observable needs its file and a row in [`OBSERVABLES`].
 
+mod cluster;
+mod contacts;
 mod density;
 mod dihedrals;
 mod dipole;
+mod dssp;
+mod energies;
 mod geometry;
+mod hbonds;
+mod hydrogen_bonds;
 mod msd;
 mod pca;
+mod presence;
 mod rdf;
+mod residence;
 mod rg;
 mod rmsd;
 mod rmsd_matrix;
 mod rmsf;
+mod salt_bridges;
+mod sasa;
+mod vacf;
+mod water_bridges;
 
 pub use dihedrals::Dihedrals;
 pub use pca::{LARGEST_PROBLEM, Pca};
@@ -64,6 +76,34 @@ pub const OBSERVABLES: &[ObservableEntry] = &[
     ObservableEntry::new::<dipole::DielectricOptions>(
         "dielectric",
         "Dielectric constant from fluctuations of the dipole",
+    ),
+    ObservableEntry::new::<sasa::SasaOptions>("sasa", "Solvent-accessible surface area, in all and of each residue"),
+    ObservableEntry::new::<dssp::DsspOptions>("dssp", "Secondary structure of proteins"),
+    ObservableEntry::new::<cluster::ClusterOptions>("cluster", "Clusters of frames by their RMSD from each other"),
+    ObservableEntry::new::<vacf::VacfOptions>(
+        "vacf",
+        "Velocity autocorrelation, diffusion coefficient, and vibrational density of states",
+    ),
+    ObservableEntry::new::<energies::EnergiesOptions>(
+        "energies",
+        "Means of an energy table, with equilibration, autocorrelation times and standard errors",
+    ),
+    ObservableEntry::new::<hbonds::HbondsOptions>("hbonds", "Hydrogen bonds: number, occupancy of pairs, lifetime"),
+    ObservableEntry::new::<salt_bridges::SaltBridgesOptions>(
+        "salt-bridges",
+        "Salt bridges of charged side chains: number, occupancy of pairs of residues",
+    ),
+    ObservableEntry::new::<contacts::ContactsOptions>(
+        "contacts",
+        "Fraction of native contacts of a reference, and contact map of residues",
+    ),
+    ObservableEntry::new::<residence::ResidenceOptions>(
+        "residence",
+        "Atoms near a group: number, and survival probability",
+    ),
+    ObservableEntry::new::<water_bridges::WaterBridgesOptions>(
+        "water-bridges",
+        "Waters that are hydrogen bonded to two residues: number, occupancy of pairs of residues",
     ),
 ];
 

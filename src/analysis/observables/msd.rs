@@ -162,7 +162,7 @@ impl SquaredDisplacement {
 }
 
 /// Standard error of the mean of independent values.
-fn standard_error(values: &[f64]) -> Option<f64> {
+pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();

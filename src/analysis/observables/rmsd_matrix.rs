@@ -28,7 +28,7 @@ pub(super) struct RmsdMatrixOptions {
     device: Option<Device>,
 }
 
-fn device(text: &str) -> std::result::Result<Device, String> {
+pub(super) fn device(text: &str) -> std::result::Result<Device, String> {
     Device::from_text(text).ok_or_else(|| format!("\"{text}\" is not a device; write {}", Device::SPELLING))
 }
 

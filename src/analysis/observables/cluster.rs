@@ -1,0 +1,200 @@
+//! Clusters of frames by their RMSD from each other.
+
+use super::rmsd_matrix::{RmsdMatrix, device, rmsd_matrix};
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
+use crate::analysis::frames::Frames;
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::Group;
+use crate::compute::{CudaCore, HostCore};
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::run::Device;
+use crate::vec3::Vec3;
+
+mod partition;
+
+use partition::{Partition, average_linkage, gromos, k_medoids};
+
+/// Results: cluster of each frame (0 is the largest), and by cluster: size, central_frame (0-based), central_time (ps),
+/// and the mean RMSD (nm) of the members from the central frame
+#[derive(Debug, clap::Args)]
+pub(super) struct ClusterOptions {
+    /// Selection of atoms that are superposed and compared
+    #[arg(long, value_name = "TEXT", default_value = "protein and heavy")]
+    select: String,
+    /// Weight atoms by mass (default: equal weights)
+    #[arg(long)]
+    mass_weighted: bool,
+    /// Method: gromos needs --cutoff, k-medoids needs --clusters, average needs one of both
+    #[arg(long, value_enum, default_value_t = Method::Gromos)]
+    method: Method,
+    /// Largest RMSD of neighbours (gromos), or largest mean RMSD between two clusters that are merged (average), for
+    /// example "0.2 nm"
+    #[arg(long, value_name = "LENGTH", value_parser = super::length)]
+    cutoff: Option<f64>,
+    /// Number of clusters
+    #[arg(short = 'k', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    clusters: Option<u32>,
+    /// Device that multiplies matrices: auto, cpu, cuda or cuda:1; auto is the CPU
+    #[arg(long, value_parser = device)]
+    device: Option<Device>,
+}
+
+/// Method of clustering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Method {
+    /// the frame with the most neighbours and its neighbours are a cluster, and so on with the other frames
+    Gromos,
+    /// the two clusters with the smallest mean RMSD are merged, and so on
+    Average,
+    /// the sum of RMSDs from the central frames is minimised
+    KMedoids,
+}
+
+/// Method with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Division {
+    Gromos { cutoff: f64 },
+    AverageUpTo { cutoff: f64 },
+    Average { clusters: usize },
+    KMedoids { clusters: usize },
+}
+
+impl ClusterOptions {
+    fn division(&self) -> Result<Division> {
+        let clusters = self.clusters.map(|clusters| clusters as usize);
+        let problem = |message: &str, help: &str| Err(Problem::new(message.to_owned()).help(help.to_owned()).into());
+        match (self.method, self.cutoff, clusters) {
+            (Method::Gromos, Some(cutoff), None) => Ok(Division::Gromos { cutoff }),
+            (Method::Gromos, ..) => problem(
+                "the method gromos needs --cutoff, and no --clusters",
+                "write for example --cutoff \"0.2 nm\"; rmsd-matrix shows which values frames have",
+            ),
+            (Method::Average, Some(cutoff), None) => Ok(Division::AverageUpTo { cutoff }),
+            (Method::Average, None, Some(clusters)) => Ok(Division::Average { clusters }),
+            (Method::Average, ..) => {
+                problem("the method average needs either --cutoff or --clusters", "write for example --clusters 5")
+            }
+            (Method::KMedoids, None, Some(clusters)) => Ok(Division::KMedoids { clusters }),
+            (Method::KMedoids, ..) => problem(
+                "the method k-medoids needs --clusters, and no --cutoff",
+                "write for example --method k-medoids --clusters 5",
+            ),
+        }
+    }
+}
+
+impl Options for ClusterOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let division = self.division()?;
+        let group = input.system.group(&self.select)?;
+        let frames = Frames::of(input.system, &group, self.mass_weighted)?;
+        let device = self.device.unwrap_or(Device::Auto);
+        if let Device::Cuda(number) = device {
+            // a GPU that cannot be used is refused before the frames are read
+            CudaCore::open(number)?;
+        }
+        Ok(Box::new(Clusters { division, device, group, frames }))
+    }
+}
+
+/// Observable of clusters of frames. It stores the selected atoms of each frame.
+struct Clusters {
+    division: Division,
+    device: Device,
+    group: Group,
+    frames: Frames,
+}
+
+impl Division {
+    fn divide(self, matrix: &RmsdMatrix) -> Partition {
+        match self {
+            Division::Gromos { cutoff } => gromos(matrix, cutoff),
+            Division::AverageUpTo { cutoff } => average_linkage(matrix, cutoff, 1),
+            Division::Average { clusters } => average_linkage(matrix, f64::INFINITY, clusters),
+            Division::KMedoids { clusters } => k_medoids(matrix, clusters),
+        }
+    }
+
+    fn settings(self) -> Vec<(&'static str, String)> {
+        let cutoff = |method: &str, cutoff: f64| vec![("method", method.into()), ("cutoff", format!("{cutoff} nm"))];
+        let count = |method: &str, n: usize| vec![("method", method.into()), ("clusters", n.to_string())];
+        match self {
+            Division::Gromos { cutoff: value } => cutoff("gromos", value),
+            Division::AverageUpTo { cutoff: value } => cutoff("average", value),
+            Division::Average { clusters } => count("average", clusters),
+            Division::KMedoids { clusters } => count("k-medoids", clusters),
+        }
+    }
+}
+
+/// Number of clusters that the summary lists.
+const LISTED: usize = 10;
+
+impl Observable for Clusters {
+    type Sample = Vec<Vec3>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        // average linkage works on a copy of half of the matrix
+        Frames::bytes(frames, self.group.atoms.len()) + 1.5 * RmsdMatrix::bytes(frames)
+    }
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        Ok(self.group.positions(frame))
+    }
+
+    fn add(&mut self, positions: Self::Sample) -> Result<()> {
+        self.frames.push(&positions);
+        Ok(())
+    }
+
+    fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        let matrix = match self.device {
+            Device::Cuda(number) => rmsd_matrix(&CudaCore::open(number)?, &self.frames)?,
+            Device::Auto | Device::Cpu => rmsd_matrix(&HostCore, &self.frames)?,
+        };
+        let Partition { clusters, centers } = self.division.divide(&matrix);
+        let (frames, count) = (clusters.len(), centers.len());
+        let mut sizes = vec![0u32; count];
+        let mut spreads = vec![0.0; count];
+        for (frame, &cluster) in clusters.iter().enumerate() {
+            sizes[cluster as usize] += 1;
+            spreads[cluster as usize] += f64::from(matrix.row(centers[cluster as usize] as usize)[frame]);
+        }
+        spreads.iter_mut().zip(&sizes).for_each(|(spread, &size)| *spread /= f64::from(size));
+        let share = |cluster: usize| f64::from(sizes[cluster]) / frames as f64;
+        let times: Vec<f64> = centers.iter().map(|&center| passed.times[center as usize]).collect();
+        let line = |cluster: usize| {
+            let [part, time, spread] = [100.0 * share(cluster), times[cluster], spreads[cluster]];
+            format!("cluster {cluster:<5}{part:.1} % of frames, central at {time:.3} ps, mean RMSD {spread:.4} nm")
+        };
+        let mut summary = vec![format!("clusters     {count}")];
+        summary.extend((0..count.min(LISTED)).map(line));
+        let mut settings = vec![("select", self.group.text.clone()), self.frames.weights_setting()];
+        settings.extend(self.division.settings());
+        let y = clusters.iter().map(|&cluster| f64::from(cluster)).collect();
+        Ok(Findings {
+            numbers: vec![
+                Number { name: "clusters", value: count as f64, error: None, unit: "" },
+                Number { name: "largest_fraction", value: share(0), error: None, unit: "" },
+            ],
+            summary,
+            settings,
+            plots: vec![Plot {
+                suffix: "",
+                title: format!("Clusters: {}", self.group.text),
+                x: Axis::new("time / ps"),
+                y: Axis::between("cluster", [-0.5, count as f64 - 0.5]),
+                layers: vec![Layer::Points { label: String::new(), x: passed.times.clone(), y }],
+            }],
+            arrays: vec![
+                Array::new("cluster", [(TIME, frames)], clusters, ""),
+                Array::new("size", [("cluster_index", count)], sizes, ""),
+                Array::new("central_frame", [("cluster_index", count)], centers, ""),
+                Array::new("central_time", [("cluster_index", count)], times, "ps"),
+                Array::new("mean_rmsd", [("cluster_index", count)], spreads, "nm"),
+            ],
+        })
+    }
+}

@@ -1,0 +1,331 @@
+//! Classes of residues of one structure.
+
+use crate::cell::{PeriodicCell, displacement};
+use crate::pair::Neighbours;
+use crate::term::Dihedral;
+use crate::vec3::Vec3;
+
+/// Class of a residue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Loop,
+    Alpha,
+    Bridge,
+    Strand,
+    ThreeTen,
+    Pi,
+    Polyproline,
+    Turn,
+    Bend,
+}
+
+impl Class {
+    /// All classes, in the order of their indices.
+    pub(super) const ALL: [Class; 9] = [
+        Class::Loop,
+        Class::Alpha,
+        Class::Bridge,
+        Class::Strand,
+        Class::ThreeTen,
+        Class::Pi,
+        Class::Polyproline,
+        Class::Turn,
+        Class::Bend,
+    ];
+
+    /// Returns the letter of DSSP; `C` for a loop, which DSSP leaves blank.
+    pub(super) fn letter(self) -> char {
+        ['C', 'H', 'B', 'E', 'G', 'I', 'P', 'T', 'S'][self as usize]
+    }
+
+    /// Returns a name for the user.
+    pub(super) fn name(self) -> &'static str {
+        ["loop", "α helix", "bridge", "strand", "3₁₀ helix", "π helix", "polyproline", "turn", "bend"][self as usize]
+    }
+}
+
+/// Positions (nm) of the backbone of a residue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backbone {
+    pub(super) n: Vec3,
+    pub(super) ca: Vec3,
+    pub(super) c: Vec3,
+    pub(super) o: Vec3,
+    /// whether N has no hydrogen
+    pub(super) proline: bool,
+}
+
+/// 0.42 e · 0.20 e · 332 Å kcal/mol/e², the constant of Kabsch & Sander, in nm kcal/mol.
+const COUPLING: f64 = 0.42 * 0.20 * 33.2;
+/// Energy in kcal/mol below which two groups form a hydrogen bond (Kabsch & Sander).
+const BOND_ENERGY: f64 = -0.5;
+/// Lowest energy in kcal/mol, which atoms that are too close have, too, and the distance (nm) that is too close (DSSP).
+const LEAST_ENERGY: f64 = -9.9;
+const LEAST_DISTANCE: f64 = 0.05;
+/// Largest distance (nm) of the CA of two residues that may form a hydrogen bond (DSSP).
+const CA_DISTANCE: f64 = 0.9;
+/// Largest length (nm) of a peptide bond (DSSP).
+const PEPTIDE_BOND: f64 = 0.25;
+/// Length (nm) of the N–H bond (Kabsch & Sander).
+const NH_BOND: f64 = 0.1;
+/// Angle (degrees) between the directions from CA(i − 2) to CA(i) and from CA(i) to CA(i + 2) above which the chain is
+/// bent (Kabsch & Sander).
+const BEND: f64 = 70.0;
+/// φ and ψ (degrees) of a polyproline helix, the largest deviation, and the least number of residues (DSSP 4).
+const POLYPROLINE: [f64; 2] = [-75.0, 145.0];
+const POLYPROLINE_DEVIATION: f64 = 29.0;
+const POLYPROLINE_LENGTH: usize = 3;
+
+/// Returns the class of each residue. Consecutive residues form a chain if they have a peptide bond.
+pub(super) fn classes(cell: Option<&PeriodicCell>, residues: &[Backbone]) -> Vec<Class> {
+    let chain = Chain::new(cell, residues);
+    let mut classes = vec![Class::Loop; residues.len()];
+    chain.mark_strands(&mut classes);
+    let starts = [3, 4, 5].map(|stride| chain.turns(stride));
+    mark_helices(&starts, &mut classes);
+    chain.mark_turns_and_bends(&starts, &mut classes);
+    chain.mark_polyproline(&mut classes);
+    classes
+}
+
+/// Chains of residues, with their hydrogen bonds.
+struct Chain<'a> {
+    cell: Option<&'a PeriodicCell>,
+    residues: &'a [Backbone],
+    /// number of chain breaks before each residue
+    breaks: Vec<usize>,
+    /// residues of which the oxygen accepts the hydrogen of each residue, at most the two of lowest energy
+    acceptors: Vec<[Option<usize>; 2]>,
+    /// pairs of residues that are close, the first index smaller, in ascending order
+    near: Vec<[usize; 2]>,
+}
+
+/// Energy (kcal/mol) of the hydrogen bond from `donor`, with hydrogen `h`, to the groups at `acceptor`: C and O.
+fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
+    let [c, o] = acceptor;
+    let distances = [(o - h).norm(), (c - h).norm(), (c - donor.n).norm(), (o - donor.n).norm()];
+    if distances.iter().any(|&distance| distance < LEAST_DISTANCE) {
+        return LEAST_ENERGY;
+    }
+    let [ho, hc, nc, no] = distances.map(|distance| COUPLING / distance);
+    // DSSP rounds to 0.001 kcal/mol
+    (((hc - ho + no - nc) * 1000.0).round() / 1000.0).max(LEAST_ENERGY)
+}
+
+impl<'a> Chain<'a> {
+    fn new(cell: Option<&'a PeriodicCell>, residues: &'a [Backbone]) -> Self {
+        let mut breaks = vec![0; residues.len()];
+        for i in 1..residues.len() {
+            let bond = displacement(cell, residues[i].n - residues[i - 1].c);
+            breaks[i] = breaks[i - 1] + usize::from(bond.norm() > PEPTIDE_BOND);
+        }
+        let mut chain = Chain { cell, residues, breaks, acceptors: vec![], near: vec![] };
+        chain.find_bonds();
+        chain
+    }
+
+    /// Whether the residues from `first` to `last` are one chain.
+    fn is_unbroken(&self, first: usize, last: usize) -> bool {
+        last < self.breaks.len() && self.breaks[first] == self.breaks[last]
+    }
+
+    /// Finds the pairs of close residues and the hydrogen bonds.
+    fn find_bonds(&mut self) {
+        let residues = self.residues;
+        let alphas: Vec<Vec3> = residues.iter().map(|residue| residue.ca).collect();
+        let grid = Neighbours::new(self.cell, &alphas, CA_DISTANCE);
+        for (i, donor) in residues.iter().enumerate() {
+            // the hydrogen is opposite to the O of the residue before (Kabsch & Sander)
+            let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i) && !donor.proline);
+            let hydrogen = before.map(|before| {
+                let carbonyl = residues[before].c - residues[before].o;
+                donor.n + carbonyl * (NH_BOND / carbonyl.norm())
+            });
+            let mut best = [(0.0, None); 2];
+            grid.visit(donor.ca, |other, d| {
+                let j = other as usize;
+                if j > i {
+                    self.near.push([i, j]);
+                }
+                let Some(h) = hydrogen.filter(|_| j != i && j + 1 != i) else { return };
+                let shift = donor.ca + d - residues[j].ca;
+                let bond = (energy(donor, h, [residues[j].c + shift, residues[j].o + shift]), Some(j));
+                if bond.0 < best[0].0 {
+                    best = [bond, best[0]];
+                } else if bond.0 < best[1].0 {
+                    best[1] = bond;
+                }
+            });
+            self.acceptors.push(best.map(|(energy, acceptor)| acceptor.filter(|_| energy < BOND_ENERGY)));
+        }
+        self.near.sort_unstable();
+        self.near.dedup();
+    }
+
+    /// Whether the NH of a residue forms a hydrogen bond with the CO of another.
+    fn is_bond(&self, donor: usize, acceptor: usize) -> bool {
+        self.acceptors[donor].contains(&Some(acceptor))
+    }
+
+    /// Returns whether each residue starts a turn: its CO accepts the NH of the residue `stride` later.
+    fn turns(&self, stride: usize) -> Vec<bool> {
+        let starts = |i| self.is_unbroken(i, i + stride) && self.is_bond(i + stride, i);
+        (0..self.residues.len()).map(starts).collect()
+    }
+
+    fn mark_turns_and_bends(&self, starts: &[Vec<bool>; 3], classes: &mut [Class]) {
+        for i in 1..classes.len().saturating_sub(1) {
+            if classes[i] != Class::Loop {
+                continue;
+            }
+            let is_inside = |(turns, stride): (&Vec<bool>, usize)| (1..stride).any(|k| k <= i && turns[i - k]);
+            if starts.iter().zip(3..).any(is_inside) {
+                classes[i] = Class::Turn;
+            } else if i >= 2 && self.is_unbroken(i - 2, i + 2) {
+                let ca = |at: usize| self.residues[at].ca;
+                let [a, b] = [(i - 2, i), (i, i + 2)].map(|(from, to)| displacement(self.cell, ca(to) - ca(from)));
+                if a.dot(b) < BEND.to_radians().cos() * a.norm() * b.norm() {
+                    classes[i] = Class::Bend;
+                }
+            }
+        }
+    }
+
+    /// Returns φ and ψ of a residue in degrees, if it has neighbours in its chain.
+    fn ramachandran(&self, i: usize) -> Option<[f64; 2]> {
+        let before = i.checked_sub(1).filter(|&before| self.is_unbroken(before, i + 1))?;
+        let own = &self.residues[i];
+        let angle = |[a, b, c, d]: [Vec3; 4]| {
+            let bonds = [a - b, c - b, d - c].map(|bond| displacement(self.cell, bond));
+            Dihedral::new(bonds).angle().to_degrees()
+        };
+        let (c, n) = (self.residues[before].c, self.residues[i + 1].n);
+        Some([angle([c, own.n, own.ca, own.c]), angle([own.n, own.ca, own.c, n])])
+    }
+
+    fn mark_polyproline(&self, classes: &mut [Class]) {
+        let close = |angles: [f64; 2]| (0..2).all(|k| (angles[k] - POLYPROLINE[k]).abs() <= POLYPROLINE_DEVIATION);
+        let is_close: Vec<bool> = (0..classes.len()).map(|i| self.ramachandran(i).is_some_and(close)).collect();
+        for (start, window) in is_close.windows(POLYPROLINE_LENGTH).enumerate() {
+            if window.iter().all(|close| *close) {
+                let loops = classes[start..start + POLYPROLINE_LENGTH].iter_mut();
+                loops.filter(|class| **class == Class::Loop).for_each(|class| *class = Class::Polyproline);
+            }
+        }
+    }
+
+    /// Returns whether two residues form a bridge, and then whether it is parallel.
+    fn bridge(&self, i: usize, j: usize) -> Option<bool> {
+        let inside = i >= 1 && j >= 1 && self.is_unbroken(i - 1, i + 1) && self.is_unbroken(j - 1, j + 1);
+        // the three residues around each do not overlap
+        if !inside || j < i + 3 {
+            return None;
+        }
+        let bond = |donor, acceptor| self.is_bond(donor, acceptor);
+        if (bond(i + 1, j) && bond(j, i - 1)) || (bond(j + 1, i) && bond(i, j - 1)) {
+            Some(true)
+        } else {
+            ((bond(i + 1, j - 1) && bond(j + 1, i - 1)) || (bond(j, i) && bond(i, j))).then_some(false)
+        }
+    }
+
+    /// Marks residues in ladders of bridges; ladders are joined across bulges.
+    fn mark_strands(&self, classes: &mut [Class]) {
+        let mut ladders: Vec<Ladder> = vec![];
+        for &[i, j] in &self.near {
+            let Some(parallel) = self.bridge(i, j) else { continue };
+            if !ladders.iter_mut().any(|ladder| ladder.extend(parallel, i, j)) {
+                ladders.push(Ladder { parallel, bridges: 1, i: [i, i], j: [j, j] });
+            }
+        }
+        ladders.sort_by_key(|ladder| ladder.i[0]);
+        let mut first = 0;
+        while first < ladders.len() {
+            let mut second = first + 1;
+            while second < ladders.len() {
+                if self.is_bulge(&ladders[first], &ladders[second]) {
+                    let joined = ladders.remove(second);
+                    ladders[first].join(&joined);
+                } else {
+                    second += 1;
+                }
+            }
+            first += 1;
+        }
+        for ladder in ladders {
+            let class = if ladder.bridges > 1 { Class::Strand } else { Class::Bridge };
+            for residue in (ladder.i[0]..=ladder.i[1]).chain(ladder.j[0]..=ladder.j[1]) {
+                if classes[residue] != Class::Strand {
+                    classes[residue] = class;
+                }
+            }
+        }
+    }
+
+    /// Whether a bulge connects two ladders: at most one residue more between them on one strand, and at most four on
+    /// the other (Kabsch & Sander).
+    fn is_bulge(&self, a: &Ladder, b: &Ladder) -> bool {
+        let chains = [[a.i, b.i], [a.j, b.j]].map(|[a, b]| self.is_unbroken(a[0].min(b[0]), a[1].max(b[1])));
+        if a.parallel != b.parallel || chains.contains(&false) {
+            return false;
+        }
+        let along = b.i[0].checked_sub(a.i[1]).filter(|&gap| gap > 0);
+        let across = if a.parallel { b.j[0].checked_sub(a.j[1]) } else { a.j[0].checked_sub(b.j[1]) };
+        let (Some(along), Some(across)) = (along, across) else { return false };
+        (along < 6 && across < 3) || (along < 3 && across < 6)
+    }
+}
+
+/// Consecutive bridges of one kind between two strands.
+struct Ladder {
+    parallel: bool,
+    bridges: usize,
+    /// first and last residue of each strand
+    i: [usize; 2],
+    j: [usize; 2],
+}
+
+impl Ladder {
+    /// Adds a bridge, if it continues the ladder. Returns whether it does.
+    fn extend(&mut self, parallel: bool, i: usize, j: usize) -> bool {
+        let end = usize::from(self.parallel);
+        let next = if self.parallel { self.j[1] + 1 } else { self.j[0].wrapping_sub(1) };
+        let continues = parallel == self.parallel && i == self.i[1] + 1 && j == next;
+        if continues {
+            self.i[1] = i;
+            self.j[end] = j;
+            self.bridges += 1;
+        }
+        continues
+    }
+
+    fn join(&mut self, other: &Ladder) {
+        self.bridges += other.bridges;
+        for (own, other) in [(&mut self.i, &other.i), (&mut self.j, &other.j)] {
+            *own = [own[0].min(other[0]), own[1].max(other[1])];
+        }
+    }
+}
+
+/// Marks helices: two consecutive turns of the same kind begin a helix with the second residue. An α helix replaces a
+/// strand, a π helix an α helix, and a 3₁₀ helix nothing (DSSP 2 and later).
+fn mark_helices(starts: &[Vec<bool>; 3], classes: &mut [Class]) {
+    for (turn, class, replaced) in [
+        (1, Class::Alpha, None),
+        (0, Class::ThreeTen, Some([Class::Loop, Class::ThreeTen, Class::ThreeTen])),
+        (2, Class::Pi, Some([Class::Loop, Class::Pi, Class::Alpha])),
+    ] {
+        let stride = turn + 3;
+        for i in 1..classes.len().saturating_sub(stride) {
+            let inside = &mut classes[i..i + stride];
+            let is_free = replaced.is_none_or(|replaced| inside.iter().all(|class| replaced.contains(class)));
+            if starts[turn][i - 1] && starts[turn][i] && is_free {
+                inside.fill(class);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,195 @@
+//! Secondary structure of proteins by hydrogen bonds of the backbone.
+//!
+//! Classes are those of DSSP (Kabsch & Sander, Biopolymers 22, 2577 (1983), doi:10.1002/bip.360221211), with the
+//! priority of π helices of DSSP 2 and with the polyproline helices of DSSP 4 (Hekkelman, Álvarez Salmoral, Perrakis
+//! & Joosten, Protein Science 34, e70208 (2025), doi:10.1002/pro.70208).
+
+mod assign;
+
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::{AnalysedSystem, Group};
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::system::Topology;
+use crate::vec3::Vec3;
+use assign::{Backbone, Class, classes};
+
+/// Names of the oxygen of the carbonyl group; at the end of a chain force fields name it differently.
+const OXYGEN: [&str; 4] = ["O", "OT1", "OC1", "O1"];
+
+/// Results: class (index, time × residue), the names of the classes (class_name), the residues (0-based), the fraction
+/// of residues in each class over time, and of frames in each class by residue
+#[derive(Debug, clap::Args)]
+pub(super) struct DsspOptions {
+    /// Selection of atoms; a residue is classified if its atoms N, CA, C and O are selected
+    #[arg(long, value_name = "TEXT", default_value = "protein")]
+    select: String,
+}
+
+impl Options for DsspOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        Ok(Box::new(SecondaryStructure::new(input.system, input.system.group(&self.select)?)?))
+    }
+}
+
+/// Observable of the class of each residue.
+#[derive(Clone, Debug)]
+struct SecondaryStructure {
+    text: String,
+    /// residues (0-based) with a complete backbone
+    residues: Vec<u32>,
+    /// atoms N, CA, C and O of each residue
+    atoms: Vec<[u32; 4]>,
+    /// whether N of a residue has no hydrogen, because it is in the ring of a proline
+    prolines: Vec<bool>,
+    /// class of each residue of the first frame, then of the second frame, and so on
+    classes: Vec<u8>,
+    frames: usize,
+}
+
+/// Whether N of a residue is in a ring with CD.
+fn is_proline(topology: &Topology, residue: usize) -> bool {
+    let named = |atom: u32, name: &str| {
+        let atom = &topology.atoms[atom as usize];
+        atom.residue as usize == residue && atom.name.as_str() == name
+    };
+    let is_ring = |&[i, j]: &[u32; 2]| (named(i, "N") && named(j, "CD")) || (named(i, "CD") && named(j, "N"));
+    topology.residues[residue].name.as_str() == "PRO" || topology.connectivity.iter().any(is_ring)
+}
+
+impl SecondaryStructure {
+    /// Creates the observable. Fails if no selected residue has a complete backbone.
+    fn new(system: &AnalysedSystem<'_>, group: Group) -> Result<Self> {
+        let topology = system.topology();
+        let (mut residues, mut atoms) = (vec![], vec![]);
+        let of_residue = |place: usize| topology.atoms[group.atoms[place] as usize].residue;
+        let mut start = 0;
+        while start < group.atoms.len() {
+            let residue = of_residue(start);
+            let end = (start..group.atoms.len()).find(|&at| of_residue(at) != residue).unwrap_or(group.atoms.len());
+            let own = &group.atoms[start..end];
+            let find = |name: &str| own.iter().copied().find(|&i| topology.atoms[i as usize].name.as_str() == name);
+            let oxygen = OXYGEN.iter().find_map(|name| find(name));
+            if let (Some(n), Some(ca), Some(c), Some(o)) = (find("N"), find("CA"), find("C"), oxygen) {
+                residues.push(residue);
+                atoms.push([n, ca, c, o]);
+            }
+            start = end;
+        }
+        if residues.is_empty() {
+            return Err(Problem::new("the selection contains no residue with a complete backbone")
+                .help("select residues of a protein with their atoms N, CA, C and O")
+                .into());
+        }
+        let prolines = residues.iter().map(|&residue| is_proline(topology, residue as usize)).collect();
+        Ok(Self { text: group.text, residues, atoms, prolines, classes: vec![], frames: 0 })
+    }
+
+    /// Returns, for every class, the number of residues of each frame, and the number of frames of each residue.
+    fn counts(&self) -> (Vec<f64>, Vec<f64>) {
+        let kinds = Class::ALL.len();
+        let residues = self.residues.len();
+        let mut of_frames = vec![0.0; self.frames * kinds];
+        let mut of_residues = vec![0.0; residues * kinds];
+        for (index, &class) in self.classes.iter().enumerate() {
+            of_frames[index / residues * kinds + class as usize] += 1.0;
+            of_residues[index % residues * kinds + class as usize] += 1.0;
+        }
+        (of_frames, of_residues)
+    }
+
+    /// Returns the picture of the class of each residue over time, and the picture of the fraction of each class.
+    fn plots(&self, times: &[f64], fractions: &[f64]) -> Vec<Plot> {
+        let (frames, residues) = (self.frames, self.residues.len());
+        let ends = [times.first(), times.last()].map(|time| time.copied().unwrap_or(0.0));
+        // rows are residues, from the first
+        let by_residue = (0..residues * frames).map(|at| self.classes[at % frames * residues + at / frames]).collect();
+        let numbers = [self.residues.first(), self.residues.last()].map(|n| n.map_or(0.0, |&n| f64::from(n)));
+        let line = |(index, class): (usize, &Class)| {
+            let values: Vec<f64> = fractions.iter().skip(index).step_by(Class::ALL.len()).copied().collect();
+            Layer::line(class.name(), times, &values)
+        };
+        vec![
+            Plot {
+                suffix: "",
+                title: format!("Secondary structure: {}", self.text),
+                x: Axis::new("time / ps"),
+                y: Axis::new("residue"),
+                layers: vec![Layer::Classes {
+                    names: Class::ALL.map(Class::name).to_vec(),
+                    x: ends,
+                    y: [numbers[0] - 0.5, numbers[1] + 0.5],
+                    columns: frames,
+                    values: by_residue,
+                }],
+            },
+            Plot {
+                suffix: "fractions",
+                title: format!("Secondary structure: {}", self.text),
+                x: Axis::new("time / ps"),
+                y: Axis::between("fraction of residues", [0.0, 1.0]),
+                layers: Class::ALL.iter().enumerate().map(line).collect(),
+            },
+        ]
+    }
+}
+
+impl Observable for SecondaryStructure {
+    /// class of each residue
+    type Sample = Vec<Class>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        // the class, its copies for the picture and the result file (4 bytes), and its share of the fractions
+        6.0 * frames as f64 * self.residues.len() as f64
+    }
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        let residue = |(&atoms, &proline): (&[u32; 4], &bool)| {
+            let [n, ca, c, o]: [Vec3; 4] = atoms.map(|atom| frame.positions[atom as usize]);
+            Backbone { n, ca, c, o, proline }
+        };
+        let residues: Vec<Backbone> = self.atoms.iter().zip(&self.prolines).map(residue).collect();
+        Ok(classes(frame.cell.as_ref(), &residues))
+    }
+
+    fn add(&mut self, classes: Self::Sample) -> Result<()> {
+        self.classes.extend(classes.into_iter().map(|class| class as u8));
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        let (frames, residues, kinds) = (self.frames, self.residues.len(), Class::ALL.len());
+        let (mut of_frames, mut of_residues) = self.counts();
+        of_frames.iter_mut().for_each(|count| *count /= residues as f64);
+        of_residues.iter_mut().for_each(|count| *count /= frames.max(1) as f64);
+        let mean = |class: Class| of_residues.iter().skip(class as usize).step_by(kinds).sum::<f64>() / residues as f64;
+        let helix = mean(Class::Alpha) + mean(Class::ThreeTen) + mean(Class::Pi);
+        let strand = mean(Class::Bridge) + mean(Class::Strand);
+        let lines = Class::ALL.iter().map(|&class| format!("{:<13}{:.4}", class.name(), mean(class))).collect();
+        let letters = Class::ALL.map(|class| class.letter().to_string()).to_vec();
+        Ok(Findings {
+            numbers: vec![
+                Number { name: "helix", value: helix, error: None, unit: "" },
+                Number { name: "strand", value: strand, error: None, unit: "" },
+            ],
+            summary: lines,
+            plots: self.plots(&passed.times, &of_frames),
+            settings: vec![("select", self.text.clone())],
+            arrays: vec![
+                Array::new(
+                    "class",
+                    [(TIME, frames), ("residue", residues)],
+                    self.classes.iter().map(|&class| u32::from(class)).collect::<Vec<u32>>(),
+                    "",
+                ),
+                Array::new("fraction", [(TIME, frames), ("class_name", kinds)], of_frames, ""),
+                Array::new("residue_fraction", [("residue", residues), ("class_name", kinds)], of_residues, ""),
+                Array::new("class_name", [("class_name", kinds)], letters, ""),
+                Array::new("residue", [("residue", residues)], self.residues.clone(), ""),
+            ],
+        })
+    }
+}

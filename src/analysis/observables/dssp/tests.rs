@@ -1,0 +1,108 @@
+use super::*;
+use crate::vec3::vec3;
+
+/// Returns the position at a distance (nm) from c, at an angle (degrees) to b, and at a torsion (degrees) to a.
+fn place([a, b, c]: [Vec3; 3], length: f64, angle: f64, torsion: f64) -> Vec3 {
+    let unit = |v: Vec3| v * (1.0 / v.norm());
+    let along = unit(c - b);
+    let normal = unit((b - a).cross(along));
+    let (angle, torsion) = (angle.to_radians(), torsion.to_radians());
+    let across = normal.cross(along) * torsion.cos() + normal * torsion.sin();
+    c + (across * angle.sin() - along * angle.cos()) * length
+}
+
+/// Returns a chain with these φ and ψ (degrees) in every residue, and with the bonds and angles of Engh & Huber, Acta
+/// Cryst. A 47, 392 (1991), doi:10.1107/S0108767391001071.
+fn chain(residues: usize, phi: f64, psi: f64) -> Vec<Backbone> {
+    let mut n = Vec3::ZERO;
+    let mut ca = vec3(0.1458, 0.0, 0.0);
+    let mut c = place([vec3(0.0, 0.1, 0.0), n, ca], 0.1525, 111.0, phi);
+    let mut chain = vec![];
+    for _ in 0..residues {
+        let o = place([n, ca, c], 0.1231, 120.1, psi + 180.0);
+        chain.push(Backbone { n, ca, c, o, proline: false });
+        let next = place([n, ca, c], 0.1329, 116.6, psi);
+        let next_ca = place([ca, c, next], 0.1458, 121.7, 180.0);
+        let next_c = place([c, next, next_ca], 0.1525, 111.0, phi);
+        (n, ca, c) = (next, next_ca, next_c);
+    }
+    chain
+}
+
+fn letters(cell: Option<&PeriodicCell>, residues: &[Backbone]) -> String {
+    classes(cell, residues).into_iter().map(Class::letter).collect()
+}
+
+/// Atoms N, H, O and C on a line at 0, 0.1, 0.29 and 0.413 nm: 2.7888 (1/0.313 − 1/0.19 + 1/0.29 − 1/0.413) = −2.904.
+#[test]
+fn energy_of_a_linear_bond() {
+    let at = |x: f64| vec3(x, 0.0, 0.0);
+    let donor = Backbone { n: at(0.0), ca: at(-0.1), c: at(-0.2), o: at(-0.3), proline: false };
+    assert_eq!(energy(&donor, at(0.1), [at(0.413), at(0.29)]), -2.904);
+    assert_eq!(energy(&donor, at(0.1), [at(0.2), at(0.12)]), LEAST_ENERGY);
+}
+
+/// The dihedral angles of ideal helices are those of Arnott & Dover (α, J. Mol. Biol. 30, 209 (1967)), of the 3₁₀ helix
+/// and of polyproline II. The first residue of a helix follows the first residue whose CO accepts a hydrogen bond.
+#[test]
+fn ideal_helices() {
+    assert_eq!(letters(None, &chain(12, -57.0, -47.0)), "CHHHHHHHHHHC");
+    assert_eq!(letters(None, &chain(10, -49.0, -26.0)), "CGGGGGGGGC");
+    assert_eq!(letters(None, &chain(8, -75.0, 145.0)), "CPPPPPPC");
+    assert_eq!(letters(None, &chain(8, -139.0, 135.0)), "CCCCCCCC");
+    assert_eq!(letters(None, &chain(1, -57.0, -47.0)), "C");
+}
+
+#[test]
+fn faces_of_the_cell_break_no_helix() {
+    let cell = PeriodicCell::orthorhombic([3.0; 3]);
+    let mut residues = chain(12, -57.0, -47.0);
+    for residue in &mut residues[6..] {
+        for atom in [&mut residue.n, &mut residue.ca, &mut residue.c, &mut residue.o] {
+            *atom += vec3(3.0, -6.0, 0.0);
+        }
+    }
+    assert_eq!(letters(Some(&cell), &residues), "CHHHHHHHHHHC");
+}
+
+#[test]
+fn chain_breaks_and_prolines_end_helices() {
+    // six residues have two turns, at the residues 0 and 1; five residues have one
+    let mut residues = chain(12, -57.0, -47.0);
+    residues.remove(6);
+    assert_eq!(letters(None, &residues), "CHHHHCCTTTC");
+    // residues 5 to 7 donate no bond, so that residues 1 to 3 start no turn; the chain is bent at residue 4
+    let mut residues = chain(12, -57.0, -47.0);
+    residues[5..8].iter_mut().for_each(|residue| residue.proline = true);
+    assert_eq!(letters(None, &residues), "CTTTSHHHHHHC");
+}
+
+/// Returns the classes that strands have, for these hydrogen bonds (donor, acceptor) between residues.
+fn strands(residues: usize, bonds: &[(usize, usize)]) -> String {
+    let bond = |i: usize| {
+        let mut found = bonds.iter().filter(|(donor, _)| *donor == i).map(|(_, acceptor)| *acceptor);
+        [found.next(), found.next()]
+    };
+    let near = (0..residues).flat_map(|i| (i + 1..residues).map(move |j| [i, j])).collect();
+    let acceptors = (0..residues).map(bond).collect();
+    let chain = Chain { cell: None, residues: &[], breaks: vec![0; residues], acceptors, near };
+    let mut classes = vec![Class::Loop; residues];
+    chain.mark_strands(&mut classes);
+    classes.into_iter().map(Class::letter).collect()
+}
+
+/// The bonds are those of figure 3 of Kabsch & Sander.
+#[test]
+fn bridges_and_ladders() {
+    // residues 3 and 10, and 5 and 8, are bonded both ways; 4 and 9 are between the bonds 5 → 8 and 10 → 3
+    let hairpin = [(3, 10), (10, 3), (5, 8), (8, 5)];
+    assert_eq!(strands(14, &hairpin), "CCCEEECCEEECCC");
+    // residue 10 is bonded to the neighbours of residue 3
+    assert_eq!(strands(14, &[(4, 10), (10, 2)]), "CCCBCCCCCCBCCC");
+    // two parallel bridges (3, 10) and (4, 11) need residue 4 to bond to 10, 10 to 2, 12 to 4, and 4 to 10
+    assert_eq!(strands(14, &[(4, 10), (10, 2), (12, 4)]), "CCCEECCCCCEECC");
+    // one residue more on the second strand is a bulge
+    assert_eq!(strands(14, &[(3, 12), (12, 3), (4, 10), (10, 4)]), "CCCEECCCCCEEEC");
+    // overlapping turns are no bridge
+    assert_eq!(strands(8, &[(3, 5), (5, 3)]), "CCCCCCCC");
+}

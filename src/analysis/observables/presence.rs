@@ -1,0 +1,323 @@
+//! Presence of bonds, contacts or atoms in the frames of a trajectory, with occupancies and time correlations.
+//!
+//! The 0/1 series h(t) of each item is stored as runs of frames in which the item is present, so that memory grows with
+//! the number of changes.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
+use crate::analysis::pass::Passed;
+use crate::analysis::statistics::Summary;
+use crate::compute::Autocorrelation;
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::system::Topology;
+
+/// Frames in which items are present.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Presence<K> {
+    /// runs of frames of each item: first frame, and the frame after the last
+    runs: BTreeMap<K, Vec<[u32; 2]>>,
+    /// number of items in each frame
+    numbers: Vec<u32>,
+}
+
+/// Number of parts of the items whose correlations are summed separately, which fixes the order of summation.
+const PARTS: usize = 16;
+/// Cost of a Fourier transform relative to a product of two numbers, per frame. An item with fewer pairs of frames is
+/// correlated directly.
+const TRANSFORM: usize = 64;
+
+impl<K: Ord + Copy + Sync> Presence<K> {
+    /// Returns an empty record.
+    pub(super) fn new() -> Self {
+        Presence { runs: BTreeMap::new(), numbers: vec![] }
+    }
+
+    /// Estimated memory in bytes of `items` items that change in every fourth of `frames` frames.
+    pub(super) fn bytes(items: usize, frames: usize) -> f64 {
+        0.25 * size_of::<[u32; 2]>() as f64 * items as f64 * frames as f64
+    }
+
+    /// Adds a frame with its items, each of which occurs once.
+    pub(super) fn add(&mut self, items: &[K]) {
+        let frame = self.numbers.len() as u32;
+        for &item in items {
+            let runs = self.runs.entry(item).or_default();
+            match runs.last_mut() {
+                Some([_, end]) if *end == frame => *end += 1,
+                _ => runs.push([frame, frame + 1]),
+            }
+        }
+        self.numbers.push(items.len() as u32);
+    }
+
+    /// Returns the number of items in each frame.
+    pub(super) fn numbers(&self) -> &[u32] {
+        &self.numbers
+    }
+
+    /// Returns all items with the fraction of frames in which each is present, the most frequent first.
+    pub(super) fn occupancies(&self) -> Vec<(K, f64)> {
+        let frames = self.numbers.len() as f64;
+        let present = |runs: &Vec<[u32; 2]>| runs.iter().map(|[first, end]| f64::from(end - first)).sum::<f64>();
+        let mut all: Vec<(K, f64)> = self.runs.iter().map(|(&item, runs)| (item, present(runs) / frames)).collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all
+    }
+
+    /// Returns C(τ) = ⟨h(t) h(t+τ)⟩ / ⟨h⟩ of all items for each lag in frames; empty if no item is ever present.
+    ///
+    /// An item that is absent for some time and returns counts at both times (intermittent definition).
+    pub(super) fn intermittent(&self) -> Vec<f64> {
+        let frames = self.numbers.len();
+        let series: Vec<&[[u32; 2]]> = self.runs.values().map(Vec::as_slice).collect();
+        if series.is_empty() {
+            return vec![];
+        }
+        let of_part = |series: &[&[[u32; 2]]]| {
+            let (mut plan, mut sums) = (Autocorrelation::new(frames), vec![0.0; frames]);
+            series.iter().for_each(|runs| correlate(runs, &mut plan, &mut sums));
+            sums
+        };
+        let sums: Vec<Vec<f64>> = series.par_chunks(series.len().div_ceil(PARTS)).map(of_part).collect();
+        let mean = self.numbers.iter().map(|&number| f64::from(number)).sum::<f64>() / frames as f64;
+        let at = |lag: usize| sums.iter().map(|sum| sum[lag]).sum::<f64>() / (frames - lag) as f64 / mean;
+        (0..frames).map(at).collect()
+    }
+
+    /// Returns P(τ) = Σ N(t, t+τ) / Σ N(t) for each lag τ in frames; empty if no item is ever present.
+    ///
+    /// N(t, t+τ) is the number of items that are present in all frames from t to t+τ (continuous definition). The sums
+    /// are over all t for which t+τ is in the trajectory.
+    pub(super) fn continuous(&self) -> Vec<f64> {
+        let frames = self.numbers.len();
+        if self.runs.is_empty() {
+            return vec![];
+        }
+        // a run of n frames has n − τ pairs of frames at lag τ
+        let mut of_length = vec![0.0; frames + 1];
+        self.runs.values().flatten().for_each(|[first, end]| of_length[(end - first) as usize] += 1.0);
+        let (mut sums, mut longer, mut sum) = (vec![0.0; frames], 0.0, 0.0);
+        for lag in (0..frames).rev() {
+            longer += of_length[lag + 1];
+            sum += longer;
+            sums[lag] = sum;
+        }
+        let mut starts: f64 = self.numbers.iter().map(|&number| f64::from(number)).sum();
+        let mut values = Vec::with_capacity(frames);
+        for lag in 0..frames {
+            values.push(if starts > 0.0 { sums[lag] / starts } else { f64::NAN });
+            starts -= f64::from(self.numbers[frames - 1 - lag]);
+        }
+        values
+    }
+}
+
+/// Adds Σ_t h(t) h(t+τ) of an item with these runs of frames to `sums`.
+fn correlate(runs: &[[u32; 2]], plan: &mut Autocorrelation, sums: &mut [f64]) {
+    let present: Vec<u32> = runs.iter().flat_map(|[first, end]| *first..*end).collect();
+    if present.len().saturating_mul(present.len()) > TRANSFORM.saturating_mul(sums.len()) {
+        let mut series = vec![0.0; sums.len()];
+        present.iter().for_each(|&frame| series[frame as usize] = 1.0);
+        plan.add(series.into_iter(), sums);
+        return;
+    }
+    for (index, &frame) in present.iter().enumerate() {
+        present[index..].iter().for_each(|&later| sums[(later - frame) as usize] += 1.0);
+    }
+}
+
+/// Fails if `distance` (nm) is more than half of the cell of a frame, where a pair of atoms has several images.
+pub(super) fn check_distance(frame: &StoredFrame, distance: f64, option: &str) -> Result<()> {
+    match &frame.cell {
+        Some(cell) if distance > cell.max_cutoff() => {
+            let message =
+                format!("in the frame at {} ps, {option} {distance:.4} nm is more than half of the cell", frame.time);
+            Err(Problem::new(message).help(format!("choose {option} of at most {:.3} nm", cell.max_cutoff())).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the name of a residue, as `ALA 7`.
+pub(super) fn residue_name(topology: &Topology, residue: u32) -> String {
+    let residue = &topology.residues[residue as usize];
+    format!("{} {}", residue.name, residue.number)
+}
+
+/// Adds the number of items in each frame to results: array, mean, summary and picture.
+pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u32], title: &str) {
+    let values: Vec<f64> = numbers.iter().map(|&number| f64::from(number)).collect();
+    let summary = Summary::of(&values);
+    findings.numbers.push(summary.number("number", ""));
+    findings.summary.extend(summary.lines("in a frame"));
+    findings.plots.push(Plot {
+        suffix: "",
+        title: title.to_owned(),
+        x: Axis::new("time / ps"),
+        y: Axis::new("number"),
+        layers: vec![Layer::line("", &passed.times, &values)],
+    });
+    findings.arrays.push(Array::new("number", [(TIME, values.len())], numbers.to_vec(), ""));
+}
+
+/// Number of pairs in the summary.
+const LISTED: usize = 5;
+
+/// Adds pairs with their names and occupancies to results. `pairs` are in the order of the result.
+pub(super) fn add_occupancies(findings: &mut Findings, pairs: Vec<(String, f64)>) {
+    let count = pairs.len();
+    findings.summary.push(format!("pairs        {count} in at least one frame"));
+    for (name, occupancy) in pairs.iter().take(LISTED) {
+        findings.summary.push(format!("  {:5.1} %    {name}", 100.0 * occupancy));
+    }
+    let (names, occupancies): (Vec<String>, Vec<f64>) = pairs.into_iter().unzip();
+    findings.arrays.push(Array::new("occupancy", [("pair", count)], occupancies, ""));
+    findings.arrays.push(Array::new("pair", [("pair", count)], names, ""));
+}
+
+/// Adds pairs of residues with their occupancies to results.
+pub(super) fn add_residue_pairs(
+    findings: &mut Findings,
+    presence: &Presence<[u32; 2]>,
+    names: &BTreeMap<u32, String>,
+    between: &str,
+) {
+    let pairs = presence.occupancies();
+    let name = |residue: &u32| names.get(residue).map_or("", String::as_str);
+    let named = pairs.iter().map(|([a, b], occupancy)| (format!("{}{between}{}", name(a), name(b)), *occupancy));
+    add_occupancies(findings, named.collect());
+    let residues: Vec<u32> = pairs.iter().flat_map(|(residues, _)| *residues).collect();
+    findings.arrays.push(Array::new("residues", [("pair", pairs.len()), ("end", 2)], residues, ""));
+}
+
+/// Time correlation function of the presence of items.
+pub(super) struct Correlation {
+    /// name of its array
+    pub(super) name: &'static str,
+    /// label of the vertical axis
+    pub(super) label: &'static str,
+    /// title of the picture
+    pub(super) title: String,
+    /// end of the file name of the picture
+    pub(super) suffix: &'static str,
+    /// value for each lag in frames; 1 at lag 0
+    pub(super) values: Vec<f64>,
+}
+
+/// Value below which a correlation function has decayed, so that its integral is a lifetime.
+const DECAYED: f64 = 0.1;
+
+/// Adds a correlation function to results, with its integral (`lifetime`, ps) and the time at which it falls to 1/e
+/// (`decay_time`, ps).
+///
+/// Lags up to half of the trajectory enter the integral, because longer lags have few independent samples. The lifetime
+/// is missing if the function stays above 0.1 at these lags.
+pub(super) fn add_correlation(findings: &mut Findings, passed: &Passed, correlation: Correlation) {
+    let Correlation { name, label, title, suffix, values } = correlation;
+    let frames = values.len();
+    let Some(interval) = interval(passed).filter(|_| frames > 0) else {
+        let reason = if frames == 0 { "nothing is ever present" } else { "frames are not at equal intervals" };
+        findings.summary.push(format!("lifetime     unknown, because {reason}"));
+        return;
+    };
+    let lags: Vec<f64> = (0..frames).map(|lag| lag as f64 * interval).collect();
+    let used = frames.div_ceil(2).max(2);
+    match integral(&values[..used], interval) {
+        Some(value) => {
+            findings.numbers.push(Number { name: "lifetime", value, error: None, unit: "ps" });
+            findings.summary.push(format!("lifetime     {value:.4} ps, the integral of {label}"));
+        }
+        None => findings
+            .summary
+            .push(format!("lifetime     unknown, because {label} stays above {DECAYED} up to {} ps", lags[used - 1])),
+    }
+    if let Some(value) = decay_time(&values[..used], interval) {
+        findings.numbers.push(Number { name: "decay_time", value, error: None, unit: "ps" });
+        findings.summary.push(format!("decay time   {value:.4} ps, at which {label} is 1/e"));
+    }
+    findings.plots.push(Plot {
+        suffix,
+        title,
+        x: Axis::new("lag / ps"),
+        y: Axis::between(label, [0.0, 1.0]),
+        layers: vec![Layer::line("", &lags[..used], &values[..used])],
+    });
+    findings.arrays.push(Array::new(name, [("lag", frames)], values, ""));
+    findings.arrays.push(Array::new("lag", [("lag", frames)], lags, "ps"));
+}
+
+/// Returns the interval (ps) between frames; `None` if there are fewer than three frames or the intervals differ.
+fn interval(passed: &Passed) -> Option<f64> {
+    let mut intervals = passed.times.windows(2).map(|pair| pair[1] - pair[0]);
+    let first = intervals.next().filter(|dt| *dt > 0.0 && passed.times.len() > 2)?;
+    // times in files have seven digits
+    intervals.all(|dt| (dt - first).abs() < 1e-3 * first).then_some(first)
+}
+
+/// Returns the integral of a function by the trapezoidal rule; `None` if the function has not decayed at its end.
+fn integral(values: &[f64], interval: f64) -> Option<f64> {
+    let decayed = values.last().is_some_and(|last| *last < DECAYED);
+    let sum: f64 = values.windows(2).map(|pair| 0.5 * (pair[0] + pair[1])).sum();
+    decayed.then_some(sum * interval)
+}
+
+/// Returns the time at which a function first falls to 1/e, linear between its values; `None` if it does not.
+fn decay_time(values: &[f64], interval: f64) -> Option<f64> {
+    let level = (-1f64).exp();
+    let after = values.iter().position(|value| *value <= level).filter(|after| *after > 0)?;
+    let [a, b] = [values[after - 1], values[after]];
+    Some(((after - 1) as f64 + (a - level) / (a - b)) * interval)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Items 1 (present in L of N frames at once) and 2 (present in the first and the last frame).
+    fn presence(frames: usize, first: usize, length: usize) -> Presence<u8> {
+        let mut presence = Presence::new();
+        for t in 0..frames {
+            let one = (first..first + length).contains(&t).then_some(1);
+            let two = (t == 0 || t == frames - 1).then_some(2);
+            presence.add(&one.into_iter().chain(two).collect::<Vec<u8>>());
+        }
+        presence
+    }
+
+    /// The block of L frames has L − τ pairs at lag τ. The other item has two at lag 0 and one at the lag N − 1.
+    #[test]
+    fn correlations_of_a_block() {
+        // the longer block is correlated by FFT, the shorter directly
+        for (frames, first, length) in [(400, 20, 300), (400, 20, 30)] {
+            let found = presence(frames, first, length);
+            assert_eq!(found.occupancies()[0], (1, length as f64 / frames as f64));
+            let [c, p] = [found.intermittent(), found.continuous()];
+            let total = (length + 2) as f64;
+            for lag in 0..frames {
+                let block = length.saturating_sub(lag) as f64;
+                let other = if lag == 0 { 2.0 } else { 0.0 };
+                let again = if lag == frames - 1 { 1.0 } else { 0.0 };
+                let mean = (block + other + again) / (frames - lag) as f64;
+                // rounding of an FFT of numbers up to 300
+                assert!((c[lag] - mean / (total / frames as f64)).abs() < 1e-10, "{lag}: {}", c[lag]);
+                // frames from which the lag stays within the trajectory
+                let block_starts = (frames - lag).saturating_sub(first).min(length) as f64;
+                let starts = block_starts + if lag == 0 { 2.0 } else { 1.0 };
+                assert!((p[lag] - (block + other) / starts).abs() < 1e-12, "{lag}: {}", p[lag]);
+            }
+        }
+    }
+
+    /// The integral of exp(−t/τ) is τ up to the error τ (h/τ)²/12 of the trapezoidal rule and the tail exp(−T/τ).
+    #[test]
+    fn lifetimes_of_an_exponential() {
+        let values: Vec<f64> = (0..2000).map(|t| (-f64::from(t) * 0.01 / 0.5).exp()).collect();
+        assert!((integral(&values, 0.01).unwrap() - 0.5).abs() < 0.5 * 0.02f64.powi(2) / 11.0);
+        assert!((decay_time(&values, 0.01).unwrap() - 0.5).abs() < 1e-4);
+        assert_eq!(integral(&values[..50], 0.01), None);
+    }
+}

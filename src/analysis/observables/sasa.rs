@@ -1,0 +1,308 @@
+//! Solvent-accessible surface area.
+//!
+//! The surface of a sphere around each atom, of the radius of the atom plus the radius of a probe, is represented by
+//! points of equal area. The accessible area is the area of all points that are inside no other sphere (Shrake &
+//! Rupley, J. Mol. Biol. 79, 351 (1973), doi:10.1016/0022-2836(73)90011-9).
+
+use std::f64::consts::PI;
+
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::statistics::Summary;
+use crate::analysis::system::{AnalysedSystem, Group};
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::pair::Neighbours;
+use crate::system::Atom;
+use crate::vec3::{Vec3, vec3};
+
+/// Radii of the elements from hydrogen to uranium, in pm, as in MDTraj 1.11: van der Waals radii of Bondi, J. Phys.
+/// Chem. 68, 441 (1964), doi:10.1021/j100785a001, and Mantina et al., J. Phys. Chem. A 113, 5806 (2009),
+/// doi:10.1021/jp8111556; ionic radii of Shannon, Acta Cryst. A 32, 751 (1976), doi:10.1107/S0567739476001551, for
+/// Li, Be, Na, Mg, Cl, K, Ca, Cs and Ba; 200 pm for elements whose radius is not known.
+#[rustfmt::skip]
+const RADII: [u16; 92] = [
+    120, 140,
+    76, 59, 192, 170, 155, 152, 147, 154,
+    102, 86, 184, 210, 180, 180, 181, 188,
+    138, 114, 211, 200, 200, 200, 200, 200, 200, 163, 140, 139, 187, 211, 185, 190, 185, 202,
+    303, 249, 200, 200, 200, 200, 200, 200, 200, 163, 172, 158, 193, 217, 206, 206, 198, 216,
+    167, 149, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200,
+    200, 200, 200, 200, 200, 200, 175, 166, 155, 196, 202, 207, 197, 202, 220,
+    348, 283, 200, 200, 200, 186,
+];
+
+/// Results: sasa (nm², over time) and sasa_residue (nm², time × residue), with the residues (0-based)
+#[derive(Debug, clap::Args)]
+pub(super) struct SasaOptions {
+    /// Selection of the atoms that form the surface; all other atoms are ignored
+    #[arg(long, value_name = "TEXT", default_value = "protein")]
+    select: String,
+    /// Selection of the atoms whose area is reported, a part of the others; default: the same
+    #[arg(long, value_name = "TEXT")]
+    of: Option<String>,
+    /// Radius of the probe
+    #[arg(long, value_name = "LENGTH", value_parser = super::length, default_value = "0.14 nm")]
+    probe: f64,
+    /// Number of points on the sphere of each atom
+    #[arg(long, value_name = "N", default_value_t = 960, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    points: u32,
+}
+
+impl Options for SasaOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let group = input.system.group(&self.select)?;
+        let of = input.system.group(self.of.as_ref().unwrap_or(&self.select))?;
+        Ok(Box::new(SurfaceArea::new(input.system, group, of, self.probe, self.points as usize)?))
+    }
+}
+
+/// Observable of the area that the center of a spherical probe can reach.
+#[derive(Clone, Debug)]
+struct SurfaceArea {
+    group: Group,
+    /// text of the selection of reported atoms
+    of: String,
+    probe: f64,
+    /// radius of each atom of the group and the probe, nm; zero for massless sites, which have no surface
+    radii: Vec<f64>,
+    /// reported residue of each atom of the group, as an index into `residues`; `None` for atoms that are not reported
+    reported: Vec<Option<usize>>,
+    /// reported residues (0-based)
+    residues: Vec<u32>,
+    /// points on the unit sphere
+    points: Vec<Vec3>,
+    totals: Vec<f64>,
+    of_residues: Vec<f32>,
+}
+
+/// Cap of the sphere of an atom that is inside the sphere of a neighbour: the points u of the unit sphere with
+/// u·`direction` > `threshold`.
+#[derive(Clone, Copy, Debug)]
+struct Cap {
+    direction: Vec3,
+    threshold: f64,
+}
+
+/// Returns points on the unit sphere, on a spiral whose turns advance by the golden angle. The points are at equal
+/// intervals along y.
+fn spiral(count: usize) -> Vec<Vec3> {
+    let golden_angle = PI * (3.0 - 5f64.sqrt());
+    let point = |index: usize| {
+        let y = (2 * index + 1) as f64 / count as f64 - 1.0;
+        let (sin, cos) = (index as f64 * golden_angle).sin_cos();
+        let radius = (1.0 - y * y).sqrt();
+        vec3(cos * radius, y, sin * radius)
+    };
+    (0..count).map(point).collect()
+}
+
+/// Returns the number of points that are in no cap.
+fn free_points(points: &[Vec3], caps: &[Cap]) -> usize {
+    // the cap that covered the last point often covers the next, too
+    let mut last = 0;
+    let mut free = 0;
+    for &point in points {
+        let covers = |cap: &Cap| point.dot(cap.direction) > cap.threshold;
+        if caps.get(last).is_some_and(covers) {
+            continue;
+        }
+        match caps.iter().position(covers) {
+            Some(cap) => last = cap,
+            None => free += 1,
+        }
+    }
+    free
+}
+
+impl SurfaceArea {
+    fn new(system: &AnalysedSystem<'_>, group: Group, of: Group, probe: f64, points: usize) -> Result<Self> {
+        let atoms = &system.topology().atoms;
+        let radius = |&index: &u32| {
+            let Atom { element, mass, .. } = atoms[index as usize];
+            if element == 0 && mass > 0.0 {
+                let name = system.topology().atom_name(index);
+                let problem = Problem::new(format!("the element of atom {name} is not known, so it has no radius"));
+                return Err(problem.help("select atoms with elements, or use a topology that has elements").into());
+            }
+            let known = usize::from(element).checked_sub(1).map(|place| RADII.get(place).copied().unwrap_or(200));
+            Ok(known.map_or(0.0, |picometres| f64::from(picometres) * 1e-3 + probe))
+        };
+        let radii = group.atoms.iter().map(radius).collect::<Result<Vec<f64>>>()?;
+        if let Some(other) = of.atoms.iter().find(|atom| group.atoms.binary_search(atom).is_err()) {
+            let name = system.topology().atom_name(*other);
+            let problem = Problem::new(format!("atom {name} of \"{}\" is not part of \"{}\"", of.text, group.text));
+            return Err(problem.help("--of selects a part of the atoms of --select").into());
+        }
+        let mut residues: Vec<u32> = of.atoms.iter().map(|&atom| atoms[atom as usize].residue).collect();
+        residues.dedup();
+        let reported = |atom: &u32| {
+            of.atoms.binary_search(atom).ok()?;
+            residues.binary_search(&atoms[*atom as usize].residue).ok()
+        };
+        let reported = group.atoms.iter().map(reported).collect();
+        let points = spiral(points);
+        Ok(Self { group, of: of.text, probe, radii, reported, residues, points, totals: vec![], of_residues: vec![] })
+    }
+
+    /// Returns the accessible area (nm²) of each reported residue.
+    fn areas(&self, frame: &StoredFrame) -> Vec<f64> {
+        let positions = self.group.positions(frame);
+        let largest = self.radii.iter().copied().fold(0.0, f64::max);
+        let mut areas = vec![0.0; self.residues.len()];
+        if largest == 0.0 {
+            return areas;
+        }
+        let grid = Neighbours::new(frame.cell.as_ref(), &positions, 2.0 * largest);
+        let mut caps: Vec<Cap> = vec![];
+        for (atom, (&position, &radius)) in positions.iter().zip(&self.radii).enumerate() {
+            let Some(residue) = self.reported[atom].filter(|_| radius > 0.0) else { continue };
+            caps.clear();
+            grid.visit(position, |other, direction| {
+                let (square, reach) = (direction.norm_squared(), self.radii[other as usize]);
+                let is_same = other as usize == atom && square < 1e-12;
+                if reach > 0.0 && !is_same && square < (radius + reach).powi(2) {
+                    // a point R u is closer than R' to the neighbour at d if u·d > (R² + d² − R'²)/(2 R)
+                    let threshold = (radius * radius + square - reach * reach) / (2.0 * radius);
+                    caps.push(Cap { direction, threshold });
+                }
+            });
+            // the cap of the nearest neighbour is the largest, if all radii are similar
+            caps.sort_unstable_by(|a, b| a.threshold.total_cmp(&b.threshold));
+            let fraction = free_points(&self.points, &caps) as f64 / self.points.len() as f64;
+            areas[residue] += 4.0 * PI * radius * radius * fraction;
+        }
+        areas
+    }
+}
+
+impl Observable for SurfaceArea {
+    /// area of each residue, nm²
+    type Sample = Vec<f64>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        (size_of::<f32>() * self.residues.len()) as f64 * frames as f64
+    }
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        Ok(self.areas(frame))
+    }
+
+    fn add(&mut self, areas: Self::Sample) -> Result<()> {
+        self.totals.push(areas.iter().sum());
+        self.of_residues.extend(areas.iter().map(|&area| area as f32));
+        Ok(())
+    }
+
+    fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        let (frames, residues) = (self.totals.len(), self.residues.len());
+        let summary = Summary::of(&self.totals);
+        let mut means = vec![0.0; residues];
+        for frame in self.of_residues.chunks_exact(residues) {
+            means.iter_mut().zip(frame).for_each(|(mean, &area)| *mean += f64::from(area) / frames as f64);
+        }
+        let numbers: Vec<f64> = self.residues.iter().map(|&residue| f64::from(residue)).collect();
+        let plots = vec![
+            Plot {
+                suffix: "",
+                title: format!("Solvent-accessible surface area: {}", self.of),
+                x: Axis::new("time / ps"),
+                y: Axis::new("area / nm²"),
+                layers: vec![Layer::line("", &passed.times, &self.totals)],
+            },
+            Plot {
+                suffix: "residues",
+                title: format!("Mean solvent-accessible surface area: {}", self.of),
+                x: Axis::new("residue"),
+                y: Axis::new("area / nm²"),
+                layers: vec![Layer::Bars { label: String::new(), x: numbers, y: means.clone() }],
+            },
+        ];
+        let of_residues = Values::Single(std::mem::take(&mut self.of_residues));
+        Ok(Findings {
+            numbers: vec![summary.number("sasa", "nm2")],
+            summary: summary.lines("nm²"),
+            plots,
+            settings: vec![
+                ("select", self.group.text.clone()),
+                ("of", self.of.clone()),
+                ("probe", format!("{} nm", self.probe)),
+                ("points", self.points.len().to_string()),
+            ],
+            arrays: vec![
+                Array::new("sasa", [(TIME, frames)], self.totals.clone(), "nm+2"),
+                Array::new("sasa_residue", [(TIME, frames), ("residue", residues)], of_residues, "nm+2"),
+                Array::new("sasa_residue_mean", [("residue", residues)], means, "nm+2"),
+                Array::new("residue", [("residue", residues)], self.residues.clone(), ""),
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::system::Images;
+    use crate::cell::PeriodicCell;
+    use crate::system::{Name, Residue, Topology};
+
+    fn area(elements: &[u8], positions: Vec<Vec3>, cell: Option<PeriodicCell>, points: usize) -> Vec<f64> {
+        let name = Name::new("X");
+        let atom = |(residue, &element): (usize, &u8)| Atom {
+            name,
+            type_name: name,
+            element,
+            mass: f64::from(element),
+            charge: 0.0,
+            lj_type: 0,
+            residue: residue as u32,
+        };
+        let residue = |first| Residue { name, number: 1, first };
+        let topology = Topology {
+            atoms: elements.iter().enumerate().map(atom).collect(),
+            residues: (0..elements.len() as u32).map(residue).collect(),
+            ..Topology::default()
+        };
+        let system = AnalysedSystem::new(&topology, Images::AsStored);
+        let group = system.group_of("all", (0..elements.len() as u32).collect());
+        let surface = SurfaceArea::new(&system, group.clone(), group, 0.14, points).unwrap();
+        surface.areas(&StoredFrame { cell, positions, ..StoredFrame::default() })
+    }
+
+    /// The sphere of radius R has the area 4πR². Another sphere of radius S at the distance d covers a cap of height
+    /// R − (R² + d² − S²)/(2d), whose area is 2πR times its height (Archimedes).
+    #[test]
+    fn two_spheres_cover_caps_of_each_other() {
+        let (carbon, oxygen) = (0.17 + 0.14, 0.152 + 0.14);
+        let free = |r: f64, s: f64, d: f64| 2.0 * PI * r * (r + (r * r + d * d - s * s) / (2.0 * d));
+        let cell = PeriodicCell::orthorhombic([4.0; 3]);
+        for (d, expected) in [
+            (1.0, [4.0 * PI * carbon * carbon, 4.0 * PI * oxygen * oxygen]),
+            (0.3, [free(carbon, oxygen, 0.3), free(oxygen, carbon, 0.3)]),
+        ] {
+            // the spheres touch across a face of the cell
+            let positions = vec![vec3(3.9, 1.0, 1.0), vec3(3.9 + d - 4.0, 1.0, 1.0)];
+            let areas = area(&[6, 8, 0], [positions, vec![vec3(3.9, 1.0, 1.0)]].concat(), Some(cell), 100_000);
+            for (found, expected) in areas.iter().zip(expected) {
+                // the border of a cap crosses the areas of about √N of N points
+                assert!((found / expected - 1.0).abs() < 2e-3, "{d}: {found} for {expected}");
+            }
+            assert_eq!(areas[2], 0.0, "a massless site has no surface");
+        }
+    }
+
+    #[test]
+    fn points_are_distributed_evenly() {
+        let points = spiral(960);
+        let center = points.iter().copied().sum::<Vec3>() * (1.0 / 960.0);
+        assert!(center.norm() < 1e-3, "{center:?}");
+        assert!(points.iter().all(|point| (point.norm() - 1.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn atoms_inside_others_have_no_area() {
+        // a hydrogen at the center of a carbon
+        assert_eq!(area(&[6, 1], vec![Vec3::ZERO, vec3(0.01, 0.0, 0.0)], None, 960)[1], 0.0);
+    }
+}

@@ -1,0 +1,382 @@
+//! Velocity autocorrelation, its diffusion coefficient and its spectrum.
+
+use std::f64::consts::PI;
+
+use rayon::prelude::*;
+
+use super::msd::standard_error;
+use super::{Input, Options};
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
+use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::system::{AnalysedSystem, Group};
+use crate::compute::Autocorrelation;
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::StoredFrame;
+use crate::units::Dimension;
+use crate::vec3::{Vec3, vec3};
+
+/// Results: vacf (nm²/ps², by lag in ps) and its normalised form with standard error; the integral over a third of it
+/// up to each lag (diffusion, nm²/ps); the vibrational density of states (cm, by wavenumber in 1/cm)
+#[derive(Debug, clap::Args)]
+pub(super) struct VacfOptions {
+    /// Selection of atoms
+    #[arg(long, value_name = "TEXT", default_value = "all")]
+    select: String,
+    /// Weight atoms by mass, for the density of states; without it, all atoms count the same
+    #[arg(long)]
+    mass_weighted: bool,
+    /// Follow the centers of mass of the selected atoms of each molecule instead of atoms
+    #[arg(long)]
+    molecules: bool,
+    /// Longest lag, for example "2 ps"; default: half of the time of the trajectory
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    lag: Option<f64>,
+}
+
+fn time(text: &str) -> std::result::Result<f64, String> {
+    match Dimension::Time.parse(text).map_err(|problem| problem.to_string())? {
+        time if time > 0.0 => Ok(time),
+        time => Err(format!("{time} ps is not a positive time")),
+    }
+}
+
+impl Options for VacfOptions {
+    fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
+        let group = input.system.group(&self.select)?;
+        if input.trajectory.frames() > 0 {
+            let mut first = StoredFrame::default();
+            input.trajectory.read(0, &mut first)?;
+            check(&first)?;
+        }
+        let particles = particles(input.system, &group, self.molecules)?;
+        Ok(Box::new(VelocityCorrelation {
+            text: group.text,
+            particles,
+            by_mass: self.mass_weighted,
+            longest: self.lag,
+            velocities: vec![],
+            frames: 0,
+        }))
+    }
+}
+
+/// Fails if a frame has no velocities.
+fn check(frame: &StoredFrame) -> Result<()> {
+    if !frame.velocities.is_empty() {
+        return Ok(());
+    }
+    let problem = Problem::new(format!("the frame at {} ps has no velocities", frame.time));
+    Err(problem
+        .help(
+            "write a trajectory with velocities = true in a format that stores velocities (H5MD, TRR, AMBER NetCDF), \
+             every few femtoseconds",
+        )
+        .into())
+}
+
+/// Atom or molecule whose velocity is followed.
+#[derive(Clone, Debug, PartialEq)]
+struct Particle {
+    /// mass, amu
+    mass: f64,
+    /// atoms, with their shares of the mass
+    atoms: Vec<(u32, f64)>,
+}
+
+/// Returns the atoms of a group that have mass, or its molecules.
+fn particles(system: &AnalysedSystem<'_>, group: &Group, by_molecule: bool) -> Result<Vec<Particle>> {
+    let mut particles: Vec<Particle> = vec![];
+    let mut last = None;
+    let massive = group.atoms.iter().zip(system.masses(group)).filter(|(_, mass)| *mass > 0.0);
+    for (&atom, mass) in massive {
+        let molecule = system.molecules().of_atom(atom as usize);
+        if !by_molecule || last != Some(molecule) {
+            particles.push(Particle { mass: 0.0, atoms: vec![] });
+        }
+        last = Some(molecule);
+        if let Some(particle) = particles.last_mut() {
+            particle.mass += mass;
+            particle.atoms.push((atom, mass));
+        }
+    }
+    if particles.is_empty() {
+        return Err(Problem::new("the selected atoms have no mass").help("select atoms with mass").into());
+    }
+    for particle in &mut particles {
+        particle.atoms.iter_mut().for_each(|(_, share)| *share /= particle.mass);
+    }
+    Ok(particles)
+}
+
+/// Observable of the velocity autocorrelation C(τ) = ⟨v(t)·v(t + τ)⟩ over particles and times t.
+///
+/// All lags are computed by FFT. The diffusion coefficient is ∫ C dτ / 3 (Green, J. Chem. Phys. 22, 398 (1954),
+/// doi:10.1063/1.1740082; Kubo, J. Phys. Soc. Jpn. 12, 570 (1957), doi:10.1143/JPSJ.12.570). The density of states is
+/// the cosine transform of C weighted by mass (Dickey & Paskin, Phys. Rev. 188, 1407 (1969),
+/// doi:10.1103/PhysRev.188.1407).
+struct VelocityCorrelation {
+    text: String,
+    particles: Vec<Particle>,
+    by_mass: bool,
+    /// longest lag, ps
+    longest: Option<f64>,
+    /// velocities (nm/ps), all particles of one frame after another
+    velocities: Vec<Vec3<f32>>,
+    frames: usize,
+}
+
+/// Number of parts of the particles over which the standard error is estimated.
+const PARTS: usize = 10;
+/// nm²/ps in 10⁻⁵ cm²/s.
+const CENTIMETRES: f64 = 1000.0;
+/// Wavenumber in 1/cm of a frequency of 1/ps: 10¹² Hz divided by the speed of light, 299 792 458 m/s.
+const WAVENUMBER: f64 = 1e10 / 299_792_458.0;
+
+/// Returns the integral of values at equal intervals up to each of them, by the trapezoidal rule.
+fn integral(values: &[f64], interval: f64) -> Vec<f64> {
+    let mut sum = 0.0;
+    let steps = values.windows(2).map(|pair| 0.5 * interval * (pair[0] + pair[1]));
+    std::iter::once(0.0).chain(steps.map(|step| (sum += step, sum).1)).collect()
+}
+
+/// Density of states g(ν) = 4 ∫ c(τ) w(τ) cos(2πντ) dτ of a normalised correlation c, up to the Nyquist frequency,
+/// with the window w of Hann, which suppresses ripples of the longest lag. Returns wavenumbers (1/cm) and densities
+/// (cm). The integral of the density over wavenumbers is 1.
+fn density_of_states(normalised: &[f64], interval: f64) -> [Vec<f64>; 2] {
+    let last = normalised.len() - 1;
+    let window = |lag: usize| 0.5 + 0.5 * (PI * lag as f64 / last as f64).cos();
+    // the trapezoidal rule halves the ends
+    let end = |lag: usize| if lag == 0 || lag == last { 0.5 } else { 1.0 };
+    let weighted: Vec<f64> = normalised.iter().enumerate().map(|(lag, c)| c * window(lag) * end(lag)).collect();
+    let cosines: Vec<f64> = (0..2 * last).map(|k| (PI * k as f64 / last as f64).cos()).collect();
+    let density = |k: usize| {
+        let product = |(lag, c): (usize, &f64)| c * cosines[lag * k % cosines.len()];
+        4.0 * interval / WAVENUMBER * weighted.iter().enumerate().map(product).sum::<f64>()
+    };
+    let wavenumber = |k: usize| k as f64 / (2.0 * last as f64 * interval) * WAVENUMBER;
+    [(0..=last).map(wavenumber).collect(), (0..=last).into_par_iter().map(density).collect()]
+}
+
+impl VelocityCorrelation {
+    /// Returns C (nm²/ps²) of these particles at `lags` lags.
+    fn mean(&self, particles: std::ops::Range<usize>, lags: usize) -> Vec<f64> {
+        let (frames, all) = (self.frames, self.particles.len());
+        let weight = |particle: usize| if self.by_mass { self.particles[particle].mass } else { 1.0 };
+        let total: f64 = particles.clone().map(weight).sum();
+        let plan = Autocorrelation::new(frames);
+        let of_particle = |(mut plan, mut sums): (Autocorrelation, Vec<f64>), particle: usize| {
+            let scale = weight(particle).sqrt();
+            for axis in 0..3 {
+                let at = |t: usize| scale * f64::from(self.velocities[t * all + particle].to_array()[axis]);
+                plan.add((0..frames).map(at), &mut sums);
+            }
+            (plan, sums)
+        };
+        // a fixed partition keeps the order of summation independent of the number of threads
+        let chunk = particles.len().div_ceil(8).max(1);
+        let starts: Vec<usize> = particles.clone().step_by(chunk).collect();
+        let sums: Vec<Vec<f64>> = starts
+            .into_par_iter()
+            .map(|start| {
+                (start..(start + chunk).min(particles.end)).fold((plan.clone(), vec![0.0; lags]), of_particle).1
+            })
+            .collect();
+        let mean = |lag: usize| sums.iter().map(|sum| sum[lag]).sum::<f64>() / (total * (frames - lag) as f64);
+        (0..lags).map(mean).collect()
+    }
+
+    /// Returns the interval between frames (ps) and the number of lags, zero included.
+    fn lags(&self, times: &[f64]) -> Result<(f64, usize)> {
+        let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let interval = intervals.first().copied().unwrap_or(0.0);
+        if self.frames < 3 || !intervals.iter().all(|dt| (dt - interval).abs() < 1e-3 * interval && *dt > 0.0) {
+            let problem = Problem::new("a velocity autocorrelation needs at least three frames at equal intervals");
+            return Err(problem.help("choose frames by --stride, or remove frames that were written twice").into());
+        }
+        let lags = self.longest.map_or(self.frames / 2, |longest| (longest / interval).round() as usize) + 1;
+        if !(2..=self.frames).contains(&lags) {
+            let range = interval * (self.frames - 1) as f64;
+            let problem = Problem::new(format!("the longest lag is not between {interval} ps and {range} ps"));
+            return Err(problem.help("choose another --lag, or a longer trajectory").into());
+        }
+        Ok((interval, lags))
+    }
+
+    fn plots(&self, correlation: [&[f64]; 3], states: [&[f64]; 2]) -> Vec<Plot> {
+        let ([lags, values, errors], [wavenumbers, density]) = (correlation, states);
+        let layer = Layer::Line {
+            label: String::new(),
+            x: lags.to_vec(),
+            y: values.to_vec(),
+            error: if errors.iter().all(|error| error.is_finite()) { errors.to_vec() } else { vec![] },
+        };
+        let end = wavenumbers.last().copied().unwrap_or(1.0);
+        vec![
+            Plot {
+                suffix: "",
+                title: format!("Velocity autocorrelation: {}", self.text),
+                x: Axis::new("lag / ps"),
+                y: Axis::new("C(τ) / C(0)"),
+                layers: vec![layer],
+            },
+            Plot {
+                suffix: "states",
+                title: format!("Vibrational density of states: {}", self.text),
+                x: Axis::between("wavenumber / cm⁻¹", [0.0, end]),
+                y: Axis::new("density of states / cm"),
+                layers: vec![Layer::line("", wavenumbers, density)],
+            },
+        ]
+    }
+}
+
+impl Observable for VelocityCorrelation {
+    /// velocity of each particle, nm/ps
+    type Sample = Vec<Vec3<f32>>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        (size_of::<Vec3<f32>>() * self.particles.len()) as f64 * frames as f64
+    }
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
+        check(frame)?;
+        let velocity = |particle: &Particle| {
+            let terms = particle.atoms.iter().map(|&(atom, share)| frame.velocities[atom as usize] * share);
+            let Vec3 { x, y, z } = terms.sum::<Vec3>();
+            vec3(x as f32, y as f32, z as f32)
+        };
+        Ok(self.particles.iter().map(velocity).collect())
+    }
+
+    fn add(&mut self, velocities: Self::Sample) -> Result<()> {
+        self.velocities.extend(velocities);
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self, passed: &Passed) -> Result<Findings> {
+        let (interval, count) = self.lags(&passed.times)?;
+        let all = self.particles.len();
+        let values = self.mean(0..all, count);
+        let lags: Vec<f64> = (0..count).map(|lag| lag as f64 * interval).collect();
+        let zero = values[0];
+        if !(zero > 0.0 && zero.is_finite()) {
+            return Err(Problem::new("all velocities are zero").help("use frames of a run with motion").into());
+        }
+        let parts = PARTS.min(all);
+        let of_parts: Vec<Vec<f64>> =
+            (0..parts).map(|k| self.mean(k * all / parts..(k + 1) * all / parts, count)).collect();
+        let error_of = |values: Vec<f64>| standard_error(&values);
+        let errors: Vec<f64> = (0..count)
+            .map(|lag| error_of(of_parts.iter().map(|part| part[lag] / zero).collect()).unwrap_or(f64::NAN))
+            .collect();
+        let normalised: Vec<f64> = values.iter().map(|value| value / zero).collect();
+        let [wavenumbers, density] = density_of_states(&normalised, interval);
+        let plots = self.plots([&lags, &normalised, &errors], [&wavenumbers, &density]);
+        let highest = (0..count).max_by(|&a, &b| density[a].total_cmp(&density[b])).unwrap_or(0);
+        let nyquist = wavenumbers[count - 1];
+        let mut findings = Findings { plots, ..Findings::default() };
+        if !self.by_mass {
+            let coefficients = |values: &[f64]| -> Vec<f64> {
+                integral(values, interval).into_iter().map(|integral| integral / 3.0).collect()
+            };
+            let running = coefficients(&values);
+            let last = |coefficients: Vec<f64>| CENTIMETRES * coefficients[count - 1];
+            let error = error_of(of_parts.iter().map(|part| last(coefficients(part))).collect());
+            let value = CENTIMETRES * running[count - 1];
+            findings.numbers.push(Number { name: "diffusion", value, error, unit: "1e-5 cm2/s" });
+            let error = error.map_or(String::new(), |error| format!(" ± {error:.4}"));
+            findings
+                .summary
+                .push(format!("diffusion    {value:.4}{error} · 10⁻⁵ cm²/s, up to {:.3} ps", lags[count - 1]));
+            findings.arrays.push(Array::new("diffusion", [("lag", count)], running, "nm+2 ps-1"));
+        }
+        findings.numbers.push(Number { name: "peak", value: wavenumbers[highest], error: None, unit: "1/cm" });
+        findings
+            .summary
+            .push(format!("peak         {:.1} 1/cm, of a range up to {nyquist:.0} 1/cm", wavenumbers[highest]));
+        findings.summary.push(format!("particles    {all}"));
+        findings.settings =
+            vec![("select", self.text.clone()), ("weights", if self.by_mass { "mass" } else { "equal" }.to_owned())];
+        findings.arrays.extend([
+            Array::new("vacf", [("lag", count)], values, "nm+2 ps-2"),
+            Array::new("vacf_normalised", [("lag", count)], normalised, ""),
+            Array::new("vacf_normalised_error", [("lag", count)], errors, ""),
+            Array::new("lag", [("lag", count)], lags, "ps"),
+            Array::new("density_of_states", [("wavenumber", count)], density, "cm"),
+            Array::new("wavenumber", [("wavenumber", count)], wavenumbers, "cm-1"),
+        ]);
+        Ok(findings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::findings::Values;
+
+    /// Returns the observable of two particles of velocities cos ωt and sin ωt along x, whose autocorrelation is
+    /// ½ cos ωτ at every lag, and the times of its frames.
+    fn oscillators(frames: usize, interval: f64, omega: f64) -> (VelocityCorrelation, Passed) {
+        let particle = |atom| Particle { mass: 2.0, atoms: vec![(atom, 1.0)] };
+        let mut vacf = VelocityCorrelation {
+            text: "all".to_owned(),
+            particles: vec![particle(0), particle(1)],
+            by_mass: false,
+            longest: None,
+            velocities: vec![],
+            frames: 0,
+        };
+        let mut passed = Passed::default();
+        for t in 0..frames {
+            let time = t as f64 * interval;
+            let (sin, cos) = (omega * time).sin_cos();
+            let velocities = vec![vec3(cos, 0.0, 0.0), vec3(sin, 0.0, 0.0)];
+            vacf.observe(&[StoredFrame { time, velocities, ..StoredFrame::default() }]).unwrap();
+            passed.steps.push(t as i64);
+            passed.times.push(time);
+        }
+        (vacf, passed)
+    }
+
+    fn array<'a>(findings: &'a Findings, name: &str) -> &'a [f64] {
+        let found = findings.arrays.iter().find(|array| array.name == name).unwrap();
+        let Values::Double(values) = &found.values else { panic!("f64") };
+        values
+    }
+
+    /// The trapezoidal sum of cos ωτ up to T is ½ Δ sin(ωT) / tan(½ ωΔ). The oscillators have a wavelength of
+    /// 1/1000 cm, and the range of wavenumbers ends at 1/(2cΔ).
+    #[test]
+    fn oscillators_have_one_frequency() {
+        let (interval, omega) = (0.002, 2.0 * PI * 1000.0 / WAVENUMBER);
+        let (mut vacf, passed) = oscillators(1000, interval, omega);
+        let findings = vacf.finish(&passed).unwrap();
+        // velocities are stored in f32
+        const ROUNDING: f64 = 1e-6;
+        for (&lag, &value) in array(&findings, "lag").iter().zip(array(&findings, "vacf")) {
+            assert!((value - 0.5 * (omega * lag).cos()).abs() < ROUNDING, "{lag}: {value}");
+        }
+        let closed = |lag: f64| 0.5 * 0.5 * interval * (omega * lag).sin() / (0.5 * omega * interval).tan() / 3.0;
+        for (&lag, &value) in array(&findings, "lag").iter().zip(array(&findings, "diffusion")) {
+            assert!((value - closed(lag)).abs() < ROUNDING, "{lag}: {value}");
+        }
+        let wavenumbers = array(&findings, "wavenumber");
+        let spacing = wavenumbers[1];
+        assert!((wavenumbers[500] - 1.0 / (2.0 * 2.997_924_58e-2 * interval)).abs() < 1e-6, "{wavenumbers:?}");
+        let peak = findings.numbers.iter().find(|number| number.name == "peak").unwrap();
+        assert!((peak.value - 1000.0).abs() <= 0.5 * spacing + 1e-9, "{peak:?} {spacing}");
+        // the integral over wavenumbers is the correlation at zero, 1
+        let total = integral(array(&findings, "density_of_states"), spacing).pop().unwrap();
+        assert!((total - 1.0).abs() < 1e-9, "{total}");
+    }
+
+    #[test]
+    fn frames_without_velocities_are_refused() {
+        let message = check(&StoredFrame::default()).unwrap_err().to_string();
+        assert!(message.contains("no velocities"), "{message}");
+        let (mut vacf, mut passed) = oscillators(10, 0.1, 1.0);
+        passed.times[4] += 0.05;
+        assert!(vacf.finish(&passed).is_err());
+    }
+}
