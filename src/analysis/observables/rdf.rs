@@ -18,7 +18,8 @@ pub(super) struct RdfOptions {
     /// Selection of the atoms that are counted; default: the same
     #[arg(long, value_name = "TEXT")]
     with: Option<String>,
-    /// Largest distance, for example "1 nm"; default: half of the shortest diameter of the first cell
+    /// Largest distance, for example "1 nm"; default: 0.95 times half of the
+    /// shortest diameter of the first cell, so that the cell may shrink
     #[arg(long, value_name = "LENGTH", value_parser = super::length)]
     range: Option<f64>,
     /// Width of the bins
@@ -29,6 +30,9 @@ pub(super) struct RdfOptions {
     between_molecules: bool,
 }
 
+/// Default range as a part of the largest possible distance in the first cell. A barostat lets the cell shrink by less.
+const SHARE: f64 = 0.95;
+
 impl Options for RdfOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let mut first = StoredFrame::default();
@@ -38,7 +42,7 @@ impl Options for RdfOptions {
                 Problem::new("a radial distribution function needs a periodic cell, and the frames have none");
             return Err(problem.help("without a cell there is no density to compare with").into());
         };
-        let range = self.range.unwrap_or(cell.max_cutoff());
+        let range = self.range.unwrap_or(SHARE * cell.max_cutoff());
         let bins = (range / self.bin).round();
         if !(1.0..=1e6).contains(&bins) {
             let problem = Problem::new(format!("{range} nm in bins of {} nm are {bins} bins", self.bin));
