@@ -168,7 +168,7 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsx", TRAJECTORY], "did you mean \"rmsd\"?");
     refused(&["rmsd"], "no trajectory is given");
     refused(&["rmsd", "--stride", "2", "rg", "--stride", "3", TRAJECTORY], "--stride is given twice");
-    refused(&["rg", TRAJECTORY, "--begin", "1 s"], "between the times of --begin and --end");
+    refused(&["rg", TRAJECTORY, "--begin", "1 ms"], "between the times of --begin and --end");
     refused(&["rdf", TRAJECTORY, "--range", "5 nm"], "more than half of the cell");
     refused(&["dihedrals", TRAJECTORY, "--select", "water"], "no dihedral angle of a protein");
     let (code, message) = md(here, &["analyze", "pca", "nowhere.h5md"]).unwrap_err();
