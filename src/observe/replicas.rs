@@ -183,7 +183,7 @@ impl EnsembleStatus {
         log.section("Replicas")?;
         log.table(["replica", "sets", "state", "stage, step", "ps", "ns/day"], &rows)?;
         match self.ns_per_day {
-            Some(speed) => log.line(Level::Detail, &format!("  {} ns/day in all", three_digits(speed))),
+            Some(speed) => log.line(Level::Detail, &format!("  {} ns/day in total", three_digits(speed))),
             None => Ok(()),
         }
     }
