@@ -1,5 +1,5 @@
-//! Checks of the dependencies: compatible licences, and a single registry. `cargo deny` checks more if it is
-//! installed (`deny.toml`).
+//! Checks of the dependencies: compatible licences, a single registry, and features that do not depend on whether
+//! the tests are built too. `cargo deny` checks more if it is installed (`deny.toml`).
 
 use std::process::Command;
 
@@ -57,6 +57,30 @@ fn dependencies_have_permissive_licences_and_one_registry() {
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Lines of `cargo tree`: each package that dependencies of the given kinds need, with its version and features.
+fn packages(kinds: &str) -> Vec<String> {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "--prefix", "none", "--format", "{p} [{f}]", "--edges", kinds])
+        .args(if cfg!(feature = "mpi") { &["--features", "mpi"][..] } else { &[] })
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    // a package that was listed before is marked so
+    String::from_utf8(tree.stdout).expect("UTF-8").lines().map(|line| line.trim_end_matches(" (*)").into()).collect()
+}
+
+/// Cargo gives a package the features that anything in the build asks for. If a development dependency asks for more
+/// than the program does, then `cargo build` after `cargo test` compiles the package again, and all that use it.
+#[test]
+fn development_dependencies_add_no_features() {
+    let with_tests = packages("normal,build,dev");
+    let program = packages("normal,build");
+    assert!(program.len() > 100, "only {} packages", program.len());
+    let changed: Vec<&String> = program.iter().filter(|package| !with_tests.contains(package)).collect();
+    assert!(changed.is_empty(), "name the missing features of these packages in Cargo.toml: {changed:#?}");
 }
 
 #[test]
