@@ -38,14 +38,14 @@
 //! comes before the forces. [`run::run`] takes a plan through its stages. [`run::load`] reads the files of a plan,
 //! and [`prepare::prepare`] makes a system from their contents.
 //!
-//! [`run::run_replicas`] runs several plans in parallel. Each replica of an ensemble is a run of its own, with its
-//! own threads and folder, and [`run::ReplicaPlacement`] alone assigns replicas to slots. If there are several ranks
-//! ([`ranks::Ranks`]), rank 0 assigns the replicas and receives their messages. Only rank 0 writes the ensemble's
-//! files and prints messages; every rank ends with the same exit code. In replica exchange ([`ensemble::exchange`])
-//! each replica stays on its rank, waits for the other replicas at the [`run::Barrier`] of the rank, and sends its
-//! energies to rank 0. Only `run::replicas::record` combines the energies of all replicas. A replica keeps its atoms
-//! and files, and receives the temperature, pressure or Hamiltonian of a neighbouring state. The outcome of every
-//! exchange attempt is written to disk before any replica continues.
+//! [`run::run_replicas`] runs several plans in parallel. Each replica of an ensemble is a run of its own, with its own
+//! threads and folder, and [`run::ReplicaPlacement`] decides on which threads or GPU it runs. If there are several
+//! ranks ([`ranks::Ranks`]), rank 0 assigns the replicas and receives their messages. Only rank 0 writes the
+//! ensemble's files and prints messages; every rank ends with the same exit code. In replica exchange
+//! ([`ensemble::exchange`]) each replica stays on its rank, waits for the other replicas at the [`run::Barrier`] of
+//! the rank, and sends its energies to rank 0. Only `run::replicas::record` combines the energies of all replicas. A
+//! replica keeps its atoms and files, and receives the temperature, pressure or Hamiltonian of a neighbouring state.
+//! The outcome of every exchange attempt is written to disk before any replica continues.
 //!
 //! A program that uses the library begins with [`system::System::builder`], [`run::Engine::minimize`] and
 //! [`run::Engine::simulation`]; `examples/argon.rs` shows all three.

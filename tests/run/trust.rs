@@ -12,13 +12,13 @@ fn the_first_step_of_every_part_is_compared_with_the_reference() {
     let lines = || {
         let log = std::fs::read_to_string(case.path("out").join("run.log")).unwrap();
         log.lines()
-            .filter(|line| line.starts_with("force check: ") && line.contains(" on 729 atoms"))
+            .filter(|line| line.starts_with("force check against ") && line.contains(" on 729 atoms"))
             .map(str::to_owned)
             .collect()
     };
     case.ends_with(0, &["--steps", "13"]);
     let first: Vec<String> = lines();
-    assert!(first.len() == 1 && first[0].contains(", energies "), "{first:?}");
+    assert!(first.len() == 1 && first[0].contains(" of the energies"), "{first:?}");
     // in the middle of the lifetimes of both lists
     case.ends_with(0, &[]);
     assert_eq!(lines().len(), 2);

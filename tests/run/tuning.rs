@@ -86,7 +86,7 @@ fn splitting(trial: &Trial) -> Splitting {
 fn whatever_is_tried_is_as_accurate_as_asked_for() {
     let case = Case::new("water", &input("measure"));
     let messages = case.ends_with(0, &["--steps", "2"]);
-    assert!(messages.contains("tuning \"measure\": pair lists rebuilt every"), "{messages}");
+    assert!(messages.contains("tuning = \"measure\": pair lists rebuilt every"), "{messages}");
     let Tuning { tried, chosen, measured_gain, seconds, .. } = tuning(&case);
     let (system, state) = loaded();
     let charges: Vec<f64> = system.topology.atoms.iter().map(|atom| atom.charge).collect();

@@ -23,8 +23,8 @@ use crate::term::LjSwitch;
 ///
 /// With a switch the correction also contains the energy that the switch removes, 2πN²/V ∫ (V − V_switched) r² dr up
 /// to r_c with g(r) = 1. A force switch shifts the energy of all pairs closer than the switching distance r₁ by the
-/// same amount. As above, the correction excludes the pair of an atom with itself. Neither switch leaves a step at
-/// the cutoff, so tr W = −3V dE/dV.
+/// same amount. As above, the correction excludes the pair of an atom with itself. With a switch,
+/// the energy is continuous at the cutoff, and the trace of the virial W is −3V dE/dV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DispersionTail {
     /// energy times volume, without `constant`, kJ/mol nm³

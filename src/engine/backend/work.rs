@@ -31,8 +31,8 @@ pub struct PairCounts {
     pub slots: u64,
     /// atom pairs among `slots` whose Lennard-Jones term is computed
     pub lj_slots: u64,
-    /// number of list entries: an entry is an i-cluster with a lattice shift; on a GPU, a chunk of the list for one
-    /// block
+    /// number of entries of the pair list: on a CPU an entry is an i-cluster with one lattice shift, on a GPU it is the
+    /// part of the list that one thread block processes
     pub entries: u64,
     /// atom pairs of the outer list, from which the inner list is pruned
     pub outer_slots: u64,

@@ -14,11 +14,11 @@
 //! = (2K_αα + W_αα)/V,  2K_αα = ½ Σ M (V_α(t−½)² + V_α(t+½)²),  W_αα = Σ r_α F_α − Σ (r−R)_α F_α, where the positions
 //! r and R are those at t. The forces F exclude constraint forces, because constraint forces do not move a group
 //! center. Directions that are scaled alike use the mean of their pressures. The pressure in the output is the atomic
-//! pressure, which includes constraint forces. If all groups are rigid, the trace of the atomic pressure equals the
-//! trace of the pressure of the centers: |r−R| is the same at t−dt, t and t+dt, so that the virial of the constraint
-//! forces is exactly −2K, where K is the kinetic energy of the motion inside the group, averaged over both half
-//! steps. For groups that can bend (CH₃), only the time averages of the atomic pressure and of the pressure of the
-//! centers are equal.
+//! pressure, which includes constraint forces. If all groups are rigid, the distances |r−R| are the same at t−dt, t and
+//! t+dt. The virial of the constraint forces is therefore exactly −2K, where K is the kinetic energy of the motion
+//! inside the groups, averaged over both half steps. The trace of the atomic pressure then equals the trace of the
+//! pressure of the centers. For groups that can bend (CH₃), only the time averages of the atomic pressure and of the
+//! pressure of the centers are equal.
 //!
 //! If a run removes the motion of the center of mass, K is smaller by ½ kT in each direction and P is smaller by
 //! kT/V, as in GROMACS. The volume of N groups then has the distribution of N − 1 groups. Monte Carlo moves count all

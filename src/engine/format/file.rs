@@ -16,7 +16,7 @@ pub const LONGEST_RECORD: u64 = 64 << 20;
 /// Size in bytes up to which a sparse file may consist of holes only.
 const FREE_HOLES: u64 = 64 << 20;
 /// Maximum ratio of the file size to the number of bytes outside of holes, for files larger than [`FREE_HOLES`].
-/// Programs that write output leave only small holes.
+/// In the output of a simulation program the holes (ranges that take no space on disk) are small.
 const MOST_HOLES: u64 = 64;
 
 /// Opens a regular file for reading. Anything else than a regular file is an error, which is returned before a byte

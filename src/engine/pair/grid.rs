@@ -78,7 +78,7 @@ impl Tiles {
         Tiles { columns, side: columns.map(|n| n.div_ceil((n / TILE).max(1))) }
     }
 
-    /// Index of the column (x, y) in the order.
+    /// Position of the column (x, y) in the order of the columns, tile after tile.
     #[inline(always)]
     pub fn column(&self, x: usize, y: usize) -> usize {
         let Tiles { columns: [nx, ny], side: [a, b] } = *self;

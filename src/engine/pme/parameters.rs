@@ -263,8 +263,9 @@ pub fn allowed(force_error: f64) -> ErrorEstimate {
 /// potential, and so conserves energy. The error of the direct sum comes from the truncation of the force at the
 /// cutoff. Pairs that the pair lists miss heat the system in proportion to the truncated force. With pair lists
 /// without lookahead, DHFR with a cutoff of 0.9 nm and a time step of 2 fs drifted by 0.049 kT/ns per degree of
-/// freedom if the direct error was 0.096 kJ/mol/nm, and by 0.020 if it was 0.041 kJ/mol/nm. A twentieth of the
-/// default total error gives a direct error of 0.024 kJ/mol/nm, and makes the grid only a few per cent finer.
+/// freedom if the direct error was 0.096 kJ/mol/nm, and by 0.020 if it was 0.041 kJ/mol/nm. The
+/// fraction of a twentieth limits the error of the direct sum to 0.024 kJ/mol/nm if the total error has its default
+/// value, and makes the PME grid only a few per cent finer.
 const DIRECT_FRACTION: f64 = 0.05;
 
 /// [`bisect`] with a precision of 10⁻³, which suffices because grid sizes are rounded far more coarsely.

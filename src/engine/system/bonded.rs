@@ -233,7 +233,7 @@ pub struct G96Bond {
     pub atoms: [u32; 2],
     /// equilibrium length b in nm
     pub length: f64,
-    /// force constant k in kJ/mol/nm⁴ (with the ¼)
+    /// force constant k of the energy ¼ k (r² − b²)², in kJ/mol/nm⁴
     pub force_constant: f64,
 }
 

@@ -87,7 +87,7 @@ pub(super) fn translate(draft: &mut Draft<'_>, macros: &[&str]) {
     }
 }
 
-/// Returns the reference scaling of the barostat; `None` after a problem.
+/// Returns how the barostat scales the reference positions, or `None` if a problem was recorded.
 fn reference_scaling(draft: &mut Draft<'_>) -> Option<ReferenceScaling> {
     let word = draft.word("refcoord-scaling");
     match word.as_str() {

@@ -70,7 +70,7 @@ pub(in crate::run) fn verify<B: Backend + ?Sized>(
 ) -> Result<(Level, String)> {
     let start = Instant::now();
     let verdict = compare(system, lists, backend)?;
-    let time = format!("; compared in {:.2} s", start.elapsed().as_secs_f64());
+    let time = format!("; took {:.2} s", start.elapsed().as_secs_f64());
     match verdict {
         Verdict::Agrees(how) => Ok((Level::Note, how + &time)),
         Verdict::Strays(how) => Ok((Level::Warning, how + &time)),
@@ -211,14 +211,18 @@ fn judge(system: &System, atoms: &[u32], found: &BackendForces, reference: &Samp
     }
     let Sampled { pairs, lacking_pairs, .. } = reference;
     let mesh = if found.lacks_reciprocal { ", without reciprocal space" } else { "" };
-    let energies = reference.energies.map_or(String::new(), |_| format!(", energies {largest:.1e}"));
+    let energies = reference.energies.map_or(String::new(), |_| format!(", {largest:.1e} of the energies"));
     let lists = match lacking_pairs {
         0 => String::new(),
         some => format!(
-            "; {relative:.1e} without the {some} of {pairs} pairs near the cutoff that lists of this age may miss"
+            "; {relative:.1e} of the forces without the {some} of {pairs} pairs near the cutoff that pair lists of this age \
+             may lack"
         ),
     };
-    let text = format!("force check: RMS error {whole:.1e} on {number} atoms{energies}{mesh}{lists}");
+    let text = format!(
+        "force check against double precision: relative RMS error {whole:.1e} of the forces on {number} \
+         atoms{energies}{mesh}{lists}"
+    );
     if within(1.0) && energies_agree {
         return Verdict::Agrees(text);
     }
@@ -355,7 +359,10 @@ mod tests {
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.04);
         let host = computed(&sample, &sample.system, lists, &then);
         let verdict = compare(&sample.system, &lists, &host).expect("a verdict");
-        assert!(matches!(&verdict, Verdict::Agrees(how) if how.contains("lists of this age may miss")), "{verdict:?}");
+        assert!(
+            matches!(&verdict, Verdict::Agrees(how) if how.contains("pair lists of this age may lack")),
+            "{verdict:?}"
+        );
         // lists are built from positions 150 fs earlier, but the check is told that they were built at the present
         // positions
         then.positions.iter_mut().zip(&sample.state.velocities).for_each(|(r, v)| *r -= *v * 0.11);

@@ -14,8 +14,8 @@ const FORCE: f64 = 4e-5;
 /// not. In the tests, force errors are at most 2·10⁻⁵ of the terms that cancel, which is at most 10⁻³ kJ/mol/nm on
 /// each device.
 const LATTICE_FORCE: f64 = 2e-3;
-/// Largest difference of any energy, relative to the sum of the absolute terms. The value is twice the project's
-/// limit of 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
+/// Limit on the difference between an energy on the GPU and on the CPU, relative to the sum of the absolute values of
+/// its terms. The limit is twice the project's 10⁻⁶, since GPU and CPU may each have an error of 10⁻⁶.
 const ENERGY: f64 = 2e-6;
 
 /// Time step of the compared step, ps.

@@ -179,7 +179,7 @@ impl<'a> Session<'a> {
         }
         let (deviation, bonds) = (largest_deviation(&system.constraints, &state.positions), bonds.len());
         self.log.note(&format!(
-            "constraints: largest relative deviation {deviation:.1e} of {bonds} bonds and angles (tolerance {tolerance:.0e})"
+            "constraints: largest relative deviation {deviation:.1e} over {bonds} bonds and angles (tolerance {tolerance:.0e})"
         ))
     }
 }

@@ -159,31 +159,32 @@ pub(in crate::run) fn write_tuning(log: &mut RunLog, tuning: Option<&Tuning>, on
     log.table(["lists (steps)", "cutoff", "mesh", "Mcycles", "ms", "gain (spread)"], &rows)?;
     let reason = match measured_gain {
         Some(gain) => format!(
-            "{} less time for pairs, lists and mesh than with the choice of the cost model (measurement took \
+            "measured: {} less time for pairs, lists and mesh than with the choice of the cost model (measurement took \
              {seconds:.1} s); for the choice of the cost model, the predicted gain over tuning = \"off\" is {}",
             percent(*gain),
             percent(*predicted_gain)
         ),
         None if *predicted_gain == 0.0 => "the conventional choice without tuning".to_owned(),
         None if on_gpu => format!(
-            "{} fewer clock cycles for pairs and lists than with tuning = \"off\", as predicted by the cost model, which is \
-             not calibrated for GPUs yet",
+            "the cost model, which is not calibrated for GPUs yet, predicts {} fewer clock cycles for pairs and lists than \
+             with tuning = \"off\"",
             percent(*predicted_gain)
         ),
         None => format!(
-            "{} fewer clock cycles for pairs, lists and mesh than with tuning = \"off\", as predicted by the cost model",
+            "the cost model predicts {} fewer clock cycles for pairs, lists and mesh than with tuning = \"off\"",
             percent(*predicted_gain)
         ),
     };
     let mesh = chosen.pme.map_or(String::new(), |pme| {
-        format!(", Coulomb cutoff {:.3} nm, grid {:?}, order {}", pme.cutoff, pme.parameters.grid, pme.parameters.order)
+        let [a, b, c] = pme.parameters.grid;
+        format!(", Coulomb cutoff {:.3} nm, PME grid {a} x {b} x {c}, order {}", pme.cutoff, pme.parameters.order)
     });
     let ListSchedule { rebuild, prune, .. } = chosen.lists;
     let lists = match chosen.lists.is_exact() {
         true => "by displacement".to_owned(),
-        false => format!("every {rebuild} steps, pruned every {prune}"),
+        false => format!("every {rebuild} steps and pruned every {prune} steps"),
     };
-    log.note(&format!("tuning \"{method}\": pair lists rebuilt {lists}{mesh}: {reason}"))
+    log.note(&format!("tuning = \"{method}\": pair lists rebuilt {lists}{mesh}; {reason}"))
 }
 
 fn lifetimes(lists: &ListSchedule) -> String {

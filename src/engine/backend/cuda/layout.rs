@@ -248,7 +248,7 @@ shared! {
 }
 
 shared! {
-    /// A polynomial in center − r² ([`crate::pair::Polynomial`]).
+    /// A polynomial in c − r², where c is the center of its range of r² ([`crate::pair::Polynomial`]).
     Smooth {
         /// nm²
         center: f32,

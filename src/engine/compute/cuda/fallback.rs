@@ -38,7 +38,7 @@ impl DeviceFft {
         Ok(DeviceFft::Host(RefCell::new(HostFft { fft, real, complex, stream: stream.clone() })))
     }
 
-    /// Whether calls are asynchronous, so that a CUDA graph can capture them.
+    /// Whether the calls of this FFT are asynchronous: a CUDA graph can capture only asynchronous calls.
     pub(crate) fn can_be_captured(&self) -> bool {
         matches!(self, DeviceFft::Cuda(_))
     }

@@ -61,7 +61,10 @@ impl PairIndex {
                 return Err(section.problem_at(k, message));
             }
             if index > 0 && index as usize > coefficients {
-                return Err(section.problem_at(k, format!("coefficient {index} is not between 1 and {coefficients}")));
+                return Err(section.problem_at(
+                    k,
+                    format!("index {index} of a Lennard-Jones coefficient is not between 1 and {coefficients}"),
+                ));
             }
             if index < 0 && index.unsigned_abs() as usize > pointers.hydrogen_bond_types {
                 let message = format!("10-12 term {} is not between 1 and {}", -index, pointers.hydrogen_bond_types);

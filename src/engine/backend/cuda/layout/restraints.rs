@@ -46,7 +46,7 @@ shared! {
 }
 
 shared! {
-    /// Work of time-dependent force constants ([`crate::restraint::Restraining`]).
+    /// Work (kJ/mol) done by force constants that change with time ([`crate::restraint::Restraining`]).
     RestraintWork {
         /// time (ps since the start of the stage) at which the current force constants apply
         time: f64,
