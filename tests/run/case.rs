@@ -1,6 +1,7 @@
 //! Folder with an input file, and the results of the program.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -94,7 +95,16 @@ impl Case {
 
     /// Starts a run in the background.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments).stderr(Stdio::null()).spawn().unwrap()
+        let mut command = self.command(arguments);
+        // the signal is ignored if the tests were started by `nohup`, and the program would keep that
+        // SAFETY: the call sets the action of one signal, and touches no memory
+        let default = || match unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) } {
+            libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        };
+        // SAFETY: `signal` may be called between fork and exec (signal-safety(7)), and it touches no memory of ours
+        unsafe { command.pre_exec(default) };
+        command.stderr(Stdio::null()).spawn().unwrap()
     }
 
     /// Number of rows written to `energies.csv`, without the header.
