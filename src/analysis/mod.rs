@@ -34,6 +34,7 @@ mod pass;
 mod reference;
 mod statistics;
 mod system;
+mod table;
 
 pub use findings::{Array, Axis, Findings, Layer, Number, Plot, TIME, Values};
 pub use frames::Frames;
@@ -42,3 +43,4 @@ pub use pass::{FrameObserver, FrameRange, Observable, Passed, pass};
 pub use reference::Reference;
 pub use statistics::Summary;
 pub use system::{AnalysedSystem, Group, Images};
+pub use table::EnergyTable;

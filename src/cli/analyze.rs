@@ -14,8 +14,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::outputs::rounded;
 use super::topology;
-use crate::analysis::observables::{Input, OBSERVABLES, ObservableEntry, Options};
-use crate::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, Origin, files, pass, to_json, write};
+use crate::analysis::observables::{Choice, Input, OBSERVABLES, ObservableEntry, Options};
+use crate::analysis::{
+    AnalysedSystem, EnergyTable, FrameObserver, FrameRange, Images, Origin, Passed, files, pass, to_json, write,
+};
 use crate::error::{Problem, Result};
 use crate::format::Names;
 use crate::observe::trajectory::{Chain, FrameSource};
@@ -33,7 +35,7 @@ pub(super) struct Analyze {
 #[derive(Debug)]
 struct Request {
     entry: &'static ObservableEntry,
-    options: Box<dyn Options>,
+    choice: Choice,
     /// stem of the result files
     output: PathBuf,
 }
@@ -41,10 +43,11 @@ struct Request {
 /// Options of the whole analysis.
 #[derive(Debug, Default, Args)]
 struct Common {
-    /// Trajectories: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB, in the order of time. If a run is still writing a
-    /// trajectory, the complete frames are read
+    /// Trajectories: H5MD, XTC, DCD, TRR, AMBER NetCDF or PDB, in the order of time; and the energy table (CSV) of
+    /// observables that use it, which by default is energies.csv beside the first trajectory. If a run is still
+    /// writing, complete frames and rows are read
     #[arg(value_name = "TRAJECTORY")]
-    trajectories: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// Topology, if the trajectory contains none (all formats except H5MD). A topology file (CHARMM psf without
     /// parameters is enough), a structure (gro, PDB, mmCIF) without bonds, or an H5MD trajectory of the same atoms
     #[arg(long, value_name = "FILE", help_heading = WHOLE)]
@@ -52,13 +55,13 @@ struct Common {
     /// Use the positions as stored in the file: do not make molecules whole, and do not choose other periodic images
     #[arg(long, help_heading = WHOLE)]
     as_stored: bool,
-    /// Use every N-th frame
+    /// Use every N-th frame, and all rows of an energy table
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = WHOLE)]
     stride: Option<u32>,
-    /// Leave out frames before this time, for example "1 ns"
+    /// Leave out frames and rows before this time, for example "1 ns"
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = WHOLE)]
     begin: Option<f64>,
-    /// Leave out frames after this time
+    /// Leave out frames and rows after this time
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = WHOLE)]
     end: Option<f64>,
     /// Worker threads; default: all processors
@@ -91,7 +94,7 @@ fn time(text: &str) -> std::result::Result<f64, String> {
 impl Args for Analyze {
     fn augment_args(command: Command) -> Command {
         let names: Vec<String> =
-            OBSERVABLES.iter().map(|entry| format!("  {:<14}{}", entry.name, entry.about)).collect();
+            OBSERVABLES.iter().map(|entry| format!("  {:<16}{}", entry.name, entry.about)).collect();
         let help = format!(
             "Observables (md analyze OBSERVABLE --help shows the options of one):\n{}\n\nSeveral observables are computed \
              in one pass:\n  md analyze rmsd --select backbone rg rdf out/trajectory.h5md\nA file with tables \
@@ -183,14 +186,31 @@ impl Analyze {
             let output = output.unwrap_or_else(|| analyze.unused_name(entry.name));
             // earlier versions took the name of the HDF5 file
             let output = if output.extension().is_some_and(|e| e == "h5") { output.with_extension("") } else { output };
-            analyze.requests.push(Request { entry, options: (entry.options)(&matches)?, output });
+            analyze.requests.push(Request { entry, choice: (entry.options)(&matches)?, output });
             analyze.common.merge(Common::from_arg_matches(&matches)?)?;
             start = end;
         }
-        if analyze.common.trajectories.is_empty() {
-            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, "no trajectory is given\n"));
-        }
+        analyze.check_files()?;
         Ok(analyze)
+    }
+
+    /// Fails if the command names no file for an observable, or a file for no observable.
+    fn check_files(&self) -> std::result::Result<(), clap::Error> {
+        let of_frames = self.requests.iter().any(|request| matches!(request.choice, Choice::OfFrames(_)));
+        let of_table = self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_)));
+        let tables = self.common.tables().count();
+        let (kind, message) = if of_frames && self.common.trajectories().next().is_none() {
+            (ErrorKind::MissingRequiredArgument, "no trajectory is given")
+        } else if self.common.files.is_empty() {
+            (ErrorKind::MissingRequiredArgument, "no energy table is given")
+        } else if tables > 1 {
+            (ErrorKind::TooManyValues, "several energy tables are given; analyse one after the other")
+        } else if tables > 0 && !of_table {
+            (ErrorKind::ArgumentConflict, "an energy table is given, and no observable of the command uses it")
+        } else {
+            return Ok(());
+        };
+        Err(clap::Error::raw(kind, format!("{message}\n")))
     }
 
     /// Returns a name of result files that no other observable of the command has.
@@ -200,16 +220,16 @@ impl Analyze {
         { names }.find(is_free).expect("there are more numbers than observables")
     }
 
-    /// Returns the path of a trajectory that the command reads.
+    /// Returns the path of a file that the command reads.
     pub(super) fn file(&self) -> &Path {
-        &self.common.trajectories[0]
+        &self.common.files[0]
     }
 
     pub(super) fn execute(&self) -> Result<()> {
         let stems: Vec<PathBuf> = self.requests.iter().map(|request| self.stem(request)).collect();
         for file in stems.iter().flat_map(|stem| files(stem)) {
-            for trajectory in &self.common.trajectories {
-                super::outputs::check_new(&file, trajectory, self.common.force)?;
+            for input in &self.common.files {
+                super::outputs::check_new(&file, input, self.common.force)?;
             }
         }
         let available = std::thread::available_parallelism().map_or(1, usize::from);
@@ -221,18 +241,87 @@ impl Analyze {
         self.common.output_dir.as_deref().unwrap_or(Path::new("")).join(&request.output)
     }
 
-    /// Computes all observables in one pass and writes their results.
+    /// Computes all observables and writes their results.
     fn compute(&self, stems: &[PathBuf]) -> Result<()> {
         let begin = Instant::now();
         let common = &self.common;
-        let mut trajectory = Chain::open(&common.trajectories)?;
-        let Names { topology, has_bonds } = common.topology(&trajectory)?;
+        let table = self.table()?;
+        let (passed, observers) = self.measure()?;
+        let mut observers = observers.into_iter();
+        let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+        let origin = Origin { trajectories: common.trajectories().map(shown).collect(), command };
+        for (request, stem) in self.requests.iter().zip(stems) {
+            let (mut findings, passed, origin) = match &request.choice {
+                Choice::OfFrames(_) => {
+                    let mut observer = observers.next().expect("each observable of frames has an observer");
+                    (observer.results(&passed)?, passed.clone(), origin.clone())
+                }
+                Choice::OfTable(options) => {
+                    let table = table.as_ref().expect("the table is read if an observable needs it");
+                    let mut findings = options.findings(table)?;
+                    findings.settings.push(("table", shown(&table.path)));
+                    (findings, table.passed(), Origin { trajectories: vec![], ..origin.clone() })
+                }
+            };
+            if common.no_plots {
+                findings.plots.clear();
+            }
+            if self.requests.len() > 1 {
+                common.print(&format!("\n{}\n", request.entry.name))?;
+            }
+            let written = write(stem, &origin, &passed, &findings)?;
+            let lines: String = findings.summary.iter().map(|line| format!("{line}\n")).collect();
+            let written: Vec<String> = written.iter().map(|path| shown(path)).collect();
+            common.print(&format!("{lines}written      {}\n", written.join(" ")))?;
+            if common.json {
+                super::print(&format!("{}\n", to_json(request.entry.name, &origin, &passed, &findings)))?;
+            }
+        }
+        common.print(&format!("time         {:.1} s\n", begin.elapsed().as_secs_f64()))
+    }
+
+    /// Reads the energy table, if an observable needs it.
+    fn table(&self) -> Result<Option<EnergyTable>> {
+        if !self.requests.iter().any(|request| matches!(request.choice, Choice::OfTable(_))) {
+            return Ok(None);
+        }
+        let path = match self.common.tables().next() {
+            Some(path) => path.to_owned(),
+            None => self.common.files[0].with_file_name("energies.csv"),
+        };
+        if !path.exists() {
+            let problem = Problem::new("there is no energy table").in_file(&path);
+            return Err(problem.help("name the energy table of the run, for example out/energies.csv").into());
+        }
+        let table = EnergyTable::open(&path, self.common.range().times)?;
+        self.common.print(&format!("table        {}, {} rows\n", shown(&path), table.passed().times.len()))?;
+        Ok(Some(table))
+    }
+
+    /// Measures all observables of frames in one pass over the trajectories. Returns the frames, and the observables
+    /// in the order of the command line.
+    fn measure(&self) -> Result<(Passed, Vec<Box<dyn FrameObserver>>)> {
+        let chosen: Vec<&dyn Options> = self
+            .requests
+            .iter()
+            .filter_map(|request| match &request.choice {
+                Choice::OfFrames(options) => Some(options.as_ref()),
+                Choice::OfTable(_) => None,
+            })
+            .collect();
+        if chosen.is_empty() {
+            return Ok((Passed::default(), vec![]));
+        }
+        let common = &self.common;
+        let paths: Vec<PathBuf> = common.trajectories().map(Path::to_owned).collect();
+        let mut trajectory = Chain::open(&paths)?;
+        let Names { topology, has_bonds } = common.topology(&paths[0], &trajectory)?;
         let images = if common.as_stored || !has_bonds { Images::AsStored } else { Images::Gathered };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let range = common.range();
         let count = trajectory.frames().div_ceil(range.stride);
         if count == 0 {
-            return Err(Problem::new("the trajectory contains no frames yet").in_file(&common.trajectories[0]).into());
+            return Err(Problem::new("the trajectory contains no frames yet").in_file(&paths[0]).into());
         }
         if !has_bonds {
             common.print(
@@ -240,10 +329,10 @@ impl Analyze {
             )?;
         }
         let mut input = Input { trajectory: &mut trajectory, system: &system };
-        let observables = self.requests.iter().map(|request| request.options.observable(&mut input));
-        let mut observables = observables.collect::<Result<Vec<Box<dyn FrameObserver>>>>()?;
-        let memory: f64 = observables.iter().map(|observable| observable.bytes(count)).sum();
-        let names: Vec<String> = common.trajectories.iter().map(|path| path.display().to_string()).collect();
+        let observers = chosen.iter().map(|options| options.observable(&mut input));
+        let mut observers = observers.collect::<Result<Vec<Box<dyn FrameObserver>>>>()?;
+        let memory: f64 = observers.iter().map(|observer| observer.bytes(count)).sum();
+        let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
         common.print(&format!(
             "trajectory   {}\nmemory       {:.1} MB for {count} frames\n",
             names.join(" "),
@@ -253,33 +342,20 @@ impl Analyze {
             common.print(&format!("warning      {words}\n"))?;
         }
         let bar = progress_bar(count);
-        let passed =
-            pass(&mut trajectory, &system, range, &mut observables, &mut |done| bar.set_position(done as u64))?;
+        let passed = pass(&mut trajectory, &system, range, &mut observers, &mut |done| bar.set_position(done as u64))?;
         bar.finish_and_clear();
         let (Some(first), Some(last)) = (passed.times.first(), passed.times.last()) else {
             let problem = Problem::new("no frame of the trajectory is between the times of --begin and --end");
-            return Err(problem.in_file(&common.trajectories[0]).into());
+            return Err(problem.in_file(&paths[0]).into());
         };
         common.print(&format!("times        {} to {} ps\n", rounded(*first), rounded(*last)))?;
-        let origin = Origin { trajectories: names, command: std::env::args().skip(1).collect::<Vec<_>>().join(" ") };
-        for ((request, observable), stem) in self.requests.iter().zip(&mut observables).zip(stems) {
-            let mut findings = observable.results(&passed)?;
-            if common.no_plots {
-                findings.plots.clear();
-            }
-            if self.requests.len() > 1 {
-                common.print(&format!("\n{}\n", request.entry.name))?;
-            }
-            let written = write(stem, &origin, &passed, &findings)?;
-            let lines: String = findings.summary.iter().map(|line| format!("{line}\n")).collect();
-            let written: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-            common.print(&format!("{lines}written      {}\n", written.join(" ")))?;
-            if common.json {
-                super::print(&format!("{}\n", to_json(request.entry.name, &origin, &passed, &findings)))?;
-            }
-        }
-        common.print(&format!("time         {:.1} s\n", begin.elapsed().as_secs_f64()))
+        Ok((passed, observers))
     }
+}
+
+/// Returns a path as text for the user.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// Whether `word` is an option of the command whose value is the next word.
@@ -300,6 +376,11 @@ fn unknown(word: &str) -> String {
     format!(
         "unknown observable \"{word}\"{tip}\nmd analyze --help lists the observables; options follow the observable\n"
     )
+}
+
+/// Whether a file is an energy table, by its ending.
+fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
 }
 
 /// A bar on the terminal, if there is one.
@@ -331,7 +412,7 @@ impl Common {
                 _ => Ok(()),
             }
         }
-        self.trajectories.extend(other.trajectories);
+        self.files.extend(other.files);
         either("--topology", &mut self.topology, other.topology)?;
         either("--stride", &mut self.stride, other.stride)?;
         either("--begin", &mut self.begin, other.begin)?;
@@ -355,9 +436,16 @@ impl Common {
         if self.json { Ok(()) } else { super::print(text) }
     }
 
-    /// Returns the topology named on the command line, or else the topology in the trajectory.
-    fn topology(&self, trajectory: &dyn FrameSource) -> Result<Names> {
-        let path = &self.trajectories[0];
+    fn trajectories(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(PathBuf::as_path).filter(|path| !is_table(path))
+    }
+
+    fn tables(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(PathBuf::as_path).filter(|path| is_table(path))
+    }
+
+    /// Returns the topology named on the command line, or else the topology in the trajectory at `path`.
+    fn topology(&self, path: &Path, trajectory: &dyn FrameSource) -> Result<Names> {
         let names = match (&self.topology, trajectory.topology()) {
             (None, Some(own)) => return Ok(Names { topology: own.clone(), has_bonds: true }),
             (None, None) => {

@@ -43,7 +43,7 @@ fn chain(folder: &Path) {
     let system = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems/peptide-vacuum");
     let [topology, coordinates] = ["prmtop", "rst7"].map(|kind| system.join(format!("peptide-vacuum.{kind}.xz")));
     let input = format!(
-        "[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = {{ every = \"50 steps\" }}\n\
+        "[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = {{ every = \"50 steps\" }}\nenergies = {{ every = \"50 steps\" }}\n\
          [[stage]]\nkind = \"dynamics\"\nsteps = 500\ntimestep = \"1 fs\"\n"
     );
     std::fs::create_dir(folder).unwrap();
@@ -126,7 +126,7 @@ fn results_open_in_xarray_and_pandas() {
     }
     let folder = tempfile::tempdir().unwrap();
     chain(&folder.path().join("chain"));
-    let observables = ["rg", "rmsd", "rmsd-matrix", "rmsf", "pca", "dihedrals"];
+    let observables = ["rg", "rmsd", "rmsd-matrix", "rmsf", "pca", "dihedrals", "energies"];
     for observable in observables {
         let file = format!("{observable}.h5");
         md(folder.path(), &["analyze", observable, "chain/out/trajectory.h5md", "--output", &file]).unwrap();
@@ -167,6 +167,12 @@ fn what_cannot_be_done_is_said() {
     refused(&["rmsd", TRAJECTORY, "--reference", "0", "--device", "cpu"], "unexpected argument '--device'");
     refused(&["rmsx", TRAJECTORY], "did you mean \"rmsd\"?");
     refused(&["rmsd"], "no trajectory is given");
+    refused(&["energies"], "no energy table is given");
+    refused(&["rg", "out/energies.csv"], "no trajectory is given");
+    refused(&["rg", TRAJECTORY, "out/energies.csv"], "no observable of the command uses it");
+    refused(&["energies", "text.h5md"], "there is no energy table");
+    refused(&["energies", "out/energies.csv", "--end", "0 ps"], "complete rows");
+    refused(&["sasa", TRAJECTORY, "--probe", "5 nm"], "atoms with the probe are wider than the cell");
     refused(&["rmsd", "--stride", "2", "rg", "--stride", "3", TRAJECTORY], "--stride is given twice");
     refused(&["rg", TRAJECTORY, "--begin", "1 ms"], "between the times of --begin and --end");
     refused(&["rdf", TRAJECTORY, "--range", "5 nm"], "more than half of the cell");

@@ -240,6 +240,7 @@ def check_dihedrals(folder, result, kinds):
         ("psi", mdtraj.compute_psi),
         ("omega", mdtraj.compute_omega),
         ("chi1", mdtraj.compute_chi1),
+        ("chi2", mdtraj.compute_chi2),
     ]:
         atoms, expected = compute(trajectory)
         # of the second atom: φ begins in the residue before
@@ -274,7 +275,7 @@ def main(folder):
     checks["rmsf-weighted"] = lambda f, r, u: check_fluctuation(f, r, u, "protein", 7, True, 2)
     # a residue between two caps has no ω by MDTraj's rules
     checks["dihedrals-water"] = lambda f, r, _: check_dihedrals(f, r, ["phi", "psi", "chi1"])
-    checks["dihedrals-chain"] = lambda f, r, _: check_dihedrals(f / "chain", r, ["phi", "psi", "omega", "chi1"])
+    checks["dihedrals-chain"] = lambda f, r, _: check_dihedrals(f / "chain", r, ["phi", "psi", "omega", "chi1", "chi2"])
     # the last: it superposes the frames of the universe
     checks["rmsf-first"] = lambda f, r, u: check_fluctuation(f, r, u, "protein and not element H", 0, False, 1)
     for name, check in checks.items():

@@ -1,7 +1,7 @@
 //! Native contacts of a reference structure, and the contact map of residues.
 
-use super::presence::{check_distance, residue_name};
-use super::{Input, Options};
+use super::presence::residue_name;
+use super::{Input, Options, check_distance};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::reference::Reference;

@@ -1,4 +1,4 @@
-//! Dihedral angles of proteins: φ, ψ, ω, χ₁.
+//! Dihedral angles of proteins: φ, ψ, ω, χ₁, χ₂.
 
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME, Values};
@@ -13,9 +13,11 @@ use crate::vec3::Vec3;
 /// Possible names of the fourth atom of χ₁ (IUPAC-IUB, J. Mol. Biol. 52, 1 (1970), doi:10.1016/0022-2836(70)90173-9).
 /// If the side chain is branched at this atom, the atom of the first branch is taken.
 const GAMMA: [&str; 5] = ["CG", "CG1", "OG", "OG1", "SG"];
+/// Possible names of the fourth atom of χ₂. CHARMM names the atom of isoleucine CD.
+const DELTA: [&str; 5] = ["CD", "CD1", "OD1", "ND1", "SD"];
 
-/// Results: phi, psi, omega and chi1 (degrees, -180 to 180, time × residue), and the residues (0-based) of each angle;
-/// pictures of the Ramachandran plot (phi, psi)
+/// Results: phi, psi, omega, chi1 and chi2 (degrees, -180 to 180, time × residue), and the residues (0-based) of each
+/// angle; pictures of the Ramachandran plot (phi, psi) and the Janin plot (chi1, chi2)
 #[derive(Debug, clap::Args)]
 pub(super) struct DihedralsOptions {
     /// Selection of atoms; an angle is measured if its four atoms are selected
@@ -83,10 +85,11 @@ impl<'a> Chain<'a> {
         atoms.find(|&atom| self.topology.atoms[atom].name.as_str() == name).and_then(|atom| self.places[atom])
     }
 
-    /// Returns the atoms of φ, ψ, ω and χ₁. The angle ω is assigned to the residue before the peptide bond, as in
+    /// Returns the atoms of φ, ψ, ω, χ₁ and χ₂. The angle ω is assigned to the residue before the peptide bond, as in
     /// MDTraj and MDAnalysis.
-    fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 4] {
+    fn angles(&self, residue: usize, after: Option<usize>) -> [Option<[usize; 4]>; 5] {
         let own = |name| self.atom(residue, name);
+        let first = |names: [&str; 5]| names.iter().find_map(|name| self.atom(residue, name));
         let of = |residue: Option<usize>, name| residue.and_then(|residue| self.atom(residue, name));
         let all = |atoms: [Option<usize>; 4]| match atoms {
             [Some(i), Some(j), Some(k), Some(l)] => Some([i, j, k, l]),
@@ -96,7 +99,8 @@ impl<'a> Chain<'a> {
             all([of(self.before[residue], "C"), own("N"), own("CA"), own("C")]),
             all([own("N"), own("CA"), own("C"), of(after, "N")]),
             all([own("CA"), own("C"), of(after, "N"), of(after, "CA")]),
-            all([own("N"), own("CA"), own("CB"), GAMMA.iter().find_map(|name| self.atom(residue, name))]),
+            all([own("N"), own("CA"), own("CB"), first(GAMMA)]),
+            all([own("CA"), own("CB"), first(GAMMA), first(DELTA)]),
         ]
     }
 }
@@ -111,8 +115,13 @@ impl Dihedrals {
                 after[before] = Some(residue);
             }
         }
-        let names =
-            [["phi", "phi_residue"], ["psi", "psi_residue"], ["omega", "omega_residue"], ["chi1", "chi1_residue"]];
+        let names = [
+            ["phi", "phi_residue"],
+            ["psi", "psi_residue"],
+            ["omega", "omega_residue"],
+            ["chi1", "chi1_residue"],
+            ["chi2", "chi2_residue"],
+        ];
         let mut kinds = names.map(|names| Kind { names, residues: vec![], atoms: vec![], values: vec![] }).to_vec();
         for (residue, &after) in after.iter().enumerate() {
             for (kind, atoms) in kinds.iter_mut().zip(chain.angles(residue, after)) {
@@ -124,7 +133,7 @@ impl Dihedrals {
         }
         if kinds.iter().all(|kind| kind.atoms.is_empty()) {
             return Err(Problem::new("the selection contains no dihedral angle of a protein")
-                .help("select residues of a protein with their atoms N, CA, C (for chi1 also CB and the gamma atom)")
+                .help("select residues of a protein with their atoms N, CA, C (for chi1 and chi2 also CB and the atoms beyond)")
                 .into());
         }
         Ok(Dihedrals { group, kinds, frames: 0 })
@@ -156,7 +165,12 @@ impl Observable for Dihedrals {
     }
 
     fn finish(&mut self, _: &Passed) -> Result<Findings> {
-        let mut findings = Findings { plots: vec![self.ramachandran()], ..Findings::default() };
+        let plots = vec![
+            self.plot("", "Ramachandran plot", [("φ", &self.kinds[0]), ("ψ", &self.kinds[1])]),
+            self.plot("janin", "Janin plot", [("χ₁", &self.kinds[3]), ("χ₂", &self.kinds[4])]),
+        ];
+        let plots = plots.into_iter().flatten().collect();
+        let mut findings = Findings { plots, ..Findings::default() };
         findings.settings.push(("select", self.group.text.clone()));
         for Kind { names: [name, residue], residues, values, .. } in self.kinds.drain(..) {
             findings.summary.push(format!("{name:<13}{} residues", residues.len()));
@@ -171,23 +185,24 @@ impl Observable for Dihedrals {
 }
 
 impl Dihedrals {
-    /// Returns the Ramachandran plot of all residues that have both φ and ψ.
-    fn ramachandran(&self) -> Plot {
-        let [phi, psi] = [&self.kinds[0], &self.kinds[1]];
+    /// Returns a plot of two kinds of angles in all residues that have both; `None` if no residue does.
+    fn plot(&self, suffix: &'static str, title: &str, kinds: [(&str, &Kind); 2]) -> Option<Plot> {
+        let [(_, first), (_, second)] = kinds;
         let (mut x, mut y) = (vec![], vec![]);
-        for (column, residue) in phi.residues.iter().enumerate() {
-            let Ok(other) = psi.residues.binary_search(residue) else { continue };
+        for (column, residue) in first.residues.iter().enumerate() {
+            let Ok(other) = second.residues.binary_search(residue) else { continue };
             for frame in 0..self.frames {
-                x.push(f64::from(phi.values[frame * phi.residues.len() + column]));
-                y.push(f64::from(psi.values[frame * psi.residues.len() + other]));
+                x.push(f64::from(first.values[frame * first.residues.len() + column]));
+                y.push(f64::from(second.values[frame * second.residues.len() + other]));
             }
         }
-        Plot {
-            suffix: "",
-            title: format!("Ramachandran plot: {}", self.group.text),
-            x: Axis::between("φ / degree", [-180.0, 180.0]),
-            y: Axis::between("ψ / degree", [-180.0, 180.0]),
+        let [across, up] = kinds.map(|(name, _)| Axis::between(format!("{name} / degree"), [-180.0, 180.0]));
+        (!x.is_empty()).then(|| Plot {
+            suffix,
+            title: format!("{title}: {}", self.group.text),
+            x: across,
+            y: up,
             layers: vec![Layer::Points { label: String::new(), x, y }],
-        }
+        })
     }
 }

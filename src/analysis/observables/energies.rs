@@ -1,72 +1,27 @@
 //! Averages of the columns of an energy table.
 
-use std::path::PathBuf;
-
 use rayon::prelude::*;
 
-use super::{Input, Options};
+use super::TableOptions;
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
-use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::statistics::Summary;
+use crate::analysis::table::EnergyTable;
 use crate::compute::Autocorrelation;
-use crate::error::{Problem, Result};
-use crate::observe::energies::{EnergyRecord, read_energies};
-use crate::observe::trajectory::StoredFrame;
+use crate::error::Result;
 
 /// Results by column of the table: mean, standard errors from uncorrelated samples (error) and from block averages
 /// (block_error), equilibration (time in ps that is left out), autocorrelation_time (ps), inefficiency
-///
-/// The rows of the whole table are used, whatever frames are chosen
 #[derive(Debug, clap::Args)]
 pub(super) struct EnergiesOptions {
-    /// Energy table of a run
-    #[arg(long, value_name = "FILE", default_value = "energies.csv")]
-    table: PathBuf,
-    /// Use all rows of the table, without detection of equilibration
+    /// Use all rows, without detection of equilibration
     #[arg(long)]
     all_rows: bool,
 }
 
-impl Options for EnergiesOptions {
-    fn observable(&self, _: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
-        let record = read_energies(&self.table)?;
-        if record.rows.len() < LEAST_ROWS {
-            let message = format!("{} has only {} complete rows", self.table.display(), record.rows.len());
-            return Err(Problem::new(message).help(format!("averages need at least {LEAST_ROWS} rows")).into());
-        }
-        let times = column(&record, TIME_COLUMN);
-        let interval = (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64;
-        if !times.windows(2).all(|pair| (pair[1] - pair[0] - interval).abs() < 0.01 * interval) {
-            let message = format!("the rows of {} are not at equal intervals", self.table.display());
-            return Err(Problem::new(message).help("averages need the table of a single stage").into());
-        }
-        Ok(Box::new(TableAverages { table: self.table.clone(), record, interval, detects: !self.all_rows }))
-    }
-}
-
-/// Least number of rows of a table.
-const LEAST_ROWS: usize = 10;
-/// Column of the time, and number of columns before the first quantity: step, time, stage.
-const TIME_COLUMN: usize = 1;
-const LEADING: usize = 3;
 /// Number of times at which equilibration may end, at equal intervals.
 const ORIGINS: usize = 200;
 /// Number of lags (in rows) at which noise does not end the sum of correlations, as in pymbar.
 const LEAST_LAGS: usize = 3;
-
-/// Observable that averages an energy table instead of frames.
-struct TableAverages {
-    table: PathBuf,
-    record: EnergyRecord,
-    /// interval between rows, ps
-    interval: f64,
-    /// whether rows before equilibration are left out
-    detects: bool,
-}
-
-fn column(record: &EnergyRecord, index: usize) -> Vec<f64> {
-    record.rows.iter().map(|row| row[index]).collect()
-}
 
 /// Statistical inefficiency g = 1 + 2 Σ (1 − t/N) C(t) of a series, with its normalised autocorrelation C: the number
 /// of correlated samples that count as one (Chodera, Swope, Pitera, Seok & Dill, J. Chem. Theory Comput. 3, 26
@@ -128,76 +83,41 @@ impl Equilibrated {
     }
 }
 
-impl TableAverages {
-    fn averages(&self) -> Vec<Equilibrated> {
-        let stride = self.record.rows.len().div_ceil(ORIGINS).max(1);
-        let average = |index: usize| {
-            let values = column(&self.record, index);
-            match self.detects {
-                true => Equilibrated::detect(&values, stride),
-                false => Equilibrated::from(&values, 0, inefficiency(&values)),
-            }
-        };
-        (LEADING..self.record.columns.len()).map(average).collect()
-    }
-
-    fn plot(&self, suffix: &'static str, name: &str, title: &str) -> Option<Plot> {
-        let index = self.record.columns.iter().position(|(column, _)| column == name)?;
-        let unit = &self.record.columns[index].1;
-        let (times, values) = (column(&self.record, TIME_COLUMN), column(&self.record, index));
-        Some(Plot {
-            suffix,
-            title: title.to_owned(),
-            x: Axis::new("time / ps"),
-            y: Axis::new(format!("{} / {unit}", name.replace('_', " "))),
-            layers: vec![Layer::line("", &times, &values)],
-        })
-    }
-}
-
-impl Observable for TableAverages {
-    type Sample = ();
-
-    fn measure(&self, _: &StoredFrame) -> Result<Self::Sample> {
-        Ok(())
-    }
-
-    fn add(&mut self, (): Self::Sample) -> Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self, _: &Passed) -> Result<Findings> {
-        let averages = self.averages();
-        let count = averages.len();
-        let columns = &self.record.columns[LEADING..];
+impl TableOptions for EnergiesOptions {
+    fn findings(&self, table: &EnergyTable) -> Result<Findings> {
+        let (quantities, interval) = (table.quantities(), table.interval);
+        let count = quantities.len();
+        let averages: Vec<Equilibrated> = (0..count).map(|index| self.average(&table.values(index))).collect();
         let block_error = |(index, average): (usize, &Equilibrated)| {
-            let values = column(&self.record, LEADING + index);
-            Summary::of(&values[average.start..]).error.unwrap_or(f64::NAN)
+            Summary::of(&table.values(index)[average.start..]).error.unwrap_or(f64::NAN)
         };
         let block_errors: Vec<f64> = averages.iter().enumerate().map(block_error).collect();
         let line = |(average, (name, unit)): (&Equilibrated, &(String, String))| {
             let Equilibrated { start, inefficiency, mean, error } = average;
-            let left_out = *start as f64 * self.interval;
+            let left_out = *start as f64 * interval;
             format!("{name:<20} {mean:.5} ± {error:.5} {unit}, from {left_out:.3} ps, inefficiency {inefficiency:.1}")
         };
         let of = |value: fn(&Equilibrated) -> f64| averages.iter().map(value).collect::<Vec<f64>>();
         let number = |name: &'static str, unit: &'static str| {
-            let average = &averages[columns.iter().position(|(column, _)| column == name)?];
+            let average = &averages[quantities.iter().position(|(quantity, _)| quantity == name)?];
             Some(Number { name, value: average.mean, error: Some(average.error), unit })
         };
         let time = |value: fn(&Equilibrated) -> f64| -> Vec<f64> {
-            averages.iter().map(|average| value(average) * self.interval).collect()
+            averages.iter().map(|average| value(average) * interval).collect()
         };
-        let text = |part: fn(&(String, String)) -> &String| columns.iter().map(part).cloned().collect::<Vec<String>>();
-        let plots =
-            [self.plot("", "potential", "Potential energy"), self.plot("temperature", "temperature", "Temperature")];
+        let text =
+            |part: fn(&(String, String)) -> &String| quantities.iter().map(part).cloned().collect::<Vec<String>>();
+        let plots = [
+            plot(table, "", "potential", "Potential energy"),
+            plot(table, "temperature", "temperature", "Temperature"),
+        ];
         Ok(Findings {
             numbers: [("potential", "kJ/mol"), ("temperature", "K")]
                 .into_iter()
                 .filter_map(|(name, unit)| number(name, unit))
                 .collect(),
-            settings: vec![("table", self.table.display().to_string()), ("equilibration", self.detects.to_string())],
-            summary: averages.iter().zip(columns).map(line).collect(),
+            settings: vec![("equilibration", (!self.all_rows).to_string())],
+            summary: averages.iter().zip(quantities).map(line).collect(),
             plots: plots.into_iter().flatten().collect(),
             arrays: vec![
                 Array::new("mean", [("column", count)], of(|average| average.mean), ""),
@@ -212,11 +132,33 @@ impl Observable for TableAverages {
                     time(|average| 0.5 * (average.inefficiency - 1.0)),
                     "ps",
                 ),
-                Array::new("unit", [("column", count)], text(|column| &column.1), ""),
-                Array::new("column", [("column", count)], text(|column| &column.0), ""),
+                Array::new("unit", [("column", count)], text(|quantity| &quantity.1), ""),
+                Array::new("column", [("column", count)], text(|quantity| &quantity.0), ""),
             ],
         })
     }
+}
+
+impl EnergiesOptions {
+    fn average(&self, values: &[f64]) -> Equilibrated {
+        match self.all_rows {
+            false => Equilibrated::detect(values, values.len().div_ceil(ORIGINS).max(1)),
+            true => Equilibrated::from(values, 0, inefficiency(values)),
+        }
+    }
+}
+
+/// Returns a picture of a quantity over time; `None` if the table does not have the quantity.
+fn plot(table: &EnergyTable, suffix: &'static str, name: &str, title: &str) -> Option<Plot> {
+    let values = table.named(name)?;
+    let unit = &table.quantities().iter().find(|(quantity, _)| quantity == name)?.1;
+    Some(Plot {
+        suffix,
+        title: title.to_owned(),
+        x: Axis::new("time / ps"),
+        y: Axis::new(format!("{} / {unit}", name.replace('_', " "))),
+        layers: vec![Layer::line("", &table.passed().times, &values)],
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! Biophys. Mol. Biol. 44, 97 (1984), doi:10.1016/0079-6107(84)90007-5) limits the distance from hydrogen to acceptor
 //! and the angle at the hydrogen.
 
-use super::presence::check_distance;
+use super::check_distance;
 use crate::analysis::system::Group;
 use crate::cell::displacement;
 use crate::error::Result;

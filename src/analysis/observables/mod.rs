@@ -10,6 +10,7 @@ mod energies;
 mod geometry;
 mod hbonds;
 mod hydrogen_bonds;
+mod membrane;
 mod msd;
 mod pca;
 mod presence;
@@ -21,6 +22,7 @@ mod rmsd_matrix;
 mod rmsf;
 mod salt_bridges;
 mod sasa;
+mod surface_tension;
 mod vacf;
 mod water_bridges;
 
@@ -34,10 +36,12 @@ pub use rmsf::Fluctuation;
 
 use clap::{ArgMatches, Args, Command};
 
+use super::findings::Findings;
 use super::pass::FrameObserver;
 use super::system::AnalysedSystem;
-use crate::error::Result;
-use crate::observe::trajectory::FrameSource;
+use super::table::EnergyTable;
+use crate::error::{Problem, Result};
+use crate::observe::trajectory::{FrameSource, StoredFrame};
 use crate::units::Dimension;
 
 /// Observables of `md analyze`, in the order of the help.
@@ -58,7 +62,7 @@ pub const OBSERVABLES: &[ObservableEntry] = &[
     ),
     ObservableEntry::new::<dihedrals::DihedralsOptions>(
         "dihedrals",
-        "Dihedral angles of proteins in every frame: phi and psi of the Ramachandran plot, omega, chi1",
+        "Dihedral angles of proteins in every frame: phi, psi, omega, chi1 and chi2",
     ),
     ObservableEntry::new::<geometry::DistancesOptions>("distances", "Distances between the centers of groups of atoms"),
     ObservableEntry::new::<geometry::AnglesOptions>(
@@ -72,6 +76,10 @@ pub const OBSERVABLES: &[ObservableEntry] = &[
         "density",
         "Profile of mass, charge or number density along an axis",
     ),
+    ObservableEntry::new::<membrane::MembraneOptions>(
+        "membrane",
+        "Area per lipid, thickness and order of the chains of a bilayer",
+    ),
     ObservableEntry::new::<dipole::DipoleOptions>("dipole", "Dipole moment of a group in every frame"),
     ObservableEntry::new::<dipole::DielectricOptions>(
         "dielectric",
@@ -84,9 +92,13 @@ pub const OBSERVABLES: &[ObservableEntry] = &[
         "vacf",
         "Velocity autocorrelation, diffusion coefficient, and vibrational density of states",
     ),
-    ObservableEntry::new::<energies::EnergiesOptions>(
+    ObservableEntry::of_table::<energies::EnergiesOptions>(
         "energies",
         "Means of an energy table, with equilibration, autocorrelation times and standard errors",
+    ),
+    ObservableEntry::of_table::<surface_tension::SurfaceTensionOptions>(
+        "surface-tension",
+        "Surface tension from the pressures in an energy table",
     ),
     ObservableEntry::new::<hbonds::HbondsOptions>("hbonds", "Hydrogen bonds: number, occupancy of pairs, lifetime"),
     ObservableEntry::new::<salt_bridges::SaltBridgesOptions>(
@@ -117,7 +129,16 @@ pub struct ObservableEntry {
     /// function that adds the options of the observable to its command
     pub arguments: fn(Command) -> Command,
     /// function that reads the options from the parsed arguments
-    pub options: fn(&ArgMatches) -> std::result::Result<Box<dyn Options>, clap::Error>,
+    pub options: fn(&ArgMatches) -> std::result::Result<Choice, clap::Error>,
+}
+
+/// Observable that was chosen, with its options.
+#[derive(Debug)]
+pub enum Choice {
+    /// observable of the frames of a trajectory
+    OfFrames(Box<dyn Options>),
+    /// observable of the rows of an energy table
+    OfTable(Box<dyn TableOptions>),
 }
 
 impl ObservableEntry {
@@ -126,7 +147,16 @@ impl ObservableEntry {
             name,
             about,
             arguments: T::augment_args,
-            options: |matches| T::from_arg_matches(matches).map(|options| Box::new(options) as Box<dyn Options>),
+            options: |matches| T::from_arg_matches(matches).map(|options| Choice::OfFrames(Box::new(options))),
+        }
+    }
+
+    const fn of_table<T: Args + TableOptions + 'static>(name: &'static str, about: &'static str) -> Self {
+        ObservableEntry {
+            name,
+            about,
+            arguments: T::augment_args,
+            options: |matches| T::from_arg_matches(matches).map(|options| Choice::OfTable(Box::new(options))),
         }
     }
 }
@@ -139,10 +169,16 @@ pub struct Input<'a> {
     pub system: &'a AnalysedSystem<'a>,
 }
 
-/// Options of an observable.
+/// Options of an observable of frames.
 pub trait Options: std::fmt::Debug + Send + Sync {
     /// Creates the observable. Fails if it cannot be computed for this system.
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>>;
+}
+
+/// Options of an observable of an energy table.
+pub trait TableOptions: std::fmt::Debug + Send + Sync {
+    /// Computes the observable. Fails if the table lacks a column.
+    fn findings(&self, table: &EnergyTable) -> Result<Findings>;
 }
 
 /// Parses a length with its unit. Returns it in nm.
@@ -150,5 +186,17 @@ fn length(text: &str) -> std::result::Result<f64, String> {
     match Dimension::Length.parse(text).map_err(|problem| problem.to_string())? {
         length if length > 0.0 => Ok(length),
         length => Err(format!("{length} nm is not a positive length")),
+    }
+}
+
+/// Fails if `distance` (nm) is more than half of the cell of a frame, where a pair of atoms has several images.
+fn check_distance(frame: &StoredFrame, distance: f64, option: &str) -> Result<()> {
+    match &frame.cell {
+        Some(cell) if distance > cell.max_cutoff() * (1.0 + 1e-6) => {
+            let message =
+                format!("in the frame at {} ps, {option} {distance:.4} nm is more than half of the cell", frame.time);
+            Err(Problem::new(message).help(format!("choose {option} of at most {:.3} nm", cell.max_cutoff())).into())
+        }
+        _ => Ok(()),
     }
 }

@@ -11,8 +11,6 @@ use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME
 use crate::analysis::pass::Passed;
 use crate::analysis::statistics::Summary;
 use crate::compute::Autocorrelation;
-use crate::error::{Problem, Result};
-use crate::observe::trajectory::StoredFrame;
 use crate::system::Topology;
 
 /// Frames in which items are present.
@@ -127,18 +125,6 @@ fn correlate(runs: &[[u32; 2]], plan: &mut Autocorrelation, sums: &mut [f64]) {
     }
     for (index, &frame) in present.iter().enumerate() {
         present[index..].iter().for_each(|&later| sums[(later - frame) as usize] += 1.0);
-    }
-}
-
-/// Fails if `distance` (nm) is more than half of the cell of a frame, where a pair of atoms has several images.
-pub(super) fn check_distance(frame: &StoredFrame, distance: f64, option: &str) -> Result<()> {
-    match &frame.cell {
-        Some(cell) if distance > cell.max_cutoff() => {
-            let message =
-                format!("in the frame at {} ps, {option} {distance:.4} nm is more than half of the cell", frame.time);
-            Err(Problem::new(message).help(format!("choose {option} of at most {:.3} nm", cell.max_cutoff())).into())
-        }
-        _ => Ok(()),
     }
 }
 

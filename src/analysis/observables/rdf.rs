@@ -1,6 +1,6 @@
 //! Radial distribution function and coordination number.
 
-use super::{Input, Options};
+use super::{Input, Options, check_distance};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::Group;
@@ -9,7 +9,7 @@ use crate::observe::trajectory::StoredFrame;
 use crate::pair::Neighbours;
 use std::f64::consts::PI;
 
-/// Results: g, and the coordination number within r, by distance r (nm)
+/// Results: g with its standard error g_error, and the coordination number within r, by distance r (nm)
 #[derive(Debug, clap::Args)]
 pub(super) struct RdfOptions {
     /// Selection of atoms around which others are counted
@@ -72,10 +72,17 @@ pub struct RadialDistribution {
     /// number of pairs with different owners
     pairs: f64,
     counts: Vec<u64>,
-    /// Σ over frames of (counts in a bin × volume), nm³
-    weighted: Vec<f64>,
+    /// Σ over the frames of each block of consecutive frames of (counts in a bin × volume), nm³
+    blocks: Vec<Vec<f64>>,
+    /// number of frames in a block; the last block may have fewer
+    block: usize,
     frames: usize,
 }
+
+/// Largest number of blocks. When it is exceeded, blocks are joined in pairs, so that memory does not grow.
+const MOST_BLOCKS: usize = 32;
+/// Least number of complete blocks from which errors are estimated.
+const LEAST_BLOCKS: usize = 4;
 
 impl RadialDistribution {
     /// Creates the observable for two groups, the owner of each of their atoms, and `bins` bins of width `bin` (nm).
@@ -84,17 +91,38 @@ impl RadialDistribution {
         owners[1].iter().for_each(|owner| *of_owner.entry(*owner).or_insert(0.0) += 1.0);
         let same: f64 = owners[0].iter().filter_map(|owner| of_owner.get(owner)).sum();
         let pairs = owners[0].len() as f64 * owners[1].len() as f64 - same;
-        RadialDistribution { groups, owners, bin, pairs, counts: vec![0; bins], weighted: vec![0.0; bins], frames: 0 }
+        RadialDistribution { groups, owners, bin, pairs, counts: vec![0; bins], blocks: vec![], block: 1, frames: 0 }
     }
 
     /// Returns g in each bin, over the frames added up to now.
     pub fn values(&self) -> Vec<f64> {
+        self.normalized(&self.blocks, self.frames)
+    }
+
+    /// Returns g in each bin over the frames of some blocks.
+    fn normalized(&self, blocks: &[Vec<f64>], frames: usize) -> Vec<f64> {
         let shell = |k: usize| {
             let [a, b] = [k, k + 1].map(|k| k as f64 * self.bin);
             4.0 / 3.0 * PI * (b.powi(3) - a.powi(3))
         };
-        let expected = |k: usize| self.pairs * self.frames as f64 * shell(k);
-        self.weighted.iter().enumerate().map(|(k, weighted)| weighted / expected(k)).collect()
+        let sum = |k: usize| blocks.iter().map(|block| block[k]).sum::<f64>();
+        (0..self.counts.len()).map(|k| sum(k) / (self.pairs * frames as f64 * shell(k))).collect()
+    }
+
+    /// Returns the standard error of g in each bin, from the variance between complete blocks; NaN if these are few.
+    fn errors(&self) -> Vec<f64> {
+        let complete = self.frames / self.block;
+        if complete < LEAST_BLOCKS {
+            return vec![f64::NAN; self.counts.len()];
+        }
+        let blocks: Vec<Vec<f64>> =
+            self.blocks[..complete].chunks(1).map(|block| self.normalized(block, self.block)).collect();
+        let error = |k: usize| {
+            let mean = blocks.iter().map(|block| block[k]).sum::<f64>() / complete as f64;
+            let squares = blocks.iter().map(|block| (block[k] - mean).powi(2)).sum::<f64>();
+            (squares / (complete * (complete - 1)) as f64).sqrt()
+        };
+        (0..self.counts.len()).map(error).collect()
     }
 }
 
@@ -107,11 +135,7 @@ impl Observable for RadialDistribution {
             return Err(Problem::new(format!("the frame at {} ps has no cell", frame.time)).into());
         };
         let range = self.bin * self.counts.len() as f64;
-        if range > cell.max_cutoff() * (1.0 + 1e-6) {
-            let message = format!("in the frame at {} ps, {range:.4} nm are more than half of the cell", frame.time);
-            let help = format!("choose --range of at most {:.3} nm", cell.max_cutoff());
-            return Err(Problem::new(message).help(help).into());
-        }
+        check_distance(frame, range, "--range")?;
         let [centers, others] = [0, 1].map(|k| self.groups[k].stored(frame));
         let grid = Neighbours::new(Some(cell), &others, range);
         let mut counts = vec![0; self.counts.len()];
@@ -128,27 +152,37 @@ impl Observable for RadialDistribution {
     }
 
     fn add(&mut self, (counts, volume): Self::Sample) -> Result<()> {
+        if self.frames == self.block * self.blocks.len() {
+            self.blocks.push(vec![0.0; self.counts.len()]);
+        }
         self.frames += 1;
+        let last = self.blocks.last_mut().expect("the frame has a block");
         for (k, count) in counts.into_iter().enumerate() {
             self.counts[k] += u64::from(count);
-            self.weighted[k] += f64::from(count) * volume;
+            last[k] += f64::from(count) * volume;
+        }
+        if self.frames == self.block * MOST_BLOCKS {
+            let joined = self.blocks.chunks(2).map(|pair| pair[0].iter().zip(&pair[1]).map(|(a, b)| a + b).collect());
+            self.blocks = joined.collect();
+            self.block *= 2;
         }
         Ok(())
     }
 
     fn finish(&mut self, _: &Passed) -> Result<Findings> {
-        let values = self.values();
+        let (values, errors) = (self.values(), self.errors());
         let bins = values.len();
         let distances: Vec<f64> = (0..bins).map(|k| (k as f64 + 0.5) * self.bin).collect();
         let centers = (self.frames * self.groups[0].atoms.len()) as f64;
         let mut sum = 0.0;
         let coordination: Vec<f64> = self.counts.iter().map(|&count| (sum += count as f64, sum / centers).1).collect();
+        let known = |error: f64| (!error.is_nan()).then_some(error);
         let highest = (0..bins).max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap_or(0);
         let [first, second] = self.groups.each_ref().map(|group| group.text.clone());
         Ok(Findings {
             numbers: vec![
                 Number { name: "peak_distance", value: distances[highest], error: None, unit: "nm" },
-                Number { name: "peak_height", value: values[highest], error: None, unit: "" },
+                Number { name: "peak_height", value: values[highest], error: known(errors[highest]), unit: "" },
             ],
             summary: vec![format!("peak         {:.3} at {:.4} nm", values[highest], distances[highest])],
             plots: vec![Plot {
@@ -156,10 +190,16 @@ impl Observable for RadialDistribution {
                 title: if first == second { format!("g(r): {first}") } else { format!("g(r): {first} – {second}") },
                 x: Axis::between("r / nm", [0.0, bins as f64 * self.bin]),
                 y: Axis::new("g(r)"),
-                layers: vec![Layer::line("", &distances, &values)],
+                layers: vec![Layer::Line {
+                    label: String::new(),
+                    x: distances.clone(),
+                    y: values.clone(),
+                    error: if known(errors[highest]).is_some() { errors.clone() } else { vec![] },
+                }],
             }],
             arrays: vec![
                 Array::new("g", [("r", bins)], values, ""),
+                Array::new("g_error", [("r", bins)], errors, ""),
                 Array::new("coordination_number", [("r", bins)], coordination, ""),
                 Array::new("r", [("r", bins)], distances, "nm"),
             ],
@@ -191,7 +231,7 @@ mod tests {
         rdf.observe(&[StoredFrame { cell, positions: (0..216).map(place).collect(), ..StoredFrame::default() }])
             .unwrap();
         let findings = rdf.finish(&Passed::default()).unwrap();
-        let crate::analysis::Values::Double(coordination) = &findings.arrays[1].values else { panic!("f64") };
+        let crate::analysis::Values::Double(coordination) = &findings.arrays[2].values else { panic!("f64") };
         for (r, neighbours) in [(0.305, 0.0), (0.325, 6.0), (0.455, 18.0), (0.555, 26.0)] {
             assert_eq!(coordination[(r / 0.01) as usize], neighbours, "{r}");
         }

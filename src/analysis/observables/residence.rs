@@ -1,7 +1,7 @@
 //! Residence of atoms near a group: number over time, and survival probability.
 
-use super::presence::{Correlation, Presence, add_correlation, add_numbers, check_distance};
-use super::{Input, Options};
+use super::presence::{Correlation, Presence, add_correlation, add_numbers};
+use super::{Input, Options, check_distance};
 use crate::analysis::findings::Findings;
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::Group;

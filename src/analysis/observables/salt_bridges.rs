@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::presence::{Presence, add_numbers, add_residue_pairs, check_distance, residue_name};
-use super::{Input, Options};
+use super::presence::{Presence, add_numbers, add_residue_pairs, residue_name};
+use super::{Input, Options, check_distance};
 use crate::analysis::findings::Findings;
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
 use crate::analysis::system::{AnalysedSystem, Group};

@@ -145,14 +145,27 @@ impl SurfaceArea {
         let points = spiral(points);
         Ok(Self { group, of: of.text, probe, radii, reported, residues, points, totals: vec![], of_residues: vec![] })
     }
+}
 
-    /// Returns the accessible area (nm²) of each reported residue.
-    fn areas(&self, frame: &StoredFrame) -> Vec<f64> {
-        let positions = self.group.positions(frame);
+impl Observable for SurfaceArea {
+    /// area of each residue, nm²
+    type Sample = Vec<f64>;
+
+    fn memory(&self, frames: usize) -> f64 {
+        (size_of::<f32>() * self.residues.len()) as f64 * frames as f64
+    }
+
+    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let largest = self.radii.iter().copied().fold(0.0, f64::max);
+        if let Some(cell) = frame.cell.filter(|cell| largest > cell.max_cutoff()) {
+            let message = format!("in the frame at {} ps, atoms with the probe are wider than the cell", frame.time);
+            let probe = cell.max_cutoff() - (largest - self.probe);
+            return Err(Problem::new(message).help(format!("choose --probe of at most {probe:.3} nm")).into());
+        }
+        let positions = self.group.positions(frame);
         let mut areas = vec![0.0; self.residues.len()];
         if largest == 0.0 {
-            return areas;
+            return Ok(areas);
         }
         let grid = Neighbours::new(frame.cell.as_ref(), &positions, 2.0 * largest);
         let mut caps: Vec<Cap> = vec![];
@@ -173,20 +186,7 @@ impl SurfaceArea {
             let fraction = free_points(&self.points, &caps) as f64 / self.points.len() as f64;
             areas[residue] += 4.0 * PI * radius * radius * fraction;
         }
-        areas
-    }
-}
-
-impl Observable for SurfaceArea {
-    /// area of each residue, nm²
-    type Sample = Vec<f64>;
-
-    fn memory(&self, frames: usize) -> f64 {
-        (size_of::<f32>() * self.residues.len()) as f64 * frames as f64
-    }
-
-    fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        Ok(self.areas(frame))
+        Ok(areas)
     }
 
     fn add(&mut self, areas: Self::Sample) -> Result<()> {
@@ -267,7 +267,7 @@ mod tests {
         let system = AnalysedSystem::new(&topology, Images::AsStored);
         let group = system.group_of("all", (0..elements.len() as u32).collect());
         let surface = SurfaceArea::new(&system, group.clone(), group, 0.14, points).unwrap();
-        surface.areas(&StoredFrame { cell, positions, ..StoredFrame::default() })
+        surface.measure(&StoredFrame { cell, positions, ..StoredFrame::default() }).unwrap()
     }
 
     /// The sphere of radius R has the area 4πR². Another sphere of radius S at the distance d covers a cap of height

@@ -1,0 +1,88 @@
+//! Surface tension from the pressures along x, y and z.
+
+use super::TableOptions;
+use crate::analysis::findings::{Array, Axis, Findings, Layer, Plot, TIME};
+use crate::analysis::statistics::Summary;
+use crate::analysis::table::EnergyTable;
+use crate::ensemble::barostat::surface_tension;
+use crate::error::{Problem, Result};
+use crate::units::BAR;
+use crate::vec3::vec3;
+
+/// Results: surface_tension of one interface (mN/m) in every row, and its mean over all rows up to each (mean)
+///
+/// The interfaces are parallel to the xy plane. The table needs the pressures along x, y and z, which a run with a
+/// semi-isotropic or anisotropic barostat writes
+#[derive(Debug, clap::Args)]
+pub(super) struct SurfaceTensionOptions {
+    /// Number of interfaces in the cell: two for a slab of liquid or a bilayer
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    interfaces: u32,
+}
+
+/// Names of the columns of the pressures (bar), and of the height of the cell (nm).
+const PRESSURES: [&str; 3] = ["pressure_xx", "pressure_yy", "pressure_zz"];
+const HEIGHT: &str = "c_z";
+/// mN/m in bar nm.
+const MILLINEWTON_PER_METER: f64 = 0.1;
+
+impl TableOptions for SurfaceTensionOptions {
+    /// The tension of n interfaces is γ = L_z/n ⟨P_zz − (P_xx + P_yy)/2⟩ (Kirkwood & Buff, J. Chem. Phys. 17, 338
+    /// (1949), doi:10.1063/1.1747248).
+    fn findings(&self, table: &EnergyTable) -> Result<Findings> {
+        let column = |name| {
+            table.named(name).ok_or_else(|| {
+                let problem = Problem::new(format!("the energy table has no column {name}")).in_file(&table.path);
+                problem.help("use a barostat with coupling = \"semi-isotropic\" or \"anisotropic\"")
+            })
+        };
+        let (xx, yy, zz) = (column(PRESSURES[0])?, column(PRESSURES[1])?, column(PRESSURES[2])?);
+        let heights = column(HEIGHT)?;
+        let tension = |k: usize| {
+            let pressures = vec3(xx[k], yy[k], zz[k]) * BAR;
+            MILLINEWTON_PER_METER * surface_tension(pressures, heights[k]) / BAR / f64::from(self.interfaces)
+        };
+        let values: Vec<f64> = (0..heights.len()).map(tension).collect();
+        let mut sum = 0.0;
+        let means: Vec<f64> =
+            values.iter().enumerate().map(|(k, value)| (sum += value, sum / (k + 1) as f64).1).collect();
+        let (summary, rows, times) = (Summary::of(&values), values.len(), table.passed().times);
+        Ok(Findings {
+            numbers: vec![summary.number("surface_tension", "mN/m")],
+            summary: summary.lines("mN/m"),
+            plots: vec![Plot {
+                suffix: "",
+                title: "Surface tension".to_owned(),
+                x: Axis::new("time / ps"),
+                y: Axis::new("γ / mN/m"),
+                layers: vec![Layer::line("each row", &times, &values), Layer::line("mean until then", &times, &means)],
+            }],
+            arrays: vec![
+                Array::new("surface_tension", [(TIME, rows)], values, "mN m-1"),
+                Array::new("mean", [(TIME, rows)], means, "mN m-1"),
+            ],
+            settings: vec![("interfaces", self.interfaces.to_string())],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P_zz − (P_xx + P_yy)/2 is 100 bar = 10 MPa over 8 nm, which is 80 mN/m for both interfaces.
+    #[test]
+    fn tension_of_a_slab() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut text =
+            "step,time (ps),stage,c_z (nm),pressure_xx (bar),pressure_yy (bar),pressure_zz (bar)\n".to_owned();
+        (0..20).for_each(|row| text += &format!("{row},{row},1,8,-{},{},90\n", 20 + row, row));
+        std::fs::write(file.path(), &text).unwrap();
+        let table = || EnergyTable::open(file.path(), [f64::NEG_INFINITY, f64::INFINITY]).unwrap();
+        let found = SurfaceTensionOptions { interfaces: 2 }.findings(&table()).unwrap();
+        assert!((found.numbers[0].value - 40.0).abs() < 1e-12, "{:?}", found.numbers);
+        std::fs::write(file.path(), text.replace("pressure_zz", "density")).unwrap();
+        let error = SurfaceTensionOptions { interfaces: 2 }.findings(&table()).unwrap_err().to_string();
+        assert!(error.contains("no column pressure_zz"), "{error}");
+    }
+}
