@@ -4,7 +4,7 @@
     md analyze dihedrals out/trajectory.h5md
     free_energy_surface.py dihedrals.h5 --temperature 300 --plot free-energy.png
 
-The lowest bin has a free energy of zero. Bins without frames are left white.
+The surface is that of one residue. Its lowest bin has a free energy of zero; bins without frames are left white.
 """
 
 import argparse
@@ -14,6 +14,14 @@ import numpy as np
 import xarray
 
 GAS_CONSTANT = 8.31446261815324e-3  # kJ/mol/K
+
+
+def angles(path, residue=None):
+    """Angles phi and psi (degrees) of a residue in all frames; of the first residue with both angles by default."""
+    with xarray.open_dataset(path) as results:
+        if residue is None:
+            residue = np.intersect1d(results["phi_residue"], results["psi_residue"])[0]
+        return results["phi"].sel(phi_residue=residue).values, results["psi"].sel(psi_residue=residue).values
 
 
 def free_energy(phi, psi, temperature, bins=36):
@@ -35,11 +43,11 @@ def draw(surface, edges, axes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", help="dihedrals.h5 of md analyze dihedrals")
+    parser.add_argument("--residue", type=int, help="residue, from 0 (default: the first with both angles)")
     parser.add_argument("--temperature", type=float, default=300, help="temperature in K (default: 300)")
     parser.add_argument("--plot", default="free-energy.png", help="file of the picture (default: free-energy.png)")
     arguments = parser.parse_args()
-    with xarray.open_dataset(arguments.results) as results:
-        phi, psi = results["phi"].values[:, 0], results["psi"].values[:, 0]
+    phi, psi = angles(arguments.results, arguments.residue)
     surface, edges = free_energy(phi, psi, arguments.temperature)
     centers = (edges[:-1] + edges[1:]) / 2
     print(f"{len(phi)} frames; the lowest bins:")
