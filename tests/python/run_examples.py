@@ -1,8 +1,8 @@
 """Runs the Python examples on a short simulation and compares numbers that they print: run_examples.py MD FOLDER.
 
-MD is the program, FOLDER an empty folder for all files. The scripts of examples/ run on a trajectory of alanine dipeptide
-in water, the notebooks on runs of their own. Ends with a traceback at the first script or notebook that fails, prints
-nothing, draws no picture, or prints a number that differs from results of `md analyze`, of `md run`, or of numpy.
+MD is the program, FOLDER an empty folder for all files. The scripts of examples/ run on a short simulation of alanine
+dipeptide in water, the notebooks on runs of their own. The program ends with a traceback if a script or notebook fails,
+prints nothing, draws no picture, or gives a number that differs from `md analyze`, `md run` or numpy.
 """
 
 import csv
@@ -82,11 +82,13 @@ def rows(text):
 
 def table(text, columns):
     """Numbers of the lines that consist of `columns` numbers."""
+
     def numbers(words):
         try:
             return [float(word) for word in words]
         except ValueError:
             return []
+
     return np.array([found for found in map(numbers, rows(text)) if len(found) == columns])
 
 
