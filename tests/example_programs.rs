@@ -1,11 +1,18 @@
 //! Tests that every example builds, runs and prints correct numbers.
 
+#[path = "python/probe.rs"]
+mod probe;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Names of the examples with their arguments.
 const EXAMPLES: &[(&str, &[&str])] =
     &[("argon", &[]), ("external_force", &[]), ("single_point", &["inputs/ala2-vacuum/input.toml"])];
+
+/// Packages that the Python examples and the program that checks them import.
+const PACKAGES: &str =
+    "MDAnalysis, mdtraj, tables, h5py, h5netcdf, pandas, xarray, matplotlib, nbformat, nbclient, ipykernel";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -97,4 +104,18 @@ const TRAP_TOLERANCE: f64 = 3.0 * 0.11 / 14.0;
 fn a_gas_in_a_trap_has_half_kt_in_each_direction() {
     let energy = number(&output("external_force", &[]), "mean energy", "kT");
     assert!((energy - 1.5).abs() < TRAP_TOLERANCE, "{energy}");
+}
+
+#[test]
+fn python_examples_run_and_their_numbers_are_right() {
+    if !probe::python_has(PACKAGES) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new("python3");
+    command.arg(root().join("tests/python/run_examples.py")).arg(env!("CARGO_BIN_EXE_md")).arg(folder.path());
+    let output = command.output().expect("a program");
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{errors}");
+    assert_eq!([text.matches(": same").count(), text.matches(": ran").count()], [5, 2], "{text}");
 }

@@ -18,7 +18,7 @@ use crate::analysis::observables::{Choice, Input, OBSERVABLES, ObservableEntry, 
 use crate::analysis::{
     AnalysedSystem, EnergyTable, FrameObserver, FrameRange, Images, Origin, Passed, files, pass, to_json, write,
 };
-use crate::error::{Problem, Result};
+use crate::error::{Error, Problem, Result};
 use crate::format::Names;
 use crate::observe::trajectory::{Chain, FrameSource};
 use crate::run::Engine;
@@ -67,7 +67,7 @@ struct Common {
     /// Worker threads; default: all processors
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..), help_heading = WHOLE)]
     threads: Option<u16>,
-    /// Folder of the result files; default: the current folder
+    /// Folder of the result files, which is created if it is missing; default: the current folder
     #[arg(long, value_name = "FOLDER", help_heading = WHOLE)]
     output_dir: Option<PathBuf>,
     /// Print the single numbers of the results as JSON, one line for each observable, instead of a summary
@@ -232,6 +232,9 @@ impl Analyze {
                 super::outputs::check_new(&file, input, self.common.force)?;
             }
         }
+        if let Some(folder) = &self.common.output_dir {
+            std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        }
         let available = std::thread::available_parallelism().map_or(1, usize::from);
         let engine = Engine::on(self.common.threads.map_or(available, usize::from))?;
         engine.pool.install(|| self.compute(&stems))
@@ -334,7 +337,7 @@ impl Analyze {
         let memory: f64 = observers.iter().map(|observer| observer.bytes(count)).sum();
         let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
         common.print(&format!(
-            "trajectory   {}\nmemory       {:.1} MB for {count} frames\n",
+            "trajectory   {}\nmemory       {:.1} MB for at most {count} frames\n",
             names.join(" "),
             memory * 1e-6
         ))?;

@@ -15,7 +15,7 @@ use crate::vec3::Vec3;
 /// Conversion from nm² to Å², the unit of B-factors in PDB files.
 const SQUARE_ANGSTROMS: f64 = 100.0;
 
-/// Results: rmsf (nm), b_factor (Å²) and mean position (nm) of each atom, with its residue
+/// Results: rmsf (nm), b_factor (Å²) and mean position (nm) of each atom, with its residue (atom_residue, 0-based)
 #[derive(Debug, clap::Args)]
 pub(super) struct RmsfOptions {
     /// Selection of atoms
@@ -135,7 +135,7 @@ impl Observable for Fluctuation {
             arrays: vec![
                 Array::new("rmsf", [("atoms", atoms)], values, "nm"),
                 Array::new("b_factor", [("atoms", atoms)], factors, "angstrom+2"),
-                Array::new("residue", [("atoms", atoms)], self.residues.clone(), ""),
+                Array::new("atom_residue", [("atoms", atoms)], self.residues.clone(), ""),
                 Array::new("mean", [("atoms", atoms), ("xyz", 3)], positions, "nm"),
                 self.group.array(),
             ],
