@@ -93,13 +93,13 @@ SYSTEMS = {
         "inputs/membrane", "pdb",
         {
             **WATER,
-            "solute": ("molecule 7", "resid 7 and resname POP*"),
-            "heavy": ("molecule 7 and heavy", "resid 7 and resname POP* and not name H*"),
-            "few": ("molecule 7 and heavy", "resid 7 and resname POP* and not name H*"),
+            "solute": ("lipid and resid 27", "resid 27 and resname POP*"),
+            "heavy": ("lipid and resid 27 and heavy", "resid 27 and resname POP* and not name H*"),
+            "few": ("lipid and resid 27 and heavy", "resid 27 and resname POP* and not name H*"),
             "ends": ("lipid and heavy", "resname POP* and not name H*"),
-            "touching": ("lipid and name N P", "resname POP* and name N P"),
+            "touching": ("lipid and heavy", "resname POP* and not name H*"),
         },
-        [f"lipid and resid {number}" for number in (3, 12, 24, 37)],
+        [f"lipid and resid {number}" for number in (7, 37, 69, 116)],
         topology="psf", parameters="prm", cutoff=1.2, interval=0.2, duration=2,
     ),
     "dna": System(
