@@ -20,11 +20,13 @@ from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysis.analysis.rdf import InterRDF
 from MDAnalysis.lib.correlations import autocorrelation
 from MDAnalysis.lib.distances import calc_angles, calc_bonds, calc_dihedrals, capped_distance
+from mdtraj.geometry.sasa import _ATOMIC_RADII
 from pymbar import timeseries
 from scipy.cluster.hierarchy import fcluster, linkage
-from mdtraj.geometry.sasa import _ATOMIC_RADII
+from scipy.integrate import cumulative_trapezoid
 from scipy.spatial import KDTree
 from scipy.spatial.distance import squareform
+
 from systems import ANGSTROM, lattice
 
 SINGLE = 2.0**-24  # relative rounding of 32-bit numbers
@@ -134,9 +136,11 @@ def rmsf(case):
     found = case.analyze("rmsf", "--select", case.text("heavy"))
     universe = case.universe()
     group = universe.atoms[case.indices("heavy")]
-    align.AlignTraj(universe, universe.copy(), select="index " + " ".join(map(str, group.indices)), in_memory=True).run()
+    align.AlignTraj(
+        universe, universe.copy(), select="index " + " ".join(map(str, group.indices)), in_memory=True
+    ).run()
     other = rms.RMSF(group).run().results.rmsf / ANGSTROM
-    tolerance, why = 2 * case.apart, "coordinates rounded to 32 bits, before and after superposition"
+    tolerance, why = 2 * case.apart, "rounded to 32 bits before and after superposition"
     yield "rmsf", "MDAnalysis", largest(found["rmsf"], other), tolerance, "nm", why
     factors = 8 / 3 * np.pi**2 * (ANGSTROM * other) ** 2
     error = 16 / 3 * np.pi**2 * ANGSTROM**2 * other.max() * tolerance
@@ -234,7 +238,7 @@ def native_contacts(case):
         hard.append(contacts.hard_cut_q(r, ANGSTROM * cutoff))
     # |dQ/dr| is at most beta/4; the distance and its reference may be off
     tolerance = 50 / 4 * 2.8 * case.apart
-    yield "q, soft", "MDAnalysis", largest(found["q"], soft), tolerance, "", f"{POSITIONS}, times β/4"
+    yield "q, soft", "MDAnalysis", largest(found["q"], soft), tolerance, "", "rounding to 32 bits, times β/4"
     yield "native fraction", "MDAnalysis", largest(found["fraction"], hard), DOUBLE, "", SETS
     count = len(found["contact_map"])
     rank = np.unique(residues, return_inverse=True)[1]
@@ -245,25 +249,30 @@ def native_contacts(case):
         expected += touched
     expected = expected / case.frames
     np.fill_diagonal(expected, 1)
-    yield "contact map", "MDAnalysis, numpy", largest(found["contact_map"], expected), 2 * SINGLE, "", "stored in 32 bits"
+    yield (
+        "contact map",
+        "MDAnalysis, numpy",
+        largest(found["contact_map"], expected),
+        2 * SINGLE,
+        "",
+        "stored in 32 bits",
+    )
 
 
 @observable("rdf")
 def rdf(case):
-    bins, end = 90, 0.9
+    bins, end = 70, 0.7
     found = case.analyze("rdf", "--select", case.text("oxygen"), "--range", f"{end} nm", "--bin", f"{end / bins} nm")
     oxygen = case.universe().atoms[case.indices("oxygen")]
-    options = {"nbins": bins, "range": (0, ANGSTROM * end), "exclusion_block": (1, 1)}
-    other = InterRDF(oxygen, oxygen, **options).run().results
-    count = InterRDF(oxygen, oxygen, norm="none", **options).run().results.rdf
-    total = count * case.frames if count.max() < 2 * len(oxygen) ** 2 else count
+    other = InterRDF(oxygen, oxygen, nbins=bins, range=(0, ANGSTROM * end), exclusion_block=(1, 1)).run().results
+    total = other.count
     # pairs whose distance rounding may move over an edge of a bin, and three standard deviations of their number
     moved = 2 * case.apart / (end / bins) * total
     moved += 3 * np.sqrt(moved) + 1
     scale = np.divide(other.rdf, total, out=np.zeros(bins), where=total > 0)
     why = "pairs at the edges of bins, rounded to 32 bits"
     yield "g(r)", "MDAnalysis", largest(found["g"], other.rdf), (moved * scale).max(), "", why
-    coordination = np.cumsum(count) / len(oxygen)
+    coordination = np.cumsum(total) / len(oxygen) / case.frames
     yield (
         "coordination number", "MDAnalysis", largest(found["coordination_number"], coordination),
         moved.max() / len(oxygen) / case.frames, "", why,
@@ -300,7 +309,6 @@ def molecule_centers(case, values, atoms):
 def msd(case):
     found = case.analyze("msd", "--select", case.text("oxygen"), "--atoms")
     paths = without_jumps(case, case.stored[:, case.indices("oxygen")])
-    universe = case.universe()
     positions = case.whole.copy()
     positions[:, case.indices("oxygen")] = paths
     universe = case.universe(positions)
@@ -411,7 +419,8 @@ def hbonds(case):
     found = case.analyze("hbonds", "--select", f"{solute} and not element S", "--criterion", "baker-hubbard")
     part = case.mdtraj.atom_slice(case.indices("solute"))
     expected = [
-        {tuple(case.indices("solute")[bond].tolist()) for bond in mdtraj.baker_hubbard(frame, freq=0.0)} for frame in part
+        {tuple(case.indices("solute")[bond].tolist()) for bond in mdtraj.baker_hubbard(frame, freq=0.0)}
+        for frame in part
     ]
     yield from compare_bonds("Baker–Hubbard", "MDTraj", found, expected)
 
@@ -500,7 +509,14 @@ def dihedrals(case):
             turned = np.abs(found[kind] - np.degrees(angles[:, order]))
             lever = 0.1  # distance of the outer atoms from the axis is at least this
             tolerance = np.degrees(2 * case.apart / lever + 8 * SINGLE * np.pi)
-            yield kind, "MDTraj", np.minimum(turned, 360 - turned).max(), tolerance, "°", f"{POSITIONS}, lever of 0.1 nm"
+            yield (
+                kind,
+                "MDTraj",
+                np.minimum(turned, 360 - turned).max(),
+                tolerance,
+                "°",
+                f"{POSITIONS}, lever of 0.1 nm",
+            )
 
 
 def free_area(positions, radii, points):
@@ -526,8 +542,8 @@ def sasa(case):
     part = case.mdtraj.atom_slice(atoms)
     # frame by frame: MDTraj 1.11.1 adds to every other frame of a call 1/960 of the area of the frame before
     other = np.vstack([mdtraj.shrake_rupley(frame, n_sphere_points=points, mode="residue") for frame in part])
-    # an angle of the spiral of MDTraj is off by up to 1.4e-4 rad (32 bits), on average half of it: an edge of 1 nm moves
-    # by 1e-5 nm, and the sphere has 740 points per nm²; half of them are covered before and after
+    # an angle of the spiral of MDTraj is off by up to 1.4e-4 rad (32 bits), on average half of it. An edge of 2 nm then
+    # moves by 1e-5 nm, and the sphere has 740 points per nm²
     point, why = 4 * np.pi * (0.18 + 0.14) ** 2 / points, "0.02 points of an atom moved over an edge, of either sign"
     residue = np.bincount(case.atoms.resindices[atoms]).max()
     tolerances = [point * (1 + 4 * np.sqrt(0.02 * number)) for number in (residue, len(atoms))]
@@ -535,7 +551,14 @@ def sasa(case):
     yield "area", "MDTraj", largest(found["sasa"], other.sum(axis=1)), tolerances[1], "nm²", why
     radii = np.array([_ATOMIC_RADII[atom.element.symbol] for atom in part.topology.atoms]) + 0.14
     expected = free_area(case.whole[0][atoms], radii, points).sum()
-    yield "area of the first frame", "numpy", abs(found["sasa"][0] - expected), DOUBLE * expected, "nm²", "the same points"
+    yield (
+        "area of the first frame",
+        "numpy",
+        abs(found["sasa"][0] - expected),
+        DOUBLE * expected,
+        "nm²",
+        "the same points",
+    )
 
 
 @observable("pca")
@@ -547,7 +570,7 @@ def principal_components(case):
     count = len(found["eigenvalues"])
     variances, vectors = other.variance[:count] / ANGSTROM**2, other.p_components[:, :3]
     error = 4 * case.apart * np.sqrt(variances[0])
-    why = "coordinates rounded to 32 bits, before and after superposition"
+    why = "rounded to 32 bits before and after superposition"
     yield "eigenvalues", "MDAnalysis", largest(found["eigenvalues"], variances), error, "nm²", why
     ours = found["eigenvectors"].reshape(3, -1)
     missing = 1 - squared_norm((ours @ vectors).ravel()) / 3
@@ -611,21 +634,38 @@ def cluster(case):
     found = case.analyze("cluster", *select, "k-medoids", "--clusters", "3")["central_frame"]
     cost = lambda centers: matrix[:, list(centers)].min(axis=1).sum()  # noqa: E731
     others = [
-        cost(set(found.tolist()) - {old} | {new}) for old in found.tolist() for new in range(case.frames) if new not in found
+        cost(set(found.tolist()) - {old} | {new})
+        for old in found.tolist()
+        for new in range(case.frames)
+        if new not in found
     ]
-    yield "k-medoids, gain by an exchange", "numpy", max(0, cost(found) - min(others)), 1e-6, "nm", "sums of 32-bit values"
+    yield (
+        "k-medoids, gain by an exchange",
+        "numpy",
+        max(0, cost(found) - min(others)),
+        1e-6,
+        "nm",
+        "sums of 32-bit values",
+    )
 
 
 @observable("dielectric")
 def dielectric(case):
-    found = case.analyze("dielectric", "--select", case.text("water"), "--temperature", "300 K")
+    case.analyze("dielectric", "--select", case.text("water"), "--temperature", "300 K")
     water = case.universe().atoms[case.indices("water")]
     other = DielectricConstant(water, temperature=300, make_whole=False).run().results
     # whole waters: rounding of a coordinate enters with the charge; signs are random
     charges = np.sqrt(squared_norm(water.charges))
     relative = 2 * case.delta * charges * np.sqrt(3) / np.sqrt(other.fluct.sum() / ANGSTROM**2) + 1e-6
     ours, program = case.number("dielectric_constant"), "MDAnalysis"
-    yield "dielectric constant", program, abs(ours - other.eps_mean), relative * other.eps_mean, "", f"{POSITIONS}; constants of six digits"
+    yield (
+        "dielectric constant",
+        program,
+        abs(ours - other.eps_mean),
+        relative * other.eps_mean,
+        "",
+        "rounding to 32 bits, times charges; constants of six digits",
+    )
 
 
 @observable("dipole")
@@ -638,6 +678,17 @@ def dipole(case):
     yield "dipole", "MDAnalysis", largest(found["dipole"], other), error, "e nm", f"{POSITIONS}, times charges"
     debye = np.linalg.norm(found["dipole"], axis=1) / 0.020819434
     yield "magnitude", "numpy", largest(found["magnitude"], debye), 1e-6 * debye.max(), "D", "unit of eight digits"
+
+
+LIGHT = 0.0299792458  # cm/ps
+
+
+def density_of_states(correlation, interval):
+    """Cosine transform of a normalised correlation with a window of Hann, by wavenumber (cm)."""
+    last = len(correlation) - 1
+    lag = np.arange(last + 1)
+    weights = np.where((lag == 0) | (lag == last), 0.5, 1) * (0.5 + 0.5 * np.cos(np.pi * lag / last))
+    return 4 * interval * LIGHT * np.cos(np.pi * np.outer(lag, lag) / last) @ (weights * correlation)
 
 
 @observable("vacf")
@@ -658,6 +709,15 @@ def vacf(case):
         # velocities of particles are kept in 32 bits
         error = 4 * SINGLE * expected[0]
         yield f"vacf of {name}", "numpy", largest(found["vacf"], expected), error, "nm²/ps²", "velocities in 32 bits"
+        interval = found["lag"][1]
+        if name == "atoms by mass":
+            found_density, expected = found["density_of_states"], density_of_states(expected / expected[0], interval)
+            error = 8 * SINGLE * np.abs(expected).max() * lags
+            yield "density of states", "numpy", largest(found_density, expected), error, "cm", "velocities in 32 bits"
+        else:
+            expected = cumulative_trapezoid(expected, dx=interval, initial=0) / 3
+            reason = (error * found["lag"][-1] / 3, "nm²/ps", "velocities in 32 bits")
+            yield f"diffusion of {name}", "SciPy", largest(found["diffusion"], expected), *reason
 
 
 def table(case):

@@ -5,6 +5,7 @@ MDAnalysis. MDAnalysis makes molecules whole with its own transformation `unwrap
 are taken: positions remain the 32-bit numbers of the file, plus lattice vectors in 64 bits.
 """
 
+import dataclasses
 import functools
 import itertools
 import json
@@ -51,23 +52,27 @@ thermostat = {{ kind = "v-rescale", temperature = "300 K", coupling_time = "0.1 
 """
 
 
+@dataclasses.dataclass(frozen=True)
 class System:
     """Files of a system, length of its run, and its groups: selections of `md` and of MDAnalysis for the same atoms.
 
-    `broken` trajectories have every atom wrapped into the cell on its own. `solute` is a molecule or several that
-    stay together, `heavy` its heavy atoms, `few` and `touching` parts
-    of them, `ends` atoms whose first and last are the ends of
-    each chain, and `points` four groups of atoms for distances and angles.
+    The group `solute` is a molecule or several that stay together, `heavy` its heavy atoms, `few` and `touching` are
+    other parts, and `ends` has atoms whose first and last are the ends of each chain. `points` are four groups for
+    distances and angles. A trajectory that is `broken` has every atom wrapped into the cell on its own.
     """
 
-    def __init__(self, folder, coordinates, groups, points, topology="prmtop", **more):
-        self.folder, self.coordinates, self.groups, self.points, self.topology = (
-            folder, coordinates, groups, points, topology)  # fmt: skip
-        self.parameters = more.get("parameters")
-        self.cutoff, self.interval, self.duration = more.get("cutoff", 0.9), more["interval"], more["duration"]
-        self.separation = more.get("separation", 3)
-        self.broken = more.get("broken", False)
-        self.protein, self.nucleic = more.get("protein", False), more.get("nucleic", False)
+    folder: str
+    groups: dict
+    points: list
+    interval: float  # between frames, ps
+    duration: float  # ps
+    topology: str = "prmtop"
+    coordinates: str = "rst7"
+    parameters: str | None = None
+    cutoff: float = 0.9  # nm
+    separation: int = 3  # of the residues of native contacts
+    broken: bool = False
+    protein: bool = False
 
 
 def both(text):
@@ -75,53 +80,69 @@ def both(text):
     return text, text
 
 
-WATER = {"water": ("water", "resname WAT HOH TIP3"), "oxygen": ("water and element O", "resname WAT HOH TIP3 and name O*")}
-PROTEIN = {
-    **WATER,
-    "solute": both("protein"),
-    "heavy": ("protein and heavy", "protein and not name H*"),
-    "touching": ("protein and heavy", "protein and not name H*"),
-    "few": both("protein and name CA"),
-    "ends": both("protein and name CA"),
+WATER = {
+    "water": ("water", "resname WAT HOH TIP3"),
+    "oxygen": ("water and element O", "resname WAT HOH TIP3 and name O*"),
 }
+HEAVY_PROTEIN = ("protein and heavy", "protein and not name H*")
+LIPID = ("lipid and resid 27 and heavy", "resname POP* and resid 27 and not name H*")
+LIPIDS = ("lipid and heavy", "resname POP* and not name H*")
+NUCLEIC = ("nucleic and heavy", "nucleic and not name H*")
+ALPHA = both("protein and name CA")
+PROTEIN = {**WATER, "solute": both("protein"), "heavy": HEAVY_PROTEIN, "touching": HEAVY_PROTEIN}
 SYSTEMS = {
     "dhfr": System(
-        "inputs/dhfr", "rst7", PROTEIN,
-        [f"protein and resid {first}:{first + 4}" for first in (5, 50, 95, 140)], interval=0.2, duration=2, protein=True,
+        "inputs/dhfr",
+        {**PROTEIN, "few": ALPHA, "ends": ALPHA},
+        [f"protein and resid {first}:{first + 4}" for first in (5, 50, 95, 140)],
+        interval=0.2,
+        duration=2,
+        protein=True,
     ),
     "membrane": System(
-        "inputs/membrane", "pdb",
+        "inputs/membrane",
         {
             **WATER,
-            "solute": ("lipid and resid 27", "resid 27 and resname POP*"),
-            "heavy": ("lipid and resid 27 and heavy", "resid 27 and resname POP* and not name H*"),
-            "few": ("lipid and resid 27 and heavy", "resid 27 and resname POP* and not name H*"),
-            "ends": ("lipid and heavy", "resname POP* and not name H*"),
-            "touching": ("lipid and heavy", "resname POP* and not name H*"),
+            "solute": ("lipid and resid 27", "resname POP* and resid 27"),
+            "heavy": LIPID,
+            "few": LIPID,
+            "ends": LIPIDS,
+            "touching": LIPIDS,
         },
         [f"lipid and resid {number}" for number in (7, 37, 69, 116)],
-        topology="psf", parameters="prm", cutoff=1.2, interval=0.2, duration=2,
+        interval=0.2,
+        duration=2,
+        topology="psf",
+        coordinates="pdb",
+        parameters="prm",
+        cutoff=1.2,
     ),
     "dna": System(
-        "inputs/dna", "rst7",
+        "inputs/dna",
         {
             **WATER,
             "solute": both("nucleic"),
-            "heavy": ("nucleic and heavy", "nucleic and not name H*"),
-            "touching": ("nucleic and heavy", "nucleic and not name H*"),
+            "heavy": NUCLEIC,
+            "touching": NUCLEIC,
             "few": both("nucleic and name P C1'"),
             "ends": both("nucleic and name P"),
         },
         [f"nucleic and resid {number}" for number in (2, 8, 15, 22)],
-        interval=0.2, duration=2, broken=True, nucleic=True,
+        interval=0.2,
+        duration=2,
+        broken=True,
     ),
     "octahedron": System(
-        "tests/systems/octahedron", "rst7", PROTEIN | {"few": ("protein and heavy", "protein and not name H*"),
-        "ends": ("protein and heavy", "protein and not name H*")},
+        "tests/systems/octahedron",
+        {**PROTEIN, "few": HEAVY_PROTEIN, "ends": HEAVY_PROTEIN},
         ["protein and name CH3", "protein and name N", "protein and name CB", "protein and name O"],
-        interval=0.5, duration=10, broken=True, protein=True, separation=0,
+        interval=0.5,
+        duration=10,
+        separation=0,
+        broken=True,
+        protein=True,
     ),
-}  # fmt: skip
+}
 
 
 def unpack(system, folder):
