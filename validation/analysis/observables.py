@@ -93,42 +93,53 @@ def squared_norm(vectors):
     return np.einsum("...i,...i", vectors, vectors)
 
 
-def superposition(mobile, reference):
-    """Positions after the rotation of MDAnalysis, relative to the center of the reference."""
-    a, b = mobile - mobile.mean(axis=0), reference - reference.mean(axis=0)
-    rotation, _ = align.rotation_matrix(a, b)
-    return a @ rotation.T
-
-
 def group_frames(case, group):
     return case.whole[:, case.indices(group)]
 
 
 @observable("rmsd")
 def rmsd(case):
-    atoms = case.indices("heavy")
-    found = case.analyze("rmsd", "--select", case.text("heavy"), "--per-residue")
-    yield numbers("selected atoms", "MDAnalysis", np.setxor1d(found["atoms"], atoms).size, 0)
-    other = rms.RMSD(case.universe().atoms[atoms]).run().results.rmsd[1:, 2] / ANGSTROM
-    yield "rmsd", "MDAnalysis", largest(found["rmsd"][1:], other), case.apart, "nm", POSITIONS
-    positions = group_frames(case, "heavy")
-    residues = case.atoms.resindices[atoms]
-    deviations = [
-        squared_norm(superposition(frame, positions[0]) - (positions[0] - positions[0].mean(axis=0)))
-        for frame in positions
-    ]
-    of_residues = [[np.sqrt(row[residues == residue].mean()) for residue in found["residue"]] for row in deviations]
+    select = ["--select", case.text("heavy")]
+    found = case.analyze("rmsd", *select, "--per-residue")
+    yield numbers("selected atoms", "MDAnalysis", np.setxor1d(found["atoms"], case.indices("heavy")).size, 0)
+    yield "rmsd", "MDAnalysis", largest(found["rmsd"][1:], rmsd_from_first(case)), case.apart, "nm", POSITIONS
+    expected = rmsd_of_residues(case, found["residue"])[1:]
+    why = "result in 32 bits; rotation from 64 bits"
+    yield "rmsd per residue", "MDAnalysis", largest(found["rmsd_residue"][1:], expected), 1e-7, "nm", why
+    found = case.analyze("rmsd", *select, "--mass-weighted")["rmsd"][1:]
     yield (
-        "rmsd per residue", "MDAnalysis", largest(found["rmsd_residue"][1:], of_residues[1:]),
-        1e-7, "nm", "result stored in 32 bits; rotation from 64 bits",
-    )  # fmt: skip
-    found = case.analyze("rmsd", "--select", case.text("heavy"), "--no-superposition")
-    # the images of the group that are closest to the first frame
-    images = [
-        squared_norm(frame - positions[0] + shift[:, None]).mean(axis=1).min()
-        for frame, shift in zip(positions, map(lattice, case.boxes))
-    ]
-    yield exact("rmsd, not superposed", "numpy", found["rmsd"], np.sqrt(images), "nm")
+        "rmsd by mass",
+        "MDAnalysis",
+        largest(found, rmsd_from_first(case, weights="mass")),
+        case.apart,
+        "nm",
+        POSITIONS,
+    )
+    found = case.analyze("rmsd", *select, "--no-superposition")["rmsd"]
+    yield exact("rmsd, not superposed", "numpy", found, rmsd_of_nearest_images(case), "nm")
+
+
+def rmsd_from_first(case, **weights):
+    """RMSD (nm) of all frames but the first from the first, by MDAnalysis."""
+    group = case.universe().atoms[case.indices("heavy")]
+    return rms.RMSD(group, **weights).run().results.rmsd[1:, 2] / ANGSTROM
+
+
+def rmsd_of_residues(case, residues):
+    """RMSD (nm) of residues after superposition of the group with the rotation of MDAnalysis."""
+    positions, of_atoms = group_frames(case, "heavy"), case.atoms.resindices[case.indices("heavy")]
+    centered = positions - positions.mean(axis=1, keepdims=True)
+    rotations = [align.rotation_matrix(frame, centered[0])[0] for frame in centered]
+    squares = [squared_norm(frame @ rotation.T - centered[0]) for frame, rotation in zip(centered, rotations)]
+    return [[np.sqrt(row[of_atoms == residue].mean()) for residue in residues] for row in squares]
+
+
+def rmsd_of_nearest_images(case):
+    """RMSD (nm) from the first frame without superposition, in the image of the group that is closest to this frame."""
+    positions = group_frames(case, "heavy")
+    shifts = [lattice(box)[:, None] for box in case.boxes]
+    squares = [squared_norm(frame - positions[0] + shift).mean(axis=1) for frame, shift in zip(positions, shifts)]
+    return np.sqrt([square.min() for square in squares])
 
 
 @observable("rmsf")
@@ -262,21 +273,22 @@ def native_contacts(case):
 @observable("rdf")
 def rdf(case):
     bins, end = 70, 0.7
-    found = case.analyze("rdf", "--select", case.text("oxygen"), "--range", f"{end} nm", "--bin", f"{end / bins} nm")
-    oxygen = case.universe().atoms[case.indices("oxygen")]
-    other = InterRDF(oxygen, oxygen, nbins=bins, range=(0, ANGSTROM * end), exclusion_block=(1, 1)).run().results
-    total = other.count
-    # pairs whose distance rounding may move over an edge of a bin, and three standard deviations of their number
-    moved = 2 * case.apart / (end / bins) * total
-    moved += 3 * np.sqrt(moved) + 1
-    scale = np.divide(other.rdf, total, out=np.zeros(bins), where=total > 0)
     why = "pairs at the edges of bins, rounded to 32 bits"
-    yield "g(r)", "MDAnalysis", largest(found["g"], other.rdf), (moved * scale).max(), "", why
-    coordination = np.cumsum(total) / len(oxygen) / case.frames
-    yield (
-        "coordination number", "MDAnalysis", largest(found["coordination_number"], coordination),
-        moved.max() / len(oxygen) / case.frames, "", why,
-    )  # fmt: skip
+    for group, exclude, name in [("oxygen", (1, 1), "of water"), ("heavy", None, "solute to water")]:
+        groups = ["--select", case.text(group), "--with", case.text("oxygen")]
+        found = case.analyze("rdf", *groups, "--range", f"{end} nm", "--bin", f"{end / bins} nm")
+        atoms = case.universe().atoms
+        pair = [atoms[case.indices(name)] for name in (group, "oxygen")]
+        other = InterRDF(*pair, nbins=bins, range=(0, ANGSTROM * end), exclusion_block=exclude).run().results
+        total = other.count
+        # pairs whose distance rounding may move over an edge of a bin, and three standard deviations of their number
+        moved = 2 * case.apart / (end / bins) * total
+        moved += 3 * np.sqrt(moved) + 1
+        scale = np.divide(other.rdf, total, out=np.zeros(bins), where=total > 0)
+        yield f"g(r) {name}", "MDAnalysis", largest(found["g"], other.rdf), (moved * scale).max(), "", why
+        count = len(pair[0]) * case.frames
+        deviation = largest(found["coordination_number"], np.cumsum(total) / count)
+        yield f"coordination number {name}", "MDAnalysis", deviation, moved.max() / count, "", why
 
 
 def without_jumps(case, positions):
@@ -324,6 +336,8 @@ def msd(case):
     chosen = np.arange(max(1, round(0.1 * last)), round(0.5 * last) + 1)
     slope = np.polyfit(found["lag"][chosen], expected.sum(axis=1)[chosen], 1)[0]
     yield exact("diffusion coefficient", "numpy", case.number("diffusion"), 1000 * slope / 6, "10⁻⁵ cm²/s")
+    plane = case.analyze("msd", "--select", case.text("water"), "--axes", "xy")["msd"]
+    yield exact("msd of molecules in the plane xy", "numpy", plane, expected[:, :2].sum(axis=1), "nm²")
 
 
 def profile(case, weights, bins, center=None):
