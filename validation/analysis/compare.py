@@ -29,9 +29,8 @@ def is_exceeded(row):
 
 def line(rows, row):
     """Line of the table for one row, among the rows of all systems for the same quantity."""
-    systems = (
-        row["system"] if is_exceeded(row) else ", ".join(other["system"] for other in rows if not is_exceeded(other))
-    )
+    within = [other["system"] for other in rows if not is_exceeded(other)]
+    systems = row["system"] if is_exceeded(row) else "all" if len(within) == len(SYSTEMS) else ", ".join(within)
     deviation = f"{number(row['deviation'], row['unit'])} ({row['system']})" if row["deviation"] else "0"
     reason = f"{number(row['tolerance'], row['unit'])}: {row['why']}"
     mark = ", **exceeded**" if is_exceeded(row) else ""

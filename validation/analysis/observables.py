@@ -478,7 +478,7 @@ def salt_bridges(case):
         pairs, _ = near(case, frame, acids, bases, 0.4)
         expected.append({(int(residues[acids[a]]), int(residues[bases[b]])) for a, b in pairs})
     yield numbers("salt bridges", "MDAnalysis, numpy", found["number"], list(map(len, expected)))
-    yield same_occupancies("salt bridges", "MDAnalysis, numpy", found["residues"], found["occupancy"], expected)
+    yield same_occupancies("bridged residues", "MDAnalysis, numpy", found["residues"], found["occupancy"], expected)
 
 
 @observable("residence")
