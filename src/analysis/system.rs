@@ -154,6 +154,17 @@ impl Group {
         positions
     }
 
+    /// Returns the positions (nm) of the group in a frame of whole molecules, with each molecule in the periodic image
+    /// nearest to its positions in `target`.
+    pub fn nearest(&self, frame: &StoredFrame, target: &[Vec3]) -> Vec<Vec3> {
+        let mut positions = self.stored(frame);
+        if let (Some(parts), Some(cell)) = (&self.parts, &frame.cell) {
+            let images = parts.nearest_to(cell, &positions, target);
+            parts.shift(cell, &images, &mut positions);
+        }
+        positions
+    }
+
     /// Returns the atoms of the group (0-based) as an array for result files.
     pub fn array(&self) -> Array {
         Array::new("atoms", [("atoms", self.atoms.len())], self.atoms.clone(), "")

@@ -261,7 +261,7 @@ impl Analyze {
                 }
                 Choice::OfTable(options) => {
                     let table = table.as_ref().expect("the table is read if an observable needs it");
-                    let mut findings = options.findings(table)?;
+                    let mut findings = options.findings(table).map_err(|error| error.of(request.entry.name))?;
                     findings.settings.push(("table", shown(&table.path)));
                     (findings, table.passed(), Origin { trajectories: vec![], ..origin.clone() })
                 }
@@ -304,11 +304,11 @@ impl Analyze {
     /// Measures all observables of frames in one pass over the trajectories. Returns the frames, and the observables
     /// in the order of the command line.
     fn measure(&self) -> Result<(Passed, Vec<Box<dyn FrameObserver>>)> {
-        let chosen: Vec<&dyn Options> = self
+        let chosen: Vec<(&str, &dyn Options)> = self
             .requests
             .iter()
             .filter_map(|request| match &request.choice {
-                Choice::OfFrames(options) => Some(options.as_ref()),
+                Choice::OfFrames(options) => Some((request.entry.name, options.as_ref())),
                 Choice::OfTable(_) => None,
             })
             .collect();
@@ -332,7 +332,8 @@ impl Analyze {
             )?;
         }
         let mut input = Input { trajectory: &mut trajectory, system: &system };
-        let observers = chosen.iter().map(|options| options.observable(&mut input));
+        let observers =
+            chosen.iter().map(|(name, options)| options.observable(&mut input).map_err(|error| error.of(name)));
         let mut observers = observers.collect::<Result<Vec<Box<dyn FrameObserver>>>>()?;
         let memory: f64 = observers.iter().map(|observer| observer.bytes(count)).sum();
         let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();

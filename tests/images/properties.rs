@@ -152,7 +152,7 @@ proptest! {
         let reference: Vec<Vec3> = first.iter().map(|r| turned(*r, angles) + vec3(3.0, -1.0, 0.2)).collect();
         let mut in_cell = whole.clone();
         WholeMolecules::of(&topology).put_into_cell(&cell, &mut in_cell);
-        let mut values: Vec<[f64; 2]> = vec![];
+        let mut values: Vec<[f64; 3]> = vec![];
         for stored in [&whole, &elsewhere(&cell, &whole, &shifts), &in_cell] {
             let frames = [whole_frame(&system, &cell, stored)];
             let mut rg = RadiusOfGyration::new(&system, group.clone()).unwrap();
@@ -162,10 +162,14 @@ proptest! {
             let fitted = group.fitted(&of_file, &first);
             let mut rmsd = RmsdToReference::new(&system, group.clone(), fitted, false).unwrap();
             rmsd.observe(&frames).unwrap();
-            values.push([rg.values()[0], rmsd.values()[0]]);
+            let still = RmsdToReference::new(&system, group.clone(), first.clone(), false).unwrap();
+            let mut still = still.without_superposition();
+            still.observe(&frames).unwrap();
+            values.push([rg.values()[0], rmsd.values()[0], still.values()[0]]);
         }
         // the tolerance is the square root of the rounding of squares
-        prop_assert!(values.iter().all(|[rg, rmsd]| (rg - values[0][0]).abs() < ROUNDING && *rmsd < 1e-6), "{values:?}");
+        let is_same = |[rg, rmsd, still]: &[f64; 3]| (rg - values[0][0]).abs() < ROUNDING && *rmsd < 1e-6 && *still < 1e-6;
+        prop_assert!(values.iter().all(is_same), "{values:?}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct RmsdOptions {
     /// Weight atoms by mass (default: equal weights)
     #[arg(long)]
     mass_weighted: bool,
-    /// Compare positions as they are, without superposition
+    /// Compare positions without superposition; each molecule is in the periodic image nearest to the reference
     #[arg(long)]
     no_superposition: bool,
     /// Also compute the deviation of each residue, after the superposition of all selected atoms
@@ -38,7 +38,9 @@ impl Options for RmsdOptions {
         let positions = self.reference.positions(input.trajectory, input.system, &group)?;
         let mut rmsd = RmsdToReference::new(input.system, group, positions, self.mass_weighted)?;
         rmsd.name = self.reference.to_string();
-        rmsd.superposes = !self.no_superposition;
+        if self.no_superposition {
+            rmsd = rmsd.without_superposition();
+        }
         if self.per_residue {
             rmsd.divide(input.system);
         }
@@ -102,6 +104,11 @@ impl RmsdToReference {
         })
     }
 
+    /// Compares positions without superposition.
+    pub fn without_superposition(self) -> Self {
+        Self { superposes: false, ..self }
+    }
+
     /// Computes the deviation of each residue, too.
     fn divide(&mut self, system: &AnalysedSystem<'_>) {
         for (index, &atom) in self.group.atoms.iter().enumerate() {
@@ -145,8 +152,14 @@ impl Observable for RmsdToReference {
     type Sample = (f64, Vec<f32>);
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        let mut positions = self.group.positions(frame);
-        let center = if self.superposes { center_of(&positions, &self.weights) } else { self.center };
+        let (mut positions, center) = if self.superposes {
+            let positions = self.group.positions(frame);
+            let center = center_of(&positions, &self.weights);
+            (positions, center)
+        } else {
+            let target: Vec<Vec3> = self.reference.iter().map(|r| *r + self.center).collect();
+            (self.group.nearest(frame, &target), self.center)
+        };
         positions.iter_mut().for_each(|r| *r -= center);
         if self.superposes && self.residues.is_empty() {
             return Ok((self.superposed(&positions), vec![]));
