@@ -340,6 +340,9 @@ fn an_incomplete_frame_is_left_out_and_damage_is_named() {
     }
 }
 
+/// Number of damaged files of each format.
+const DAMAGED: usize = 2_000;
+
 /// Tests that readers accept or refuse arbitrary bytes. A panic or an endless loop fails this test.
 #[test]
 fn no_bytes_crash_a_reader() {
@@ -357,7 +360,7 @@ fn no_bytes_crash_a_reader() {
             fs::remove_file(&file).unwrap();
         }
         let (mut read, mut refused) = (0, 0);
-        for case in 0..8_000 {
+        for case in 0..DAMAGED {
             let mut bytes = originals[case % originals.len()].clone();
             for _ in 0..1 + random.below(4) {
                 let at = random.below(bytes.len());
@@ -388,7 +391,7 @@ fn no_bytes_crash_a_reader() {
             let _ = format.files.describe(&path);
             let _ = format.files.verify(&path);
         }
-        assert!(read > 400 && refused > 400, "{extension}: {read} read, {refused} refused");
+        assert!(read > DAMAGED / 20 && refused > DAMAGED / 20, "{extension}: {read} read, {refused} refused");
     }
 }
 

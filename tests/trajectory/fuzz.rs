@@ -18,7 +18,7 @@ use crate::round_trip::{create, write};
 /// Environment variable for the child process with the first case and the end (exclusive) of the range of cases.
 const CASES: &str = "MD_TEST_FUZZ";
 /// Number of cases in the test suite; [`COUNT`] sets another number.
-const FEW: u64 = 400;
+const FEW: u64 = 150;
 const COUNT: &str = "MD_TEST_FUZZ_CASES";
 /// Time limit of a case in s. The files have some tens of kilobytes.
 const SECONDS: u64 = 5;

@@ -15,6 +15,7 @@ import numpy as np
 from MDAnalysis.analysis import align, contacts, pca, rms
 from MDAnalysis.analysis.dielectric import DielectricConstant
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
+from MDAnalysis.analysis.leaflet import LeafletFinder
 from MDAnalysis.analysis.lineardensity import LinearDensity
 from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysis.analysis.rdf import InterRDF
@@ -507,10 +508,45 @@ def dssp(case):
     yield "class, without π helices", "MDTraj", different, 0, "residues", SETS
 
 
+@observable("membrane", lambda system: system.bilayer)
+def membrane(case):
+    found = case.analyze("membrane")
+    leaflets = [leaflet.indices for leaflet in LeafletFinder(case.universe(), "name P", cutoff=15, pbc=True).groups()[:2]]
+    lipids = sum(map(len, leaflets))
+    areas = case.boxes[:, 0, 0] * case.boxes[:, 1, 1] / (lipids / 2)
+    yield exact("area per lipid", "MDAnalysis", found["area_per_lipid"], areas, "nm²")
+    heights = case.boxes[:, 2, 2]
+    angles = 2 * np.pi * case.whole[:, :, 2] / heights[:, None]
+    mean = [np.angle(np.exp(1j * angles[:, leaflet]).mean(axis=1)) for leaflet in leaflets]
+    # around the mean of the leaflet, so that no head is beyond a face
+    mean = [m + around(angles[:, leaflet] - m[:, None]).mean(axis=1) for m, leaflet in zip(mean, leaflets)]
+    thickness = np.abs(around(mean[0] - mean[1])) / (2 * np.pi) * heights
+    yield exact("thickness", "MDAnalysis", found["thickness"], thickness, "nm")
+    for row, chain in enumerate(found["chain"]):
+        residue, first = chain.decode().split()
+        order = np.full(len(found["carbon"]), np.nan)
+        for column, number in enumerate(found["carbon"]):
+            # carbons of CHARMM have the number of the chain and their own
+            carbons = case.atoms.select_atoms(f"resname {residue} and name {first[:-1]}{number}")
+            bonds = [(carbon.index, other.index) for carbon in carbons for other in carbon.bonded_atoms if other.name[0] == "H"]
+            if bonds:
+                ends = np.array(bonds)
+                vectors = case.whole[:, ends[:, 1]] - case.whole[:, ends[:, 0]]
+                order[column] = 1.5 * (vectors[..., 2] ** 2 / squared_norm(vectors)).mean() - 0.5
+        assert np.array_equal(np.isnan(order), np.isnan(found["s_cd"][row])), chain
+        known = ~np.isnan(order)
+        yield f"S_CD of {chain.decode()}", "MDAnalysis", largest(found["s_cd"][row][known], order[known]), SINGLE, "", "values of a frame in 32 bits"
+
+
+def around(angles):
+    """Angles between −π and π."""
+    return (angles + np.pi) % (2 * np.pi) - np.pi
+
+
 @observable("dihedrals", of_protein)
 def dihedrals(case):
     found = case.analyze("dihedrals")
-    kinds = {"phi": 2, "psi": 1, "omega": 1, "chi1": 1}  # place of an atom of the residue of the angle
+    kinds = {"phi": 2, "psi": 1, "omega": 1, "chi1": 1, "chi2": 1}  # place of an atom of the residue of the angle
     for kind, place in kinds.items():
         atoms, angles = getattr(mdtraj, f"compute_{kind}")(case.mdtraj)
         residues = [case.mdtraj.topology.atom(row[place if kind == "phi" else 0]).residue.index for row in atoms]
@@ -742,7 +778,7 @@ def table(case):
 
 @observable("energies")
 def energies(case):
-    found, columns = case.analyze("energies", "--table", "out/energies.csv"), table(case)
+    found, columns = case.analyze("energies", "out/energies.csv"), table(case)
     interval = np.diff(columns["time (ps)"])[0]
     quantities = {name: values for name, values in columns.items() if name not in ("step", "time (ps)", "stage")}
     # a constant has no autocorrelation

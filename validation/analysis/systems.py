@@ -73,6 +73,7 @@ class System:
     separation: int = 3  # of the residues of native contacts
     broken: bool = False
     protein: bool = False
+    bilayer: bool = False
 
 
 def both(text):
@@ -116,6 +117,7 @@ SYSTEMS = {
         coordinates="pdb",
         parameters="prm",
         cutoff=1.2,
+        bilayer=True,
     ),
     "dna": System(
         "inputs/dna",
