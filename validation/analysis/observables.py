@@ -520,7 +520,11 @@ def membrane(case):
     mean = [np.angle(np.exp(1j * angles[:, leaflet]).mean(axis=1)) for leaflet in leaflets]
     # around the mean of the leaflet, so that no head is beyond a face
     mean = [m + around(angles[:, leaflet] - m[:, None]).mean(axis=1) for m, leaflet in zip(mean, leaflets)]
-    thickness = np.abs(around(mean[0] - mean[1])) / (2 * np.pi) * heights
+    # from the lower leaflet up to the other, through the tails and not through the water
+    head = case.atoms[leaflets[0][0]]
+    is_upper = case.whole[0, head.index, 2] > case.whole[0, head.residue.atoms.indices, 2].mean()
+    upper, lower = mean if is_upper else mean[::-1]
+    thickness = (upper - lower) % (2 * np.pi) / (2 * np.pi) * heights
     yield exact("thickness", "MDAnalysis", found["thickness"], thickness, "nm")
     for row, chain in enumerate(found["chain"]):
         residue, first = chain.decode().split()
