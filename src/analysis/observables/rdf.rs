@@ -139,12 +139,15 @@ impl Observable for RadialDistribution {
         let [centers, others] = [0, 1].map(|k| self.groups[k].stored(frame));
         let grid = Neighbours::new(Some(cell), &others, range);
         let mut counts = vec![0; self.counts.len()];
-        let per_bin = 1.0 / self.bin;
+        let (per_bin, largest) = (1.0 / self.bin, range * range);
+        let mut scratch = vec![];
         for (&center, owner) in centers.iter().zip(&self.owners[0]) {
-            grid.visit(center, |other, d| {
-                let bin = (d.norm() * per_bin) as usize;
-                if bin < counts.len() && self.owners[1][other as usize] != *owner {
-                    counts[bin] += 1;
+            grid.squares(center, &mut scratch, |others, squares| {
+                for (&other, square) in others.iter().zip(squares).filter(|(_, square)| **square < largest) {
+                    let bin = (square.sqrt() * per_bin) as usize;
+                    if bin < counts.len() && self.owners[1][other as usize] != *owner {
+                        counts[bin] += 1;
+                    }
                 }
             });
         }

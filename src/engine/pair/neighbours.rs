@@ -4,7 +4,8 @@
 //! then in the bins around it; a bin beyond a face of the cell is the image of a bin within.
 
 use crate::cell::PeriodicCell;
-use crate::vec3::Vec3;
+use crate::vec3::{Vec3, vec3};
+use std::ops::Range;
 
 /// Maximum number of bins along an axis, which limits the memory of the grid to 2 MB.
 const MOST_BINS: usize = 64;
@@ -23,8 +24,10 @@ pub struct Neighbours {
     /// number of bins to visit on each side
     reach: [i32; 3],
     starts: Vec<u32>,
-    /// points in the order of the bins: index, and position in the cell
-    points: Vec<(u32, Vec3)>,
+    /// index of each point, in the order of the bins, which are consecutive along the first lattice vector
+    points: Vec<u32>,
+    /// positions (nm) of the points in the cell, in the same order: x, y, z
+    positions: [Vec<f64>; 3],
 }
 
 impl Neighbours {
@@ -48,6 +51,7 @@ impl Neighbours {
             reach,
             starts: vec![0; bins.iter().product::<i32>() as usize + 1],
             points: vec![],
+            positions: [const { vec![] }; 3],
         };
         let placed: Vec<(usize, Vec3)> = points
             .iter()
@@ -61,9 +65,12 @@ impl Neighbours {
             grid.starts[bin] += grid.starts[bin - 1];
         }
         let mut next = grid.starts.clone();
-        grid.points = vec![(0, Vec3::ZERO); points.len()];
+        grid.points = vec![0; points.len()];
+        grid.positions = [0, 1, 2].map(|_| vec![0.0; points.len()]);
         for (point, (bin, wrapped)) in placed.into_iter().enumerate() {
-            grid.points[next[bin] as usize] = (point as u32, wrapped);
+            let place = next[bin] as usize;
+            grid.points[place] = point as u32;
+            grid.positions.iter_mut().zip(wrapped.to_array()).for_each(|(values, value)| values[place] = value);
             next[bin] += 1;
         }
         grid
@@ -90,22 +97,52 @@ impl Neighbours {
     /// image of a point counts as a point, if the distance is longer than half of the cell.
     #[inline]
     pub fn visit(&self, position: Vec3, mut found: impl FnMut(u32, Vec3)) {
+        let square = self.distance * self.distance;
+        let [x, y, z] = &self.positions;
+        self.rows(position, |places, origin| {
+            for place in places {
+                let displacement = vec3(x[place], y[place], z[place]) + origin;
+                if displacement.norm_squared() <= square {
+                    found(self.points[place], displacement);
+                }
+            }
+        });
+    }
+
+    /// Calls `found` with the indices of some points, and the squares (nm²) of their distances from `position`, until
+    /// all points within the distance are among them. As for [`Neighbours::visit`], an image may count as a point. The
+    /// squares are in `scratch` until the next call.
+    #[inline]
+    pub fn squares(&self, position: Vec3, scratch: &mut Vec<f64>, mut found: impl FnMut(&[u32], &[f64])) {
+        let [x, y, z] = &self.positions;
+        self.rows(position, |places, origin| {
+            let points = x[places.clone()].iter().zip(&y[places.clone()]).zip(&z[places.clone()]);
+            scratch.clear();
+            scratch.extend(points.map(|((x, y), z)| (vec3(*x, *y, *z) + origin).norm_squared()));
+            found(&self.points[places], scratch);
+        });
+    }
+
+    /// Calls `row` with each range of consecutive points in bins near `position`, and the vector that changes their
+    /// positions into displacements from `position`.
+    #[inline]
+    fn rows(&self, position: Vec3, mut row: impl FnMut(Range<usize>, Vec3)) {
         let wrapped = self.wrapped(position);
         let center = self.bin(wrapped);
-        let square = self.distance * self.distance;
-        let [rx, ry, rz] = self.reach;
-        for z in center[2] - rz..=center[2] + rz {
-            for y in center[1] - ry..=center[1] + ry {
-                for x in center[0] - rx..=center[0] + rx {
-                    let at = [x, y, z];
-                    let image = [0, 1, 2].map(|d| at[d].div_euclid(self.bins[d]));
-                    let bin = self.index([0, 1, 2].map(|d| at[d].rem_euclid(self.bins[d])));
-                    let origin = if self.periodic { self.cell.shift(image) - wrapped } else { -wrapped };
-                    for &(point, r) in &self.points[self.starts[bin] as usize..self.starts[bin + 1] as usize] {
-                        let displacement = r + origin;
-                        if displacement.norm_squared() <= square {
-                            found(point, displacement);
-                        }
+        let [first, last] = [center[0] - self.reach[0], center[0] + self.reach[0]];
+        let along = self.bins[0];
+        for z in center[2] - self.reach[2]..=center[2] + self.reach[2] {
+            for y in center[1] - self.reach[1]..=center[1] + self.reach[1] {
+                let image = [0, y.div_euclid(self.bins[1]), z.div_euclid(self.bins[2])];
+                let start = self.index([0, y.rem_euclid(self.bins[1]), z.rem_euclid(self.bins[2])]);
+                for copy in first.div_euclid(along)..=last.div_euclid(along) {
+                    let bins = [first.max(copy * along), last.min(copy * along + along - 1)];
+                    let [from, to] = bins.map(|bin| start + (bin - copy * along) as usize);
+                    let places = self.starts[from] as usize..self.starts[to + 1] as usize;
+                    if !places.is_empty() {
+                        let shift =
+                            if self.periodic { self.cell.shift([copy, image[1], image[2]]) } else { Vec3::ZERO };
+                        row(places, shift - wrapped);
                     }
                 }
             }
@@ -159,6 +196,13 @@ mod tests {
             let mut found: Vec<(u32, i64)> = vec![];
             grid.visit(position, |point, d| found.push((point, (d.norm() * 1e9).round() as i64)));
             found.sort_unstable();
+            let (mut squares, mut scratch) = (vec![], vec![]);
+            grid.squares(position, &mut scratch, |points, values| {
+                let near = points.iter().zip(values).filter(|(_, square)| square.sqrt() <= distance);
+                squares.extend(near.map(|(point, square)| (*point, (square.sqrt() * 1e9).round() as i64)));
+            });
+            squares.sort_unstable();
+            prop_assert_eq!(&found, &squares);
             let mut expected: Vec<(u32, i64)> = vec![];
             for (index, &point) in positions.iter().enumerate() {
                 let lengths = images.iter().map(|&image| (point - position + image).norm());
