@@ -26,6 +26,18 @@ impl Summary {
         Summary { mean: average.mean, deviation: average.fluctuation, error: average.error, range }
     }
 
+    /// Summarises torsions (degrees) at equal intervals. Each is taken in the period around the circular mean
+    /// atan2(Σ sin φ, Σ cos φ), so that 179° and −177° have the mean −179°. The ends of the range may be beyond ±180°.
+    pub fn of_torsions(values: &[f64]) -> Self {
+        let sums = values.iter().fold([0.0; 2], |[s, c], value| {
+            let (sin, cos) = value.to_radians().sin_cos();
+            [s + sin, c + cos]
+        });
+        let center = sums[0].atan2(sums[1]).to_degrees();
+        let around = |value: &f64| value - 360.0 * ((value - center) / 360.0).round();
+        Self::of(&values.iter().map(around).collect::<Vec<f64>>())
+    }
+
     /// Returns the mean as a single result.
     pub fn number(&self, name: &'static str, unit: &'static str) -> Number {
         Number { name, value: self.mean, error: self.error, unit }
@@ -39,5 +51,19 @@ impl Summary {
             format!("mean         {mean:.5}{error} {unit}, standard deviation {deviation:.5} {unit}"),
             format!("range        {least:.5} to {largest:.5} {unit}"),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn torsions_have_a_mean_across_the_end_of_their_range() {
+        let values: Vec<f64> = (0..100).map(|k| if k % 2 == 0 { 179.0 } else { -177.0 }).collect();
+        let found = Summary::of_torsions(&values);
+        assert!((found.mean + 179.0).abs() < 1e-9 && (found.deviation - 2.0).abs() < 0.1, "{found:?}");
+        assert_eq!(found.range, [-181.0, -177.0]);
+        assert_eq!(Summary::of_torsions(&[10.0, 30.0]), Summary::of(&[10.0, 30.0]));
     }
 }

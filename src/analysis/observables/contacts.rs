@@ -172,7 +172,7 @@ impl Contacts {
         let (first, label) = if is_row { (self.numbers[0], "residue") } else { (1, "selected residue, from 1") };
         let ends = [f64::from(first) - 0.5, f64::from(first) + count as f64 - 0.5];
         Plot {
-            suffix: "-map",
+            suffix: "map",
             title: format!("Contacts within {} nm: {}", self.cutoff, self.group.text),
             x: Axis::new(label),
             y: Axis::new(label),

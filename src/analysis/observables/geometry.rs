@@ -130,9 +130,27 @@ impl Value {
         }
     }
 
+    fn is_torsion(&self) -> bool {
+        self.points.len() == 4
+    }
+
     fn name(&self) -> String {
         self.points.iter().map(|point| point.group.text.as_str()).collect::<Vec<_>>().join(" – ")
     }
+}
+
+/// Returns a line through torsions (degrees), with a gap where they pass from 180 to −180 degrees or back.
+fn with_gaps(label: &str, times: &[f64], values: &[f64]) -> Layer {
+    let (mut x, mut y) = (vec![], vec![]);
+    for (k, (&time, &value)) in times.iter().zip(values).enumerate() {
+        if k > 0 && (value - values[k - 1]).abs() > 180.0 {
+            x.push(time);
+            y.push(f64::NAN);
+        }
+        x.push(time);
+        y.push(value);
+    }
+    Layer::line(label, &x, &y)
 }
 
 /// Observable of distances or angles.
@@ -172,7 +190,13 @@ impl Observable for Geometry {
         let count = self.values.len();
         let names: Vec<String> = self.values.iter().map(Value::name).collect();
         let column = |k: usize| self.rows.iter().skip(k).step_by(count).copied().collect::<Vec<f64>>();
-        let layers = (0..count).map(|k| Layer::line(if count > 1 { &names[k] } else { "" }, &passed.times, &column(k)));
+        let layers = (0..count).map(|k| {
+            let label = if count > 1 { &names[k] } else { "" };
+            match self.values[k].is_torsion() {
+                true => with_gaps(label, &passed.times, &column(k)),
+                false => Layer::line(label, &passed.times, &column(k)),
+            }
+        });
         let mut findings = Findings {
             plots: vec![Plot {
                 suffix: "",
@@ -184,7 +208,10 @@ impl Observable for Geometry {
             ..Findings::default()
         };
         for (k, name) in names.iter().enumerate() {
-            let summary = Summary::of(&column(k));
+            let summary = match self.values[k].is_torsion() {
+                true => Summary::of_torsions(&column(k)),
+                false => Summary::of(&column(k)),
+            };
             findings.summary.push(name.clone());
             findings.summary.extend(summary.lines(self.unit));
             if count == 1 {

@@ -125,7 +125,7 @@ impl Observable for HydrogenBonds {
             name: "correlation",
             label: "C(t)",
             title,
-            suffix: "-correlation",
+            suffix: "correlation",
             values: self.presence.intermittent(),
         };
         add_correlation(&mut findings, passed, correlation);

@@ -77,7 +77,7 @@ impl Observable for Residence {
             name: "survival",
             label: "P(τ)",
             title,
-            suffix: "-survival",
+            suffix: "survival",
             values: self.presence.continuous(),
         };
         add_correlation(&mut findings, passed, correlation);
