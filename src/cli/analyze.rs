@@ -375,7 +375,7 @@ fn takes_value(command: &Command, word: &OsStr) -> bool {
 
 /// Says that a word is no observable, and which is the nearest.
 fn unknown(word: &str) -> String {
-    let nearest = crate::config::key::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
+    let nearest = crate::error::nearest(word, OBSERVABLES.iter().map(|entry| entry.name));
     let tip = nearest.map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
     format!(
         "unknown observable \"{word}\"{tip}\nmd analyze --help lists the observables; options follow the observable\n"

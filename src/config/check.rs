@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::key::{Key, Kind, nearest};
+use super::key::{Key, Kind};
 use super::value::{Table, Value};
-use crate::error::Problem;
+use crate::error::{Problem, nearest};
 
 /// Reports every file that the input file names and that does not exist. Suggests the file with the most similar name
 /// in the same folder.

@@ -210,21 +210,3 @@ impl Key {
 pub(super) fn quoted(words: &[&str], separator: &str) -> String {
     words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(separator)
 }
-
-/// Returns the known name closest to `name`, if the names are so similar that `name` may be a typing error.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // names may differ by one error per three letters, and by at least two errors. Transposed, doubled and forgotten
-    // letters are then recognised, but different words are not
-    let letters = name.chars().count();
-    let allowed = (letters / 3).max(2);
-    let name = name.to_lowercase();
-    known
-        .into_iter()
-        // names that differ too much in length are skipped, because their distance is at least the difference of the
-        // lengths
-        .filter(|candidate| letters < 2 * candidate.chars().count())
-        .map(|candidate| (strsim::damerau_levenshtein(&name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
-        .min()
-        .map(|(_, candidate)| candidate)
-}

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::key::{Default, Key, Kind, nearest, quoted};
+use super::key::{Default, Key, Kind, quoted};
 use super::keys;
 use super::place::Place;
 use super::raw::{self, Member, Node, Override, Raw, quote};
 use super::value::{Entry, Table, Value};
 use crate::ensemble::schedule::Schedule;
-use crate::error::Problem;
+use crate::error::{Problem, nearest};
 use crate::format::coordinates::cell_of;
 use crate::run::Interval;
 use crate::units::Dimension;

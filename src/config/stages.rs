@@ -3,9 +3,9 @@
 //! Stages are expanded before options of the command line are applied and before any checks. `md check --effective`
 //! shows the resulting stages. Command-line options can change each of these stages.
 
-use super::key::nearest;
 use super::raw::{Member, Node, Raw, parse_at, stage_name};
 use crate::error::Problem;
+use crate::error::nearest;
 
 /// Presets: name, purpose, and stages as TOML. `$temperature`, `$pressure` and `$select` are replaced by the settings
 /// of the user; the defaults are in [`SETTINGS`].

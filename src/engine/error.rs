@@ -58,6 +58,25 @@ impl Problem {
 /// Length of the longest message, bytes.
 pub const LONGEST: usize = 2000;
 
+/// Returns the known name closest to `name`, if the names are so similar that `name` may be a typing error. Upper and
+/// lower case are alike.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // names may differ by one error per three letters, and by at least two errors. Transposed, doubled and forgotten
+    // letters are then recognised, but different words are not
+    let letters = name.chars().count();
+    let allowed = (letters / 3).max(2);
+    let name = name.to_lowercase();
+    known
+        .into_iter()
+        // names that differ too much in length are skipped, because their distance is at least the difference of the
+        // lengths
+        .filter(|candidate| letters < 2 * candidate.chars().count())
+        .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
 /// Makes a text from a file safe to show in a terminal. Control characters, except tabs and line ends, and the
 /// Unicode marks of the writing direction are replaced by escape sequences. A text of more than `most` bytes is cut
 /// off, and the length of the whole text is appended.

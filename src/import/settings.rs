@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use crate::config::key::nearest;
 use crate::error::Problem;
+use crate::error::nearest;
 
 /// Key of the foreign program.
 #[derive(Debug)]

@@ -39,6 +39,7 @@ HEAVY = "protein and not name H*"
 BACKBONE = "protein and backbone"
 RANGE = 1.0  # nm, of g(r); bins of 0.002 nm
 POINTS = 960  # on the sphere of an atom
+LONGEST = 600.0  # s; a program that takes longer has this time
 
 # arguments of `md analyze`
 OURS = {
@@ -55,7 +56,7 @@ OURS = {
 GROMACS = {
     "rmsd": (["rms"], "Protein-H\nProtein-H\n"),
     "rdf": (["rdf", "-ref", "name OW O and resname WAT", "-sel", "name OW O and resname WAT", "-rmax", str(RANGE)], ""),
-    "msd": (["msd", "-sel", "name OW O and resname WAT"], ""),
+    "msd": (["msd", "-sel", "name OW O and resname WAT", "-trestart", "1"], ""),
     "hbonds": (["hbond", "-num", "number.xvg"], "Protein\nProtein\n"),
     "sasa": (["sasa", "-ndots", str(POINTS), "-surface", "Protein"], ""),
     "pca": (["covar"], "Backbone\nBackbone\n"),
@@ -134,8 +135,12 @@ PYTHON = {
 
 
 def seconds(command, folder, text=""):
+    """Time of a command and its output; the time and no output if it takes longer than `LONGEST`."""
     begin = time.perf_counter()
-    done = subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return LONGEST, ""
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
     return time.perf_counter() - begin, done.stdout
@@ -149,7 +154,8 @@ def measured(md, folder, name):
     for program, (_, known) in PYTHON.items():
         if name in known:
             worker = [sys.executable, __file__, "--worker", program, name]
-            yield program, float(seconds(worker, folder)[1].split()[-1])
+            taken, output = seconds(worker, folder)
+            yield program, float(output) if output else taken
     if name in GROMACS and shutil.which("gmx"):
         words, text = GROMACS[name]
         command = ["gmx", "-nobackup", *words, "-s", "dhfr.tpr", "-f", "out/trajectory.xtc"]

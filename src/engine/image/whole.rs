@@ -70,9 +70,15 @@ impl WholeMolecules {
     /// Moves atoms by lattice vectors until the vector of every link in `walk` is a minimum image. The first atom of
     /// each molecule does not move. Positions of molecules that are already whole are unchanged bit for bit.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
+        // shorter vectors are minimum images
+        let shortest = cell.max_cutoff().powi(2);
         for &[atom, before] in &self.walk {
             let (atom, before) = (atom as usize, before as usize);
-            let image = cell.nearest_image(positions[atom] - positions[before]);
+            let link = positions[atom] - positions[before];
+            if link.norm_squared() < shortest {
+                continue;
+            }
+            let image = cell.nearest_image(link);
             if image != [0; 3] {
                 positions[atom] += cell.shift(image);
             }

@@ -6,6 +6,7 @@ use super::expression::{Class, Comparison, Expansion, Expression, Number, Place,
 use super::foreign;
 use super::residues::Kind;
 use super::words::{Form, Word, split};
+use crate::error::nearest;
 use crate::units::Dimension;
 
 /// Keywords of the language. A keyword ends a list of values.
@@ -418,13 +419,8 @@ fn unknown(word: &Word<'_>) -> Fault {
     if let Some(advice) = advice {
         return fault(word.place.clone(), format!("{what}; {advice}"));
     }
-    // one error per three letters, but at least two errors, are allowed: this covers transposed, doubled and
-    // forgotten letters
-    let allowed = (lower.chars().count() / 3).max(2);
-    let near = KEYWORDS.iter().filter(|keyword| lower.chars().count() < 2 * keyword.len());
-    let near = near.map(|keyword| (strsim::damerau_levenshtein(&lower, keyword), *keyword));
-    let near = near.filter(|&(distance, keyword)| distance <= allowed && distance < keyword.len()).min();
-    let help = near.map(|(_, keyword)| format!("; did you mean \"{keyword}\"?")).unwrap_or_default();
+    let near = nearest(&lower, KEYWORDS);
+    let help = near.map(|keyword| format!("; did you mean \"{keyword}\"?")).unwrap_or_default();
     fault(word.place.clone(), what + &help)
 }
 

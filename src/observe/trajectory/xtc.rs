@@ -192,7 +192,9 @@ impl Layout for Xtc {
         let (mut read, mut scratch) = (molly::Frame::default(), vec![]);
         let done = XTCReader::new(bytes).read_frame_with_scratch(&mut read, &mut scratch, &AtomSelection::All);
         done.map_err(|error| error.to_string())?;
-        if !read.positions.iter().chain([&read.time]).all(|value| value.is_finite()) {
+        // without a branch for each value
+        let is_finite = read.positions.iter().fold(read.time.is_finite(), |all, value| all & value.is_finite());
+        if !is_finite {
             return Err("a position or the time is not a number".to_owned());
         }
         frame.step = i64::from(read.step as i32);

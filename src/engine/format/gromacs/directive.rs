@@ -1,7 +1,7 @@
 //! Directives of a topology (the headings `[ name ]`), and the order in which they may occur.
 
 use super::Parsed;
-use crate::error::Problem;
+use crate::error::{Problem, nearest};
 use crate::format::number;
 
 /// Meaning of the lines below the heading of a directive.
@@ -131,10 +131,9 @@ pub(super) fn directive(line: &str, part: Part) -> Parsed<Option<(Directive, Par
     }
     let Some((directive, own)) = find(name) else {
         let problem = Problem::new(format!("[ {name} ] is unknown to GROMACS"));
-        let names = DIRECTIVES.iter().map(|(known, ..)| (strsim::damerau_levenshtein(name, known), *known));
-        return Err(match names.min() {
-            Some((0..=3, near)) => problem.help(format!("did you mean [ {near} ]?")),
-            _ => problem,
+        return Err(match nearest(name, DIRECTIVES.iter().map(|(known, ..)| *known)) {
+            Some(near) => problem.help(format!("did you mean [ {near} ]?")),
+            None => problem.help("is the name of the section misspelled?"),
         });
     };
     if (own, part) == (Part::Molecule, Part::Intermolecular) {

@@ -11,7 +11,7 @@ use super::molecule::MoleculeType;
 use super::preprocessor::{self, Line};
 use super::whole::{Copies, expand};
 use super::{Parsed, TopologyOptions, leap_order};
-use crate::error::Problem;
+use crate::error::{Problem, nearest};
 use crate::format::number;
 use crate::system::Description;
 
@@ -132,11 +132,10 @@ impl Reader {
         if let (Some((index, _)), None) = (alike.next(), alike.next()) {
             return Ok(index);
         }
-        let near = self.types.iter().map(|other| (strsim::damerau_levenshtein(&other.name, name), &other.name)).min();
         let problem = Problem::new(format!("there is no [ moleculetype ] {}", number::quoted(name.as_bytes())));
-        Err(match near {
-            Some((0..=2, near)) => problem.help(format!("did you mean {near}?")),
-            _ => problem.help("is the #include of its file missing?"),
+        Err(match nearest(name, self.types.iter().map(|other| other.name.as_str())) {
+            Some(near) => problem.help(format!("did you mean {near}?")),
+            None => problem.help("is the #include of its file missing?"),
         })
     }
 }
