@@ -335,7 +335,7 @@ fn wrong_values_are_refused_at_their_line() {
             "NONBONDED_PARM_INDEX",
             2,
             "       1       2       4       2       3       5       4       5       7",
-            &["coefficient 7"],
+            &["index 7"],
         ),
         (
             "NONBONDED_PARM_INDEX",
