@@ -3,7 +3,8 @@
 Energy and torsions of the state at 300 K of eight replicas up to 1200 K, in both basins (0 < φ < 120°: C7ax; all other φ), and the
 population of C7ax, beside the same of umbrella sampling at 300 K: 36 windows of φ without exchange, weighted by MBAR (Shirts &
 Chodera 2008, 10.1063/1.2978177). A case is the thermostat of the replicas, with temperatures, or `rest2`: Langevin dynamics at one
-temperature and a scaled solute. Without CASE all run. Every replica and every window is PICOSECONDS long. Needs h5py and pymbar.
+temperature and a scaled solute. Without CASE all run. Every window and every replica is PICOSECONDS long, a replica of `rest2` five
+times as long. Needs h5py and pymbar.
 
 A replica rarely changes its basin, even when hot, while the state at 300 K changes its replica often. So block means of the state
 miss slow fluctuations: the error of the population of a basin is at least that of independent visits of replicas, p √(2/visits).
@@ -41,6 +42,8 @@ THERMOSTATS = {
 TEMPERATURES = 'temperature = ["300 K", "366 K", "446 K", "543 K", "662 K", "807 K", "984 K", "1200 K"]'
 CONSTRAINTS = 'constraints = "h-bonds"'
 CASES = [*THERMOSTATS, "rest2"]
+# of a replica, in lengths of a window: bonds and angles of a scaled solute are not scaled, so that it changes its basin less often
+LENGTH = {"rest2": 5}
 # umbrella sampling
 WINDOWS = range(-175, 180, 10)  # centers, degrees
 STIFFNESS = 100.0  # kJ/mol/rad^2: the width √(kT/k) is 9 degrees
@@ -171,7 +174,7 @@ def main():
     reference = umbrella_sampling(program, folder, text, length)
     deviations, is_enough = [], True
     for case in sys.argv[4:] or CASES:
-        state, visits = exchange(program, folder, text, case, length)
+        state, visits = exchange(program, folder, text, case, LENGTH.get(case, 1) * length)
         print(f"{case}: {visits} visits of replicas to C7ax")
         is_enough &= visits >= FEWEST_VISITS
         for name, values, members in observables(*state):
