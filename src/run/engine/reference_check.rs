@@ -452,7 +452,10 @@ mod tests {
         let (mut wrong, lists) = (sample.system.clone(), sample.schedule());
         let right = computed(&sample, &sample.system, lists, &sample.state);
         let (level, how) = verify(&sample.system, &lists, &right, false).expect("it agrees");
-        assert!(level == Level::Note && how.starts_with("force check: ") && how.contains("on 74 atoms"), "{how}");
+        assert!(
+            level == Level::Note && how.starts_with("force check against ") && how.contains("on 74 atoms"),
+            "{how}"
+        );
         wrong.topology.bonded.angles.pop();
         let host = computed(&sample, &wrong, lists, &sample.state);
         for (on_gpu, code, help) in [(false, 1, "run.precision = \"double\""), (true, 6, "run.device = \"cpu\"")] {
