@@ -3,6 +3,14 @@
 use super::findings::Number;
 use crate::observe::statistics::Statistics;
 
+/// Standard error of the mean of independent values; `None` if there are fewer than two.
+pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (values.len() > 1).then(|| (square / (count * (count - 1.0))).sqrt())
+}
+
 /// Mean, fluctuation and range of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {

@@ -1,12 +1,9 @@
 //! Clusters of frames by their RMSD from each other.
 
-use super::rmsd_matrix::{RmsdMatrix, device, rmsd_matrix};
+use super::rmsd_matrix::{Compared, RmsdMatrix, device};
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
-use crate::analysis::frames::Frames;
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::system::Group;
-use crate::compute::{CudaCore, HostCore};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
 use crate::run::Device;
@@ -88,23 +85,15 @@ impl ClusterOptions {
 impl Options for ClusterOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
         let division = self.division()?;
-        let group = input.system.group(&self.select)?;
-        let frames = Frames::of(input.system, &group, self.mass_weighted)?;
-        let device = self.device.unwrap_or(Device::Auto);
-        if let Device::Cuda(number) = device {
-            // a GPU that cannot be used is refused before the frames are read
-            CudaCore::open(number)?;
-        }
-        Ok(Box::new(Clusters { division, device, group, frames }))
+        let compared = Compared::new(input, &self.select, self.mass_weighted, self.device)?;
+        Ok(Box::new(Clusters { division, compared }))
     }
 }
 
 /// Observable of clusters of frames. It stores the selected atoms of each frame.
 struct Clusters {
     division: Division,
-    device: Device,
-    group: Group,
-    frames: Frames,
+    compared: Compared,
 }
 
 impl Division {
@@ -137,23 +126,20 @@ impl Observable for Clusters {
 
     fn memory(&self, frames: usize) -> f64 {
         // average linkage works on a copy of half of the matrix
-        Frames::bytes(frames, self.group.atoms.len()) + 1.5 * RmsdMatrix::bytes(frames)
+        self.compared.bytes(frames) + 0.5 * RmsdMatrix::bytes(frames)
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        Ok(self.group.positions(frame))
+        Ok(self.compared.group.positions(frame))
     }
 
     fn add(&mut self, positions: Self::Sample) -> Result<()> {
-        self.frames.push(&positions);
+        self.compared.frames.push(&positions);
         Ok(())
     }
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
-        let matrix = match self.device {
-            Device::Cuda(number) => rmsd_matrix(&CudaCore::open(number)?, &self.frames)?,
-            Device::Auto | Device::Cpu => rmsd_matrix(&HostCore, &self.frames)?,
-        };
+        let matrix = self.compared.matrix()?;
         let Partition { clusters, centers } = self.division.divide(&matrix);
         let (frames, count) = (clusters.len(), centers.len());
         let mut sizes = vec![0u32; count];
@@ -171,7 +157,7 @@ impl Observable for Clusters {
         };
         let mut summary = vec![format!("clusters     {count}")];
         summary.extend((0..count.min(LISTED)).map(line));
-        let mut settings = vec![("select", self.group.text.clone()), self.frames.weights_setting()];
+        let mut settings = vec![("select", self.compared.group.text.clone()), self.compared.frames.weights_setting()];
         settings.extend(self.division.settings());
         let y = clusters.iter().map(|&cluster| f64::from(cluster)).collect();
         Ok(Findings {
@@ -183,7 +169,7 @@ impl Observable for Clusters {
             settings,
             plots: vec![Plot {
                 suffix: "",
-                title: format!("Clusters: {}", self.group.text),
+                title: format!("Clusters: {}", self.compared.group.text),
                 x: Axis::new("time / ps"),
                 y: Axis::between("cluster", [-0.5, count as f64 - 0.5]),
                 layers: vec![Layer::Points { label: String::new(), x: passed.times.clone(), y }],

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::statistics::standard_error;
 use crate::analysis::system::Group;
 use crate::cell::PeriodicCell;
 use crate::compute::Autocorrelation;
@@ -159,14 +160,6 @@ impl SquaredDisplacement {
         let squares: f64 = range.clone().map(|k| (lags[k] - x).powi(2)).sum();
         Some((products / squares, [lags[*range.start()], lags[*range.end()]]))
     }
-}
-
-/// Standard error of the mean of independent values.
-pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    (values.len() > 1).then(|| (square / (count * (count - 1.0))).sqrt())
 }
 
 /// nm²/ps in 10⁻⁵ cm²/s.

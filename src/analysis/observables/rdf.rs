@@ -3,6 +3,7 @@
 use super::{Input, Options, check_distance};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::statistics::standard_error;
 use crate::analysis::system::Group;
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
@@ -79,7 +80,7 @@ pub struct RadialDistribution {
     frames: usize,
 }
 
-/// Largest number of blocks. When it is exceeded, blocks are joined in pairs, so that memory does not grow.
+/// Number of blocks at which they are joined in pairs, so that memory does not grow.
 const MOST_BLOCKS: usize = 32;
 /// Least number of complete blocks from which errors are estimated.
 const LEAST_BLOCKS: usize = 4;
@@ -117,12 +118,8 @@ impl RadialDistribution {
         }
         let blocks: Vec<Vec<f64>> =
             self.blocks[..complete].chunks(1).map(|block| self.normalized(block, self.block)).collect();
-        let error = |k: usize| {
-            let mean = blocks.iter().map(|block| block[k]).sum::<f64>() / complete as f64;
-            let squares = blocks.iter().map(|block| (block[k] - mean).powi(2)).sum::<f64>();
-            (squares / (complete * (complete - 1)) as f64).sqrt()
-        };
-        (0..self.counts.len()).map(error).collect()
+        let error = |k: usize| standard_error(&blocks.iter().map(|block| block[k]).collect::<Vec<f64>>());
+        (0..self.counts.len()).map(|k| error(k).unwrap_or(f64::NAN)).collect()
     }
 }
 

@@ -34,45 +34,66 @@ pub(super) fn device(text: &str) -> std::result::Result<Device, String> {
 
 impl Options for RmsdMatrixOptions {
     fn observable(&self, input: &mut Input<'_>) -> Result<Box<dyn FrameObserver>> {
-        let group = input.system.group(&self.select)?;
-        let frames = Frames::of(input.system, &group, self.mass_weighted)?;
-        let device = self.device.unwrap_or(Device::Auto);
+        Ok(Box::new(AllToAll(Compared::new(input, &self.select, self.mass_weighted, self.device)?)))
+    }
+}
+
+/// Frames of a group in memory, to be compared with each other.
+pub(super) struct Compared {
+    device: Device,
+    pub(super) group: Group,
+    pub(super) frames: Frames,
+}
+
+impl Compared {
+    /// Creates an empty set of frames of the selected atoms. A GPU that cannot be used is refused here, before the
+    /// frames are read.
+    pub(super) fn new(input: &Input<'_>, select: &str, by_mass: bool, device: Option<Device>) -> Result<Self> {
+        let group = input.system.group(select)?;
+        let frames = Frames::of(input.system, &group, by_mass)?;
+        let device = device.unwrap_or(Device::Auto);
         if let Device::Cuda(number) = device {
-            // a GPU that cannot be used is refused before the frames are read
             CudaCore::open(number)?;
         }
-        Ok(Box::new(AllToAll { device, group, frames }))
+        Ok(Compared { device, group, frames })
+    }
+
+    /// Memory of `frames` frames and their matrix, in bytes.
+    pub(super) fn bytes(&self, frames: usize) -> f64 {
+        Frames::bytes(frames, self.group.atoms.len()) + RmsdMatrix::bytes(frames)
+    }
+
+    /// Compares every frame with every other.
+    pub(super) fn matrix(&self) -> Result<RmsdMatrix> {
+        match self.device {
+            Device::Cuda(number) => rmsd_matrix(&CudaCore::open(number)?, &self.frames),
+            Device::Auto | Device::Cpu => rmsd_matrix(&HostCore, &self.frames),
+        }
     }
 }
 
 /// Observable of the RMSD between all pairs of frames. It stores the selected atoms of each frame.
-struct AllToAll {
-    device: Device,
-    group: Group,
-    frames: Frames,
-}
+struct AllToAll(Compared);
 
 impl Observable for AllToAll {
     type Sample = Vec<Vec3>;
 
     fn memory(&self, frames: usize) -> f64 {
-        Frames::bytes(frames, self.group.atoms.len()) + RmsdMatrix::bytes(frames)
+        self.0.bytes(frames)
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
-        Ok(self.group.positions(frame))
+        Ok(self.0.group.positions(frame))
     }
 
     fn add(&mut self, positions: Self::Sample) -> Result<()> {
-        self.frames.push(&positions);
+        self.0.frames.push(&positions);
         Ok(())
     }
 
     fn finish(&mut self, passed: &Passed) -> Result<Findings> {
-        let matrix = match self.device {
-            Device::Cuda(number) => rmsd_matrix(&CudaCore::open(number)?, &self.frames)?,
-            Device::Auto | Device::Cpu => rmsd_matrix(&HostCore, &self.frames)?,
-        };
+        let matrix = self.0.matrix()?;
+        let Compared { group, frames, .. } = &self.0;
         let ([a, b], largest) = matrix.largest();
         let time = |frame: usize| format!("{:.3}", passed.times[frame]);
         let count = matrix.frames;
@@ -86,16 +107,16 @@ impl Observable for AllToAll {
         Ok(Findings {
             plots: vec![Plot {
                 suffix: "",
-                title: format!("RMSD between frames: {}", self.group.text),
+                title: format!("RMSD between frames: {}", group.text),
                 x: Axis::new("time / ps"),
                 y: Axis::new("time / ps"),
                 layers: vec![Layer::Map { label: "RMSD / nm".into(), x: ends, y: ends, columns: count, values }],
             }],
             arrays: vec![
                 Array::new("rmsd", [(TIME, count), ("frame", count)], Values::Single(matrix.values), "nm"),
-                self.group.array(),
+                group.array(),
             ],
-            settings: vec![("select", self.group.text.clone()), self.frames.weights_setting()],
+            settings: vec![("select", group.text.clone()), frames.weights_setting()],
             summary,
             ..Findings::default()
         })

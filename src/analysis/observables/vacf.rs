@@ -4,10 +4,10 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
-use super::msd::standard_error;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
+use crate::analysis::statistics::standard_error;
 use crate::analysis::system::{AnalysedSystem, Group};
 use crate::compute::Autocorrelation;
 use crate::error::{Problem, Result};
