@@ -26,6 +26,7 @@
 //! | [`run`] | the plan as plain data, the order of a step, stages, checkpoints; its folders have an order of their own (`plan` `control` `minimize` `dynamics` `engine` `check` `checkpoint` `output` `session` `replicas`) |
 //! | [`config`] | the input file: from text to a checked [`run::Plan`], or to a list of all problems |
 //! | [`analysis`] | quantities computed from the frames of a trajectory |
+//! | [`report`] | the page of a run: verdicts, pictures, methods |
 //! | [`import`](mod@import) | translated inputs of GROMACS and AMBER |
 //! | [`convert`](mod@convert) | trajectories, structures and topologies from one format to another |
 //! | [`bench`](mod@bench) | speed, time per phase of a step, and the roofline of the machine |
@@ -219,6 +220,9 @@
 //! measure it on all threads. A row of [`analysis::observables::OBSERVABLES`] makes an observable a word of
 //! `md analyze`. The results of all observables are written in the same way ([`analysis::write()`]).
 //!
+//! The page of a run ([`report::write()`]) is made from the files in its output folder alone, after the run or during
+//! it. The command line writes it; the run below knows nothing of it.
+//!
 //! Topologies are written from the [`system::Description`] that every reader returns, in the formats of
 //! [`format::known::WRITABLE_TOPOLOGIES`]. A description that a format cannot express, exactly or in an equivalent
 //! form, is refused.
@@ -293,6 +297,7 @@ pub mod config;
 pub mod convert;
 pub mod import;
 pub mod observe;
+pub mod report;
 pub mod run;
 
 #[cfg(test)]

@@ -26,6 +26,7 @@
 //! # Ok::<(), md::error::Error>(())
 //! ```
 
+mod equilibration;
 mod findings;
 mod frames;
 pub mod observables;
@@ -36,11 +37,12 @@ mod statistics;
 mod system;
 mod table;
 
+pub use equilibration::{Equilibrated, inefficiency};
 pub use findings::{Array, Axis, Findings, Layer, Number, Plot, TIME, Values};
 pub use frames::Frames;
-pub use output::{Origin, files, to_json, write};
+pub use output::{Origin, base64, files, inline_svg, svg_rules, to_json, write};
 pub use pass::{FrameObserver, FrameRange, Observable, Passed, pass};
 pub use reference::Reference;
 pub use statistics::Summary;
 pub use system::{AnalysedSystem, Group, Images};
-pub use table::EnergyTable;
+pub use table::{EnergyTable, RowRange};

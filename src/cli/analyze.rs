@@ -16,7 +16,8 @@ use super::outputs::rounded;
 use super::topology;
 use crate::analysis::observables::{Choice, Input, OBSERVABLES, ObservableEntry, Options};
 use crate::analysis::{
-    AnalysedSystem, EnergyTable, FrameObserver, FrameRange, Images, Origin, Passed, files, pass, to_json, write,
+    AnalysedSystem, EnergyTable, FrameObserver, FrameRange, Images, Origin, Passed, RowRange, files, pass, to_json,
+    write,
 };
 use crate::error::{Error, Problem, Result};
 use crate::format::Names;
@@ -64,6 +65,9 @@ struct Common {
     /// Leave out frames and rows after this time
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = WHOLE)]
     end: Option<f64>,
+    /// Use only the rows of this stage of an energy table, by number from 1
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), help_heading = WHOLE)]
+    stage: Option<u32>,
     /// Worker threads; default: all processors
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..), help_heading = WHOLE)]
     threads: Option<u16>,
@@ -138,14 +142,9 @@ impl FromArgMatches for Analyze {
     }
 }
 
-/// Returns the observable with this name.
-fn entry(word: &OsStr) -> Option<&'static ObservableEntry> {
-    OBSERVABLES.iter().find(|entry| word == entry.name)
-}
-
 /// Whether a word is the name of an observable.
 fn is_observable(word: &OsStr) -> bool {
-    entry(word).is_some()
+    ObservableEntry::named(word).is_some()
 }
 
 /// Returns the command of an observable.
@@ -171,12 +170,12 @@ impl Analyze {
                 "name an observable; md analyze --help lists them\n",
             ));
         };
-        if entry(first).is_none() {
+        if !is_observable(first) {
             return Err(clap::Error::raw(ErrorKind::InvalidSubcommand, unknown(&first.to_string_lossy())));
         }
         let mut analyze = Analyze { requests: vec![], common: Common::default() };
         let mut start = 0;
-        while let Some(entry) = words.get(start).and_then(|word| entry(word)) {
+        while let Some(entry) = words.get(start).and_then(|word| ObservableEntry::named(word.as_os_str())) {
             let command = command(entry);
             let end = (start + 1..words.len())
                 .find(|&k| is_observable(&words[k]) && !takes_value(&command, &words[k - 1]))
@@ -296,7 +295,7 @@ impl Analyze {
             let problem = Problem::new("there is no energy table").in_file(&path);
             return Err(problem.help("name the energy table of the run, for example out/energies.csv").into());
         }
-        let table = EnergyTable::open(&path, self.common.range().times)?;
+        let table = EnergyTable::open(&path, self.common.rows())?;
         self.common.print(&format!("table        {}, {} rows\n", shown(&path), table.passed().times.len()))?;
         Ok(Some(table))
     }
@@ -421,6 +420,7 @@ impl Common {
         either("--stride", &mut self.stride, other.stride)?;
         either("--begin", &mut self.begin, other.begin)?;
         either("--end", &mut self.end, other.end)?;
+        either("--stage", &mut self.stage, other.stage)?;
         either("--threads", &mut self.threads, other.threads)?;
         either("--output-dir", &mut self.output_dir, other.output_dir)?;
         self.as_stored |= other.as_stored;
@@ -433,6 +433,10 @@ impl Common {
     fn range(&self) -> FrameRange {
         let times = [self.begin.unwrap_or(f64::NEG_INFINITY), self.end.unwrap_or(f64::INFINITY)];
         FrameRange { stride: self.stride.map_or(1, |stride| stride as usize), times }
+    }
+
+    fn rows(&self) -> RowRange {
+        RowRange { times: self.range().times, stage: self.stage }
     }
 
     /// Prints lines for the user, unless results are printed as JSON.

@@ -19,6 +19,7 @@ mod mpi;
 mod new;
 mod outputs;
 mod replicas;
+mod report;
 mod run;
 mod select;
 mod topology;
@@ -67,6 +68,7 @@ enum Command {
     Demux(demux::Sort),
     Info(info::Info),
     Verify(verify::Verify),
+    Report(report::Report),
     Repair(outputs::Repair),
     New(new::New),
     Import(import::Import),
@@ -96,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Demux(command) => command.execute(),
         Command::Info(command) => command.execute(),
         Command::Verify(command) => command.execute(),
+        Command::Report(command) => command.execute(),
         Command::Repair(command) => command.execute(),
         Command::New(command) => command.execute(),
         Command::Import(command) => command.execute(),
@@ -117,6 +120,7 @@ impl Command {
             Command::Demux(command) => Some(command.file()),
             Command::Info(command) => Some(command.file()),
             Command::Verify(command) => Some(command.file()),
+            Command::Report(command) => Some(command.file()),
             Command::Repair(command) => Some(command.file()),
             _ => None,
         }

@@ -11,6 +11,7 @@ use clap::Args;
 use super::input::{Input, cache_folder};
 use super::launch::{on_ranks, same_input};
 use super::replicas::{self, Replicas};
+use super::report;
 use super::{STOPPED, failed};
 use crate::config::{Config, Override, physics_diff, read_text};
 use crate::error::{Error, Problem, Result};
@@ -171,7 +172,20 @@ impl Run {
             requests,
             started,
         };
-        run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Note))), self.progress())
+        let end = run(job, engine, |path| RunLog::open(path, Some(self.echo(Level::Note))), self.progress());
+        self.report(config, &end);
+        end
+    }
+
+    /// Writes the page of a run that has finished, was stopped, or became unstable.
+    fn report(&self, config: &Config, end: &Result<Outcome>) {
+        let is_over = match end {
+            Ok(outcome) => *outcome != Outcome::Unchanged,
+            Err(error) => matches!(error, Error::Unstable { .. }),
+        };
+        if config.report && is_over {
+            report::at_end(&config.plan.output.directory, self.quiet);
+        }
     }
 
     /// Runs one replica of an ensemble.
@@ -220,7 +234,11 @@ impl Run {
         };
         // lines of level `Detail` are shown as well, because the table of replicas has this level and is meant for
         // the terminal
-        run_replicas(&job, ranks, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress())
+        let end = run_replicas(&job, ranks, |path| RunLog::open(path, Some(self.echo(Level::Detail))), self.progress());
+        if ranks.is_first() {
+            self.report(shared, &end);
+        }
+        end
     }
 
     /// Returns the function that prints lines of the log on the terminal, from level `from` on.

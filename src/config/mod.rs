@@ -31,6 +31,7 @@ mod write;
 use std::path::Path;
 
 pub use diff::physics_diff;
+pub use effective::{GivenSetting, given};
 pub use help::{describe, overview};
 pub use place::Place;
 pub use raw::Override;
@@ -52,6 +53,8 @@ pub struct Config {
     pub effective: String,
     /// replicas of `[ensemble]`; `plan` has the settings that all replicas share
     pub ensemble: Option<Ensemble>,
+    /// whether the run ends with a page (`output.report`)
+    pub report: bool,
     /// random seed of `plan`; each reading of the file draws another seed. `None` if the file does not ask for a
     /// random seed
     pub drawn_seed: Option<u64>,
@@ -137,7 +140,8 @@ impl Config {
         }
         let plan = build::plan(&table, problems)?;
         let ensemble = replicas::ensemble(&table, &plan, problems);
-        Some(Self { plan, effective: effective::write(&table), ensemble, drawn_seed })
+        let report = table.table("output")?.boolean("report")?;
+        Some(Self { plan, effective: effective::write(&table), ensemble, report, drawn_seed })
     }
 }
 

@@ -64,7 +64,10 @@ impl Demux {
         let (replicas, attempts) = read(&path)?;
         let checkpoint = folder.join("replica-1/checkpoint.md");
         let Some(found) = Checkpoint::read(&checkpoint)? else {
-            return Err(Problem::new("the checkpoint does not exist").in_file(&checkpoint).into());
+            let problem = Problem::new("the checkpoint does not exist").in_file(&checkpoint);
+            return Err(problem
+                .help("give the complete output folder of the run, with the folders of all replicas")
+                .into());
         };
         Ok(Demux { folder: folder.to_owned(), replicas, attempts, output: found.body.plan.output })
     }

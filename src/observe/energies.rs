@@ -198,6 +198,22 @@ pub struct EnergyRecord {
 /// Beginning of the header line of every energy table.
 pub const TABLE_START: &str = "step,time (ps),stage,";
 
+impl EnergyRecord {
+    /// Index of the column of steps.
+    pub const STEP: usize = 0;
+    /// Index of the column of times, ps.
+    pub const TIME: usize = 1;
+    /// Index of the column of stages, from 1.
+    pub const STAGE: usize = 2;
+    /// Index of the column of the first quantity.
+    pub const FIRST: usize = 3;
+
+    /// Returns the rows of a stage, by number from 1.
+    pub fn of_stage(&self, number: u32) -> impl Iterator<Item = &Vec<f64>> {
+        self.rows.iter().filter(move |row| row[Self::STAGE] == f64::from(number))
+    }
+}
+
 /// Reads the energy table of any run. An incomplete last line is left out.
 pub fn read_energies(path: &Path) -> Result<EnergyRecord> {
     let text = file::text(path).map_err(|e| Error::io(path, e))?;

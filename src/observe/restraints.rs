@@ -1,7 +1,10 @@
 //! `restraints.csv`: one row of numbers per recorded step and collective restraint ([`super::table`]).
 
 use std::fmt::Write as _;
+use std::path::Path;
 
+use crate::error::{Error, Problem, Result};
+use crate::format::file;
 use crate::restraint::RestraintSample;
 
 /// Header line of the table. Restraints are numbered from 1 in the order of their stage.
@@ -18,6 +21,47 @@ pub fn write(samples: &[RestraintSample], (step, time, stage): (u64, f64, u32), 
     }
 }
 
+/// Row of the table of restraints.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RestraintRow {
+    /// time, ps
+    pub time: f64,
+    /// number of the stage, from 1
+    pub stage: u32,
+    /// number of the restraint in the stage, from 1
+    pub restraint: u32,
+    /// values of the restraint
+    pub sample: RestraintSample,
+}
+
+/// Reads the complete rows of a table that a run has written or is writing.
+pub fn read_restraints(path: &Path) -> Result<Vec<RestraintRow>> {
+    let text = file::text(path).map_err(|error| Error::io(path, error))?;
+    let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::trim_end);
+    if lines.next() != Some(HEADER.trim_end()) {
+        return Err(Problem::new("the file is not a table of restraints of md").in_file(path).at_line(1).into());
+    }
+    let rows = lines.enumerate().map(|(index, line)| {
+        let problem = || Problem::new("expected nine numbers in the row").in_file(path).at_line(index + 2);
+        parse(line).ok_or_else(problem)
+    });
+    Ok(rows.collect::<std::result::Result<_, Problem>>()?)
+}
+
+fn parse(line: &str) -> Option<RestraintRow> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let [_, time, stage, restraint, numbers @ ..] = fields.as_slice() else { return None };
+    let numbers: Option<Vec<f64>> = numbers.iter().map(|text| text.parse().ok()).collect();
+    let [value, center, force, energy, work] = numbers?[..] else { return None };
+    let sample = RestraintSample { value, center, force, energy, work };
+    Some(RestraintRow {
+        time: time.parse().ok()?,
+        stage: stage.parse().ok()?,
+        restraint: restraint.parse().ok()?,
+        sample,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +75,20 @@ mod tests {
         assert_eq!(rows[0], "20,0.040000,3,1,0.500000000,0.400000000,-100.000000,5.000000,-0.250000");
         assert_eq!(rows[1], "20,0.040000,3,2,0.500000000,NaN,-100.000000,5.000000,-0.250000");
         assert!(rows.iter().all(|row| row.split(',').count() == HEADER.split(',').count()));
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let sample = RestraintSample { value: 0.5, center: 0.4, force: -100.0, energy: 5.0, work: -0.25 };
+        let mut text = HEADER.to_owned();
+        write(&[sample, sample], (20, 0.04, 3), &mut text);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // the row that the run is writing is left out
+        std::fs::write(file.path(), text.clone() + "30,0.06,3,1,0.5").unwrap();
+        let row = RestraintRow { time: 0.04, stage: 3, restraint: 1, sample };
+        assert_eq!(read_restraints(file.path()).unwrap(), [row, RestraintRow { restraint: 2, ..row }]);
+        std::fs::write(file.path(), text + "30,0.06,3,1,0.5\n").unwrap();
+        let error = read_restraints(file.path()).unwrap_err().to_string();
+        assert!(error.contains("expected nine numbers"), "{error}");
     }
 }

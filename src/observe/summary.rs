@@ -14,7 +14,7 @@ use super::tuning::Tuning;
 use crate::backend::Work;
 use crate::error::{Error, Problem, Result};
 use crate::format::file;
-use crate::system::PmeParameters;
+use crate::system::{DispersionCorrection, LjModifier, PmeParameters};
 
 /// Summary of a run: all numbers that help to compare two runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,6 +65,9 @@ pub struct Summary {
     /// number of pairs within the cutoff divided by the number of pairs computed; `None` without pair lists
     #[serde(default)]
     pub useful_pairs: Option<f64>,
+    /// facts about the system and its final state by which a reader judges the run
+    #[serde(default)]
+    pub system: Option<SystemSummary>,
     /// averages by stage
     pub stages: Vec<StageSummary>,
     /// hash of the final state, equal for runs that agree bit for bit
@@ -88,6 +91,51 @@ pub struct ListSummary {
     pub interval: f64,
     /// steps between prunings; `None` without pruning
     pub prune_interval: Option<f64>,
+}
+
+/// Facts about the simulated system and its final state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SystemSummary {
+    /// sum of all charges, e
+    pub charge: f64,
+    /// number of degrees of freedom in the last stage of dynamics
+    pub degrees_of_freedom: f64,
+    /// Coulomb cutoff, nm; `None` without a cutoff
+    pub cutoff: Option<f64>,
+    /// Lennard-Jones cutoff, nm; `None` without a cutoff
+    pub cutoff_lj: Option<f64>,
+    /// modifier of the Lennard-Jones potential at the cutoff
+    pub lj_modifier: LjModifier,
+    /// treatment of dispersion beyond the cutoff
+    pub dispersion_correction: DispersionCorrection,
+    /// largest relative deviation of a constrained distance from its length in the final state; `None` without
+    /// constraints
+    pub constraint_deviation: Option<f64>,
+    /// vibration with the shortest period; `None` if no bonded term vibrates
+    pub fastest_vibration: Option<FastestVibration>,
+    /// temperatures of the solute and of the solvent (water and ions) from the final velocities; empty if the system
+    /// has only one of them
+    pub parts: Vec<PartTemperature>,
+}
+
+/// Vibration with the shortest period, which limits the time step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FastestVibration {
+    /// period, ps
+    pub period: f64,
+    /// bond or angle that vibrates
+    pub term: String,
+}
+
+/// Temperature of a part of the system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartTemperature {
+    /// name: `solute` or `solvent`
+    pub name: String,
+    /// number of degrees of freedom
+    pub degrees_of_freedom: f64,
+    /// temperature at the end of the run, K
+    pub temperature: f64,
 }
 
 /// Time spent in one part of a step.

@@ -34,6 +34,8 @@ pub use rmsd::RmsdToReference;
 pub use rmsd_matrix::{RmsdMatrix, rmsd_matrix};
 pub use rmsf::Fluctuation;
 
+use std::ffi::OsStr;
+
 use clap::{ArgMatches, Args, Command};
 
 use super::findings::Findings;
@@ -142,6 +144,17 @@ pub enum Choice {
 }
 
 impl ObservableEntry {
+    /// Returns the observable with this name.
+    pub fn named(name: impl AsRef<OsStr>) -> Option<&'static ObservableEntry> {
+        OBSERVABLES.iter().find(|entry| name.as_ref() == entry.name)
+    }
+
+    /// Reads the options of the observable from the words of a command line, for example `["--select", "protein"]`.
+    pub fn choose(&self, words: &[&str]) -> std::result::Result<Choice, clap::Error> {
+        let command = (self.arguments)(Command::new(self.name).no_binary_name(true));
+        (self.options)(&command.try_get_matches_from(words)?)
+    }
+
     const fn new<T: Args + Options + 'static>(name: &'static str, about: &'static str) -> Self {
         ObservableEntry {
             name,

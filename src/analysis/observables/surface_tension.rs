@@ -69,6 +69,7 @@ impl TableOptions for SurfaceTensionOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::table::RowRange;
 
     /// P_zz − (P_xx + P_yy)/2 is 100 bar = 10 MPa over 8 nm, which is 80 mN/m for both interfaces.
     #[test]
@@ -78,7 +79,7 @@ mod tests {
             "step,time (ps),stage,c_z (nm),pressure_xx (bar),pressure_yy (bar),pressure_zz (bar)\n".to_owned();
         (0..20).for_each(|row| text += &format!("{row},{row},1,8,-{},{},90\n", 20 + row, row));
         std::fs::write(file.path(), &text).unwrap();
-        let table = || EnergyTable::open(file.path(), [f64::NEG_INFINITY, f64::INFINITY]).unwrap();
+        let table = || EnergyTable::open(file.path(), RowRange::default()).unwrap();
         let found = SurfaceTensionOptions { interfaces: 2 }.findings(&table()).unwrap();
         assert!((found.numbers[0].value - 40.0).abs() < 1e-12, "{:?}", found.numbers);
         std::fs::write(file.path(), text.replace("pressure_zz", "density")).unwrap();

@@ -1,11 +1,14 @@
 //! Result files of observables: HDF5, and CSV and pictures beside it.
 
+mod base64;
 mod csv;
 mod hdf5;
 mod json;
 mod plot;
 
+pub use base64::base64;
 pub use json::to_json;
+pub use plot::{inline_svg, svg_rules};
 
 use std::path::{Path, PathBuf};
 

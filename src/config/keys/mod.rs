@@ -261,6 +261,14 @@ static OUTPUT: &[Key] = &[
         doc: "Write the final structure and velocities also to final.gro, in addition to final.rst7 and final.pdb.",
         ..KEY
     },
+    Key {
+        name: "report",
+        kind: Boolean,
+        default: Is("true"),
+        example: "false",
+        doc: "Write report.html at the end of the run: a page with verdicts, pictures, averages and a description of the methods. `md report` writes it at any time.",
+        ..KEY
+    },
 ];
 
 static TRAJECTORY: &[Key] = &[

@@ -123,10 +123,10 @@ const SYNTAX: &str = "expected KEY = VALUE, KEY = VALUE … and a slash at the e
 /// Returns the value of a word, or several copies of the value for `3*value`.
 fn copies(word: &str) -> Result<Vec<String>, Problem> {
     let Some((count, value)) = word.split_once('*') else { return Ok(vec![word.to_owned()]) };
-    let problem = || Problem::new(format!("\"{}\" is not a repeated value", shortened(word)));
+    let problem = || Problem::new(format!("\"{}\": this repeated value cannot be read", shortened(word)));
     match count.parse::<usize>() {
         Ok(count) if count <= MOST_COPIES => Ok(vec![value.to_owned(); if value.is_empty() { 0 } else { count }]),
-        Ok(_) => Err(problem().help(format!("at most {MOST_COPIES} copies"))),
+        Ok(_) => Err(problem().help(format!("write at most {MOST_COPIES} copies"))),
         Err(_) => Err(problem().help("expected a number of copies and a value, as in 3*0.5")),
     }
 }
@@ -231,8 +231,8 @@ mod tests {
             ("&cntrl\n 3, a = 1 /", 2, "is before the first key"),
             ("&cntrl a = 'x /\n/", 1, "has no closing quote"),
             ("&cntrl a = 1,\n = 3 /", 2, "without a key"),
-            ("&cntrl a = 99999999*1 /", 1, "not a repeated value"),
-            ("&cntrl a = x*1 /", 1, "not a repeated value"),
+            ("&cntrl a = 99999999*1 /", 1, "cannot be read"),
+            ("&cntrl a = x*1 /", 1, "cannot be read"),
         ] {
             let problem = read(text).expect_err(text);
             assert_eq!(problem.line, Some(line), "{text}");

@@ -295,7 +295,7 @@ impl Format {
             let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             Problem::new("unknown format of a trajectory")
                 .in_file(path)
-                .help(format!("md reads {}", names.join(", ")))
+                .help(format!("md reads {}; md convert makes one of them from other structures", names.join(", ")))
                 .into()
         })
     }

@@ -5,7 +5,7 @@ pub(super) mod lj_modifier;
 mod preflight;
 mod stage_description;
 pub(super) mod topology_methods;
-mod vibration;
+pub(super) mod vibration;
 pub(super) mod warnings;
 
 pub use lj_modifier::{describe_conventions, describe_lj_end};

@@ -139,8 +139,8 @@ impl Checkpoint {
         });
         if let Some(name) = { names }.find(|name| !is_plain_name(name)) {
             let message = format!("the checkpoint names {name:?}, which is not a plain file name");
-            let help = "the checkpoint was changed after md wrote it; use another checkpoint, or start again from the \
-                        beginning with --force";
+            let help = "the checkpoint was changed after md wrote it; use the checkpoint of another run, or run again \
+                        from the beginning with `md run --force`";
             return Err(Problem::new(message).in_file(path).help(help).into());
         }
         Ok(found)

@@ -20,6 +20,7 @@ use crate::run::dynamics::frozen::frozen_system;
 use crate::run::engine::{Engine, Placement};
 use crate::run::plan::{Device, Plan, Precision, RunOptions, Stage, StageKind};
 use crate::run::session::job::{Job, Outcome};
+use crate::run::session::system_summary::system_summary;
 use crate::system::{Electrostatics, State, System};
 use std::fmt::Write;
 use std::path::Path;
@@ -237,6 +238,7 @@ pub(in crate::run) fn summary(
             prune_interval: (lists.inner < lists.outer).then_some(f64::from(lists.prune)),
         }),
         phases: timing.phases.named().into_iter().enumerate().map(phase).chain([output]).chain(tuning).collect(),
+        system: Some(system_summary(plan, system, state)),
         useful_pairs: works.map(|_| useful_pairs(system, state.cell.map(|c| c.volume())) / timing.pairs.slots as f64),
         ..Summary::default()
     }

@@ -11,6 +11,7 @@ mod monitor;
 mod resume;
 mod single_stage;
 mod swap;
+mod system_summary;
 #[cfg(test)]
 mod tests;
 

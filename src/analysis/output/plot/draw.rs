@@ -7,10 +7,38 @@ use super::scale::{Scale, Ticks, extent, ticks, widened};
 use super::scene::{Anchor, Cells, Colour, Mark, Scene};
 use crate::analysis::findings::{Axis, Layer, Plot};
 
-/// Size of the area of the data in pixels: width and height.
-const AREA: [f32; 2] = [680.0, 400.0];
-/// Edge of the area if both axes have the same range.
-const SQUARE: f32 = 460.0;
+/// Size of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    /// size for a talk
+    Slide,
+    /// size for a column of a page, with texts as large as those of a slide
+    Column,
+}
+
+impl Size {
+    /// Width and height of the area of the data in pixels.
+    fn area(self) -> [f32; 2] {
+        match self {
+            Size::Slide => [680.0, 400.0],
+            Size::Column => [440.0, 270.0],
+        }
+    }
+
+    /// Edge of the area if both axes have the same range.
+    fn square(self) -> f32 {
+        match self {
+            Size::Slide => 460.0,
+            Size::Column => 330.0,
+        }
+    }
+
+    /// Largest number of ticks along the horizontal axis.
+    fn horizontal_ticks(self, area: [f32; 2]) -> usize {
+        if self == Size::Slide && area == self.area() { 8 } else { 6 }
+    }
+}
+
 /// Distance from the edges of the picture.
 const EDGE: f32 = 16.0;
 /// Sizes of text.
@@ -30,14 +58,14 @@ const BAR: f32 = 22.0;
 const DIGIT_HEIGHT: f32 = 0.73;
 
 /// Draws a picture.
-pub(super) fn scene(plot: &Plot, font: &Font) -> Scene {
+pub(super) fn scene(plot: &Plot, format: Size, font: &Font) -> Scene {
     let layers = readable(plot);
     let has_cells = layers.iter().any(|layer| matches!(layer, Layer::Map { .. } | Layer::Classes { .. }));
     let ranges = [range(&plot.x, &layers, horizontal), range(&plot.y, &layers, vertical)];
     let has_lines = layers.iter().any(|layer| matches!(layer, Layer::Line { .. } | Layer::Bars { .. }));
-    let size = if ranges[0] == ranges[1] && !has_lines { [SQUARE; 2] } else { AREA };
+    let size = if ranges[0] == ranges[1] && !has_lines { [format.square(); 2] } else { format.area() };
     let is_angle = |axis: &Axis| axis.label.contains("degree") || axis.label.contains('°');
-    let x_ticks = ticks(ranges[0], if size == AREA { 8 } else { 6 }, is_angle(&plot.x));
+    let x_ticks = ticks(ranges[0], format.horizontal_ticks(size), is_angle(&plot.x));
     let y_ticks = ticks(ranges[1], 6, is_angle(&plot.y));
     let side = Side::new(&layers);
     let entries = entries(&layers);

@@ -27,7 +27,7 @@ pub(super) const ENDINGS: [&str; 3] = [".svg", ".png", ".dark.png"];
 pub(super) fn write(stem: &Path, plots: &[Plot], written: &mut Vec<PathBuf>) -> Result<()> {
     let font = font::Font::new();
     for plot in plots {
-        let scene = draw::scene(plot, &font);
+        let scene = draw::scene(plot, draw::Size::Slide, &font);
         let contents = [
             svg::text(&scene)?.into_bytes(),
             png::bytes(&scene, colour::Theme::Light, &font)?,
@@ -40,6 +40,18 @@ pub(super) fn write(stem: &Path, plots: &[Plot], written: &mut Vec<PathBuf>) -> 
         }
     }
     Ok(())
+}
+
+/// Returns a picture as an SVG element for an HTML page that has the style sheet [`svg_rules`]. The element is smaller
+/// than a picture in a file, and its texts are readable on a phone. `name` is unique in the page.
+pub fn inline_svg(plot: &Plot, name: &str) -> Result<String> {
+    let scene = draw::scene(plot, draw::Size::Column, &font::Font::new());
+    svg::inline(&scene, name)
+}
+
+/// Returns the style sheet of pictures in an HTML page.
+pub fn svg_rules() -> String {
+    svg::rules()
 }
 
 /// Returns the part of a file name that stands for a picture.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::super::base64::base64;
 use super::colour::{SERIES, Theme};
 use super::png;
 use super::scene::{Anchor, Colour, Mark, Scene};
@@ -13,24 +14,42 @@ const FONTS: &str = "DejaVu Sans, Verdana, sans-serif";
 /// Returns the text of an SVG file. Colours are those on white, as attributes that every program reads. A style sheet
 /// replaces them if the reader prefers a dark theme.
 pub(super) fn text(scene: &Scene) -> Result<String> {
+    let Scene { width, height, .. } = scene;
+    let attributes = format!(
+        "xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"{width}\" \
+         height=\"{height}\""
+    );
+    element(scene, &attributes, &format!("<style>{}</style>\n", rules()), "area")
+}
+
+/// Returns an element for a page whose style sheet has the [`rules`]. `name` is unique in the page.
+pub(super) fn inline(scene: &Scene, name: &str) -> Result<String> {
+    element(scene, "", "", &format!("{name}-area"))
+}
+
+/// Returns an SVG element with further attributes and a style sheet. `area` is the identifier of the area of the data.
+fn element(scene: &Scene, attributes: &str, style: &str, area: &str) -> Result<String> {
     let Scene { width, height, title, area: [left, top, wide, high], .. } = scene;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" \
-         viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-         font-family=\"{FONTS}\">\n<title>{}</title>\n<style>@media(prefers-color-scheme:dark){{{}}}</style>\n\
-         <clipPath id=\"area\"><rect x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/></clipPath>\n\
+        "<svg {attributes} viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\">\n\
+         <title>{}</title>\n{style}\
+         <clipPath id=\"{area}\"><rect x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/></clipPath>\n\
          <rect width=\"{width}\" height=\"{height}\" {}/>\n",
         escaped(title),
-        dark_rules(),
         paint("fill", Colour::Paper),
     );
     scene.below.iter().try_for_each(|mark| draw(mark, &mut out))?;
-    out.push_str("<g clip-path=\"url(#area)\">\n");
+    let _ = writeln!(out, "<g clip-path=\"url(#{area})\">");
     scene.data.iter().try_for_each(|mark| draw(mark, &mut out))?;
     out.push_str("</g>\n");
     scene.above.iter().try_for_each(|mark| draw(mark, &mut out))?;
     out.push_str("</svg>\n");
     Ok(out)
+}
+
+/// Returns the style sheet with which drawings have the colours of the dark theme if the reader prefers it.
+pub(super) fn rules() -> String {
+    format!("@media(prefers-color-scheme:dark){{{}}}", dark_rules())
 }
 
 /// Returns the colours of the dark theme as a style sheet.
@@ -96,7 +115,7 @@ fn draw(mark: &Mark, out: &mut String) -> Result<()> {
         Mark::Cells { rectangle: [x, y, width, height], cells } => writeln!(
             out,
             "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\" \
-             style=\"image-rendering:pixelated\" xlink:href=\"data:image/png;base64,{}\"/>",
+             image-rendering=\"pixelated\" xlink:href=\"data:image/png;base64,{}\"/>",
             base64(&png::cells(cells)?)
         ),
         Mark::Text { at: [x, y], text, size, anchor, turned, colour } => {
@@ -148,31 +167,9 @@ pub(super) fn escaped(text: &str) -> String {
     )
 }
 
-/// Returns bytes in base 64 (RFC 4648).
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let word = (0..3).fold(0u32, |word, k| word << 8 | u32::from(group.get(k).copied().unwrap_or(0)));
-        for digit in 0..4 {
-            let is_padding = digit > group.len();
-            out.push(if is_padding { '=' } else { char::from(DIGITS[(word >> (18 - 6 * digit)) as usize & 63]) });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Examples of RFC 4648, section 10.
-    #[test]
-    fn base_64() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
-    }
 
     #[test]
     fn characters_of_xml_are_escaped() {

@@ -203,7 +203,7 @@ fn check_xml(text: &str) {
 fn pictures_are_small_and_valid() {
     let font = font::Font::new();
     for plot in examples().iter().chain(&hard()) {
-        let scene = draw::scene(plot, &font);
+        let scene = draw::scene(plot, draw::Size::Slide, &font);
         let text = svg::text(&scene).expect("drawn");
         check_xml(&text);
         assert!(text.len() < LARGEST, "{}: {} bytes", plot.suffix, text.len());
@@ -221,7 +221,7 @@ fn pictures_are_small_and_valid() {
 fn texts_are_inside() {
     let font = font::Font::new();
     for plot in examples() {
-        let scene = draw::scene(&plot, &font);
+        let scene = draw::scene(&plot, draw::Size::Slide, &font);
         for mark in scene.below.iter().chain(&scene.above) {
             let scene::Mark::Text { at: [x, y], text, size, anchor, turned, .. } = mark else { continue };
             let width = font.width(text) * size;

@@ -174,7 +174,9 @@ impl Variable<'_> {
 
     /// Returns an error about this variable.
     pub fn problem(&self, what: &str) -> Problem {
-        Problem::new(format!("variable `{}`: {what}", self.name.escape_ascii()))
+        let problem = Problem::new(format!("variable `{}`: {what}", self.name.escape_ascii()));
+        problem
+            .help("the file does not follow AMBER's convention; write the file again with AMBER, cpptraj or MDAnalysis")
     }
 
     /// Returns the file offset of the end of the values, with their padding.

@@ -6,6 +6,10 @@ use crate::format::coordinates::{Coordinates, FARTHEST, FASTEST, cell_of, scaled
 use crate::units::ANGSTROM;
 use crate::vec3::Vec3;
 
+/// Advice for files that do not follow AMBER's convention.
+const RESTART: &str =
+    "write the restart again with AMBER or cpptraj, or give the structure in another format (rst7, gro, PDB)";
+
 /// Reads a restart from the bytes of a file that begins with `CDF`.
 pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
     let file = Restart { header: Header::read(bytes)?, bytes };
@@ -15,23 +19,23 @@ pub(in crate::format) fn read_restart(bytes: &[u8]) -> Parsed<Coordinates> {
             .help("write one frame of it as a restart with md convert --frame"));
     }
     let positions = file.vectors("coordinates", "angstrom", FARTHEST)?;
-    let positions = positions.ok_or_else(|| Problem::new("the file holds no variable `coordinates`"))?;
+    let positions = positions.ok_or_else(|| Problem::new("the file holds no variable `coordinates`").help(RESTART))?;
     let velocities = file.vectors("velocities", "angstrom/picosecond", FASTEST)?;
     if velocities.as_ref().is_some_and(|velocities| velocities.len() != positions.len()) {
-        return Err(Problem::new("velocities and coordinates differ in number"));
+        return Err(Problem::new("velocities and coordinates differ in number").help(RESTART));
     }
     let triple = |name: &str, unit: &str| -> Parsed<Option<[f64; 3]>> {
         let values = file.values(name, unit)?;
-        let wrong = || Problem::new(format!("variable `{name}`: expected three numbers"));
+        let wrong = || Problem::new(format!("variable `{name}`: expected three numbers")).help(RESTART);
         values.map(|values| values.try_into().map_err(|_| wrong())).transpose()
     };
     let cell = match (triple("cell_lengths", "angstrom")?, triple("cell_angles", "degree")?) {
         (Some([0.0, 0.0, 0.0]), _) | (None, None) => None,
         (Some(lengths), Some(angles)) => {
             let cell = cell_of(lengths.map(|length| length * ANGSTROM), angles);
-            Some(cell.ok_or_else(|| Problem::new("cell_lengths and cell_angles do not form a box"))?)
+            Some(cell.ok_or_else(|| Problem::new("cell_lengths and cell_angles do not form a box").help(RESTART))?)
         }
-        _ => return Err(Problem::new("expected both cell_lengths and cell_angles, or neither")),
+        _ => return Err(Problem::new("expected both cell_lengths and cell_angles, or neither").help(RESTART)),
     };
     let time = file.values("time", "picosecond")?.and_then(|values| values.first().copied());
     let time = time.filter(|time| time.is_finite());
@@ -67,7 +71,7 @@ impl Restart<'_> {
         let Some(values) = self.values(name, unit_name)? else { return Ok(None) };
         let (triples, rest) = values.as_chunks::<3>();
         if triples.is_empty() || !rest.is_empty() {
-            return Err(Problem::new(format!("variable `{name}`: expected three numbers per atom")));
+            return Err(Problem::new(format!("variable `{name}`: expected three numbers per atom")).help(RESTART));
         }
         let vector = |(atom, triple)| scaled(triple, ANGSTROM, most).ok_or_else(|| too_long(atom, triple));
         triples.iter().enumerate().map(vector).collect::<Parsed<_>>().map(Some)

@@ -1,0 +1,107 @@
+//! Detection of equilibration in a correlated series, and averages of what follows.
+
+use rayon::prelude::*;
+
+use crate::compute::Autocorrelation;
+
+/// Number of times at which equilibration may end, at equal intervals.
+const ORIGINS: usize = 200;
+/// Number of lags (in rows) at which noise does not end the sum of correlations, as in pymbar.
+const LEAST_LAGS: usize = 3;
+
+/// Statistical inefficiency g = 1 + 2 Σ (1 − t/N) C(t) of a series, with its normalised autocorrelation C: the number
+/// of correlated samples that count as one (Chodera, Swope, Pitera, Seok & Dill, J. Chem. Theory Comput. 3, 26
+/// (2007), doi:10.1021/ct0502864). The sum ends where C becomes zero. At least 1; 1 for a constant series.
+pub fn inefficiency(values: &[f64]) -> f64 {
+    let count = values.len();
+    let mean = values.iter().sum::<f64>() / count as f64;
+    let mut sums = vec![0.0; count];
+    Autocorrelation::new(count).add(values.iter().map(|value| value - mean), &mut sums);
+    let largest = values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+    if sums[0] <= count as f64 * (f64::EPSILON * largest).powi(2) {
+        return 1.0;
+    }
+    let variance = sums[0] / count as f64;
+    let mut sum = 1.0;
+    for lag in 1..count.saturating_sub(1) {
+        let correlation = sums[lag] / ((count - lag) as f64 * variance);
+        if correlation <= 0.0 && lag > LEAST_LAGS {
+            break;
+        }
+        sum += 2.0 * correlation * (1.0 - lag as f64 / count as f64);
+    }
+    sum.max(1.0)
+}
+
+/// Averages of a series after equilibration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Equilibrated {
+    /// first row that is averaged
+    pub start: usize,
+    /// statistical inefficiency: the number of correlated rows that count as one
+    pub inefficiency: f64,
+    /// mean
+    pub mean: f64,
+    /// standard error of the mean
+    pub error: f64,
+    /// number of averaged rows divided by the inefficiency
+    pub samples: f64,
+}
+
+impl Equilibrated {
+    /// Averages the values from `start` on.
+    pub fn from(values: &[f64], start: usize, inefficiency: f64) -> Self {
+        let values = &values[start..];
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        let error = (variance * inefficiency / count).sqrt();
+        Equilibrated { start, inefficiency, mean, error, samples: count / inefficiency }
+    }
+
+    /// Detects the end of equilibration: the start, among rows at equal distances, for which the number of uncorrelated
+    /// samples is largest (Chodera, J. Chem. Theory Comput. 12, 1799 (2016), doi:10.1021/acs.jctc.5b00784).
+    pub fn detect(values: &[f64]) -> Self {
+        Self::among(values, values.len().div_ceil(ORIGINS).max(1))
+    }
+
+    fn among(values: &[f64], stride: usize) -> Self {
+        let count = values.len();
+        let starts: Vec<usize> = (0..count.saturating_sub(LEAST_LAGS)).step_by(stride).collect();
+        let number = |&start: &usize| {
+            let inefficiency = inefficiency(&values[start..]);
+            ((count - start + 1) as f64 / inefficiency, start, inefficiency)
+        };
+        let found = starts.par_iter().map(number).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let (_, start, inefficiency) = found.unwrap_or((0.0, 0, 1.0));
+        Self::from(values, start, inefficiency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four values of 1 and four of −1: C(1) = 5/7, C(2) = 2/6, C(3) = −1/5, C(4) = −1, at which the sum ends. Then
+    /// g = 1 + 2 (5/8 + 2/8 − 1/8) = 2.5. An alternating series is anticorrelated.
+    #[test]
+    fn inefficiency_of_short_series() {
+        let found = inefficiency(&[1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0]);
+        // rounding of an FFT
+        assert!((found - 2.5).abs() < 1e-12, "{found}");
+        let alternating: Vec<f64> = (0..50).map(|i| f64::from(i % 2)).collect();
+        assert_eq!(inefficiency(&alternating), 1.0);
+        assert_eq!(inefficiency(&[300.1; 20]), 1.0);
+    }
+
+    /// After 20 rows the series alternates between 0 and 1, so that all 100 other rows are uncorrelated: their mean is
+    /// 1/2, and their variance 100 · ¼/99.
+    #[test]
+    fn equilibration_is_left_out() {
+        let series: Vec<f64> = (0..120).map(|i| f64::from(i % 2) + f64::from((20 - i).max(0))).collect();
+        let found = Equilibrated::detect(&series);
+        assert!(found.start.abs_diff(20) <= 2 && found.inefficiency < 1.05, "{found:?}");
+        let found = Equilibrated::from(&series, 20, 1.0);
+        assert!((found.mean - 0.5).abs() < 1e-15 && (found.error - (0.25f64 / 99.0).sqrt()).abs() < 1e-15, "{found:?}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Files of an ensemble: its replicas, and the exchanges between them.
+
+use std::path::{Path, PathBuf};
+
+use crate::analysis::{Axis, Layer, Plot};
+use crate::error::{Error, Problem, Result};
+use crate::observe::exchange::{self, EXCHANGE, ExchangeRow};
+use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState};
+
+/// Largest number of replicas whose walks are drawn in one picture.
+const MOST_WALKS: usize = 8;
+
+/// Contents of the output folder of an ensemble.
+#[derive(Clone, Debug)]
+pub(super) struct Ensemble {
+    /// the folder
+    pub(super) path: PathBuf,
+    /// settings and progress of all replicas
+    pub(super) status: EnsembleStatus,
+    /// exchange attempts; empty without replica exchange
+    pub(super) exchanges: Vec<ExchangeRow>,
+}
+
+impl Ensemble {
+    /// Reads the files of an ensemble.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let file = path.join(ENSEMBLE);
+        let text = crate::format::file::text(&file).map_err(|error| Error::io(&file, error))?;
+        let mut status: EnsembleStatus = serde_json::from_str(&text)
+            .map_err(|error| Problem::new(format!("the file is no ensemble of md: {error}")).in_file(&file))?;
+        status.replicas.iter_mut().for_each(|replica| replica.refresh(path));
+        let table = path.join(EXCHANGE);
+        let exchanges = if table.is_file() { exchange::read(&table)?.1 } else { vec![] };
+        Ok(Ensemble { path: path.to_owned(), status, exchanges })
+    }
+
+    /// Returns the folders of the replicas.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        self.status.replicas.iter().map(|replica| self.path.join(&replica.folder))
+    }
+
+    /// Whether a replica goes on.
+    pub(super) fn goes_on(&self) -> bool {
+        self.status.count(ReplicaState::Running) > 0
+    }
+
+    /// Returns the number of states.
+    fn states(&self) -> usize {
+        self.exchanges.first().map_or(0, |row| row.states.len())
+    }
+
+    /// Returns for each pair of neighbouring states the number of attempts and their mean probability.
+    pub(super) fn acceptance(&self) -> Vec<(usize, f64)> {
+        let pair = |low: usize| {
+            let tried = self.exchanges.iter().filter_map(|row| row.probabilities[low]);
+            let (count, sum) = tried.fold((0, 0.0), |(count, sum), probability| (count + 1, sum + probability));
+            (count, sum / f64::from(count.max(1)))
+        };
+        (0..self.states().saturating_sub(1)).map(pair).map(|(count, mean)| (count as usize, mean)).collect()
+    }
+
+    /// Returns the picture of how often a replica that was in a state before an attempt is in another state after it.
+    pub(super) fn matrix(&self) -> Option<Plot> {
+        let count = self.states();
+        if count < 2 {
+            return None;
+        }
+        let mut before: Vec<usize> = (0..count).collect();
+        let mut moves = vec![0.0; count * count];
+        for row in &self.exchanges {
+            for (old, new) in before.iter().zip(&row.states) {
+                moves[old * count + new] += 1.0;
+            }
+            before.clone_from(&row.states);
+        }
+        moves.iter_mut().for_each(|value| *value /= self.exchanges.len() as f64);
+        let range = [0.5, count as f64 + 0.5];
+        let label = "fraction of attempts".to_owned();
+        Some(Plot {
+            suffix: "",
+            title: "Moves between states".to_owned(),
+            x: Axis::between("state after", range),
+            y: Axis::between("state before", range),
+            layers: vec![Layer::Map { label, x: range, y: range, columns: count, values: moves }],
+        })
+    }
+
+    /// Returns pictures of the states through which each replica walks.
+    pub(super) fn walks(&self) -> Vec<Plot> {
+        let times: Vec<f64> = self.exchanges.iter().map(|row| row.time).collect();
+        let replicas: Vec<usize> = (0..self.states()).collect();
+        let plot = |replicas: &[usize]| Plot {
+            suffix: "",
+            title: "Walks of the replicas through the states".to_owned(),
+            x: Axis::new("time / ps"),
+            y: Axis::between("state", [0.5, self.states() as f64 + 0.5]),
+            layers: replicas
+                .iter()
+                .map(|&replica| {
+                    let states: Vec<f64> = self.exchanges.iter().map(|row| 1.0 + row.states[replica] as f64).collect();
+                    Layer::line(format!("replica {}", replica + 1), &times, &states)
+                })
+                .collect(),
+        };
+        replicas.chunks(MOST_WALKS).map(plot).collect()
+    }
+
+    /// Returns for each replica the number of times that it went from the first state to the last and back.
+    pub(super) fn round_trips(&self) -> Vec<usize> {
+        let last = self.states().saturating_sub(1);
+        let trips = |replica: usize| {
+            let ends =
+                self.exchanges.iter().map(|row| row.states[replica]).filter(|&state| state == 0 || state == last);
+            let mut ends: Vec<usize> = ends.collect();
+            ends.dedup();
+            ends.len().saturating_sub(1) / 2
+        };
+        (0..self.states()).map(trips).collect()
+    }
+}

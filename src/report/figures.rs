@@ -1,0 +1,169 @@
+//! Pictures of the energy table, of restraints and of exchanges.
+
+use super::folder::RunFolder;
+use super::production::dynamics;
+use crate::analysis::{Axis, Layer, Plot};
+use crate::ensemble::schedule::Schedule;
+use crate::observe::energies::EnergyRecord;
+use crate::run::{Dynamics, Restraint};
+use crate::units::BAR;
+
+/// Quantity of the energy table that the page shows.
+struct Quantity {
+    title: &'static str,
+    /// columns, each with the label of its line
+    columns: &'static [(&'static str, &'static str)],
+    label: &'static str,
+    /// whether the first value of each stage is subtracted
+    is_relative: bool,
+    /// target of the quantity in a stage of dynamics
+    target: fn(&Dynamics) -> Option<f64>,
+}
+
+const QUANTITIES: [Quantity; 6] = [
+    Quantity {
+        title: "Temperature",
+        columns: &[("temperature", "")],
+        label: "temperature / K",
+        is_relative: false,
+        target: |dynamics| constant(&dynamics.thermostat.as_ref()?.temperature),
+    },
+    Quantity {
+        title: "Pressure",
+        columns: &[("pressure", "")],
+        label: "pressure / bar",
+        is_relative: false,
+        target: |dynamics| constant(&dynamics.barostat.as_ref()?.pressure[2]).map(|pressure| pressure / BAR),
+    },
+    Quantity {
+        title: "Density",
+        columns: &[("density", "")],
+        label: "density / g/cm³",
+        is_relative: false,
+        target: |_| None,
+    },
+    Quantity {
+        title: "Potential energy",
+        columns: &[("potential", "")],
+        label: "potential energy / kJ/mol",
+        is_relative: false,
+        target: |_| None,
+    },
+    Quantity {
+        title: "Conserved energy, change since the start of the stage",
+        columns: &[("conserved", "")],
+        label: "conserved energy / kJ/mol",
+        is_relative: true,
+        target: |_| None,
+    },
+    Quantity {
+        title: "Edges of the cell along x, y and z",
+        columns: &[("a_x", "x"), ("b_y", "y"), ("c_z", "z")],
+        label: "length / nm",
+        is_relative: false,
+        target: |_| None,
+    },
+];
+
+fn constant(schedule: &Schedule) -> Option<f64> {
+    match schedule.points() {
+        [(_, value)] => Some(*value),
+        _ => None,
+    }
+}
+
+/// Returns the pictures of the energy table: one line for each stage of dynamics.
+pub(super) fn of_energies(run: &RunFolder) -> Vec<Plot> {
+    QUANTITIES.iter().filter_map(|quantity| of_quantity(run, quantity)).collect()
+}
+
+fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
+    let record = run.energies.as_ref()?;
+    let stages: Vec<(u32, &str, &Dynamics)> = dynamics(&run.plan).collect();
+    let mut layers = vec![];
+    let mut targets = (vec![], vec![]);
+    for (number, name, dynamics) in &stages {
+        let rows: Vec<&Vec<f64>> = record.of_stage(*number).collect();
+        let times: Vec<f64> = rows.iter().map(|row| row[EnergyRecord::TIME]).collect();
+        for (column, label) in quantity.columns {
+            let index = record.columns.iter().position(|(name, _)| name == column)?;
+            let first = rows.first().map_or(0.0, |row| if quantity.is_relative { row[index] } else { 0.0 });
+            let values: Vec<f64> = rows.iter().map(|row| row[index] - first).collect();
+            let label = match (label.is_empty(), stages.len()) {
+                (false, 1) => (*label).to_owned(),
+                (false, _) => format!("{label}, {name}"),
+                (true, _) => (*name).to_owned(),
+            };
+            if !values.is_empty() {
+                layers.push(Layer::line(label, &times, &values));
+            }
+        }
+        if let (Some(target), [from, .., to]) = ((quantity.target)(dynamics), times.as_slice()) {
+            targets.0.extend([*from, *to]);
+            targets.1.extend([target; 2]);
+        }
+    }
+    if !targets.0.is_empty() && !layers.is_empty() {
+        layers.push(Layer::line("target", &targets.0, &targets.1));
+    }
+    let (x, y) = (Axis::new("time / ps"), Axis::new(quantity.label));
+    (!layers.is_empty()).then(|| Plot { suffix: "", title: quantity.title.to_owned(), x, y, layers })
+}
+
+/// Restraint of the page: its picture and its work.
+pub(super) struct RestraintFigure {
+    /// stage and number of the restraint in words
+    pub(super) title: String,
+    /// value and center over time
+    pub(super) plot: Plot,
+    /// mean energy, kJ/mol
+    pub(super) energy: f64,
+    /// work of the moving center at the end, kJ/mol
+    pub(super) work: f64,
+}
+
+/// Returns the pictures of the restraints of each stage.
+pub(super) fn of_restraints(run: &RunFolder) -> Vec<RestraintFigure> {
+    let stages = (1u32..).zip(&run.plan.stages);
+    let restraints = stages.flat_map(|(number, stage)| {
+        (1u32..).zip(&stage.restraints).map(move |(index, restraint)| (number, stage.name.as_str(), index, restraint))
+    });
+    restraints
+        .filter_map(|(number, name, index, restraint)| of_restraint(run, number, name, index, restraint))
+        .collect()
+}
+
+fn of_restraint(
+    run: &RunFolder,
+    number: u32,
+    name: &str,
+    index: u32,
+    restraint: &Restraint,
+) -> Option<RestraintFigure> {
+    let rows = || run.restraints.iter().filter(|row| row.stage == number && row.restraint == index);
+    let last = rows().next_back()?;
+    let (scale, unit) =
+        if restraint.kind.is_angular() { (180.0 / std::f64::consts::PI, "degree") } else { (1.0, "nm") };
+    let times: Vec<f64> = rows().map(|row| row.time).collect();
+    let values: Vec<f64> = rows().map(|row| scale * row.sample.value).collect();
+    let centers: Vec<f64> = rows().map(|row| scale * row.sample.center).collect();
+    let mut layers = vec![Layer::line("value", &times, &values)];
+    if centers.iter().all(|center| center.is_finite()) {
+        layers.push(Layer::line("center", &times, &centers));
+    }
+    let kind = restraint.kind.name();
+    let title = format!("Restraint {index} of stage \"{name}\": {kind} of {}", restraint.groups.join(", "));
+    let energy = rows().map(|row| row.sample.energy).sum::<f64>() / times.len() as f64;
+    Some(RestraintFigure {
+        plot: Plot {
+            suffix: "",
+            title: title.clone(),
+            x: Axis::new("time / ps"),
+            y: Axis::new(format!("{kind} / {unit}")),
+            layers,
+        },
+        title,
+        energy,
+        work: last.sample.work,
+    })
+}

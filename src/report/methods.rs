@@ -1,0 +1,270 @@
+//! The paragraph "Methods" of a paper: what a run did, in words, with citations.
+
+use super::citations::{self as of, Citation};
+use super::folder::RunFolder;
+use super::production::dynamics;
+use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
+use crate::observe::summary::Summary;
+use crate::prepare::{ConstraintKind, ElectrostaticsSpec};
+use crate::run::{Dynamics, StageKind};
+use crate::system::{DispersionCorrection, LjModifier};
+use crate::units::Dimension;
+
+/// Description of the methods of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Methods {
+    /// sentences; a citation is its short form in parentheses
+    pub text: String,
+    /// publications, in the order in which the text cites them
+    pub citations: Vec<Citation>,
+}
+
+impl Methods {
+    fn say(&mut self, sentence: &str) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        self.text.push_str(sentence);
+    }
+
+    /// Returns the short forms of citations in parentheses, and adds the citations to the list.
+    fn cite(&mut self, citations: &[Citation]) -> String {
+        for citation in citations {
+            if !self.citations.contains(citation) {
+                self.citations.push(*citation);
+            }
+        }
+        format!("({})", citations.iter().map(Citation::short).collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// Describes the methods of a run.
+pub fn methods(run: &RunFolder) -> Methods {
+    let mut methods = Methods::default();
+    program(run, &mut methods);
+    stages(run, &mut methods);
+    constraints(run, &mut methods);
+    electrostatics(run, &mut methods);
+    lennard_jones(run, &mut methods);
+    if let Some(exchange) = &run.plan.exchange {
+        let cited = methods.cite(&[of::SUGITA_1999, of::OKABE_2001]);
+        let every = Dimension::Time.spell(exchange.every as f64 * last_timestep(run));
+        methods.say(&format!("Neighbouring replicas attempted to exchange their states every {every} {cited}."));
+    }
+    if run.plan.forces.scaled_solute.is_some() {
+        let cited = methods.cite(&[of::WANG_2011]);
+        methods.say(&format!("The interactions of the solute were scaled as in REST2 {cited}."));
+    }
+    if run.energies.is_some() {
+        let cited = methods.cite(&[of::CHODERA_2016]);
+        methods
+            .say(&format!("Averages were formed from the time on at which equilibration was detected to end {cited}."));
+    }
+    methods
+}
+
+fn last_timestep(run: &RunFolder) -> f64 {
+    run.plan.dynamics().next_back().map_or(0.0, |(_, dynamics)| dynamics.timestep)
+}
+
+fn program(run: &RunFolder, methods: &mut Methods) {
+    let Summary { version, commit, atoms, device, .. } = run.summary.clone().unwrap_or_default();
+    let version = if version.is_empty() { "md".to_owned() } else { format!("md {version}") };
+    let commit = if commit.is_empty() { String::new() } else { format!(" (commit {commit})") };
+    let device = if device.is_empty() { String::new() } else { format!(" on {device}") };
+    methods.say(&format!("Simulations were performed with {version}{commit}{device}."));
+    let topology = run.plan.system.topology.file_name().unwrap_or_default().to_string_lossy();
+    let atoms = if atoms > 0 { format!(" of {atoms} atoms") } else { String::new() };
+    methods.say(&format!("The system{atoms} and its force field were read from {topology}."));
+}
+
+fn stages(run: &RunFolder, methods: &mut Methods) {
+    if run.plan.stages.iter().any(|stage| matches!(stage.kind, StageKind::Minimize(_))) {
+        let cited = methods.cite(&[of::NOCEDAL_1980]);
+        methods.say(&format!("The energy was minimised with L-BFGS {cited}."));
+    }
+    let mut before: Option<(&Dynamics, &str)> = None;
+    for (_, name, dynamics) in dynamics(&run.plan) {
+        let length = Dimension::Time.spell(rounded(dynamics.steps as f64 * dynamics.timestep));
+        let step = Dimension::Time.spell(dynamics.timestep);
+        let same = before.filter(|(last, _)| last.timestep == dynamics.timestep);
+        match (before, same) {
+            (None, _) => methods.say(&format!(
+                "Equations of motion were integrated with the leapfrog algorithm and a time step of {step} for {length} \
+                 (stage \"{name}\")."
+            )),
+            (_, Some(_)) => methods.say(&format!("Stage \"{name}\" had a length of {length}.")),
+            (_, None) => {
+                methods.say(&format!("Stage \"{name}\" had a time step of {step} and a length of {length}."));
+            }
+        }
+        let last = before.map(|(last, _)| last);
+        if last.is_none_or(|last| last.thermostat != dynamics.thermostat) {
+            thermostat(dynamics.thermostat.as_ref(), methods);
+        }
+        if last.is_none_or(|last| last.barostat != dynamics.barostat) {
+            barostat(dynamics.barostat.as_ref(), methods);
+        }
+        if let Some(steps) = dynamics.multiple_time_steps {
+            let cited = methods.cite(&[of::TUCKERMAN_1992]);
+            methods.say(&format!("Reciprocal-space forces acted as impulses every {} steps {cited}.", steps.every));
+        }
+        before = Some((dynamics, name));
+    }
+    let restrained: Vec<String> = run
+        .plan
+        .stages
+        .iter()
+        .filter(|stage| !stage.restraints.is_empty() || !stage.position_restraints.is_empty())
+        .map(|stage| format!("\"{}\"", stage.name))
+        .collect();
+    if !restrained.is_empty() {
+        methods.say(&format!("Restraints acted in the stages {}.", restrained.join(", ")));
+    }
+}
+
+/// Rounds a time (ps), to remove the rounding errors of a product.
+fn rounded(time: f64) -> f64 {
+    (time * 1e6).round() / 1e6
+}
+
+/// Returns the values of a schedule, as "at 300 K" or "from 0 K to 300 K".
+fn values(schedule: &Schedule, dimension: Dimension) -> String {
+    let values: Vec<String> = schedule.points().iter().map(|(_, value)| dimension.spell(*value)).collect();
+    match values.as_slice() {
+        [only] => format!("at {only}"),
+        several => format!("from {}", several.join(" to ")),
+    }
+}
+
+fn thermostat(thermostat: Option<&Thermostat>, methods: &mut Methods) {
+    let Some(thermostat) = thermostat else { return methods.say("No thermostat was used.") };
+    let (citations, name): (&[Citation], _) = match thermostat.kind {
+        ThermostatKind::VRescale => (&[of::BUSSI_2007], "stochastic velocity rescaling"),
+        ThermostatKind::Berendsen => (&[of::BERENDSEN_1984], "weak coupling"),
+        ThermostatKind::NoseHoover => (&[of::MARTYNA_1992], "a Nosé–Hoover chain"),
+        ThermostatKind::Langevin => (&[of::ZHANG_2019], "Langevin dynamics in the middle scheme"),
+        ThermostatKind::Andersen => (&[of::ANDERSEN_1980], "Andersen's thermostat"),
+    };
+    let time = match thermostat.kind.facts().time_key {
+        "friction" => format!("friction {}", Dimension::Rate.spell(thermostat.coupling_time.recip())),
+        _ => format!("coupling time {}", Dimension::Time.spell(thermostat.coupling_time)),
+    };
+    let cited = methods.cite(citations);
+    let groups = match thermostat.groups.len() {
+        0 => String::new(),
+        count => format!(", with {count} further temperature groups"),
+    };
+    let temperature = values(&thermostat.temperature, Dimension::Temperature);
+    methods.say(&format!("The temperature was held {temperature} by {name} {cited}, {time}{groups}."));
+}
+
+fn barostat(barostat: Option<&Barostat>, methods: &mut Methods) {
+    let Some(barostat) = barostat else { return };
+    let (citations, name): (&[Citation], _) = match (barostat.kind, barostat.coupling) {
+        (BarostatKind::CRescale, PressureCoupling::Isotropic) => (&[of::BERNETTI_2020], "stochastic cell rescaling"),
+        (BarostatKind::CRescale, _) => (&[of::BERNETTI_2020, of::DEL_TATTO_2022], "stochastic cell rescaling"),
+        (BarostatKind::MonteCarlo, _) => (&[of::CHOW_1995, of::AQVIST_2004], "Monte Carlo volume moves"),
+        (BarostatKind::Berendsen, _) => (&[of::BERENDSEN_1984], "weak coupling"),
+    };
+    let coupling = match barostat.coupling {
+        PressureCoupling::Isotropic => "isotropic",
+        PressureCoupling::SemiIsotropic => "semi-isotropic",
+        PressureCoupling::Anisotropic => "anisotropic",
+    };
+    let time = match barostat.kind.facts().min_couplings {
+        Some(_) => format!(", coupling time {}", Dimension::Time.spell(barostat.coupling_time)),
+        None => format!(", every {} steps", barostat.every),
+    };
+    let cited = methods.cite(citations);
+    let pressure = values(&barostat.pressure[2], Dimension::Pressure);
+    methods.say(&format!("The pressure was held {pressure} by {coupling} {name} {cited}{time}."));
+}
+
+fn constraints(run: &RunFolder, methods: &mut Methods) {
+    let forces = &run.plan.forces;
+    let bonds = match forces.constraints {
+        ConstraintKind::None => None,
+        ConstraintKind::HBonds => Some("Bonds to hydrogen"),
+        ConstraintKind::AllBonds => Some("All bonds"),
+        ConstraintKind::HAngles => Some("All bonds, and angles of hydrogens,"),
+    };
+    if let Some(bonds) = bonds {
+        let cited = methods.cite(&[of::RYCKAERT_1977, of::KRAUTLER_2001]);
+        let tolerance = forces.constraint_tolerance;
+        methods.say(&format!(
+            "{bonds} were constrained with SHAKE in matrix form {cited} to a relative tolerance of {tolerance:e}."
+        ));
+    }
+    if forces.rigid_water {
+        let cited = methods.cite(&[of::MIYAMOTO_1992]);
+        methods.say(&format!("Water molecules were kept rigid with SETTLE {cited}."));
+    }
+    if let Some(mass) = forces.hydrogen_mass {
+        let cited = methods.cite(&[of::HOPKINS_2015]);
+        methods.say(&format!("Hydrogen masses were raised to {mass} amu at the cost of their heavy atoms {cited}."));
+    }
+}
+
+fn electrostatics(run: &RunFolder, methods: &mut Methods) {
+    let system = run.summary.as_ref().and_then(|summary| summary.system.as_ref());
+    let cutoff = system.and_then(|system| system.cutoff).map(|cutoff| Dimension::Length.spell(cutoff));
+    match run.plan.forces.electrostatics {
+        ElectrostaticsSpec::Off => {}
+        ElectrostaticsSpec::Plain => methods.say(&match cutoff {
+            Some(cutoff) => format!("Coulomb interactions were truncated at {cutoff}."),
+            None => "Coulomb interactions of all pairs were computed without a cutoff.".to_owned(),
+        }),
+        ElectrostaticsSpec::ReactionField { permittivity } => {
+            let cited = methods.cite(&[of::TIRONI_1995]);
+            let cutoff = cutoff.unwrap_or_default();
+            methods.say(&format!(
+                "Electrostatics were treated with a reaction field of permittivity {permittivity} beyond {cutoff} {cited}."
+            ));
+        }
+        ElectrostaticsSpec::Pme(_) => {
+            let cited = methods.cite(&[of::ESSMANN_1995]);
+            let cutoff = cutoff.map_or(String::new(), |cutoff| format!(", a direct-space cutoff of {cutoff}"));
+            let mesh = run.summary.as_ref().and_then(|summary| summary.pme).map_or(String::new(), |pme| {
+                let [a, b, c] = pme.grid;
+                format!(
+                    ", a grid of {a} × {b} × {c} points, splines of order {} and α = {:.3} 1/nm",
+                    pme.order, pme.alpha
+                )
+            });
+            methods
+                .say(&format!("Electrostatics were computed with smooth particle-mesh Ewald {cited}{cutoff}{mesh}."));
+        }
+    }
+}
+
+fn lennard_jones(run: &RunFolder, methods: &mut Methods) {
+    let Some(system) = run.summary.as_ref().and_then(|summary| summary.system.as_ref()) else { return };
+    let Some(cutoff) = system.cutoff_lj else {
+        return methods.say("Lennard-Jones interactions of all pairs were computed without a cutoff.");
+    };
+    let cutoff = Dimension::Length.spell(cutoff);
+    let end = match system.lj_modifier {
+        LjModifier::None => format!("truncated at {cutoff}"),
+        LjModifier::PotentialShift => format!("truncated at {cutoff}, with a potential that is shifted to zero there"),
+        LjModifier::ForceSwitch { from } => {
+            let cited = methods.cite(&[of::STEINBACH_1994]);
+            format!("switched off by a force switch from {} to {cutoff} {cited}", Dimension::Length.spell(from))
+        }
+        LjModifier::PotentialSwitch { from } => {
+            format!("switched off by a potential switch from {} to {cutoff}", Dimension::Length.spell(from))
+        }
+    };
+    let beyond = match system.dispersion_correction {
+        DispersionCorrection::Off => String::new(),
+        DispersionCorrection::AllPairs | DispersionCorrection::NonExcluded => {
+            "; energy and pressure were corrected for the dispersion beyond".to_owned()
+        }
+        DispersionCorrection::Pme(_) => {
+            format!("; dispersion beyond was summed by LJ-PME {}", methods.cite(&[of::WENNBERG_2015]))
+        }
+    };
+    methods.say(&format!("Lennard-Jones interactions were {end}{beyond}."));
+}

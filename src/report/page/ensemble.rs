@@ -1,0 +1,95 @@
+//! The page of an ensemble.
+
+use maud::{Markup, html};
+
+use super::parts::{figure, number, table, terms};
+use super::{Badge, Section, assemble};
+use crate::error::Result;
+use crate::observe::progress::three_digits;
+use crate::observe::replicas::{ReplicaState, title};
+use crate::observe::summary::Summary;
+use crate::report::ensemble::Ensemble;
+use crate::report::{Options, REPORT};
+
+/// Writes the page of an ensemble.
+pub(in crate::report) fn of_ensemble(ensemble: &Ensemble, options: Options) -> Result<String> {
+    let sections =
+        [Some(Section { id: "replicas", heading: "Replicas", body: replicas(ensemble) }), exchanges(ensemble)?];
+    let sections: Vec<Section> = sections.into_iter().flatten().collect();
+    let folder = ensemble.path.canonicalize().unwrap_or_else(|_| ensemble.path.clone());
+    let name = format!("Ensemble: {}", folder.file_name().unwrap_or_default().to_string_lossy());
+    let class = match ensemble.status.state {
+        ReplicaState::Running | ReplicaState::Waiting => "running",
+        ReplicaState::Stopped => "stopped",
+        ReplicaState::Finished => "finished",
+        ReplicaState::Failed => "failed",
+    };
+    let badge = Badge { class, text: ensemble.status.state.word() };
+    Ok(assemble(&name, &badge, &sections, options, ensemble.goes_on()))
+}
+
+/// Returns the mean and the standard error of a quantity in the last stage of a replica.
+fn mean(summary: &Summary, name: &str) -> String {
+    let average = summary.stages.last().and_then(|stage| stage.averages.iter().find(|average| average.name == name));
+    average.map_or(String::new(), |average| {
+        let error = average.error.map_or(String::new(), |error| format!(" ± {}", number(error)));
+        format!("{}{error}", number(average.mean))
+    })
+}
+
+fn replicas(ensemble: &Ensemble) -> Markup {
+    let status = &ensemble.status;
+    let mut entries = vec![("Replicas", status.replicas.len().to_string()), ("Computer", status.host.clone())];
+    entries.extend(status.ns_per_day.map(|speed| ("Speed of all", format!("{} ns/day", three_digits(speed)))));
+    let trips = ensemble.round_trips();
+    let row = |(index, (replica, folder)): (usize, (&crate::observe::replicas::ReplicaStatus, std::path::PathBuf))| {
+        let summary = Summary::read(&folder.join("summary.json")).unwrap_or_default();
+        vec![
+            title(&replica.folder, &replica.name),
+            replica.description.clone(),
+            replica.state.word().to_owned(),
+            format!("{} ps", number(replica.time_ps)),
+            replica.ns_per_day.map_or(String::new(), three_digits),
+            mean(&summary, "temperature"),
+            mean(&summary, "potential"),
+            trips.get(index).map_or(String::new(), usize::to_string),
+        ]
+    };
+    let rows: Vec<Vec<String>> = status.replicas.iter().zip(ensemble.folders()).enumerate().map(row).collect();
+    let headings =
+        ["replica", "sets", "state", "time", "ns/day", "temperature / K", "potential energy / kJ/mol", "round trips"];
+    let count = headings.len() - usize::from(trips.is_empty());
+    let rows: Vec<&[String]> = rows.iter().map(|row| &row[..count]).collect();
+    let reports = status.replicas.iter().filter(|replica| ensemble.path.join(&replica.folder).join(REPORT).is_file());
+    html! {
+        (terms(&entries))
+        (table("Replicas", &headings[..count], &rows))
+        ul {
+            @for replica in reports {
+                li { a href={ (replica.folder) "/" (REPORT) } { "Page of " (title(&replica.folder, &replica.name)) } }
+            }
+        }
+    }
+}
+
+fn exchanges(ensemble: &Ensemble) -> Result<Option<Section>> {
+    let Some(matrix) = ensemble.matrix() else { return Ok(None) };
+    let mut figures =
+        vec![figure(&matrix, "moves", &html! { "How often a replica in one state is in another after an attempt." })?];
+    for (index, walk) in ensemble.walks().iter().enumerate() {
+        let caption = html! { "The state of each replica after each attempt, from " code { "exchange.csv" } "." };
+        figures.push(figure(walk, &format!("walk-{index}"), &caption)?);
+    }
+    let acceptance = ensemble.acceptance();
+    let rows: Vec<[String; 3]> = acceptance
+        .iter()
+        .enumerate()
+        .map(|(low, (tried, mean))| [format!("{} and {}", low + 1, low + 2), tried.to_string(), format!("{mean:.3}")])
+        .collect();
+    let body = html! {
+        p { (ensemble.exchanges.len()) " attempts." }
+        (table("Acceptance", &["states", "attempts", "mean probability"], &rows))
+        div class="figures" { @for figure in &figures { (figure) } }
+    };
+    Ok(Some(Section { id: "exchanges", heading: "Exchanges", body }))
+}

@@ -1,0 +1,135 @@
+//! Parts that several sections use: tables, figures, lists of numbers.
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::analysis::{Layer, Plot, inline_svg};
+use crate::error::Result;
+
+/// Largest number of rows of the table behind a figure.
+const ROWS: usize = 25;
+
+/// Table with a caption and headings. The first cell of a row is its heading.
+pub(super) fn table<R: AsRef<[String]>>(caption: &str, headings: &[&str], rows: &[R]) -> Markup {
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (index, cell) in row.as_ref().iter().enumerate() {
+                                @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// List of terms with their values.
+pub(super) fn terms(entries: &[(&str, String)]) -> Markup {
+    html! {
+        dl class="terms" {
+            @for (term, value) in entries {
+                div { dt { (term) } dd { (value) } }
+            }
+        }
+    }
+}
+
+/// Picture with its caption and the table of its numbers. `name` is unique in the page.
+pub(super) fn figure(plot: &Plot, name: &str, caption: &Markup) -> Result<Markup> {
+    let svg = inline_svg(plot, name)?;
+    Ok(html! {
+        figure {
+            (PreEscaped(svg))
+            figcaption { (caption) }
+            (numbers(plot))
+        }
+    })
+}
+
+/// Returns the numbers behind a picture, at most [`ROWS`] rows at equal distances.
+fn numbers(plot: &Plot) -> Markup {
+    let tables: Vec<Markup> = plot.layers.iter().map(|layer| of_layer(plot, layer)).collect();
+    html! {
+        details {
+            summary { "Numbers: " (plot.title) }
+            @for table in &tables { (table) }
+        }
+    }
+}
+
+fn of_layer(plot: &Plot, layer: &Layer) -> Markup {
+    let caption = |label: &str| if label.is_empty() { plot.title.clone() } else { format!("{}: {label}", plot.title) };
+    match layer {
+        Layer::Line { label, x, y, error } => {
+            let has_errors = error.len() == y.len() && !error.is_empty();
+            let headings = [&plot.x.label, &plot.y.label, "standard error"];
+            let row = |&k: &usize| {
+                let mut row = vec![number(x[k]), number(y[k])];
+                row.extend(has_errors.then(|| number(error[k])));
+                row
+            };
+            let rows: Vec<Vec<String>> = thinned(x.len()).iter().map(row).collect();
+            table(&caption(label), &headings[..if has_errors { 3 } else { 2 }], &rows)
+        }
+        Layer::Points { label, x, y } | Layer::Bars { label, x, y } => {
+            let rows: Vec<[String; 2]> = thinned(x.len()).iter().map(|&k| [number(x[k]), number(y[k])]).collect();
+            table(&caption(label), &[&plot.x.label, &plot.y.label], &rows)
+        }
+        Layer::Map { label, values, .. } => {
+            let [low, high] = values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &v| [a.min(v), b.max(v)]);
+            table(&plot.title, &[label, "value"], &[["least".into(), number(low)], ["largest".into(), number(high)]])
+        }
+        Layer::Classes { names, values, .. } => {
+            let share = |class: usize| values.iter().filter(|&&value| usize::from(value) == class).count();
+            let percent = |class| format!("{:.1} %", 100.0 * share(class) as f64 / values.len().max(1) as f64);
+            let rows: Vec<[String; 2]> =
+                names.iter().enumerate().map(|(class, name)| [(*name).to_owned(), percent(class)]).collect();
+            table(&plot.title, &["class", "share"], &rows)
+        }
+    }
+}
+
+/// Returns at most [`ROWS`] indices at equal distances, with the first and the last.
+fn thinned(count: usize) -> Vec<usize> {
+    match count {
+        0..=ROWS => (0..count).collect(),
+        _ => (0..ROWS).map(|row| row * (count - 1) / (ROWS - 1)).collect(),
+    }
+}
+
+/// Returns a number with six significant digits.
+pub(super) fn number(value: f64) -> String {
+    let size = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    match size {
+        -5..=5 => {
+            let text = format!("{value:.0$}", (5 - size) as usize);
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+        }
+        6..=9 => format!("{value:.0}"),
+        _ => format!("{value:.5e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let found = [0.0, 1.0, -0.125, 299.98765432, 123456.7, 1e-7, 2.5e12].map(number);
+        assert_eq!(found, ["0", "1", "-0.125", "299.988", "123457", "1.00000e-7", "2.50000e12"]);
+    }
+
+    #[test]
+    fn rows_are_at_equal_distances() {
+        assert_eq!(thinned(3), [0, 1, 2]);
+        let rows = thinned(100_000);
+        assert_eq!((rows.len(), rows[0], rows[ROWS - 1]), (ROWS, 0, 99_999));
+    }
+}

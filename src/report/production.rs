@@ -1,0 +1,132 @@
+//! The last stage of dynamics that has rows in the energy table, and the averages of its columns.
+
+use super::folder::RunFolder;
+use crate::analysis::{EnergyTable, Equilibrated, RowRange, inefficiency};
+use crate::observe::energies::EnergyRecord;
+use crate::run::{Dynamics, ENERGIES, Plan, StageKind};
+
+/// Rows of the production stage.
+#[derive(Clone, Debug)]
+pub struct Production<'a> {
+    /// number of the stage, from 1
+    pub number: u32,
+    /// name of the stage
+    pub name: &'a str,
+    /// settings of the stage
+    pub dynamics: &'a Dynamics,
+    /// whether the plan has no later stage of dynamics
+    pub is_last: bool,
+    /// times of the rows, ps
+    pub times: Vec<f64>,
+    /// averages of the columns; empty if there are too few rows
+    pub averages: Vec<ColumnAverage>,
+    /// reason why there are no averages
+    pub reason: Option<String>,
+}
+
+/// Averages of a column of the energy table after equilibration, as `md analyze energies` computes them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnAverage {
+    /// name of the column
+    pub name: String,
+    /// unit
+    pub unit: String,
+    /// values of all rows
+    pub values: Vec<f64>,
+    /// averages
+    pub average: Equilibrated,
+}
+
+impl<'a> Production<'a> {
+    /// Finds the production stage of a run; `None` if no stage of dynamics has rows.
+    pub fn of(run: &'a RunFolder) -> Option<Self> {
+        let record = run.energies.as_ref()?;
+        let stages: Vec<(u32, &str, &Dynamics)> = dynamics(&run.plan).collect();
+        let place = stages.iter().rposition(|(number, ..)| record.of_stage(*number).next().is_some())?;
+        let (number, name, dynamics) = stages[place];
+        let range = RowRange { stage: Some(number), ..RowRange::default() };
+        let table = EnergyTable::of(&run.path.join(ENERGIES), record.clone(), range);
+        let reason = table.as_ref().err().map(ToString::to_string);
+        let averages = table.map_or(vec![], |table| averages(&table));
+        let (is_last, times) =
+            (place + 1 == stages.len(), record.of_stage(number).map(|row| row[EnergyRecord::TIME]).collect());
+        Some(Production { number, name, dynamics, is_last, times, averages, reason })
+    }
+
+    /// Returns the averages of a column.
+    pub fn column(&self, name: &str) -> Option<&ColumnAverage> {
+        self.averages.iter().find(|column| column.name == name)
+    }
+
+    /// Length of the stage so far, ps.
+    pub fn length(&self) -> f64 {
+        self.times.last().zip(self.times.first()).map_or(0.0, |(last, first)| last - first)
+    }
+}
+
+/// Returns number (from 1), name and settings of each stage of dynamics.
+pub(super) fn dynamics(plan: &Plan) -> impl Iterator<Item = (u32, &str, &Dynamics)> {
+    (1..).zip(&plan.stages).filter_map(|(number, stage)| match &stage.kind {
+        StageKind::Dynamics(dynamics) => Some((number, stage.name.as_str(), dynamics)),
+        StageKind::Minimize(_) => None,
+    })
+}
+
+fn averages(table: &EnergyTable) -> Vec<ColumnAverage> {
+    let column = |(index, (name, unit)): (usize, &(String, String))| {
+        let values = table.values(index);
+        // a temperature group that the stage does not have
+        let is_there = values.iter().all(|value| value.is_finite());
+        is_there.then(|| ColumnAverage {
+            name: name.clone(),
+            unit: unit.clone(),
+            average: Equilibrated::detect(&values),
+            values,
+        })
+    };
+    table.quantities().iter().enumerate().filter_map(column).collect()
+}
+
+/// Slope of a column over time, with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Slope {
+    /// slope, unit of the column per ps
+    pub(super) value: f64,
+    /// standard error, from the deviations from the straight line and their statistical inefficiency
+    pub(super) error: f64,
+}
+
+impl Slope {
+    /// Fits a straight line by least squares; `None` with fewer than three points.
+    pub(super) fn of(times: &[f64], values: &[f64]) -> Option<Self> {
+        let count = values.len() as f64;
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
+        let (time, center) = (mean(times), mean(values));
+        let squares: f64 = times.iter().map(|t| (t - time).powi(2)).sum();
+        if values.len() < 3 || squares == 0.0 {
+            return None;
+        }
+        let products: f64 = times.iter().zip(values).map(|(t, value)| (t - time) * (value - center)).sum();
+        let value = products / squares;
+        let rest: Vec<f64> = times.iter().zip(values).map(|(t, v)| v - center - value * (t - time)).collect();
+        let variance = rest.iter().map(|rest| rest * rest).sum::<f64>() / (count - 2.0);
+        Some(Slope { value, error: (variance * inefficiency(&rest) / squares).sqrt() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line with alternating deviations ±1: their inefficiency is 1, and the error is √(n/(n−2)/Σ(t−t̄)²).
+    #[test]
+    fn slope_of_a_line_with_noise() {
+        let times: Vec<f64> = (0..100).map(f64::from).collect();
+        let values: Vec<f64> = times.iter().map(|t| 3.0 + 0.5 * t + if *t % 2.0 == 0.0 { 1.0 } else { -1.0 }).collect();
+        let found = Slope::of(&times, &values).expect("a slope");
+        let squares = 100.0 * (100.0f64.powi(2) - 1.0) / 12.0;
+        assert!((found.value - 0.5).abs() < 1e-3, "{found:?}");
+        assert!((found.error / (100.0 / 98.0 / squares).sqrt() - 1.0).abs() < 1e-3, "{found:?}");
+        assert_eq!(Slope::of(&[0.0, 1.0], &[0.0, 1.0]), None);
+    }
+}

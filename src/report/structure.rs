@@ -1,0 +1,181 @@
+//! Observables of the trajectory that make sense for the system.
+//!
+//! The number of frames is limited, so that the page costs little: large systems have fewer frames. Each observable is
+//! the result of a command `md analyze`, which the page shows.
+
+use std::path::{Path, PathBuf};
+
+use super::folder::RunFolder;
+use super::picture::Picture;
+use crate::analysis::observables::{Choice, Input, ObservableEntry};
+use crate::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, Passed, Plot, pass};
+use crate::error::{Problem, Result};
+use crate::format::{Names, read_names};
+use crate::observe::trajectory::{Chain, FrameSource};
+
+/// Number of atoms in all frames together that observables of each frame may read, and the largest number of frames.
+const ATOMS: usize = 8_000_000;
+const FRAMES: usize = 400;
+/// Positions and frames for observables that look for neighbours, as above.
+const PAIR_ATOMS: usize = 500_000;
+const PAIR_FRAMES: usize = 40;
+/// Least number of frames of a large system.
+const LEAST: usize = 4;
+
+/// What the trajectory shows.
+#[derive(Debug, Default)]
+pub(super) struct Structure {
+    /// results of observables
+    pub(super) results: Vec<ObservableResult>,
+    /// the last frame, for a picture
+    pub(super) picture: Option<Picture>,
+    /// number of frames of the trajectory
+    pub(super) frames: usize,
+    /// reasons why something is missing
+    pub(super) notes: Vec<String>,
+}
+
+/// Result of an observable.
+#[derive(Debug)]
+pub(super) struct ObservableResult {
+    /// the command that computes the result
+    pub(super) command: String,
+    /// lines of its summary
+    pub(super) summary: Vec<String>,
+    /// pictures
+    pub(super) plots: Vec<Plot>,
+}
+
+/// Observable of a page: name, options, and the selection without which it makes no sense.
+struct Request {
+    name: &'static str,
+    words: &'static [&'static str],
+    needs: &'static str,
+}
+
+/// Observables of each frame, and observables that look for neighbours.
+const REQUESTS: [&[Request]; 2] = [
+    &[
+        Request { name: "rmsd", words: &["--select", "backbone"], needs: "protein" },
+        Request { name: "rmsf", words: &["--select", "protein and name CA"], needs: "protein and name CA" },
+        Request { name: "rg", words: &["--select", "protein"], needs: "protein" },
+        Request { name: "rmsd", words: &["--select", "nucleic and heavy"], needs: "nucleic" },
+        Request { name: "dihedrals", words: &[], needs: "protein and name CA" },
+        Request { name: "membrane", words: &[], needs: "lipid" },
+    ],
+    &[
+        Request { name: "dssp", words: &[], needs: "protein and name CA" },
+        Request { name: "rdf", words: &["--range", "1 nm", "--between-molecules"], needs: "water" },
+    ],
+];
+
+impl Structure {
+    /// Analyses the trajectory of a run.
+    pub(super) fn of(run: &RunFolder) -> Self {
+        let mut found = Structure::default();
+        if let Err(error) = found.analyse(run) {
+            found.notes.push(error.to_string());
+        }
+        found
+    }
+
+    fn analyse(&mut self, run: &RunFolder) -> Result<()> {
+        let Some((path, mut trajectory)) = trajectory(run)? else {
+            self.notes.push("The run has written no trajectory, so there are no observables of its frames.".to_owned());
+            return Ok(());
+        };
+        self.frames = trajectory.frames();
+        if self.frames == 0 {
+            self.notes.push("The trajectory has no frames yet.".to_owned());
+            return Ok(());
+        }
+        let Names { topology, has_bonds } = topology(run, &trajectory)?;
+        let images = if has_bonds { Images::Gathered } else { Images::AsStored };
+        let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
+        for (requests, [atoms, frames]) in REQUESTS.iter().zip([[ATOMS, FRAMES], [PAIR_ATOMS, PAIR_FRAMES]]) {
+            let most = (atoms / topology.atoms.len().max(1)).clamp(LEAST, frames);
+            let stride = self.frames.div_ceil(most);
+            self.observe(requests, &mut trajectory, &system, stride, &path)?;
+        }
+        self.picture = Picture::of_last(&mut trajectory, &system)?;
+        Ok(())
+    }
+
+    /// Computes the observables that make sense for the system, in one pass over every `stride`-th frame.
+    fn observe(
+        &mut self,
+        requests: &[Request],
+        trajectory: &mut Chain,
+        system: &AnalysedSystem<'_>,
+        stride: usize,
+        path: &Path,
+    ) -> Result<()> {
+        let (mut commands, mut observers): (Vec<String>, Vec<Box<dyn FrameObserver>>) = (vec![], vec![]);
+        for Request { name, words, .. } in requests.iter().filter(|request| system.group(request.needs).is_ok()) {
+            match observer(name, words, trajectory, system) {
+                Ok(observer) => observers.push(observer),
+                Err(error) => {
+                    self.notes.push(format!("{name}: {error}"));
+                    continue;
+                }
+            }
+            let words: String = words.iter().map(|word| format!(" {}", quoted(word))).collect();
+            let every = if stride > 1 { format!(" --stride {stride}") } else { String::new() };
+            commands.push(format!("md analyze {name}{words}{every} {}", path.display()));
+        }
+        if observers.is_empty() {
+            return Ok(());
+        }
+        let range = FrameRange { stride, ..FrameRange::default() };
+        let passed: Passed = pass(trajectory, system, range, &mut observers, &mut |_| ())?;
+        for (command, mut observer) in commands.into_iter().zip(observers) {
+            let findings = observer.results(&passed)?;
+            self.results.push(ObservableResult { command, summary: findings.summary, plots: findings.plots });
+        }
+        Ok(())
+    }
+}
+
+/// Returns a word of a command line in quotes if it has blanks.
+fn quoted(word: &str) -> String {
+    if word.contains(' ') { format!("\"{word}\"") } else { word.to_owned() }
+}
+
+/// Creates an observable from the words of its command.
+pub(super) fn observer(
+    name: &str,
+    words: &[&str],
+    trajectory: &mut dyn FrameSource,
+    system: &AnalysedSystem<'_>,
+) -> Result<Box<dyn FrameObserver>> {
+    let unknown = || Problem::new(format!("there is no observable {name}"));
+    let entry = ObservableEntry::named(name).ok_or_else(unknown)?;
+    match entry.choose(words).map_err(|error| Problem::new(error.to_string()))? {
+        Choice::OfFrames(options) => options.observable(&mut Input { trajectory, system }),
+        Choice::OfTable(_) => Err(Problem::new(format!("{name} is an observable of an energy table")).into()),
+    }
+}
+
+/// Opens the first trajectory of the run that holds a topology, or else the first.
+fn trajectory(run: &RunFolder) -> Result<Option<(PathBuf, Chain)>> {
+    let paths = run.plan.output.trajectories.iter().map(|options| run.path.join(&options.file));
+    let mut there: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    there.sort_by_key(|path| path.extension().is_none_or(|extension| extension != "h5md"));
+    let Some(path) = there.into_iter().next() else { return Ok(None) };
+    let chain = Chain::open(std::slice::from_ref(&path))?;
+    Ok(Some((path, chain)))
+}
+
+/// Returns the topology in the trajectory, or the topology from which the run was made.
+fn topology(run: &RunFolder, trajectory: &Chain) -> Result<Names> {
+    if let Some(topology) = trajectory.topology() {
+        return Ok(Names { topology: topology.clone(), has_bonds: true });
+    }
+    let system = &run.plan.system;
+    let names = read_names(&system.topology, &system.topology_options())?;
+    if names.topology.atoms.len() != trajectory.atoms() {
+        let message = "the trajectory has only a part of the atoms and no topology, so that its atoms have no names";
+        return Err(Problem::new(message).into());
+    }
+    Ok(names)
+}

@@ -1,0 +1,132 @@
+//! Temperatures and pressures beside their targets.
+
+use super::Verdict;
+use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
+use crate::ensemble::schedule::Schedule;
+use crate::ensemble::thermostat::ThermostatKind;
+use crate::observe::summary::PartTemperature;
+use crate::report::folder::RunFolder;
+use crate::report::production::{ColumnAverage, Production};
+use crate::units::BAR;
+
+/// Multiple of its standard error by which a mean may differ from its target.
+const ERRORS: f64 = 4.0;
+/// Part of the target temperature below which a difference does not matter.
+const TEMPERATURE: f64 = 0.003;
+/// Pressure (bar) below which a difference does not matter.
+const PRESSURE: f64 = 1.0;
+/// Least number of uncorrelated samples for an error that can be trusted.
+const SAMPLES: f64 = 10.0;
+
+pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
+    let mut found = temperatures(run, production);
+    found.extend(pressures(production));
+    found.extend(weak_coupling(production));
+    found.extend(parts(run));
+    found
+}
+
+/// Returns the value of a schedule that does not change.
+fn constant(schedule: &Schedule) -> Option<f64> {
+    match schedule.points() {
+        [(_, value)] => Some(*value),
+        _ => None,
+    }
+}
+
+/// Whether a mean is near its target, and the difference in words.
+fn compared(column: &ColumnAverage, target: f64, least: f64) -> Option<(bool, String)> {
+    let average = &column.average;
+    if average.samples < SAMPLES || !average.error.is_finite() {
+        return None;
+    }
+    let difference = (average.mean - target).abs();
+    let is_good = difference <= least || difference <= ERRORS * average.error;
+    Some((is_good, format!("{:.2} ± {:.2} {} for {target:.2}", average.mean, average.error, column.unit)))
+}
+
+fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
+    let Some(thermostat) = &production.dynamics.thermostat else { return vec![] };
+    let threshold = format!("within {ERRORS} errors of the target, or {} %", 100.0 * TEMPERATURE);
+    let advice = "Give the system time to equilibrate; if the difference stays, shorten the time step or the coupling \
+                  time.";
+    let judged = |aspect, column: &ColumnAverage, target: f64| {
+        let (is_good, found) = compared(column, target, TEMPERATURE * target)?;
+        let found = if column.name == "temperature" { found } else { format!("{}: {found}", column.name) };
+        Some(Verdict::of(aspect, is_good, found, threshold.clone(), advice))
+    };
+    if thermostat.groups.is_empty() {
+        let target = constant(&thermostat.temperature);
+        let verdict = target.zip(production.column("temperature"));
+        return verdict.and_then(|(target, column)| judged("Temperature", column, target)).into_iter().collect();
+    }
+    // the columns of groups are the last of the table: the rest of the system, then the groups of the stage
+    let schedules = std::iter::once(&thermostat.temperature).chain(thermostat.groups.iter().map(|g| &g.temperature));
+    let names = run.plan.energy_columns(true).temperatures;
+    let columns = names.iter().filter_map(|name| production.column(name));
+    let pairs = columns.zip(schedules).filter_map(|(column, schedule)| Some((column, constant(schedule)?)));
+    pairs.filter_map(|(column, target)| judged("Temperature of a group", column, target)).collect()
+}
+
+fn pressures(production: &Production<'_>) -> Vec<Verdict> {
+    let Some(barostat) = &production.dynamics.barostat else { return vec![] };
+    let advice = "Give the cell time to relax; if the difference stays, check compressibility and coupling time.";
+    let threshold = format!("within {ERRORS} errors of the target, or {PRESSURE} bar");
+    let names: &[(&str, usize)] = match barostat.coupling {
+        PressureCoupling::Isotropic => &[("pressure", 0)],
+        // the lateral pressure follows from the surface tension
+        _ if barostat.surface_tension != 0.0 => &[("pressure_zz", 2)],
+        _ => &[("pressure_xx", 0), ("pressure_yy", 1), ("pressure_zz", 2)],
+    };
+    let verdict = |&(name, axis): &(&str, usize)| {
+        // a direction in which the cell is rigid has no target
+        if barostat.compressibility[axis] == 0.0 && barostat.kind != BarostatKind::MonteCarlo {
+            return None;
+        }
+        let target = constant(&barostat.pressure[axis])? / BAR;
+        let (is_good, found) = compared(production.column(name)?, target, PRESSURE)?;
+        Some(Verdict::of("Pressure", is_good, found, threshold.clone(), advice))
+    };
+    names.iter().filter_map(verdict).collect()
+}
+
+fn weak_coupling(production: &Production<'_>) -> Option<Verdict> {
+    let dynamics = production.dynamics;
+    let thermostat = dynamics.thermostat.as_ref().is_some_and(|one| one.kind == ThermostatKind::Berendsen);
+    let barostat = dynamics.barostat.as_ref().is_some_and(|one| one.kind == BarostatKind::Berendsen);
+    let found = match (thermostat, barostat) {
+        (false, false) if dynamics.thermostat.is_none() && dynamics.barostat.is_none() => return None,
+        (false, false) => "thermostat and barostat that sample their ensemble",
+        (true, false) => "Berendsen's thermostat",
+        (false, true) => "Berendsen's barostat",
+        (true, true) => "Berendsen's thermostat and barostat",
+    };
+    Some(Verdict::of(
+        "Ensemble of the production stage",
+        !thermostat && !barostat,
+        found,
+        "no weak coupling, which samples no known ensemble",
+        "Use thermostat = \"v-rescale\" or \"langevin\", and barostat = \"c-rescale\" or \"monte-carlo\".",
+    ))
+}
+
+/// Compares the temperatures of solute and solvent.
+fn parts(run: &RunFolder) -> Option<Verdict> {
+    let parts = &run.summary.as_ref()?.system.as_ref()?.parts;
+    let [solute, solvent] = parts.as_slice() else { return None };
+    // the kinetic energy of f degrees of freedom has the relative variance 2/f
+    let variance = |part: &PartTemperature| part.temperature.powi(2) * 2.0 / part.degrees_of_freedom;
+    let error = (variance(solute) + variance(solvent)).sqrt();
+    let difference = solute.temperature - solvent.temperature;
+    Some(Verdict::of(
+        "Temperatures of solute and solvent",
+        difference.abs() <= ERRORS * error,
+        format!(
+            "solute {:.1} K, solvent {:.1} K in the final state; the difference has the error {error:.1} K",
+            solute.temperature, solvent.temperature
+        ),
+        format!("equal within {ERRORS} errors"),
+        "Use one thermostat for the whole system, or the same temperature for all groups; a thermostat that acts on \
+         every atom (\"langevin\") prevents hot solvent beside a cold solute.",
+    ))
+}

@@ -1,0 +1,62 @@
+//! Conservation of energy, and sampling.
+
+use super::Verdict;
+use crate::report::folder::RunFolder;
+use crate::report::production::{Production, Slope};
+use crate::units::BOLTZMANN;
+
+/// Largest drift of the conserved energy, in kT per ns and degree of freedom; GROMACS with its usual settings drifts by
+/// 0.044 (`docs/performance.md`). Without a thermostat, this drift would
+/// heat a liquid by about 15 K in a nanosecond.
+const DRIFT: f64 = 0.05;
+/// Multiple of its standard error beyond which a drift is believed.
+const ERRORS: f64 = 4.0;
+/// Length (ps) from which the sampling of a run is judged.
+const PRODUCTION: f64 = 1000.0;
+/// Part of a run that may be needed for equilibration.
+const EQUILIBRATION: f64 = 0.5;
+/// Least number of uncorrelated samples of the potential energy.
+const SAMPLES: f64 = 50.0;
+
+pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
+    drift(run, production).into_iter().chain(sampling(production)).collect()
+}
+
+fn drift(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
+    let free = run.summary.as_ref()?.system.as_ref()?.degrees_of_freedom;
+    let temperature = production.column("temperature")?.average.mean;
+    let slope = Slope::of(&production.times, &production.column("conserved")?.values)?;
+    let scale = 1e3 / (BOLTZMANN * temperature * free);
+    if !(scale.is_finite() && scale > 0.0) {
+        return None;
+    }
+    let [value, error] = [slope.value, slope.error].map(|rate| rate * scale);
+    let is_good = value.abs() <= DRIFT || value.abs() <= ERRORS * error;
+    Some(Verdict::of(
+        "Drift of the conserved energy",
+        is_good,
+        format!("{value:.1e} ± {error:.0e} kT per ns and degree of freedom"),
+        format!("at most {DRIFT} kT per ns and degree of freedom, or {ERRORS} errors"),
+        "Shorten the time step, constrain bonds to hydrogen, or tighten forces.list.drift_tolerance and \
+         forces.constraint_tolerance.",
+    ))
+}
+
+fn sampling(production: &Production<'_>) -> Option<Verdict> {
+    let column = production.column("potential")?;
+    let (average, rows) = (&column.average, column.values.len());
+    let part = average.start as f64 / rows as f64;
+    let length = production.length();
+    let left_out = production.times[average.start] - production.times[0];
+    let found = format!(
+        "equilibration ends after {left_out:.4} of {length:.4} ps; {:.0} uncorrelated samples of the potential energy",
+        average.samples
+    );
+    let advice = "Extend the stage: the same command continues the run after its duration is raised.";
+    if length < PRODUCTION {
+        return Some(Verdict::information("Sampling", found, ""));
+    }
+    let is_good = part <= EQUILIBRATION && average.samples >= SAMPLES;
+    let threshold = format!("equilibration in at most half of the stage, and at least {SAMPLES} samples");
+    Some(Verdict::of("Sampling", is_good, found, threshold, advice))
+}

@@ -1,0 +1,112 @@
+//! Settings and the system: cutoffs, time step, charge, constraints.
+
+use super::Verdict;
+use crate::prepare::ElectrostaticsSpec;
+use crate::report::folder::{Condition, RunFolder};
+
+/// Shortest cutoff (nm) for which force fields of biomolecules were made.
+const CUTOFF: f64 = 0.8;
+/// Least number of time steps in the period of the fastest vibration.
+const STEPS: f64 = 10.0;
+/// Largest net charge (e) of a periodic system.
+const CHARGE: f64 = 0.01;
+/// Largest relative deviation of a constraint from its length, as a multiple of the tolerance: positions in the final
+/// state are rounded, and the tolerance applies to the distance that the iteration compares.
+const DEVIATION: f64 = 10.0;
+
+pub(super) fn verdicts(run: &RunFolder) -> Vec<Verdict> {
+    [ending(run), cutoff(run), timestep(run), charge(run), constraints(run)].into_iter().flatten().collect()
+}
+
+fn ending(run: &RunFolder) -> Option<Verdict> {
+    let status = &run.status;
+    let place = format!("stage \"{}\", step {} of {}", status.stage, status.step, status.steps);
+    let verdict =
+        |found: String, advice: &str| Some(Verdict::of("End of the run", false, found, "all stages finished", advice));
+    match run.condition() {
+        Condition::Finished => Some(Verdict::of("End of the run", true, "all stages finished", "", "")),
+        Condition::Running => Some(Verdict::information("End of the run", format!("the run goes on: {place}"), "")),
+        Condition::Stopped => Some(Verdict::information(
+            "End of the run",
+            format!("stopped on request: {place}"),
+            "The same command continues the run.",
+        )),
+        Condition::Failed => {
+            let message = status.message.as_deref().unwrap_or("no message");
+            verdict(format!("failed in {place}: {message}"), "Read run.log, mend the cause, and repeat the command.")
+        }
+        Condition::Killed => verdict(
+            format!("the process disappeared in {place}"),
+            "The run was killed or the computer stopped. The same command continues from the last checkpoint.",
+        ),
+    }
+}
+
+fn cutoff(run: &RunFolder) -> Option<Verdict> {
+    let system = run.summary.as_ref()?.system.as_ref()?;
+    // the Coulomb cutoff is part of the accuracy of PME, and may be chosen by the tuning
+    let cutoff =
+        system.cutoff_lj.unwrap_or(f64::INFINITY).min(system.cutoff.filter(|_| !is_pme(run)).unwrap_or(f64::INFINITY));
+    if !cutoff.is_finite() {
+        return None;
+    }
+    let electrostatics = match run.plan.forces.electrostatics {
+        ElectrostaticsSpec::Plain => "charges are cut off",
+        ElectrostaticsSpec::ReactionField { .. } => "reaction field",
+        ElectrostaticsSpec::Pme(_) => "PME",
+        ElectrostaticsSpec::Off => "no charges",
+    };
+    let is_good = cutoff >= CUTOFF && run.plan.forces.electrostatics != ElectrostaticsSpec::Plain;
+    Some(Verdict::of(
+        "Cutoff",
+        is_good,
+        format!("{cutoff:.3} nm, {electrostatics}"),
+        format!("at least {CUTOFF} nm, with PME or a reaction field"),
+        "Use the cutoff for which the force field was made (usually 0.9 to 1.2 nm) and electrostatics = \"pme\".",
+    ))
+}
+
+fn is_pme(run: &RunFolder) -> bool {
+    matches!(run.plan.forces.electrostatics, ElectrostaticsSpec::Pme(_))
+}
+
+fn timestep(run: &RunFolder) -> Option<Verdict> {
+    let vibration = run.summary.as_ref()?.system.as_ref()?.fastest_vibration.as_ref()?;
+    let (name, dynamics) = run.plan.dynamics().max_by(|a, b| a.1.timestep.total_cmp(&b.1.timestep))?;
+    let steps = vibration.period / dynamics.timestep;
+    Some(Verdict::of(
+        "Time step",
+        steps >= STEPS,
+        format!(
+            "{:.3} fs in stage \"{name}\": {steps:.1} steps in the period of {:.1} fs of {}",
+            1e3 * dynamics.timestep,
+            1e3 * vibration.period,
+            vibration.term
+        ),
+        format!("at least {STEPS} steps in the shortest period"),
+        "Set constraints = \"h-bonds\", or shorten the time step.",
+    ))
+}
+
+fn charge(run: &RunFolder) -> Option<Verdict> {
+    let charge = run.summary.as_ref().filter(|_| is_pme(run))?.system.as_ref()?.charge;
+    Some(Verdict::of(
+        "Net charge",
+        charge.abs() <= CHARGE,
+        format!("{charge:+.3} e"),
+        format!("at most {CHARGE} e"),
+        "Add counter-ions: with PME, a uniform background neutralises the cell and shifts energies and ions.",
+    ))
+}
+
+fn constraints(run: &RunFolder) -> Option<Verdict> {
+    let deviation = run.summary.as_ref()?.system.as_ref()?.constraint_deviation?;
+    let largest = DEVIATION * run.plan.forces.constraint_tolerance;
+    Some(Verdict::of(
+        "Constraints",
+        deviation <= largest,
+        format!("largest relative deviation {deviation:.1e} in the final state"),
+        format!("at most {largest:.0e}"),
+        "Report this as a defect of md, with the input files.",
+    ))
+}

@@ -1,0 +1,66 @@
+//! Facts about the system and its final state, for the summary of a run.
+
+use crate::constraint::{RemovedMotion, degrees_of_freedom, largest_deviation};
+use crate::ensemble::groups::TemperatureGroups;
+use crate::observe::summary::{FastestVibration, PartTemperature, SystemSummary};
+use crate::run::check::vibration::fastest;
+use crate::run::dynamics::frozen::frozen_system;
+use crate::run::plan::{Plan, StageKind};
+use crate::select::select;
+use crate::system::{State, System};
+use crate::units::BOLTZMANN;
+
+/// Selection of the solvent.
+const SOLVENT: &str = "water or ion";
+
+/// Returns the facts about a system in its final state.
+pub(super) fn system_summary(plan: &Plan, system: &System, state: &State) -> SystemSummary {
+    let (topology, constraints) = (&system.topology, &system.constraints);
+    let removed = removed_motion(plan, state.cell.is_some());
+    let frozen = plan.stages.last().and_then(|stage| frozen_system(stage, system).ok().flatten());
+    let moving = frozen.as_ref().unwrap_or(system);
+    let is_constrained = !constraints.settles.is_empty() || !constraints.bonds.is_empty();
+    let vibration = fastest(system);
+    SystemSummary {
+        charge: topology.atoms.iter().map(|atom| atom.charge).sum(),
+        degrees_of_freedom: degrees_of_freedom(&moving.topology, &moving.constraints, removed) as f64,
+        cutoff: system.settings.cutoff,
+        cutoff_lj: system.settings.cutoff_lj,
+        lj_modifier: system.settings.lj_modifier,
+        dispersion_correction: system.settings.dispersion_correction,
+        constraint_deviation: is_constrained.then(|| largest_deviation(constraints, &state.positions)),
+        fastest_vibration: vibration
+            .map(|found| FastestVibration { period: found.period, term: found.describe(topology) }),
+        parts: parts(moving, state, removed).unwrap_or_default(),
+    }
+}
+
+/// Returns the motion that the last stage of dynamics removes.
+fn removed_motion(plan: &Plan, periodic: bool) -> RemovedMotion {
+    let last = plan.stages.iter().rev().find_map(|stage| match &stage.kind {
+        StageKind::Dynamics(dynamics) => Some(dynamics.removed_motion(periodic)),
+        StageKind::Minimize(_) => None,
+    });
+    last.unwrap_or(RemovedMotion::Nothing)
+}
+
+/// Returns the temperatures of solute and solvent; `None` if there is only one of them or if there are no velocities.
+fn parts(system: &System, state: &State, removed: RemovedMotion) -> Option<Vec<PartTemperature>> {
+    let solvent = select(&system.topology, SOLVENT).ok()?;
+    if state.velocities.is_empty() || solvent.len() == system.topology.atoms.len() {
+        return None;
+    }
+    let groups = TemperatureGroups::new(system, removed, &[solvent]).ok()?;
+    let mut kinetic = [0.0; 2];
+    for (index, (atom, velocity)) in system.topology.atoms.iter().zip(&state.velocities).enumerate() {
+        kinetic[groups.of_atom(index)] += 0.5 * atom.mass * velocity.norm_squared();
+    }
+    let part = |(name, (kinetic, &free)): (&str, (f64, &f64))| PartTemperature {
+        name: name.to_owned(),
+        degrees_of_freedom: free,
+        temperature: if free > 0.0 { 2.0 * kinetic / (free * BOLTZMANN) } else { f64::NAN },
+    };
+    let found: Vec<PartTemperature> =
+        ["solute", "solvent"].into_iter().zip(kinetic.into_iter().zip(groups.degrees_of_freedom())).map(part).collect();
+    found.iter().all(|part| part.degrees_of_freedom > 0.0).then_some(found)
+}

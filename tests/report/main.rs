@@ -1,0 +1,138 @@
+//! `md report`: the page of a run has the numbers of `md analyze` and of pandas, and the right verdicts.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+#[path = "../python/probe.rs"]
+mod probe;
+mod verdicts;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::cargo::CommandCargoExt;
+use probe::python_has;
+
+/// Returns standard output, or exit code and message.
+fn md(folder: &Path, arguments: &[&str]) -> Result<String, (i32, String)> {
+    let output = Command::cargo_bin("md").unwrap().current_dir(folder).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    match output.status.code() {
+        Some(0) => Ok(text(output.stdout)),
+        code => Err((code.unwrap_or(-1), text(output.stderr))),
+    }
+}
+
+fn system(name: &str) -> (PathBuf, PathBuf) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);
+    (folder.join(format!("{name}.prmtop.xz")), folder.join(format!("{name}.rst7.xz")))
+}
+
+/// Writes an input file for a system of the tests.
+fn input(folder: &Path, name: &str, rest: &str) {
+    let (topology, coordinates) = system(name);
+    let text = format!("[system]\ntopology = {topology:?}\ncoordinates = {coordinates:?}\n{rest}");
+    std::fs::write(folder.join("input.toml"), text).unwrap();
+}
+
+fn page(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("out/report.html")).unwrap()
+}
+
+/// Settings of a short run of a peptide in water.
+const RUN: &str = "[forces]\ncutoff = \"0.8 nm\"\n\
+    [output]\ntrajectory = { every = \"0.1 ps\" }\nenergies = { every = \"0.05 ps\" }\n\
+    [[stage]]\nname = \"heat\"\nkind = \"dynamics\"\nduration = \"1 ps\"\ntimestep = \"2 fs\"\nvelocities = \"generate\"\n\
+    thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
+    [[stage]]\nname = \"production\"\nkind = \"dynamics\"\nduration = \"3 ps\"\ntimestep = \"2 fs\"\n\
+    thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n\
+    barostat = { kind = \"c-rescale\", pressure = \"1 bar\", coupling_time = \"1 ps\" }\n";
+
+#[test]
+fn numbers_are_those_of_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    input(folder.path(), "peptide-charged", RUN);
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    let text = page(folder.path());
+    assert!(text.len() < 1_500_000, "{}", text.len());
+    // nothing is loaded from elsewhere: links to publications are the only addresses
+    for part in text.split("http").skip(1) {
+        assert!(part.starts_with("s://doi.org/") || part.starts_with("://www.w3.org/"), "{}", &part[..40]);
+    }
+    for part in ["Ramachandran", "Secondary structure", "structure-data", "Bussi et al. 2007", "@article{ESSMANN_1995"]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+    // the numbers of a figure are those of its command
+    let commands: Vec<&str> = text.match_indices("md analyze rmsd ").map(|(at, _)| &text[at..]).collect();
+    let command = commands[0].split("</code>").next().unwrap().replace("&quot;", "\"");
+    let mut words: Vec<&str> = command.split_whitespace().skip(1).collect();
+    words.push("--no-plots");
+    let printed = md(folder.path(), &words).unwrap();
+    let mean = printed.lines().find(|line| line.starts_with("mean")).unwrap();
+    assert!(text.contains(mean), "{mean}");
+    md(folder.path(), &["analyze", "energies", "--stage", "2", "out/energies.csv", "--no-plots"]).unwrap();
+    if python_has("pandas") {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/check_report.py");
+        let arguments = ["out/report.html", "out/energies.csv", "energies.csv", "2"];
+        let check = Command::new("python3").arg(script).args(arguments).current_dir(folder.path()).output().unwrap();
+        assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+    }
+}
+
+#[test]
+fn every_ending_has_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let vacuum = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = { every = \"500 steps\" }\n\
+                  [[stage]]\nkind = \"dynamics\"\nsteps = 400\ntimestep = \"1 fs\"\n";
+    input(folder.path(), "peptide-vacuum", vacuum);
+    // one frame, and too few rows for averages
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    let text = page(folder.path());
+    assert!(text.contains("There are no averages") && text.contains(">finished<"), "{text}");
+    // a run whose process has disappeared
+    let status = folder.path().join("out/status.json");
+    let running = std::fs::read_to_string(&status).unwrap().replace("\"finished\"", "\"running\"");
+    std::fs::write(&status, running.replace("\"process\": ", "\"process\": 99999")).unwrap();
+    std::fs::remove_file(folder.path().join("out/summary.json")).unwrap();
+    md(folder.path(), &["report", "out"]).unwrap();
+    assert!(page(folder.path()).contains("interrupted: the process disappeared"));
+    // a damaged table is a warning
+    std::fs::write(folder.path().join("out/energies.csv"), "nonsense\n").unwrap();
+    md(folder.path(), &["report", "out"]).unwrap();
+    assert!(page(folder.path()).contains("the file is not an energy table"));
+    let (code, message) = md(folder.path(), &["report", "."]).unwrap_err();
+    assert!(code == 2 && message.contains("not the output of a run"), "{message}");
+}
+
+#[test]
+fn a_run_may_end_without_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let vacuum = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\nreport = false\n\
+                  [[stage]]\nkind = \"dynamics\"\nsteps = 10\ntimestep = \"1 fs\"\n";
+    input(folder.path(), "peptide-vacuum", vacuum);
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    assert!(!folder.path().join("out/report.html").exists());
+    // a page that cannot be written is a warning, and the run has ended well
+    input(folder.path(), "peptide-vacuum", &vacuum.replace("false", "true").replace("steps = 10", "steps = 20"));
+    std::fs::create_dir(folder.path().join("out/report.html")).unwrap();
+    let output = Command::cargo_bin("md").unwrap().current_dir(folder.path()).args(["run", "input.toml"]).output();
+    let output = output.unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && message.contains("report.html could not be written"), "{message}");
+}
+
+#[test]
+fn replicas_stand_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let exchange = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = { every = \"100 steps\" }\n\
+        [[stage]]\nkind = \"dynamics\"\nsteps = 400\ntimestep = \"1 fs\"\nvelocities = \"generate\"\n\
+        thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"1 /ps\" }\n\
+        [ensemble]\ntemperature = [\"300 K\", \"310 K\", \"320 K\"]\nexchange = { every = \"20 steps\" }\n";
+    input(folder.path(), "peptide-vacuum", exchange);
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    let text = page(folder.path());
+    for part in ["Moves between states", "Walks of the replicas", "replica-3/report.html", "20 attempts"] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(folder.path().join("out/replica-1/report.html").is_file());
+}

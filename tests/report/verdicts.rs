@@ -1,0 +1,84 @@
+//! Verdicts on runs that are good, and on runs that are bad on purpose.
+
+use super::{input, md, page};
+
+/// Returns the aspects that a page calls problems.
+fn problems(page: &str) -> Vec<String> {
+    let items = page.split("<li class=\"problem\">").skip(1);
+    let aspect = |item: &str| Some(item.split_once("<strong>")?.1.split_once("</strong>")?.0.to_owned());
+    items.filter_map(aspect).collect()
+}
+
+/// Runs an input and returns the problems of its page.
+fn problems_of(system: &str, rest: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    input(folder.path(), system, rest);
+    // an unstable run has a page as well
+    let _ = md(folder.path(), &["run", "input.toml"]);
+    problems(&page(folder.path()))
+}
+
+/// Stage of dynamics with these settings.
+fn stage(steps: u32, timestep: &str, couplings: &str) -> String {
+    format!(
+        "[[stage]]\nname = \"production\"\nkind = \"dynamics\"\nsteps = {steps}\ntimestep = \"{timestep}\"\n\
+         velocities = \"generate\"\n{couplings}"
+    )
+}
+
+const OUTPUT: &str = "[output]\nenergies = { every = \"20 steps\" }\ntrajectory = { every = \"200 steps\" }\n";
+const V_RESCALE: &str = "thermostat = { kind = \"v-rescale\", temperature = \"300 K\", coupling_time = \"0.1 ps\" }\n";
+
+#[test]
+fn a_good_run_has_no_problem() {
+    let vacuum = format!(
+        "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n{OUTPUT}{}",
+        stage(10_000, "2 fs", "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"5 /ps\" }\n")
+    );
+    assert_eq!(problems_of("peptide-vacuum", &vacuum), [] as [&str; 0]);
+}
+
+#[test]
+fn a_flexible_bond_needs_short_steps() {
+    let forces = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\nconstraints = \"none\"\n";
+    let text = format!("{forces}{OUTPUT}{}", stage(1000, "2 fs", V_RESCALE));
+    assert!(problems_of("peptide-vacuum", &text).contains(&"Time step".to_owned()));
+}
+
+#[test]
+fn a_short_cutoff_and_a_cell_without_counter_ions() {
+    let text = format!("[forces]\ncutoff = \"0.6 nm\"\n{OUTPUT}{}", stage(400, "2 fs", V_RESCALE));
+    let found = problems_of("peptide-charged", &text);
+    assert!(found.contains(&"Cutoff".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_collapsing_cell() {
+    // 20 kbar compress water by a third; Berendsen's barostat in production is a problem of its own
+    let barostat = "barostat = { kind = \"berendsen\", pressure = \"20 kbar\", coupling_time = \"0.5 ps\" }\n";
+    let text =
+        format!("[forces]\ncutoff = \"0.8 nm\"\n{OUTPUT}{}", stage(1000, "2 fs", &(V_RESCALE.to_owned() + barostat)));
+    let found = problems_of("peptide-charged", &text);
+    for aspect in ["Volume of the cell", "Ensemble of the production stage"] {
+        assert!(found.contains(&aspect.to_owned()), "{found:?}");
+    }
+}
+
+#[test]
+fn a_hot_solute() {
+    let thermostat = "thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"20 /ps\", \
+                      groups = [{ select = \"protein\", temperature = \"600 K\", friction = \"50 /ps\" }] }\n";
+    let text = format!("[forces]\ncutoff = \"0.8 nm\"\n{OUTPUT}{}", stage(1000, "2 fs", thermostat));
+    let found = problems_of("peptide-charged", &text);
+    assert!(found.contains(&"Temperatures of solute and solvent".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_restraint_that_tears() {
+    let restraint = "restraints = [{ kind = \"distance\", groups = [\"index 1\", \"index 10\"], center = \"8 nm\", \
+                     force_constant = \"100 kJ/mol/nm^2\" }]\n";
+    let forces = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n";
+    let text = format!("{forces}{OUTPUT}{}", stage(1000, "1 fs", &(V_RESCALE.to_owned() + restraint)));
+    let found = problems_of("peptide-vacuum", &text);
+    assert!(found.contains(&"Restraint".to_owned()), "{found:?}");
+}
