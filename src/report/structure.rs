@@ -11,18 +11,18 @@ use crate::analysis::observables::{Choice, Input, ObservableEntry};
 use crate::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, Passed, Plot, pass};
 use crate::error::{Problem, Result};
 use crate::format::{Names, read_names};
-use crate::observe::trajectory::{Chain, FrameSource};
+use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
 
 /// Number of atoms in all frames together that observables of each frame may read, and the largest number of frames.
 const ATOMS: usize = 8_000_000;
 const FRAMES: usize = 400;
-/// Positions and frames for observables that look for neighbours, as above.
+/// Limits, as above, of observables that look for neighbours.
 const PAIR_ATOMS: usize = 500_000;
 const PAIR_FRAMES: usize = 40;
 /// Least number of frames of a large system.
 const LEAST: usize = 4;
 
-/// What the trajectory shows.
+/// Results of the trajectory.
 #[derive(Debug, Default)]
 pub(super) struct Structure {
     /// results of observables
@@ -46,28 +46,48 @@ pub(super) struct ObservableResult {
     pub(super) plots: Vec<Plot>,
 }
 
+/// Largest distance (nm) of a radial distribution function, and the part of the largest possible distance that it may
+/// have: the cell may shrink between the frames of which the cell is known.
+const RANGE: f64 = 1.0;
+const RANGE_PART: f64 = 0.95;
+
 /// Observable of a page: name, options, and the selection without which it makes no sense.
 struct Request {
     name: &'static str,
-    words: &'static [&'static str],
+    words: Vec<String>,
     needs: &'static str,
 }
 
-/// Observables of each frame, and observables that look for neighbours.
-const REQUESTS: [&[Request]; 2] = [
-    &[
-        Request { name: "rmsd", words: &["--select", "backbone"], needs: "protein" },
-        Request { name: "rmsf", words: &["--select", "protein and name CA"], needs: "protein and name CA" },
-        Request { name: "rg", words: &["--select", "protein"], needs: "protein" },
-        Request { name: "rmsd", words: &["--select", "nucleic and heavy"], needs: "nucleic" },
-        Request { name: "dihedrals", words: &[], needs: "protein and name CA" },
-        Request { name: "membrane", words: &[], needs: "lipid" },
-    ],
-    &[
-        Request { name: "dssp", words: &[], needs: "protein and name CA" },
-        Request { name: "rdf", words: &["--range", "1 nm", "--between-molecules"], needs: "water" },
-    ],
-];
+impl Request {
+    fn new(name: &'static str, words: &[&str], needs: &'static str) -> Self {
+        Request { name, words: words.iter().map(|&word| word.to_owned()).collect(), needs }
+    }
+}
+
+/// Returns the observables of each frame.
+fn of_frames() -> Vec<Request> {
+    vec![
+        Request::new("rmsd", &["--select", "backbone"], "backbone"),
+        Request::new("rmsf", &["--select", "protein and name CA"], "protein and name CA"),
+        Request::new("rg", &["--select", "protein"], "protein"),
+        Request::new("dihedrals", &[], "protein and name CA"),
+        Request::new("dssp", &[], "protein and name CA"),
+        Request::new("rmsd", &["--select", "nucleic and heavy"], "nucleic"),
+        Request::new("membrane", &[], "lipid"),
+    ]
+}
+
+/// Returns the observables that look for neighbours.
+fn of_neighbours(trajectory: &mut dyn FrameSource) -> Result<Vec<Request>> {
+    let (mut range, mut frame) = (RANGE, StoredFrame::default());
+    for index in [0, trajectory.frames() - 1] {
+        trajectory.read(index, &mut frame)?;
+        let Some(cell) = &frame.cell else { return Ok(vec![]) };
+        range = range.min(RANGE_PART * cell.max_cutoff());
+    }
+    let range = format!("{} nm", (100.0 * range).floor() / 100.0);
+    Ok(vec![Request::new("rdf", &["--range", &range, "--between-molecules"], "water")])
+}
 
 impl Structure {
     /// Analyses the trajectory of a run.
@@ -92,10 +112,13 @@ impl Structure {
         let Names { topology, has_bonds } = topology(run, &trajectory)?;
         let images = if has_bonds { Images::Gathered } else { Images::AsStored };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
-        for (requests, [atoms, frames]) in REQUESTS.iter().zip([[ATOMS, FRAMES], [PAIR_ATOMS, PAIR_FRAMES]]) {
+        let passes = [(of_frames(), [ATOMS, FRAMES]), (of_neighbours(&mut trajectory)?, [PAIR_ATOMS, PAIR_FRAMES])];
+        for (requests, [atoms, frames]) in passes {
             let most = (atoms / topology.atoms.len().max(1)).clamp(LEAST, frames);
             let stride = self.frames.div_ceil(most);
-            self.observe(requests, &mut trajectory, &system, stride, &path)?;
+            if let Err(error) = self.observe(&requests, &mut trajectory, &system, stride, &path) {
+                self.notes.push(error.to_string());
+            }
         }
         self.picture = Picture::of_last(&mut trajectory, &system)?;
         Ok(())
@@ -112,7 +135,8 @@ impl Structure {
     ) -> Result<()> {
         let (mut commands, mut observers): (Vec<String>, Vec<Box<dyn FrameObserver>>) = (vec![], vec![]);
         for Request { name, words, .. } in requests.iter().filter(|request| system.group(request.needs).is_ok()) {
-            match observer(name, words, trajectory, system) {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            match observer(name, &words, trajectory, system) {
                 Ok(observer) => observers.push(observer),
                 Err(error) => {
                     self.notes.push(format!("{name}: {error}"));

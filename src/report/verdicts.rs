@@ -42,7 +42,7 @@ pub struct Verdict {
     pub found: String,
     /// condition that the number has to meet
     pub threshold: String,
-    /// what to do about it; empty if nothing has to be done
+    /// advice; empty if nothing has to be done
     pub advice: String,
 }
 

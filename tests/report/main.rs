@@ -126,7 +126,7 @@ fn replicas_stand_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
     let exchange = "[forces]\ncutoff = \"none\"\nelectrostatics = \"plain\"\n[output]\ntrajectory = { every = \"100 steps\" }\n\
         [[stage]]\nkind = \"dynamics\"\nsteps = 400\ntimestep = \"1 fs\"\nvelocities = \"generate\"\n\
-        thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"1 /ps\" }\n\
+        thermostat = { kind = \"langevin\", temperature = \"300 K\", friction = \"1 1/ps\" }\n\
         [ensemble]\ntemperature = [\"300 K\", \"310 K\", \"320 K\"]\nexchange = { every = \"20 steps\" }\n";
     input(folder.path(), "peptide-vacuum", exchange);
     md(folder.path(), &["run", "input.toml"]).unwrap();

@@ -146,8 +146,8 @@ fn every_key_is_written() {
     let remark = |_: &str| Some("shown".to_owned());
     let written: String = INPUTS.iter().map(|input| text(&parse(input), &remark)).collect();
     // some keys are written in another form: a duration as a number of steps, the format of a trajectory as the
-    // extension of its file, presets and repetitions as single stages. A plan has no replicas
-    let other = ["duration", "format", "preset", "repeat"];
+    // extension of its file, presets and repetitions as single stages. A plan has no replicas and no page
+    let other = ["duration", "format", "preset", "repeat", "report"];
     let of_a_plan = keys::all().into_iter().filter(|(path, _)| !path.starts_with("ensemble"));
     for (path, key) in of_a_plan.filter(|(_, key)| !other.contains(&key.name)) {
         let header = [format!("[{path}]"), format!("[[{path}]]")];

@@ -11,7 +11,7 @@ const ROWS: usize = 25;
 /// Table with a caption and headings. The first cell of a row is its heading.
 pub(super) fn table<R: AsRef<[String]>>(caption: &str, headings: &[&str], rows: &[R]) -> Markup {
     html! {
-        div class="scroll" tabindex="0" role="region" aria-label=(caption) {
+        div class="scroll" tabindex="0" role="group" aria-label=(caption) {
             table {
                 caption { (caption) }
                 thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
@@ -44,9 +44,11 @@ pub(super) fn terms(entries: &[(&str, String)]) -> Markup {
 pub(super) fn figure(plot: &Plot, name: &str, caption: &Markup) -> Result<Markup> {
     let svg = inline_svg(plot, name)?;
     Ok(html! {
-        figure {
-            (PreEscaped(svg))
-            figcaption { (caption) }
+        div class="figure" {
+            figure {
+                (PreEscaped(svg))
+                figcaption { (caption) }
+            }
             (numbers(plot))
         }
     })

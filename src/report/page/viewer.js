@@ -316,7 +316,7 @@ vec3 shade(vec3 colour, vec3 normal, float z) {
   float diffuse = 0.5 + 0.5 * dot(normal, vec3(-0.34, 0.48, 0.81));
   float gloss = pow(max(dot(normal, vec3(-0.18, 0.25, 0.95)), 0.0), 48.0);
   float rim = pow(1.0 - clamp(normal.z, 0.0, 1.0), 3.0);
-  vec3 lit = mix(colour * (0.3 + 0.8 * diffuse * diffuse) + 0.12 * gloss, ink, 0.3 * rim);
+  vec3 lit = mix(colour * (0.3 + 0.8 * diffuse * diffuse) + 0.08 * gloss, ink, 0.3 * rim);
   return mix(colour.r < 0.0 ? mix(paper, ink, 0.5) : lit, paper, 0.7 * smoothstep(0.1, 1.1, 0.5 - 0.5 * z / fog));
 }
 `;

@@ -22,7 +22,7 @@ pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verd
     let mut found = temperatures(run, production);
     found.extend(pressures(production));
     found.extend(weak_coupling(production));
-    found.extend(parts(run));
+    found.extend(parts(run, production));
     found
 }
 
@@ -110,23 +110,47 @@ fn weak_coupling(production: &Production<'_>) -> Option<Verdict> {
     ))
 }
 
-/// Compares the temperatures of solute and solvent.
-fn parts(run: &RunFolder) -> Option<Verdict> {
-    let parts = &run.summary.as_ref()?.system.as_ref()?.parts;
-    let [solute, solvent] = parts.as_slice() else { return None };
-    // the kinetic energy of f degrees of freedom has the relative variance 2/f
-    let variance = |part: &PartTemperature| part.temperature.powi(2) * 2.0 / part.degrees_of_freedom;
-    let error = (variance(solute) + variance(solvent)).sqrt();
-    let difference = solute.temperature - solvent.temperature;
+/// Compares the temperatures of the temperature groups, or else of solute and solvent in the final state.
+fn parts(run: &RunFolder, production: &Production<'_>) -> Option<Verdict> {
+    let names = run.plan.energy_columns(true).temperatures;
+    let groups = names.iter().filter_map(|name| production.column(name));
+    let mut parts: Vec<Part<'_>> = groups
+        .map(|ColumnAverage { name, average, .. }| Part { name, temperature: average.mean, error: average.error })
+        .collect();
+    if parts.len() < 2 {
+        parts = run.summary.as_ref()?.system.as_ref()?.parts.iter().map(Part::of_final_state).collect();
+    }
+    let coldest = parts.iter().min_by(|a, b| a.temperature.total_cmp(&b.temperature))?;
+    let hottest = parts.iter().max_by(|a, b| a.temperature.total_cmp(&b.temperature))?;
+    if parts.len() < 2 {
+        return None;
+    }
+    let error = coldest.error.hypot(hottest.error);
+    let difference = hottest.temperature - coldest.temperature;
     Some(Verdict::of(
-        "Temperatures of solute and solvent",
-        difference.abs() <= ERRORS * error,
+        "Temperatures of the parts",
+        difference <= ERRORS * error || difference <= TEMPERATURE * hottest.temperature,
         format!(
-            "solute {:.1} K, solvent {:.1} K in the final state; the difference has the error {error:.1} K",
-            solute.temperature, solvent.temperature
+            "{} {:.1} ± {:.1} K, {} {:.1} ± {:.1} K",
+            coldest.name, coldest.temperature, coldest.error, hottest.name, hottest.temperature, hottest.error
         ),
-        format!("equal within {ERRORS} errors"),
+        format!("equal within {ERRORS} errors, or {} %", 100.0 * TEMPERATURE),
         "Use one thermostat for the whole system, or the same temperature for all groups; a thermostat that acts on \
          every atom (\"langevin\") prevents hot solvent beside a cold solute.",
     ))
+}
+
+/// Temperature of a part of the system.
+struct Part<'a> {
+    name: &'a str,
+    temperature: f64,
+    error: f64,
+}
+
+impl<'a> Part<'a> {
+    /// The kinetic energy of f degrees of freedom has the relative variance 2/f.
+    fn of_final_state(part: &'a PartTemperature) -> Self {
+        let PartTemperature { name, degrees_of_freedom, temperature } = part;
+        Part { name, temperature: *temperature, error: temperature * (2.0 / degrees_of_freedom).sqrt() }
+    }
 }
