@@ -135,17 +135,24 @@ pub struct Axis {
     pub label: String,
     /// ends of the axis; `None` if they follow from the data
     pub range: Option<[f64; 2]>,
+    /// whether only whole numbers have a meaning on the axis
+    pub is_whole: bool,
 }
 
 impl Axis {
     /// An axis whose ends follow from the data.
     pub fn new(label: impl Into<String>) -> Self {
-        Axis { label: label.into(), range: None }
+        Axis { label: label.into(), range: None, is_whole: false }
     }
 
     /// An axis with these ends.
     pub fn between(label: impl Into<String>, range: [f64; 2]) -> Self {
-        Axis { label: label.into(), range: Some(range) }
+        Axis { label: label.into(), range: Some(range), is_whole: false }
+    }
+
+    /// Labels the axis at whole numbers only.
+    pub fn of_whole_numbers(self) -> Self {
+        Axis { is_whole: true, ..self }
     }
 }
 

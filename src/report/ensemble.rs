@@ -79,8 +79,8 @@ impl Ensemble {
         Some(Plot {
             suffix: "",
             title: "Moves between states".to_owned(),
-            x: Axis::between("state after", range),
-            y: Axis::between("state before", range),
+            x: Axis::between("state after", range).of_whole_numbers(),
+            y: Axis::between("state before", range).of_whole_numbers(),
             layers: vec![Layer::Map { label, x: range, y: range, columns: count, values: moves }],
         })
     }
@@ -93,7 +93,7 @@ impl Ensemble {
             suffix: "",
             title: "Walks of the replicas through the states".to_owned(),
             x: Axis::new("time / ps"),
-            y: Axis::between("state", [0.5, self.states() as f64 + 0.5]),
+            y: Axis::between("state", [0.5, self.states() as f64 + 0.5]).of_whole_numbers(),
             layers: replicas
                 .iter()
                 .map(|&replica| {

@@ -80,26 +80,31 @@ pub(super) fn of_energies(run: &RunFolder) -> Vec<Plot> {
 fn of_quantity(run: &RunFolder, quantity: &Quantity) -> Option<Plot> {
     let record = run.energies.as_ref()?;
     let stages: Vec<(u32, &str, &Dynamics)> = dynamics(&run.plan).collect();
-    let mut layers = vec![];
+    // several columns have one line each through all stages, and a single column has a line for each stage
+    let is_joined = quantity.columns.len() > 1;
+    let mut layers: Vec<Layer> = vec![];
     let mut targets = (vec![], vec![]);
-    for (number, name, dynamics) in &stages {
-        let rows: Vec<&Vec<f64>> = record.of_stage(*number).collect();
-        let times: Vec<f64> = rows.iter().map(|row| row[EnergyRecord::TIME]).collect();
-        for (column, label) in quantity.columns {
-            let index = record.columns.iter().position(|(name, _)| name == column)?;
+    for (column, label) in quantity.columns {
+        let index = record.columns.iter().position(|(name, _)| name == column)?;
+        let (mut times, mut values) = (vec![], vec![]);
+        for (number, name, _) in &stages {
+            let rows: Vec<&Vec<f64>> = record.of_stage(*number).collect();
             let first = rows.first().map_or(0.0, |row| if quantity.is_relative { row[index] } else { 0.0 });
-            let values: Vec<f64> = rows.iter().map(|row| row[index] - first).collect();
-            let label = match (label.is_empty(), stages.len()) {
-                (false, 1) => (*label).to_owned(),
-                (false, _) => format!("{label}, {name}"),
-                (true, _) => (*name).to_owned(),
-            };
-            if !values.is_empty() {
-                layers.push(Layer::line(label, &times, &values));
+            times.extend(rows.iter().map(|row| row[EnergyRecord::TIME]));
+            values.extend(rows.iter().map(|row| row[index] - first));
+            if !is_joined && !times.is_empty() {
+                layers.push(Layer::line(*name, &std::mem::take(&mut times), &std::mem::take(&mut values)));
             }
         }
-        if let (Some(target), [from, .., to]) = ((quantity.target)(dynamics), times.as_slice()) {
-            targets.0.extend([*from, *to]);
+        if !times.is_empty() {
+            layers.push(Layer::line(*label, &times, &values));
+        }
+    }
+    for (number, _, dynamics) in &stages {
+        let mut times = record.of_stage(*number).map(|row| row[EnergyRecord::TIME]);
+        let ends = times.next().and_then(|first| Some([first, times.last()?]));
+        if let Some((target, ends)) = (quantity.target)(dynamics).zip(ends) {
+            targets.0.extend(ends);
             targets.1.extend([target; 2]);
         }
     }

@@ -171,7 +171,7 @@ impl Observable for Clusters {
                 suffix: "",
                 title: format!("Clusters: {}", self.compared.group.text),
                 x: Axis::new("time / ps"),
-                y: Axis::between("cluster", [-0.5, count as f64 - 0.5]),
+                y: Axis::between("cluster", [-0.5, count as f64 - 0.5]).of_whole_numbers(),
                 layers: vec![Layer::Points { label: String::new(), x: passed.times.clone(), y }],
             }],
             arrays: vec![

@@ -249,7 +249,7 @@ impl Observable for Membrane {
             plots.push(Plot {
                 suffix: "order",
                 title: "Order of the chains".to_owned(),
-                x: Axis::new("number of the carbon atom"),
+                x: Axis::new("number of the carbon atom").of_whole_numbers(),
                 y: Axis::new("−S_CD"),
                 layers,
             });

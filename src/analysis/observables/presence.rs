@@ -144,7 +144,7 @@ pub(super) fn add_numbers(findings: &mut Findings, passed: &Passed, numbers: &[u
         suffix: "",
         title: title.to_owned(),
         x: Axis::new("time / ps"),
-        y: Axis::new("number"),
+        y: Axis::new("number").of_whole_numbers(),
         layers: vec![Layer::line("", &passed.times, &values)],
     });
     findings.arrays.push(Array::new("number", [(TIME, values.len())], numbers.to_vec(), ""));

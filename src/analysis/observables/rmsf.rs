@@ -128,7 +128,7 @@ impl Observable for Fluctuation {
             plots: vec![Plot {
                 suffix: "",
                 title: format!("Fluctuation of atoms: {}", self.group.text),
-                x: Axis::new("atom (from 0)"),
+                x: Axis::new("atom (from 0)").of_whole_numbers(),
                 y: Axis::new("RMSF / nm"),
                 layers: vec![Layer::line("", &number, &values)],
             }],

@@ -214,7 +214,7 @@ impl Observable for SurfaceArea {
             Plot {
                 suffix: "residues",
                 title: format!("Mean solvent-accessible surface area: {}", self.of),
-                x: Axis::new("residue"),
+                x: Axis::new("residue").of_whole_numbers(),
                 y: Axis::new("area / nm²"),
                 layers: vec![Layer::Bars { label: String::new(), x: numbers, y: means.clone() }],
             },

@@ -11,7 +11,7 @@ use crate::report::figures::{of_energies, of_restraints};
 use crate::report::folder::{Condition, RunFolder};
 use crate::report::methods::methods;
 use crate::report::picture::Picture;
-use crate::report::production::Production;
+use crate::report::production::{ColumnAverage, Production};
 use crate::report::structure::Structure;
 use crate::report::verdicts::{Judgement, Verdict, verdicts};
 use crate::run::describe_stage;
@@ -88,7 +88,8 @@ fn overview(run: &RunFolder) -> Markup {
     entries.extend(summary.map(|summary| ("Device", summary.device.clone())));
     entries.push(("Computer", status.host.clone()));
     entries.push(("Wall time", duration(status.wall_seconds)));
-    entries.push(("Last step", format!("{} UTC", status.updated.replace('T', " ").trim_end_matches('Z'))));
+    let updated = status.updated.split('.').next().unwrap_or_default();
+    entries.push(("Last update", format!("{} UTC", updated.replace('T', " ").trim_end_matches('Z'))));
     entries.extend(summary.map(|summary| ("Program", format!("md {} ({})", summary.version, summary.commit))));
     let stages: Vec<[String; 2]> =
         run.plan.stages.iter().map(|stage| [stage.name.clone(), describe_stage(stage)]).collect();
@@ -128,7 +129,7 @@ fn energies(run: &RunFolder, production: Option<&Production<'_>>) -> Result<Opti
 
 /// Table of the averages of the production stage.
 fn averages(run: &RunFolder, production: &Production<'_>) -> Markup {
-    let row = |column: &crate::report::ColumnAverage| {
+    let row = |column: &ColumnAverage| {
         let (average, interval) = (&column.average, production.length() / (production.times.len() - 1) as f64);
         [
             column.name.clone(),
@@ -139,7 +140,9 @@ fn averages(run: &RunFolder, production: &Production<'_>) -> Markup {
             format!("{:.0}", average.samples),
         ]
     };
-    let rows: Vec<[String; 6]> = production.averages.iter().map(row).collect();
+    // terms that the system does not have are zero
+    let is_there = |column: &&ColumnAverage| column.values.iter().any(|value| *value != 0.0);
+    let rows: Vec<[String; 6]> = production.averages.iter().filter(is_there).map(row).collect();
     let headings = ["quantity", "unit", "mean", "standard error", "equilibration / ps", "uncorrelated samples"];
     let which = if production.is_last { "" } else { ", which is not the last stage of the plan" };
     html! {

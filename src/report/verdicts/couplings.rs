@@ -17,6 +17,8 @@ const TEMPERATURE: f64 = 0.003;
 const PRESSURE: f64 = 1.0;
 /// Least number of uncorrelated samples for an error that can be trusted.
 const SAMPLES: f64 = 10.0;
+/// Least number of coupling times after which a coupling has reached its target.
+const COUPLING_TIMES: f64 = 10.0;
 
 pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
     let mut found = temperatures(run, production);
@@ -34,6 +36,15 @@ fn constant(schedule: &Schedule) -> Option<f64> {
     }
 }
 
+/// Returns a statement without a judgement if the stage is too short for the coupling to reach its target.
+fn too_short(aspect: &'static str, production: &Production<'_>, coupling_time: f64) -> Option<Verdict> {
+    let length = production.length();
+    (length < COUPLING_TIMES * coupling_time).then(|| {
+        let found = format!("not judged: the stage of {length:.1} ps has fewer than {COUPLING_TIMES} coupling times");
+        Verdict::information(aspect, found, "")
+    })
+}
+
 /// Whether a mean is near its target, and the difference in words.
 fn compared(column: &ColumnAverage, target: f64, least: f64) -> Option<(bool, String)> {
     let average = &column.average;
@@ -47,6 +58,9 @@ fn compared(column: &ColumnAverage, target: f64, least: f64) -> Option<(bool, St
 
 fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
     let Some(thermostat) = &production.dynamics.thermostat else { return vec![] };
+    if let Some(verdict) = too_short("Temperature", production, thermostat.coupling_time) {
+        return vec![verdict];
+    }
     let threshold = format!("within {ERRORS} errors of the target, or {} %", 100.0 * TEMPERATURE);
     let advice = "Give the system time to equilibrate; if the difference stays, shorten the time step or the coupling \
                   time.";
@@ -70,6 +84,9 @@ fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
 
 fn pressures(production: &Production<'_>) -> Vec<Verdict> {
     let Some(barostat) = &production.dynamics.barostat else { return vec![] };
+    if let Some(verdict) = too_short("Pressure", production, barostat.coupling_time) {
+        return vec![verdict];
+    }
     let advice = "Give the cell time to relax; if the difference stays, check compressibility and coupling time.";
     let threshold = format!("within {ERRORS} errors of the target, or {PRESSURE} bar");
     let names: &[(&str, usize)] = match barostat.coupling {

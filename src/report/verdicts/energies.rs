@@ -49,7 +49,7 @@ fn sampling(production: &Production<'_>) -> Option<Verdict> {
     let length = production.length();
     let left_out = production.times[average.start] - production.times[0];
     let found = format!(
-        "equilibration ends after {left_out:.4} of {length:.4} ps; {:.0} uncorrelated samples of the potential energy",
+        "equilibration ends after {left_out:.1} of {length:.1} ps; {:.0} uncorrelated samples of the potential energy",
         average.samples
     );
     let advice = "Extend the stage: the same command continues the run after its duration is raised.";

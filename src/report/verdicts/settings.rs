@@ -90,6 +90,8 @@ fn timestep(run: &RunFolder) -> Option<Verdict> {
 
 fn charge(run: &RunFolder) -> Option<Verdict> {
     let charge = run.summary.as_ref().filter(|_| is_pme(run))?.system.as_ref()?.charge;
+    // adding zero turns a rounded -0 into 0
+    let charge = (charge * 1e3).round() / 1e3 + 0.0;
     Some(Verdict::of(
         "Net charge",
         charge.abs() <= CHARGE,

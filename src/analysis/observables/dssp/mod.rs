@@ -116,7 +116,7 @@ impl SecondaryStructure {
                 suffix: "",
                 title: format!("Secondary structure: {}", self.text),
                 x: Axis::new("time / ps"),
-                y: Axis::new("residue"),
+                y: Axis::new("residue").of_whole_numbers(),
                 layers: vec![Layer::Classes {
                     names: Class::ALL.map(Class::name).to_vec(),
                     x: ends,

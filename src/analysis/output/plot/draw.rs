@@ -3,7 +3,7 @@
 use super::colour::classes;
 use super::font::Font;
 use super::layers::{ColourBar, bar_width, marks, readable};
-use super::scale::{Scale, Ticks, extent, ticks, widened};
+use super::scale::{Numbers, Scale, Ticks, extent, ticks, widened};
 use super::scene::{Anchor, Cells, Colour, Mark, Scene};
 use crate::analysis::findings::{Axis, Layer, Plot};
 
@@ -64,9 +64,13 @@ pub(super) fn scene(plot: &Plot, format: Size, font: &Font) -> Scene {
     let ranges = [range(&plot.x, &layers, horizontal), range(&plot.y, &layers, vertical)];
     let has_lines = layers.iter().any(|layer| matches!(layer, Layer::Line { .. } | Layer::Bars { .. }));
     let size = if ranges[0] == ranges[1] && !has_lines { [format.square(); 2] } else { format.area() };
-    let is_angle = |axis: &Axis| axis.label.contains("degree") || axis.label.contains('°');
-    let x_ticks = ticks(ranges[0], format.horizontal_ticks(size), is_angle(&plot.x));
-    let y_ticks = ticks(ranges[1], 6, is_angle(&plot.y));
+    let numbers = |axis: &Axis| match axis {
+        Axis { is_whole: true, .. } => Numbers::Whole,
+        Axis { label, .. } if label.contains("degree") || label.contains('°') => Numbers::Angles,
+        _ => Numbers::Real,
+    };
+    let x_ticks = ticks(ranges[0], format.horizontal_ticks(size), numbers(&plot.x));
+    let y_ticks = ticks(ranges[1], 6, numbers(&plot.y));
     let side = Side::new(&layers);
     let entries = entries(&layers);
     let rows = rows(&entries, size[0], font);
@@ -310,7 +314,8 @@ impl Side {
         layers.iter().fold(Side::Nothing, |side, layer| match layer {
             Layer::Map { label, values, .. } => {
                 let bar = ColourBar::new(label, values);
-                let ticks = ticks(bar.range, 6, label.contains("degree"));
+                let numbers = if label.contains("degree") { Numbers::Angles } else { Numbers::Real };
+                let ticks = ticks(bar.range, 6, numbers);
                 Side::Bar(bar, ticks)
             }
             Layer::Classes { names, .. } => Side::Names(names.clone()),

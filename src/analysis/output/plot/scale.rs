@@ -53,10 +53,22 @@ pub(super) struct Ticks {
     pub(super) factor: String,
 }
 
+/// Numbers that an axis shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// any numbers
+    Real,
+    /// counts and indices
+    Whole,
+    /// angles in degrees
+    Angles,
+}
+
 /// Returns about `count` ticks at multiples of 1, 2 or 5 times a power of ten, or of 15, 30, 45, 60 or 90 for wide
-/// ranges of angles in degrees.
-pub(super) fn ticks([low, high]: [f64; 2], count: usize, is_angle: bool) -> Ticks {
+/// ranges of angles.
+pub(super) fn ticks([low, high]: [f64; 2], count: usize, numbers: Numbers) -> Ticks {
     let rough = (high - low) / count.max(1) as f64;
+    let rough = if numbers == Numbers::Whole { rough.max(1.0) } else { rough };
     if !rough.is_finite() || rough <= 0.0 {
         return Ticks::default();
     }
@@ -64,7 +76,7 @@ pub(super) fn ticks([low, high]: [f64; 2], count: usize, is_angle: bool) -> Tick
     let decimal = [1.0, 2.0, 5.0].map(|step| step * power).into_iter().find(|&step| step >= rough * 0.999);
     let angle = [15.0, 30.0, 45.0, 60.0, 90.0].into_iter().find(|&step| step >= rough * 0.999);
     let step = match angle {
-        Some(step) if is_angle && high - low >= 90.0 => step,
+        Some(step) if numbers == Numbers::Angles && high - low >= 90.0 => step,
         _ => decimal.unwrap_or(10.0 * power),
     };
     // a thousandth of a step for the rounding of the ends
@@ -129,22 +141,23 @@ pub(super) fn counted(x: &[f64], y: &[f64], ranges: [[f64; 2]; 2], [columns, row
 mod tests {
     use super::*;
 
-    fn texts(range: [f64; 2], is_angle: bool) -> Vec<String> {
-        ticks(range, 6, is_angle).marks.into_iter().map(|(_, text)| text).collect()
+    fn texts(range: [f64; 2], numbers: Numbers) -> Vec<String> {
+        ticks(range, 6, numbers).marks.into_iter().map(|(_, text)| text).collect()
     }
 
     #[test]
     fn ticks_are_at_round_numbers() {
-        assert_eq!(texts([0.0, 1.0], false), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(texts([-0.03, 0.11], false), ["0", "0.05", "0.10"]);
-        assert_eq!(texts([-180.0, 180.0], true), ["−180", "−120", "−60", "0", "60", "120", "180"]);
-        assert_eq!(texts([7.0, 100.0], false), ["20", "40", "60", "80", "100"]);
-        let large = ticks([0.0, 3.2e6], 6, false);
+        assert_eq!(texts([0.0, 1.0], Numbers::Real), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(texts([-0.03, 0.11], Numbers::Real), ["0", "0.05", "0.10"]);
+        assert_eq!(texts([-180.0, 180.0], Numbers::Angles), ["−180", "−120", "−60", "0", "60", "120", "180"]);
+        assert_eq!(texts([0.5, 3.5], Numbers::Whole), ["1", "2", "3"]);
+        assert_eq!(texts([7.0, 100.0], Numbers::Real), ["20", "40", "60", "80", "100"]);
+        let large = ticks([0.0, 3.2e6], 6, Numbers::Real);
         assert_eq!((large.marks[1].1.as_str(), large.factor.as_str()), ("1", "×10⁶"));
-        let small = ticks([0.0, 4e-6], 6, false);
+        let small = ticks([0.0, 4e-6], 6, Numbers::Real);
         assert_eq!((small.marks[1].1.as_str(), small.factor.as_str()), ("1", "×10⁻⁶"));
         for bad in [[0.0, f64::NAN], [1.0, 1.0], [f64::NEG_INFINITY, 0.0]] {
-            assert_eq!(ticks(bad, 6, false), Ticks::default());
+            assert_eq!(ticks(bad, 6, Numbers::Real), Ticks::default());
         }
     }
 
