@@ -98,13 +98,9 @@ impl Atoms<3> {
 
     /// Transposes rows of nine numbers, one for each molecule, into vectors for each atom.
     #[inline(always)]
-    fn columns<S: Simd>(row: impl Fn(usize) -> [f64; 9]) -> [Vec3<Lanes>; 3] {
-        let eight = S::transpose8(from_fn(|lane| {
-            let [a, b, c, d, e, f, g, h, _] = row(lane);
-            [a, b, c, d, e, f, g, h]
-        }));
-        let [a, b, c, d, e, f, g, h] = map(eight, Lanes);
-        [vec3(a, b, c), vec3(d, e, f), vec3(g, h, Lanes(from_fn(|lane| row(lane)[8])))]
+    fn columns<S: Simd>(rows: [&[f64; 9]; LANES]) -> [Vec3<Lanes>; 3] {
+        let [a, b, c, d, e, f, g, h] = map(S::transpose8(map(rows, first_eight)), Lanes);
+        [vec3(a, b, c), vec3(d, e, f), vec3(g, h, Lanes(map(rows, |row| row[8])))]
     }
 
     /// [`Self::read`] for molecules of consecutive atoms.
@@ -114,7 +110,7 @@ impl Atoms<3> {
     #[inline(always)]
     unsafe fn read_rows<S: Simd>(&self, vectors: &[Vec3]) -> [Vec3<Lanes>; 3] {
         // SAFETY: all atoms are in range, guaranteed by the caller
-        Self::columns::<S>(|lane| *nine(unsafe { vectors.get_unchecked(self.row(lane)) }))
+        Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.get_unchecked(self.row(lane)) })))
     }
 
     /// [`Self::read_shared`] for molecules of consecutive atoms.
@@ -124,7 +120,7 @@ impl Atoms<3> {
     #[inline(always)]
     unsafe fn read_shared_rows<S: Simd>(&self, vectors: &SharedVectors<'_>) -> [Vec3<Lanes>; 3] {
         // SAFETY: guaranteed by the caller
-        Self::columns::<S>(|lane| *nine(unsafe { vectors.slice(self.row(lane)) }))
+        Self::columns::<S>(from_fn(|lane| nine(unsafe { vectors.read_slice(self.row(lane)) })))
     }
 
     /// [`Self::correct`] for molecules of consecutive atoms.
@@ -134,21 +130,15 @@ impl Atoms<3> {
     #[inline(always)]
     unsafe fn correct_rows<S: Simd>(&self, motion: &Motion<'_>, changes: &[Vec3<Lanes>; 3]) {
         let [a, b, c] = changes;
-        let rows = S::transpose8([a.x.0, a.y.0, a.z.0, b.x.0, b.y.0, b.z.0, c.x.0, c.y.0]);
+        let rows = S::transpose8([&a.x.0, &a.y.0, &a.z.0, &b.x.0, &b.y.0, &b.z.0, &c.x.0, &c.y.0]);
         for lane in 0..self.used {
-            let [a, b, c, d, e, f, g, h] = rows[lane];
-            let row = [a, b, c, d, e, f, g, h, changes[2].z.0[lane]];
+            let (row, last) = (Lanes(rows[lane]), c.z.0[lane]);
             // SAFETY: guaranteed by the caller; each slice is dropped before the next one is made
-            let positions = nine_mut(unsafe { motion.positions.slice(self.row(lane)) });
-            for k in 0..9 {
-                positions[k] += row[k];
-            }
+            add_nine(nine_mut(unsafe { motion.positions.slice(self.row(lane)) }), row, last);
             if let Some((velocities, rate)) = &motion.velocities {
                 // SAFETY: as for `positions`
                 let velocities = nine_mut(unsafe { velocities.slice(self.row(lane)) });
-                for k in 0..9 {
-                    velocities[k] += row[k] * rate;
-                }
+                add_nine(velocities, row * Lanes::splat(*rate), last * rate);
             }
         }
     }
@@ -158,6 +148,21 @@ impl Atoms<3> {
 #[inline(always)]
 fn nine(vectors: &[Vec3]) -> &[f64; 9] {
     bytemuck::cast_slice(vectors).try_into().expect("three vectors")
+}
+
+/// The first eight of nine numbers.
+#[inline(always)]
+fn first_eight(nine: &[f64; 9]) -> &[f64; 8] {
+    nine.first_chunk().expect("eight of nine numbers")
+}
+
+/// Adds to nine numbers. The first eight are added as [`Lanes`], because the compiler does not translate a loop over
+/// nine numbers to vector instructions.
+#[inline(always)]
+fn add_nine(to: &mut [f64; 9], eight: Lanes, last: f64) {
+    let first: &mut [f64; 8] = to.first_chunk_mut().expect("eight of nine numbers");
+    *first = (Lanes(*first) + eight).0;
+    to[8] += last;
 }
 
 /// The nine components of three vectors, mutable.

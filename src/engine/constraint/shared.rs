@@ -77,6 +77,17 @@ impl<'a> SharedVectors<'a> {
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 
+    /// Returns the elements of `range` for reading only.
+    ///
+    /// # Safety
+    /// The range is within `len()`, and nothing writes these elements during the slice's lifetime.
+    #[inline(always)]
+    pub unsafe fn read_slice(&self, range: Range<usize>) -> &[Vec3] {
+        debug_assert!(range.start <= range.end && range.end <= self.length);
+        // SAFETY: in range and not written, guaranteed by the caller
+        unsafe { std::slice::from_raw_parts(self.start.add(range.start), range.len()) }
+    }
+
     /// Adds `change` to element `index`.
     ///
     /// # Safety

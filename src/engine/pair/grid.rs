@@ -1,6 +1,7 @@
 //! Spatial sorting: assigns each atom to a slot of a block, and computes the position of each block.
 
 use super::region::Region;
+use crate::arrays::map;
 use crate::cell::PeriodicCell;
 use crate::memory::{self, prefetch};
 use crate::simd::{Aligned16, LANES};
@@ -317,7 +318,7 @@ impl Grid {
         let (images, centers) = (&self.images, &self.centers);
         let slots = self.slot_atom.par_iter().enumerate().with_min_len(ATOMS);
         let origins = slots.map(|(slot, &atom)| {
-            let center = Vec3::from(centers[slot / BLOCK].map(f64::from));
+            let center = Vec3::from(map(centers[slot / BLOCK], f64::from));
             let image = if atom == NO_ATOM { [0; 3] } else { images[atom as usize] };
             match cell {
                 Some(cell) if image != [0; 3] => center + cell.shift(image),

@@ -258,8 +258,13 @@ fn sort_blocks<S: Simd, const FAR: bool>(
     let mut counts = [0; 4];
     for group in blocks.chunks(LANES) {
         let mut values = [0; LANES];
-        for lane in 0..group.len().min(LANES) {
-            values[lane] = group[lane];
+        match group.first_chunk() {
+            Some(sixteen) => values = *sixteen,
+            None => {
+                for lane in 0..group.len().min(LANES) {
+                    values[lane] = group[lane];
+                }
+            }
         }
         let bits = classify(group);
         for class in 0..classes {
@@ -272,7 +277,16 @@ fn sort_blocks<S: Simd, const FAR: bool>(
     let (mut bounds, mut end) = ([start as u32; 5], 0);
     for class in 0..4 {
         let count = counts[class];
-        found.copy_within(class * capacity..class * capacity + count, end);
+        // the first range is already in place; the other ranges move down in whole groups, whose last elements lie
+        // before the next range
+        let groups = if class > 0 { count.div_ceil(LANES) } else { 0 };
+        for group in 0..groups {
+            let from = found[class * capacity + group * LANES..].first_chunk::<LANES>().copied();
+            let (Some(from), Some(to)) = (from, found[end + group * LANES..].first_chunk_mut()) else {
+                unreachable!("there is room for one group more")
+            };
+            *to = from;
+        }
         end += count;
         bounds[class + 1] = (start + end) as u32;
     }

@@ -29,7 +29,7 @@ impl Simd for Avx2 {
         a.mul_add(b, c)
     }
     #[inline(always)]
-    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+    fn transpose8(rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
         let mut out = [[0.0; 8]; 8];
         for (row, column) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
             op!({
@@ -347,14 +347,7 @@ impl Float for F256 {
     }
     #[inline(always)]
     fn sums16(v: &[Self; 16]) -> Self {
-        // the sums over rows are computed as sums over columns of the transpose
-        let mut rows = Self::transpose16(*v);
-        for width in [8, 4, 2, 1] {
-            for k in 0..width {
-                rows[k] += rows[k + width];
-            }
-        }
-        rows[0]
+        F256([sums8(&v[..8]), sums8(&v[8..])])
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
@@ -429,6 +422,30 @@ fn transpose8(v: [__m256; 8]) -> [__m256; 8] {
         out[4 + k] = op!(_mm256_permute2f128_ps::<0x31>(top[k], bottom[k]));
     }
     out
+}
+
+/// Returns the sums over the lanes of eight vectors, in the tree order of [`Float::sum`].
+///
+/// The additions that halve vectors are written without arrays and loops, so that every sum stays in a register. The
+/// compiler may leave an array of registers in memory, and loops of 8, 4, 2, 1 additions would then load and store it.
+#[inline(always)]
+fn sums8(v: &[F256]) -> __m256 {
+    op!({
+        let (a, b, c, d) = (sums4(v[0], v[4]), sums4(v[1], v[5]), sums4(v[2], v[6]), sums4(v[3], v[7]));
+        // reduces four vectors from 4 to 2 lanes
+        let first = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xee>(a, b));
+        let last = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(c, d), _mm256_shuffle_ps::<0xee>(c, d));
+        _mm256_add_ps(_mm256_shuffle_ps::<0x88>(first, last), _mm256_shuffle_ps::<0xdd>(first, last))
+    })
+}
+
+/// Reduces two vectors from 16 to 4 lanes; each half of the result belongs to one vector.
+#[inline(always)]
+fn sums4(a: F256, b: F256) -> __m256 {
+    op!({
+        let (a, b) = (_mm256_add_ps(a.0[0], a.0[1]), _mm256_add_ps(b.0[0], b.0[1]));
+        _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b))
+    })
 }
 
 /// Returns eight of the elements 8 k to 8 k + 7 of a row, selected by the low three bits of each lane of `index`.

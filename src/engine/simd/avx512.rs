@@ -28,7 +28,7 @@ impl Simd for Avx512 {
         a.mul_add(b, c)
     }
     #[inline(always)]
-    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+    fn transpose8(rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
         op!({
             let r = map(rows, |row| _mm512_loadu_pd(row.as_ptr()));
             let mut columns = [_mm512_setzero_pd(); 8];

@@ -123,7 +123,7 @@ pub trait Simd: Copy + 'static {
     }
     /// Transposes a square: element j of row i becomes element i of row j.
     #[inline(always)]
-    fn transpose8(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8] {
+    fn transpose8(rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {
         from_fn(|i| from_fn(|j| rows[j][i]))
     }
 }

@@ -425,8 +425,8 @@ impl Kernel for Turn {
         vectors.iter().zip(&mut rows).for_each(|(vector, row)| vector.store(row));
         let vectors = S::F::transpose4([0, 1, 2, 3].map(|k| S::F::load(&self.0[k])));
         vectors.iter().zip(&mut squares).for_each(|(vector, row)| vector.store(row));
-        let eight = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(self.0[i][j])));
-        (rows, squares, S::transpose8(eight))
+        let eight: [[f64; 8]; 8] = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(self.0[i][j])));
+        (rows, squares, S::transpose8(eight.each_ref()))
     }
 }
 

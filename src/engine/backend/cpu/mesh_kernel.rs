@@ -33,19 +33,22 @@ struct MeshPositions<F> {
 /// Conversion of offsets (nm) into grid coordinates, given by the gradients of the grid coordinates, 1/nm.
 struct Frame {
     gradient: [Vec3; 3],
+    /// the gradients in single precision, rounded once and not for every batch
+    rounded: [[f32; 3]; 3],
 }
 
 impl Frame {
     #[inline(always)]
     fn new(atoms: &MeshAtoms<'_>) -> Self {
         let reciprocal = reciprocal_rows(atoms.cell);
-        Frame { gradient: from_fn(|d| reciprocal[d] * atoms.padded.size[d] as f64) }
+        let gradient = from_fn(|d| reciprocal[d] * atoms.padded.size[d] as f64);
+        Frame { gradient, rounded: map(gradient, |gradient| map(gradient.to_array(), |v| v as f32)) }
     }
 
     /// Component along `axis` of the gradient of grid coordinate `d`.
     #[inline(always)]
     fn at<S: Simd>(&self, d: usize, axis: usize) -> S::F {
-        S::F::splat(self.gradient[d].to_array()[axis] as f32)
+        S::F::splat(self.rounded[d][axis])
     }
 
     /// Integer part and fraction of grid coordinate `d` of a block center.
@@ -281,6 +284,7 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
         let Gather { atoms, blocks, from, forces } = self;
         let frame = Frame::new(&atoms);
         let mut weights = [[Weights::NONE; 2]; 3];
+        let mut sums = [[S::F::splat(0.0); LANES]; 3];
         for first in blocks.clone().step_by(2) {
             let pair = [first, (first + 1).min(blocks.end - 1)];
             let places = atoms.places::<S>(&frame, pair);
@@ -290,7 +294,7 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
                 weights[d][1].fill::<S, N>(slope);
             }
             let slopes = if N == 4 {
-                slopes_of_four::<S>(&atoms.padded, from, &places.index, &weights)
+                slopes_of_four::<S>(&atoms.padded, from, &places.index, &weights, &mut sums)
             } else {
                 slopes::<S, N, P>(&atoms.padded, from, &places.index, &weights)
             };
@@ -314,16 +318,17 @@ impl<const N: usize, const P: usize> Kernel for Gather<'_, N, P> {
 
 /// Returns ∂φ/∂u along the three grid directions for sixteen atoms, with splines of order 4. One vector holds the
 /// four by four points of an x-plane, and the sums of sixteen atoms are reduced together. The inputs are spline
-/// weights and slopes along x, y, z.
+/// weights and slopes along x, y, z. `sums` is memory for the vectors of each atom, which the caller reuses because
+/// filling three kilobytes takes time.
 #[inline(always)]
 fn slopes_of_four<S: Simd>(
     padded: &Padded,
     from: &[f32],
     index: &[usize; LANES],
     weights: &[[Weights; 2]; 3],
+    sums: &mut [[S::F; LANES]; 3],
 ) -> [S::F; 3] {
     let zero = S::F::splat(0.0);
-    let mut sums = [[zero; LANES]; 3];
     for lane in 0..LANES {
         let four = |d: usize, slope: usize| weights[d][slope].four(lane, 0);
         let (wy, dy) = (S::F::spread4(four(1, 0)), S::F::spread4(four(1, 1)));

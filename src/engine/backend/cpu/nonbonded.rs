@@ -10,6 +10,7 @@ use super::pair_input::{CoulombTables, PairInput, PairOutput};
 use super::pair_kernel::shift_virial;
 use super::pair_types::PairTypes;
 use super::pair_variants::{Variant, end_of, run};
+use crate::arrays::map;
 use crate::backend::PairCounts;
 use crate::backend::local_terms::LocalTerms;
 use crate::backend::potential::CoulombPotential;
@@ -25,7 +26,7 @@ use crate::system::{Atom, Electrostatics, LjModifier, System, Topology};
 use crate::team::{Team, locked};
 use crate::term::LjSwitch;
 use crate::units::COULOMB;
-use crate::vec3::{Mat3, Vec3};
+use crate::vec3::{Mat3, Vec3, vec3};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -464,14 +465,14 @@ fn of_mesh<'a>(
 fn block_virial(grid: &Grid, packed: &[[f32; 24]], first: usize, forces: &[[f32; 24]]) -> Mat3 {
     let mut sum = Mat3::ZERO;
     for (block, forces) in (first..).zip(forces) {
-        let center = grid.centers[block].map(f64::from);
+        let center = map(grid.centers[block], f64::from);
         for lane in 0..BLOCK {
             if grid.slot_atom[block * BLOCK + lane] == NO_ATOM {
                 continue;
             }
             let at = |k: usize, values: &[f32; 24]| f64::from(values[k * BLOCK + lane]);
-            let r = Vec3::from([0, 1, 2].map(|k| center[k] + at(k, &packed[block])));
-            sum += Mat3::outer(r, Vec3::from([0, 1, 2].map(|k| at(k, forces))));
+            let r = vec3(0, 1, 2).map(|k| center[k] + at(k, &packed[block]));
+            sum += Mat3::outer(r, vec3(0, 1, 2).map(|k| at(k, forces)));
         }
     }
     sum

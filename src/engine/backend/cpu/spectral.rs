@@ -323,8 +323,12 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     if plane.is_empty() {
         return;
     }
-    for row in plane.chunks_exact_mut(row).take(ny) {
-        row.copy_within(..over, nz);
+    for y in 0..ny {
+        // few points, for which a call of `copy_within` takes longer than the copy
+        let row = &mut plane[y * row..][..nz + over];
+        for z in 0..over {
+            row[nz + z] = row[z];
+        }
     }
     plane.copy_within(..over * row, ny * row);
 }
