@@ -87,7 +87,7 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
     }
     let mut before: Option<(&Dynamics, &str)> = None;
     for (_, name, dynamics) in dynamics(&run.plan) {
-        let length = Dimension::Time.spell(rounded(dynamics.steps as f64 * dynamics.timestep));
+        let length = Dimension::Time.spell(rounded(run.plan.target(dynamics.steps) as f64 * dynamics.timestep));
         let step = Dimension::Time.spell(dynamics.timestep);
         let same = before.filter(|(last, _)| last.timestep == dynamics.timestep);
         match (before, same) {

@@ -3,7 +3,7 @@
 //! The number of frames is limited, so that the page costs little: large systems have fewer frames. Each observable is
 //! the result of a command `md analyze`, which the page shows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::folder::RunFolder;
 use super::picture::Picture;
@@ -12,6 +12,7 @@ use crate::analysis::{AnalysedSystem, FrameObserver, FrameRange, Images, Passed,
 use crate::error::{Problem, Result};
 use crate::format::{Names, read_names};
 use crate::observe::trajectory::{Chain, FrameSource, StoredFrame};
+use crate::run::TrajectoryOptions;
 
 /// Number of atoms in all frames together that observables of each frame may read, and the largest number of frames.
 const ATOMS: usize = 8_000_000;
@@ -100,7 +101,7 @@ impl Structure {
     }
 
     fn analyse(&mut self, run: &RunFolder) -> Result<()> {
-        let Some((path, mut trajectory)) = trajectory(run)? else {
+        let Some((options, mut trajectory)) = trajectory(run)? else {
             self.notes.push("The run has written no trajectory, so there are no observables of its frames.".to_owned());
             return Ok(());
         };
@@ -109,10 +110,11 @@ impl Structure {
             self.notes.push("The trajectory has no frames yet.".to_owned());
             return Ok(());
         }
-        let Names { topology, has_bonds } = topology(run, &trajectory)?;
+        let Names { topology, has_bonds } = topology(run, options, &trajectory)?;
         let images = if has_bonds { Images::Gathered } else { Images::AsStored };
         let system = AnalysedSystem::new(&topology, images).at_first(&mut trajectory)?;
         let passes = [(of_frames(), [ATOMS, FRAMES]), (of_neighbours(&mut trajectory)?, [PAIR_ATOMS, PAIR_FRAMES])];
+        let path = run.path.join(&options.file);
         for (requests, [atoms, frames]) in passes {
             let most = (atoms / topology.atoms.len().max(1)).clamp(LEAST, frames);
             let stride = self.frames.div_ceil(most);
@@ -181,25 +183,28 @@ pub(super) fn observer(
 }
 
 /// Opens the first trajectory of the run that holds a topology, or else the first.
-fn trajectory(run: &RunFolder) -> Result<Option<(PathBuf, Chain)>> {
-    let paths = run.plan.output.trajectories.iter().map(|options| run.path.join(&options.file));
-    let mut there: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
-    there.sort_by_key(|path| path.extension().is_none_or(|extension| extension != "h5md"));
-    let Some(path) = there.into_iter().next() else { return Ok(None) };
-    let chain = Chain::open(std::slice::from_ref(&path))?;
-    Ok(Some((path, chain)))
+fn trajectory(run: &RunFolder) -> Result<Option<(&TrajectoryOptions, Chain)>> {
+    let mut there: Vec<&TrajectoryOptions> =
+        run.plan.output.trajectories.iter().filter(|options| run.path.join(&options.file).is_file()).collect();
+    there.sort_by_key(|options| !options.file.ends_with(".h5md"));
+    let Some(options) = there.first() else { return Ok(None) };
+    Ok(Some((options, Chain::open(&[run.path.join(&options.file)])?)))
 }
 
-/// Returns the topology in the trajectory, or the topology from which the run was made.
-fn topology(run: &RunFolder, trajectory: &Chain) -> Result<Names> {
+/// Returns the topology in the trajectory, or else the written atoms of the topology from which the run was made.
+fn topology(run: &RunFolder, options: &TrajectoryOptions, trajectory: &Chain) -> Result<Names> {
     if let Some(topology) = trajectory.topology() {
         return Ok(Names { topology: topology.clone(), has_bonds: true });
     }
     let system = &run.plan.system;
-    let names = read_names(&system.topology, &system.topology_options())?;
-    if names.topology.atoms.len() != trajectory.atoms() {
-        let message = "the trajectory has only a part of the atoms and no topology, so that its atoms have no names";
+    let Names { topology, has_bonds } = read_names(&system.topology, &system.topology_options())?;
+    let topology = match options.selected(&topology)? {
+        Some(atoms) => topology.subset(&atoms),
+        None => topology,
+    };
+    if topology.atoms.len() != trajectory.atoms() {
+        let message = "the topology of the run has another number of atoms now, so that the trajectory has no names";
         return Err(Problem::new(message).into());
     }
-    Ok(names)
+    Ok(Names { topology, has_bonds })
 }
