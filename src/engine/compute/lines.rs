@@ -65,10 +65,21 @@ impl Lines<'_> {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
 
+    /// Whether all of `length` ≥ 1 elements are in memory.
     #[inline(always)]
-    fn get<F: Float>(&self, i: usize, register: usize) -> Complex<F::Register> {
-        let at = i * self.stride;
-        let [re, im] = [&self.re[at].0, &self.im[at].0];
+    fn contain(&self, length: usize) -> bool {
+        (length - 1).checked_mul(self.stride).is_some_and(|last| last < self.re.len().min(self.im.len()))
+    }
+
+    /// Loads a register of the element at the index `at` of the arrays.
+    ///
+    /// # Safety
+    /// `at` is less than the length of both arrays. The caller checks this once for many elements, because a check of
+    /// each element costs as much as the arithmetic.
+    #[inline(always)]
+    unsafe fn get<F: Float>(&self, at: usize, register: usize) -> Complex<F::Register> {
+        // SAFETY: guaranteed by the caller
+        let [re, im] = unsafe { [&self.re.get_unchecked(at).0, &self.im.get_unchecked(at).0] };
         Complex { re: F::load_register(re, register), im: F::load_register(im, register) }
     }
 }
@@ -79,11 +90,22 @@ impl LinesMut<'_> {
         Self { re: self.im, im: self.re, stride: self.stride }
     }
 
+    /// Whether all of `length` ≥ 1 elements are in memory.
     #[inline(always)]
-    fn put<F: Float>(&mut self, i: usize, register: usize, value: Complex<F::Register>) {
-        let at = i * self.stride;
-        F::store_register(value.re, &mut self.re[at].0, register);
-        F::store_register(value.im, &mut self.im[at].0, register);
+    fn contain(&self, length: usize) -> bool {
+        Lines { re: self.re, im: self.im, stride: self.stride }.contain(length)
+    }
+
+    /// Stores a register of the element at the index `at` of the arrays.
+    ///
+    /// # Safety
+    /// `at` is less than the length of both arrays, as for [`Lines::get`].
+    #[inline(always)]
+    unsafe fn put<F: Float>(&mut self, at: usize, register: usize, value: Complex<F::Register>) {
+        // SAFETY: guaranteed by the caller
+        let [re, im] = unsafe { [&mut self.re.get_unchecked_mut(at).0, &mut self.im.get_unchecked_mut(at).0] };
+        F::store_register(value.re, re, register);
+        F::store_register(value.im, im, register);
     }
 }
 
@@ -112,9 +134,10 @@ impl<A: Arithmetic> Complex<A> {
     fn plus_scaled(self, factor: f32, o: Self) -> Self {
         Self { re: o.re.mul_add(A::splat(factor), self.re), im: o.im.mul_add(A::splat(factor), self.im) }
     }
+    /// Returns the product with a complex number, whose parts are broadcast from memory.
     #[inline(always)]
-    fn times(self, [re, im]: [f32; 2]) -> Self {
-        let (c, s) = (A::splat(re), A::splat(im));
+    fn times(self, factor: &[f32; 2]) -> Self {
+        let (c, s) = (A::splat(factor[0]), A::splat(factor[1]));
         Self { re: self.im.neg_mul_add(s, self.re * c), im: self.re.mul_add(s, self.im * c) }
     }
     /// Returns self + i · o.
@@ -206,33 +229,31 @@ impl Kernel for Transform<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let Transform { plan, input, mut output, work: [a, b] } = self;
+        let Transform { plan, input, output, work: [a, b] } = self;
         let last = plan.stages.len().saturating_sub(1);
         if plan.length == 1 {
-            for register in 0..S::F::REGISTERS {
-                output.put::<S::F>(0, register, input.get::<S::F>(0, register));
-            }
+            (output.re[0], output.im[0]) = (input.re[0], input.im[0]);
         }
         for (index, stage) in plan.stages.iter().enumerate() {
             let (from, to) = if index % 2 == 0 { (&*b, &mut *a) } else { (&*a, &mut *b) };
             let from = if index == 0 { input } else { from.lines(0, 1) };
-            let mut to = if index == last {
+            let to = if index == last {
                 LinesMut { re: &mut *output.re, im: &mut *output.im, stride: output.stride }
             } else {
                 to.lines_mut(0, 1)
             };
             match stage.radix {
-                2 => plan.stage::<S, 2>(stage, from, &mut to),
-                3 => plan.stage::<S, 3>(stage, from, &mut to),
-                4 => plan.stage::<S, 4>(stage, from, &mut to),
-                5 => plan.stage::<S, 5>(stage, from, &mut to),
-                6 => plan.stage::<S, 6>(stage, from, &mut to),
-                7 => plan.stage::<S, 7>(stage, from, &mut to),
-                8 => plan.stage::<S, 8>(stage, from, &mut to),
-                9 => plan.stage::<S, 9>(stage, from, &mut to),
-                11 => plan.stage::<S, 11>(stage, from, &mut to),
-                13 => plan.stage::<S, 13>(stage, from, &mut to),
-                _ => plan.long_stage::<S>(stage, from, &mut to),
+                2 => plan.stage::<S, 2>(stage, from, to),
+                3 => plan.stage::<S, 3>(stage, from, to),
+                4 => plan.stage::<S, 4>(stage, from, to),
+                5 => plan.stage::<S, 5>(stage, from, to),
+                6 => plan.stage::<S, 6>(stage, from, to),
+                7 => plan.stage::<S, 7>(stage, from, to),
+                8 => plan.stage::<S, 8>(stage, from, to),
+                9 => plan.stage::<S, 9>(stage, from, to),
+                11 => plan.stage::<S, 11>(stage, from, to),
+                13 => plan.stage::<S, 13>(stage, from, to),
+                _ => plan.long_stage::<S>(stage, from, to),
             }
         }
     }
@@ -250,26 +271,34 @@ impl LineFft {
     }
 
     #[inline(always)]
-    fn stage<S: Simd, const R: usize>(&self, stage: &Stage, from: Lines<'_>, to: &mut LinesMut<'_>) {
+    fn stage<S: Simd, const R: usize>(&self, stage: &Stage, from: Lines<'_>, mut to: LinesMut<'_>) {
         let Stage { groups, stride, .. } = *stage;
+        assert!(from.contain(R * groups * stride) && to.contain(R * groups * stride));
         let roots = &self.roots[stage.roots..][..R];
+        // distances in memory between the inputs of one transform, and between its outputs
+        let (read, write) = (groups * stride * from.stride, stride * to.stride);
         for p in 0..groups {
             let twiddles = self.twiddles(stage, p);
             for q in 0..stride {
+                let (input, output) = ((q + stride * p) * from.stride, (q + stride * R * p) * to.stride);
                 for register in 0..S::F::REGISTERS {
-                    let mut a = [from.get::<S::F>(q + stride * p, register); R];
-                    for k in 1..R {
-                        a[k] = from.get::<S::F>(q + stride * (p + groups * k), register);
-                    }
-                    a = in_registers(a, roots);
-                    to.put::<S::F>(q + stride * R * p, register, a[0]);
-                    if p == 0 {
-                        for j in 1..R {
-                            to.put::<S::F>(q + stride * j, register, a[j]);
+                    // SAFETY: q + stride · (p + groups · k) and q + stride · (R · p + j) are below R · groups · stride
+                    // for all j, k < R, and the assertion above checks that so many elements are in memory
+                    unsafe {
+                        let mut a = [from.get::<S::F>(input, register); R];
+                        for k in 1..R {
+                            a[k] = from.get::<S::F>(input + read * k, register);
                         }
-                    } else {
-                        for j in 1..R {
-                            to.put::<S::F>(q + stride * (R * p + j), register, a[j].times(twiddles[j - 1]));
+                        a = in_registers(a, roots);
+                        to.put::<S::F>(output, register, a[0]);
+                        if p == 0 {
+                            for j in 1..R {
+                                to.put::<S::F>(output + write * j, register, a[j]);
+                            }
+                        } else {
+                            for j in 1..R {
+                                to.put::<S::F>(output + write * j, register, a[j].times(&twiddles[j - 1]));
+                            }
                         }
                     }
                 }
@@ -279,22 +308,28 @@ impl LineFft {
 
     /// Computes a stage whose radix is a large prime, by the definition of the transform.
     #[inline(always)]
-    fn long_stage<S: Simd>(&self, stage: &Stage, from: Lines<'_>, to: &mut LinesMut<'_>) {
+    fn long_stage<S: Simd>(&self, stage: &Stage, from: Lines<'_>, mut to: LinesMut<'_>) {
         let Stage { radix, groups, stride, .. } = *stage;
+        assert!(from.contain(radix * groups * stride) && to.contain(radix * groups * stride));
         let roots = &self.roots[stage.roots..][..radix];
+        let (read, write) = (groups * stride * from.stride, stride * to.stride);
         for p in 0..groups {
             for q in 0..stride {
+                let (input, output) = ((q + stride * p) * from.stride, (q + stride * radix * p) * to.stride);
                 for register in 0..S::F::REGISTERS {
                     for j in 0..radix {
-                        let mut sum = from.get::<S::F>(q + stride * p, register);
+                        // SAFETY: as in `stage`
+                        let mut sum = unsafe { from.get::<S::F>(input, register) };
                         for k in 1..radix {
-                            let element = from.get::<S::F>(q + stride * (p + groups * k), register);
-                            sum = sum.plus(element.times(roots[j * k % radix]));
+                            // SAFETY: as in `stage`
+                            let element = unsafe { from.get::<S::F>(input + read * k, register) };
+                            sum = sum.plus(element.times(&roots[j * k % radix]));
                         }
                         if p > 0 && j > 0 {
-                            sum = sum.times(self.twiddles(stage, p)[j - 1]);
+                            sum = sum.times(&self.twiddles(stage, p)[j - 1]);
                         }
-                        to.put::<S::F>(q + stride * (radix * p + j), register, sum);
+                        // SAFETY: as in `stage`
+                        unsafe { to.put::<S::F>(output + write * j, register, sum) };
                     }
                 }
             }
@@ -372,7 +407,7 @@ fn product<A: Arithmetic, const R: usize, const P: usize, const Q: usize>(
         }
         for p in 1..P {
             if q > 0 {
-                inner[q][p] = inner[q][p].times(roots[p * q]);
+                inner[q][p] = inner[q][p].times(&roots[p * q]);
             }
         }
     }

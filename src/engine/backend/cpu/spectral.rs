@@ -323,11 +323,11 @@ fn fill_overhang(padded: &Padded, plane: &mut [f32]) {
     if plane.is_empty() {
         return;
     }
-    for y in 0..ny {
-        // few points, for which a call of `copy_within` takes longer than the copy
-        let row = &mut plane[y * row..][..nz + over];
-        for z in 0..over {
-            row[nz + z] = row[z];
+    // the few points of a row are not copied together, because that would be a call or a loop of variable length for
+    // each row
+    for z in 0..over {
+        for y in 0..ny {
+            plane[y * row + nz + z] = plane[y * row + z];
         }
     }
     plane.copy_within(..over * row, ny * row);
@@ -447,11 +447,13 @@ impl Kernel for Multiply<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Multiply { spectrum, green } = self;
-        for z in 0..spectrum.re.len().min(green.len()) {
-            let (re, im, green) = (&mut spectrum.re[z], &mut spectrum.im[z], &green[z]);
-            let green = S::F::load(&green.0);
-            (S::F::load(&re.0) * green).store(&mut re.0);
-            (S::F::load(&im.0) * green).store(&mut im.0);
+        // slices of one length, so that the loop needs no checks
+        let length = spectrum.re.len().min(green.len());
+        let (re, im, green) = (&mut spectrum.re[..length], &mut spectrum.im[..length], &green[..length]);
+        for z in 0..length {
+            let green = S::F::load(&green[z].0);
+            (S::F::load(&re[z].0) * green).store(&mut re[z].0);
+            (S::F::load(&im[z].0) * green).store(&mut im[z].0);
         }
     }
 }
