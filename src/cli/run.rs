@@ -177,14 +177,17 @@ impl Run {
         end
     }
 
-    /// Writes the page of a run that has finished, was stopped, or became unstable.
+    /// Writes the page of a run that has finished, was stopped, or became unstable. If the run had finished before,
+    /// the page is written only if it is missing, for example because the earlier command was killed.
     fn report(&self, config: &Config, end: &Result<Outcome>) {
-        let is_over = match end {
-            Ok(outcome) => *outcome != Outcome::Unchanged,
+        let folder = &config.plan.output.directory;
+        let is_due = match end {
+            Ok(Outcome::Unchanged) => !crate::report::is_current(folder),
+            Ok(_) => true,
             Err(error) => matches!(error, Error::Unstable { .. }),
         };
-        if config.report && is_over {
-            report::at_end(&config.plan.output.directory, self.quiet);
+        if config.report && is_due {
+            report::at_end(folder, self.quiet);
         }
     }
 

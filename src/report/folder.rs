@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::SUMMARY;
 use crate::config::{Config, GivenSetting, given, read_text};
 use crate::error::{Error, Problem, Result};
 use crate::observe::energies::{EnergyRecord, read_energies};
@@ -83,7 +84,7 @@ impl RunFolder {
         };
         run.status = run.file("status.json", Status::read).unwrap_or_default();
         // a run that continues keeps the summary of its first part until it ends
-        let summary = run.file("summary.json", Summary::read);
+        let summary = run.file(SUMMARY, Summary::read);
         run.summary = summary.filter(|found| found.run_id == run.status.run_id);
         run.energies = run.file(ENERGIES, read_energies);
         run.restraints = run.file(RESTRAINTS, read_restraints).unwrap_or_default();

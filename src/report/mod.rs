@@ -32,11 +32,21 @@ use crate::observe::replicas::ENSEMBLE;
 /// Name of the page in the output folder.
 pub const REPORT: &str = "report.html";
 
+/// Name of the file that a run writes when it ends.
+const SUMMARY: &str = "summary.json";
+
 /// How a page is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// seconds after which a browser loads the page again while the run goes on; `None` for a page that stays
     pub renew: Option<u32>,
+}
+
+/// Whether a folder has a page that was written after the last end of its run.
+pub fn is_current(folder: &Path) -> bool {
+    let written = |name: &str| folder.join(name).metadata().and_then(|file| file.modified()).ok();
+    let ended = [SUMMARY, ENSEMBLE].into_iter().filter_map(written).max();
+    written(REPORT).is_some_and(|page| ended.is_none_or(|ended| page >= ended))
 }
 
 /// Writes the page of a run, or the pages of an ensemble and of all its replicas. Returns the path of the page and

@@ -100,6 +100,14 @@ fn every_ending_has_a_page() {
     std::fs::write(folder.path().join("out/energies.csv"), "nonsense\n").unwrap();
     md(folder.path(), &["report", "out"]).unwrap();
     assert!(page(folder.path()).contains("the file is not an energy table"));
+    // the page of a finished run is written again only if it is missing or older than the end of the run
+    md(folder.path(), &["run", "input.toml", "--force"]).unwrap();
+    std::fs::remove_file(folder.path().join("out/report.html")).unwrap();
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    assert!(page(folder.path()).contains(">finished<"));
+    std::fs::write(folder.path().join("out/report.html"), "mine").unwrap();
+    md(folder.path(), &["run", "input.toml"]).unwrap();
+    assert_eq!(page(folder.path()), "mine");
     let (code, message) = md(folder.path(), &["report", "."]).unwrap_err();
     assert!(code == 2 && message.contains("not the output of a run"), "{message}");
 }
