@@ -6,6 +6,10 @@ use crate::compute::Autocorrelation;
 
 /// Number of times at which equilibration may end, at equal intervals.
 const ORIGINS: usize = 200;
+/// Number of rows above which fewer times are tried: times at large distances, then times around the best of them.
+const LONG: usize = 20_000;
+/// Number of times of a long series, in each of the two searches.
+const LONG_ORIGINS: usize = 20;
 /// Number of lags (in rows) at which noise does not end the sum of correlations, as in pymbar.
 const LEAST_LAGS: usize = 3;
 
@@ -15,12 +19,13 @@ const LEAST_LAGS: usize = 3;
 pub fn inefficiency(values: &[f64]) -> f64 {
     let count = values.len();
     let mean = values.iter().sum::<f64>() / count as f64;
-    let mut sums = vec![0.0; count];
-    Autocorrelation::new(count).add(values.iter().map(|value| value - mean), &mut sums);
     let largest = values.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
-    if sums[0] <= count as f64 * (f64::EPSILON * largest).powi(2) {
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    if squares <= count as f64 * (f64::EPSILON * largest).powi(2) {
         return 1.0;
     }
+    let mut sums = vec![0.0; count];
+    Autocorrelation::new(count).add(values.iter().map(|value| value - mean), &mut sums);
     let variance = sums[0] / count as f64;
     let mut sum = 1.0;
     for lag in 1..count.saturating_sub(1) {
@@ -62,12 +67,20 @@ impl Equilibrated {
     /// Detects the end of equilibration: the start, among rows at equal distances, for which the number of uncorrelated
     /// samples is largest (Chodera, J. Chem. Theory Comput. 12, 1799 (2016), doi:10.1021/acs.jctc.5b00784).
     pub fn detect(values: &[f64]) -> Self {
-        Self::among(values, values.len().div_ceil(ORIGINS).max(1))
+        let last = values.len().saturating_sub(LEAST_LAGS);
+        if values.len() <= LONG {
+            return Self::among(values, (0..last).step_by(values.len().div_ceil(ORIGINS).max(1)));
+        }
+        let stride = values.len().div_ceil(LONG_ORIGINS);
+        let near = Self::among(values, (0..last).step_by(stride)).start;
+        let fine = (2 * stride).div_ceil(LONG_ORIGINS);
+        Self::among(values, (near.saturating_sub(stride)..(near + stride).min(last)).step_by(fine))
     }
 
-    fn among(values: &[f64], stride: usize) -> Self {
+    /// Chooses the start with the largest number of uncorrelated samples.
+    fn among(values: &[f64], starts: impl Iterator<Item = usize>) -> Self {
         let count = values.len();
-        let starts: Vec<usize> = (0..count.saturating_sub(LEAST_LAGS)).step_by(stride).collect();
+        let starts: Vec<usize> = starts.collect();
         let number = |&start: &usize| {
             let inefficiency = inefficiency(&values[start..]);
             ((count - start + 1) as f64 / inefficiency, start, inefficiency)
@@ -101,6 +114,10 @@ mod tests {
         let series: Vec<f64> = (0..120).map(|i| f64::from(i % 2) + f64::from((20 - i).max(0))).collect();
         let found = Equilibrated::detect(&series);
         assert!(found.start.abs_diff(20) <= 2 && found.inefficiency < 1.05, "{found:?}");
+        // a long series is searched twice
+        let long: Vec<f64> = (0..40_000).map(|i| f64::from(i % 2) + f64::from((9000 - i).max(0))).collect();
+        let found = Equilibrated::detect(&long);
+        assert!(found.start.abs_diff(9000) <= 400 && found.inefficiency < 1.1, "{found:?}");
         let found = Equilibrated::from(&series, 20, 1.0);
         assert!((found.mean - 0.5).abs() < 1e-15 && (found.error - (0.25f64 / 99.0).sqrt()).abs() < 1e-15, "{found:?}");
     }
