@@ -45,15 +45,29 @@ fn too_short(aspect: &'static str, production: &Production<'_>, coupling_time: f
     })
 }
 
-/// Whether a mean is near its target, and the difference in words.
-fn compared(column: &ColumnAverage, target: f64, least: f64) -> Option<(bool, String)> {
-    let average = &column.average;
-    if average.samples < SAMPLES || !average.error.is_finite() {
+/// Target of a coupling.
+#[derive(Clone, Copy)]
+struct Target {
+    value: f64,
+    /// difference that does not matter
+    least: f64,
+    /// coupling time, ps
+    coupling_time: f64,
+}
+
+/// Whether a mean is near its target, and the difference in words. Values within two coupling times count as one, also
+/// if a short series seems less correlated.
+fn compared(production: &Production<'_>, column: &ColumnAverage, target: Target) -> Option<(bool, String)> {
+    let (average, value) = (&column.average, target.value);
+    let length = production.length() * (1.0 - average.start as f64 / column.values.len() as f64);
+    let samples = average.samples.min(length / (2.0 * target.coupling_time));
+    let error = average.error * (average.samples / samples).sqrt();
+    if average.samples < SAMPLES || !error.is_finite() {
         return None;
     }
-    let difference = (average.mean - target).abs();
-    let is_good = difference <= least || difference <= ERRORS * average.error;
-    Some((is_good, format!("{:.2} ± {:.2} {} for {target:.2}", average.mean, average.error, column.unit)))
+    let difference = (average.mean - value).abs();
+    let is_good = difference <= target.least || difference <= ERRORS * error;
+    Some((is_good, format!("{:.2} ± {error:.2} {} for {value:.2}", average.mean, column.unit)))
 }
 
 fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
@@ -65,7 +79,9 @@ fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
     let advice = "Give the system time to equilibrate; if the difference stays, shorten the time step or the coupling \
                   time.";
     let judged = |aspect, column: &ColumnAverage, target: f64| {
-        let (is_good, found) = compared(column, target, TEMPERATURE * target)?;
+        let least = TEMPERATURE * target;
+        let target = Target { value: target, least, coupling_time: thermostat.coupling_time };
+        let (is_good, found) = compared(production, column, target)?;
         let found = if column.name == "temperature" { found } else { format!("{}: {found}", column.name) };
         Some(Verdict::of(aspect, is_good, found, threshold.clone(), advice))
     };
@@ -100,8 +116,9 @@ fn pressures(production: &Production<'_>) -> Vec<Verdict> {
         if barostat.compressibility[axis] == 0.0 && barostat.kind != BarostatKind::MonteCarlo {
             return None;
         }
-        let target = constant(&barostat.pressure[axis])? / BAR;
-        let (is_good, found) = compared(production.column(name)?, target, PRESSURE)?;
+        let value = constant(&barostat.pressure[axis])? / BAR;
+        let target = Target { value, least: PRESSURE, coupling_time: barostat.coupling_time };
+        let (is_good, found) = compared(production, production.column(name)?, target)?;
         Some(Verdict::of("Pressure", is_good, found, threshold.clone(), advice))
     };
     names.iter().filter_map(verdict).collect()
