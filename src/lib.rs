@@ -282,8 +282,8 @@
 //!
 //! # Not here yet
 //!
-//! LJ-PME on a GPU, a second integrator and a report command are not implemented yet. The layers above show where
-//! these features will be added; there are no stubs for them.
+//! LJ-PME on a GPU and a second integrator are not implemented yet. The layers above show where these features will be
+//! added; there are no stubs for them.
 
 pub use md_engine::{
     backend, cell, compute, constraint, context, ensemble, error, format, image, memory, pair, pme, prepare, ranks,
