@@ -37,14 +37,15 @@ pub struct EnergyTable {
 impl EnergyTable {
     /// Reads the complete rows in a range. Fails if the rows are few, or if their intervals differ, as in the table of
     /// several stages.
-    pub fn open(path: &Path, range: RowRange) -> Result<Self> {
-        Self::of(path, read_energies(path)?, range)
-    }
-
-    /// Takes the rows in a range from a table that was read from `path`. Fails as [`EnergyTable::open`] does.
-    pub fn of(path: &Path, mut record: EnergyRecord, RowRange { times: [from, to], stage }: RowRange) -> Result<Self> {
+    pub fn open(path: &Path, RowRange { times: [from, to], stage }: RowRange) -> Result<Self> {
+        let mut record = read_energies(path)?;
         let is_of_stage = |row: &Vec<f64>| stage.is_none_or(|stage| row[EnergyRecord::STAGE] == f64::from(stage));
         record.rows.retain(|row| row[EnergyRecord::TIME] >= from && row[EnergyRecord::TIME] <= to && is_of_stage(row));
+        Self::of(path, record)
+    }
+
+    /// Takes the rows of a table that was read from `path`. Fails as [`EnergyTable::open`] does.
+    pub fn of(path: &Path, record: EnergyRecord) -> Result<Self> {
         let count = record.rows.len();
         if count < LEAST_ROWS {
             let problem = Problem::new(format!("there are only {count} complete rows to analyse")).in_file(path);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::analysis::{Axis, Layer, Plot};
 use crate::error::{Error, Problem, Result};
-use crate::observe::exchange::{self, EXCHANGE, ExchangeRow};
+use crate::observe::exchange::{self, EXCHANGE, ExchangeRow, ExchangeStatistics};
 use crate::observe::replicas::{ENSEMBLE, EnsembleStatus, ReplicaState};
 
 /// Largest number of replicas whose walks are drawn in one picture.
@@ -49,14 +49,11 @@ impl Ensemble {
         self.exchanges.first().map_or(0, |row| row.states.len())
     }
 
-    /// Returns for each pair of neighbouring states the number of attempts and their mean probability.
-    pub(super) fn acceptance(&self) -> Vec<(usize, f64)> {
-        let pair = |low: usize| {
-            let tried = self.exchanges.iter().filter_map(|row| row.probabilities[low]);
-            let (count, sum) = tried.fold((0, 0.0), |(count, sum), probability| (count + 1, sum + probability));
-            (count, sum / f64::from(count.max(1)))
-        };
-        (0..self.states().saturating_sub(1)).map(pair).map(|(count, mean)| (count as usize, mean)).collect()
+    /// Returns the statistics of all exchange attempts; `None` without any.
+    pub(super) fn statistics(&self) -> Option<ExchangeStatistics> {
+        let mut statistics = ExchangeStatistics::new(self.states());
+        self.exchanges.iter().for_each(|row| statistics.add(row));
+        (!self.exchanges.is_empty()).then_some(statistics)
     }
 
     /// Returns the picture of how often a replica that was in a state before an attempt is in another state after it.
@@ -103,18 +100,5 @@ impl Ensemble {
                 .collect(),
         };
         replicas.chunks(MOST_WALKS).map(plot).collect()
-    }
-
-    /// Returns for each replica the number of times that it went from the first state to the last and back.
-    pub(super) fn round_trips(&self) -> Vec<usize> {
-        let last = self.states().saturating_sub(1);
-        let trips = |replica: usize| {
-            let ends =
-                self.exchanges.iter().map(|row| row.states[replica]).filter(|&state| state == 0 || state == last);
-            let mut ends: Vec<usize> = ends.collect();
-            ends.dedup();
-            ends.len().saturating_sub(1) / 2
-        };
-        (0..self.states()).map(trips).collect()
     }
 }

@@ -1,9 +1,8 @@
-//! Pictures of the energy table, of restraints and of exchanges.
+//! Pictures of the energy table and of restraints.
 
 use super::folder::RunFolder;
 use super::production::dynamics;
 use crate::analysis::{Axis, Layer, Plot};
-use crate::ensemble::schedule::Schedule;
 use crate::observe::energies::EnergyRecord;
 use crate::run::{Dynamics, Restraint};
 use crate::units::BAR;
@@ -26,14 +25,14 @@ const QUANTITIES: [Quantity; 6] = [
         columns: &[("temperature", "")],
         label: "temperature / K",
         is_relative: false,
-        target: |dynamics| constant(&dynamics.thermostat.as_ref()?.temperature),
+        target: |dynamics| dynamics.thermostat.as_ref()?.temperature.constant(),
     },
     Quantity {
         title: "Pressure",
         columns: &[("pressure", "")],
         label: "pressure / bar",
         is_relative: false,
-        target: |dynamics| constant(&dynamics.barostat.as_ref()?.pressure[2]).map(|pressure| pressure / BAR),
+        target: |dynamics| dynamics.barostat.as_ref()?.pressure[2].constant().map(|pressure| pressure / BAR),
     },
     Quantity {
         title: "Density",
@@ -64,13 +63,6 @@ const QUANTITIES: [Quantity; 6] = [
         target: |_| None,
     },
 ];
-
-fn constant(schedule: &Schedule) -> Option<f64> {
-    match schedule.points() {
-        [(_, value)] => Some(*value),
-        _ => None,
-    }
-}
 
 /// Returns the pictures of the energy table: one line for each stage of dynamics.
 pub(super) fn of_energies(run: &RunFolder) -> Vec<Plot> {

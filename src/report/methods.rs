@@ -4,7 +4,6 @@ use super::citations::{self as of, Citation};
 use super::folder::RunFolder;
 use super::production::dynamics;
 use crate::ensemble::barostat::{Barostat, BarostatKind, PressureCoupling};
-use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::{Thermostat, ThermostatKind};
 use crate::observe::summary::Summary;
 use crate::prepare::{ConstraintKind, ElectrostaticsSpec};
@@ -85,22 +84,20 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
         let cited = methods.cite(&[of::NOCEDAL_1980]);
         methods.say(&format!("The energy was minimised with L-BFGS {cited}."));
     }
-    let mut before: Option<(&Dynamics, &str)> = None;
+    let mut last: Option<&Dynamics> = None;
     for (_, name, dynamics) in dynamics(&run.plan) {
         let length = Dimension::Time.spell(rounded(run.plan.target(dynamics.steps) as f64 * dynamics.timestep));
         let step = Dimension::Time.spell(dynamics.timestep);
-        let same = before.filter(|(last, _)| last.timestep == dynamics.timestep);
-        match (before, same) {
-            (None, _) => methods.say(&format!(
+        match last {
+            None => methods.say(&format!(
                 "Equations of motion were integrated with the leapfrog algorithm and a time step of {step} for {length} \
                  (stage \"{name}\")."
             )),
-            (_, Some(_)) => methods.say(&format!("Stage \"{name}\" had a length of {length}.")),
-            (_, None) => {
+            Some(last) if last.timestep == dynamics.timestep => methods.say(&format!("Stage \"{name}\" had a length of {length}.")),
+            Some(_) => {
                 methods.say(&format!("Stage \"{name}\" had a time step of {step} and a length of {length}."));
             }
         }
-        let last = before.map(|(last, _)| last);
         if last.is_none_or(|last| last.thermostat != dynamics.thermostat) {
             thermostat(dynamics.thermostat.as_ref(), methods);
         }
@@ -111,7 +108,7 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
             let cited = methods.cite(&[of::TUCKERMAN_1992]);
             methods.say(&format!("Reciprocal-space forces acted as impulses every {} steps {cited}.", steps.every));
         }
-        before = Some((dynamics, name));
+        last = Some(dynamics);
     }
     let restrained: Vec<String> = run
         .plan
@@ -128,15 +125,6 @@ fn stages(run: &RunFolder, methods: &mut Methods) {
 /// Rounds a time (ps), to remove the rounding errors of a product.
 fn rounded(time: f64) -> f64 {
     (time * 1e6).round() / 1e6
-}
-
-/// Returns the values of a schedule, as "at 300 K" or "from 0 K to 300 K".
-fn values(schedule: &Schedule, dimension: Dimension) -> String {
-    let values: Vec<String> = schedule.points().iter().map(|(_, value)| dimension.spell(*value)).collect();
-    match values.as_slice() {
-        [only] => format!("at {only}"),
-        several => format!("from {}", several.join(" to ")),
-    }
 }
 
 fn thermostat(thermostat: Option<&Thermostat>, methods: &mut Methods) {
@@ -157,7 +145,7 @@ fn thermostat(thermostat: Option<&Thermostat>, methods: &mut Methods) {
         0 => String::new(),
         count => format!(", with {count} further temperature groups"),
     };
-    let temperature = values(&thermostat.temperature, Dimension::Temperature);
+    let temperature = thermostat.temperature.words(Dimension::Temperature);
     methods.say(&format!("The temperature was held {temperature} by {name} {cited}, {time}{groups}."));
 }
 
@@ -179,7 +167,7 @@ fn barostat(barostat: Option<&Barostat>, methods: &mut Methods) {
         None => format!(", every {} steps", barostat.every),
     };
     let cited = methods.cite(citations);
-    let pressure = values(&barostat.pressure[2], Dimension::Pressure);
+    let pressure = barostat.pressure[2].words(Dimension::Pressure);
     methods.say(&format!("The pressure was held {pressure} by {coupling} {name} {cited}{time}."));
 }
 

@@ -1,7 +1,7 @@
 //! The last stage of dynamics that has rows in the energy table, and the averages of its columns.
 
 use super::folder::RunFolder;
-use crate::analysis::{EnergyTable, Equilibrated, RowRange, inefficiency};
+use crate::analysis::{EnergyTable, Equilibrated, inefficiency};
 use crate::observe::energies::EnergyRecord;
 use crate::run::{Dynamics, ENERGIES, Plan, StageKind};
 
@@ -44,12 +44,13 @@ impl<'a> Production<'a> {
         let stages: Vec<(u32, &str, &Dynamics)> = dynamics(&run.plan).collect();
         let place = stages.iter().rposition(|(number, ..)| record.of_stage(*number).next().is_some())?;
         let (number, name, dynamics) = stages[place];
-        let range = RowRange { stage: Some(number), ..RowRange::default() };
-        let table = EnergyTable::of(&run.path.join(ENERGIES), record.clone(), range);
+        let rows: Vec<Vec<f64>> = record.of_stage(number).cloned().collect();
+        let times = rows.iter().map(|row| row[EnergyRecord::TIME]).collect();
+        let of_stage = EnergyRecord { columns: record.columns.clone(), rows };
+        let table = EnergyTable::of(&run.path.join(ENERGIES), of_stage);
         let reason = table.as_ref().err().map(ToString::to_string);
         let averages = table.map_or(vec![], |table| averages(&table));
-        let (is_last, times) =
-            (place + 1 == stages.len(), record.of_stage(number).map(|row| row[EnergyRecord::TIME]).collect());
+        let is_last = place + 1 == stages.len();
         Some(Production { number, name, dynamics, is_last, times, averages, reason })
     }
 

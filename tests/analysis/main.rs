@@ -4,12 +4,14 @@
 
 #[path = "../python/probe.rs"]
 mod probe;
+#[path = "../program/mod.rs"]
+mod program;
 
 use std::path::Path;
 use std::process::Command;
 
-use assert_cmd::cargo::CommandCargoExt;
 use probe::python_has;
+use program::md;
 use tempfile::TempDir;
 
 const RUN: &str = "
@@ -49,16 +51,6 @@ fn chain(folder: &Path) {
     std::fs::create_dir(folder).unwrap();
     std::fs::write(folder.join("input.toml"), input).unwrap();
     md(folder, &["run", "input.toml"]).unwrap();
-}
-
-/// Returns standard output, or exit code and message.
-fn md(folder: &Path, arguments: &[&str]) -> Result<String, (i32, String)> {
-    let output = Command::cargo_bin("md").unwrap().current_dir(folder).args(arguments).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    match output.status.code() {
-        Some(0) => Ok(text(output.stdout)),
-        code => Err((code.unwrap_or(-1), text(output.stderr))),
-    }
 }
 
 const TRAJECTORY: &str = "out/trajectory.h5md";

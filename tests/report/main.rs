@@ -4,6 +4,8 @@
 
 #[path = "../python/probe.rs"]
 mod probe;
+#[path = "../program/mod.rs"]
+mod program;
 mod verdicts;
 
 use std::path::{Path, PathBuf};
@@ -11,16 +13,7 @@ use std::process::Command;
 
 use assert_cmd::cargo::CommandCargoExt;
 use probe::python_has;
-
-/// Returns standard output, or exit code and message.
-fn md(folder: &Path, arguments: &[&str]) -> Result<String, (i32, String)> {
-    let output = Command::cargo_bin("md").unwrap().current_dir(folder).args(arguments).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    match output.status.code() {
-        Some(0) => Ok(text(output.stdout)),
-        code => Err((code.unwrap_or(-1), text(output.stderr))),
-    }
-}
+use program::md;
 
 fn system(name: &str) -> (PathBuf, PathBuf) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/systems").join(name);

@@ -1,5 +1,6 @@
 //! Quantities that change during a stage.
 
+use crate::units::Dimension;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A quantity that changes linearly with time between given points, for example for simulated annealing, as in
@@ -30,6 +31,23 @@ impl Schedule {
     /// The times (ps) and values.
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
+    }
+
+    /// The value of a quantity that does not change; `None` if the schedule has several points.
+    pub fn constant(&self) -> Option<f64> {
+        match self.points[..] {
+            [(_, value)] => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The values in words with a preposition, as "at 300 K" or "from 0 K to 300 K".
+    pub fn words(&self, dimension: Dimension) -> String {
+        let values: Vec<String> = self.points.iter().map(|(_, value)| dimension.spell(*value)).collect();
+        match values.as_slice() {
+            [only] => format!("at {only}"),
+            several => format!("from {}", several.join(" to ")),
+        }
     }
 
     /// The largest value.

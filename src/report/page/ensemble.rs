@@ -41,7 +41,8 @@ fn replicas(ensemble: &Ensemble) -> Markup {
     let status = &ensemble.status;
     let mut entries = vec![("Replicas", status.replicas.len().to_string()), ("Computer", status.host.clone())];
     entries.extend(status.ns_per_day.map(|speed| ("Speed of all", format!("{} ns/day", three_digits(speed)))));
-    let trips = ensemble.round_trips();
+    let statistics = ensemble.statistics();
+    let walks = statistics.as_ref().map_or(&[][..], |statistics| &statistics.replicas);
     let row = |(index, (replica, folder)): (usize, (&crate::observe::replicas::ReplicaStatus, std::path::PathBuf))| {
         let summary = Summary::read(&folder.join("summary.json")).unwrap_or_default();
         vec![
@@ -52,13 +53,13 @@ fn replicas(ensemble: &Ensemble) -> Markup {
             replica.ns_per_day.map_or(String::new(), three_digits),
             mean(&summary, "temperature"),
             mean(&summary, "potential"),
-            trips.get(index).map_or(String::new(), usize::to_string),
+            walks.get(index).map_or(String::new(), |walk| walk.round_trips.to_string()),
         ]
     };
     let rows: Vec<Vec<String>> = status.replicas.iter().zip(ensemble.folders()).enumerate().map(row).collect();
     let headings =
         ["replica", "sets", "state", "time", "ns/day", "temperature / K", "potential energy / kJ/mol", "round trips"];
-    let count = headings.len() - usize::from(trips.is_empty());
+    let count = headings.len() - usize::from(walks.is_empty());
     let rows: Vec<&[String]> = rows.iter().map(|row| &row[..count]).collect();
     let reports = status.replicas.iter().filter(|replica| ensemble.path.join(&replica.folder).join(REPORT).is_file());
     html! {
@@ -73,21 +74,23 @@ fn replicas(ensemble: &Ensemble) -> Markup {
 }
 
 fn exchanges(ensemble: &Ensemble) -> Result<Option<Section>> {
-    let Some(matrix) = ensemble.matrix() else { return Ok(None) };
+    let Some((matrix, statistics)) = ensemble.matrix().zip(ensemble.statistics()) else { return Ok(None) };
     let mut figures =
         vec![figure(&matrix, "moves", &html! { "How often a replica in one state is in another after an attempt." })?];
     for (index, walk) in ensemble.walks().iter().enumerate() {
         let caption = html! { "The state of each replica after each attempt, from " code { "exchange.csv" } "." };
         figures.push(figure(walk, &format!("walk-{index}"), &caption)?);
     }
-    let acceptance = ensemble.acceptance();
-    let rows: Vec<[String; 3]> = acceptance
+    let rows: Vec<[String; 3]> = statistics
+        .pairs
         .iter()
-        .enumerate()
-        .map(|(low, (tried, mean))| [format!("{} and {}", low + 1, low + 2), tried.to_string(), format!("{mean:.3}")])
+        .map(|pair| {
+            let [low, high] = pair.states;
+            [format!("{low} and {high}"), pair.tried.to_string(), format!("{:.3}", pair.mean_probability)]
+        })
         .collect();
     let body = html! {
-        p { (ensemble.exchanges.len()) " attempts." }
+        p { (statistics.attempts) " attempts." }
         (table("Acceptance", &["states", "attempts", "mean probability"], &rows))
         div class="figures" { @for figure in &figures { (figure) } }
     };

@@ -2,7 +2,6 @@
 
 use super::Verdict;
 use crate::ensemble::barostat::{BarostatKind, PressureCoupling};
-use crate::ensemble::schedule::Schedule;
 use crate::ensemble::thermostat::ThermostatKind;
 use crate::observe::summary::PartTemperature;
 use crate::report::folder::RunFolder;
@@ -26,14 +25,6 @@ pub(super) fn verdicts(run: &RunFolder, production: &Production<'_>) -> Vec<Verd
     found.extend(weak_coupling(production));
     found.extend(parts(run, production));
     found
-}
-
-/// Returns the value of a schedule that does not change.
-fn constant(schedule: &Schedule) -> Option<f64> {
-    match schedule.points() {
-        [(_, value)] => Some(*value),
-        _ => None,
-    }
 }
 
 /// Returns a statement without a judgement if the stage is too short for the coupling to reach its target.
@@ -86,7 +77,7 @@ fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
         Some(Verdict::of(aspect, is_good, found, threshold.clone(), advice))
     };
     if thermostat.groups.is_empty() {
-        let target = constant(&thermostat.temperature);
+        let target = thermostat.temperature.constant();
         let verdict = target.zip(production.column("temperature"));
         return verdict.and_then(|(target, column)| judged("Temperature", column, target)).into_iter().collect();
     }
@@ -94,7 +85,7 @@ fn temperatures(run: &RunFolder, production: &Production<'_>) -> Vec<Verdict> {
     let schedules = std::iter::once(&thermostat.temperature).chain(thermostat.groups.iter().map(|g| &g.temperature));
     let names = run.plan.energy_columns(true).temperatures;
     let columns = names.iter().filter_map(|name| production.column(name));
-    let pairs = columns.zip(schedules).filter_map(|(column, schedule)| Some((column, constant(schedule)?)));
+    let pairs = columns.zip(schedules).filter_map(|(column, schedule)| Some((column, schedule.constant()?)));
     pairs.filter_map(|(column, target)| judged("Temperature of a group", column, target)).collect()
 }
 
@@ -116,7 +107,7 @@ fn pressures(production: &Production<'_>) -> Vec<Verdict> {
         if barostat.compressibility[axis] == 0.0 && barostat.kind != BarostatKind::MonteCarlo {
             return None;
         }
-        let value = constant(&barostat.pressure[axis])? / BAR;
+        let value = barostat.pressure[axis].constant()? / BAR;
         let target = Target { value, least: PRESSURE, coupling_time: barostat.coupling_time };
         let (is_good, found) = compared(production, production.column(name)?, target)?;
         Some(Verdict::of("Pressure", is_good, found, threshold.clone(), advice))

@@ -6,8 +6,7 @@ use crate::report::production::{Production, Slope};
 use crate::units::BOLTZMANN;
 
 /// Largest drift of the conserved energy, in kT per ns and degree of freedom; GROMACS with its usual settings drifts by
-/// 0.044 (`docs/performance.md`). Without a thermostat, this drift would
-/// heat a liquid by about 15 K in a nanosecond.
+/// 0.044 (`docs/performance.md`). Without a thermostat, this drift would heat a liquid by about 15 K in a nanosecond.
 const DRIFT: f64 = 0.05;
 /// Multiple of its standard error beyond which a drift is believed.
 const ERRORS: f64 = 4.0;

@@ -3,11 +3,8 @@
 use super::Verdict;
 use crate::prepare::ElectrostaticsSpec;
 use crate::report::folder::{Condition, RunFolder};
+use crate::run::{AMBER_CUTOFF, FEW_STEPS};
 
-/// Shortest cutoff (nm) for which force fields of biomolecules were made.
-const CUTOFF: f64 = 0.8;
-/// Least number of time steps in the period of the fastest vibration.
-const STEPS: f64 = 10.0;
 /// Largest net charge (e) of a periodic system.
 const CHARGE: f64 = 0.01;
 /// Largest relative deviation of a constraint from its length, as a multiple of the tolerance: positions in the final
@@ -56,12 +53,12 @@ fn cutoff(run: &RunFolder) -> Option<Verdict> {
         ElectrostaticsSpec::Pme(_) => "PME",
         ElectrostaticsSpec::Off => "no charges",
     };
-    let is_good = cutoff >= CUTOFF && run.plan.forces.electrostatics != ElectrostaticsSpec::Plain;
+    let is_good = cutoff >= AMBER_CUTOFF && run.plan.forces.electrostatics != ElectrostaticsSpec::Plain;
     Some(Verdict::of(
         "Cutoff",
         is_good,
         format!("{cutoff:.3} nm, {electrostatics}"),
-        format!("at least {CUTOFF} nm, with PME or a reaction field"),
+        format!("at least {AMBER_CUTOFF} nm, with PME or a reaction field"),
         "Use the cutoff for which the force field was made (usually 0.9 to 1.2 nm) and electrostatics = \"pme\".",
     ))
 }
@@ -76,14 +73,14 @@ fn timestep(run: &RunFolder) -> Option<Verdict> {
     let steps = vibration.period / dynamics.timestep;
     Some(Verdict::of(
         "Time step",
-        steps >= STEPS,
+        steps >= FEW_STEPS,
         format!(
             "{:.3} fs in stage \"{name}\": {steps:.1} steps in the period of {:.1} fs of {}",
             1e3 * dynamics.timestep,
             1e3 * vibration.period,
             vibration.term
         ),
-        format!("at least {STEPS} steps in the shortest period"),
+        format!("at least {FEW_STEPS} steps in the shortest period"),
         "Set constraints = \"h-bonds\", or shorten the time step.",
     ))
 }

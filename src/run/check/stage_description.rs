@@ -35,7 +35,7 @@ fn of_dynamics(stage: &Dynamics) -> Vec<String> {
 }
 
 fn of_thermostat(thermostat: &Thermostat) -> String {
-    let kelvin = |temperature: &Schedule| values(temperature, Dimension::Temperature);
+    let kelvin = |temperature: &Schedule| temperature.words(Dimension::Temperature);
     let groups = thermostat.groups.iter().map(|group| format!(", {} {}", group.select, kelvin(&group.temperature)));
     let facts = thermostat.kind.facts();
     let time = match facts.time_key {
@@ -46,7 +46,7 @@ fn of_thermostat(thermostat: &Thermostat) -> String {
 }
 
 fn of_barostat(barostat: &Barostat) -> String {
-    let [x, y, z] = barostat.pressure.each_ref().map(|pressure| values(pressure, Dimension::Pressure));
+    let [x, y, z] = barostat.pressure.each_ref().map(|pressure| pressure.words(Dimension::Pressure));
     let pressure = if x == y && y == z { x } else { format!("{x}, {y}, {z} along x, y, z") };
     let coupling = match barostat.coupling {
         PressureCoupling::Isotropic => "isotropic".to_owned(),
@@ -59,13 +59,4 @@ fn of_barostat(barostat: &Barostat) -> String {
     let facts = barostat.kind.facts();
     let time = facts.min_couplings.map(|_| Dimension::Time.spell(barostat.coupling_time) + ", ").unwrap_or_default();
     format!("{} {pressure} ({time}{coupling})", facts.name)
-}
-
-/// Returns the text of a schedule's values with a preposition, as in "at 300 K".
-fn values(schedule: &Schedule, dimension: Dimension) -> String {
-    let values: Vec<String> = schedule.points().iter().map(|(_, value)| dimension.spell(*value)).collect();
-    match values.as_slice() {
-        [only] => format!("at {only}"),
-        several => format!("from {}", several.join(" to ")),
-    }
 }

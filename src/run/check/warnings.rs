@@ -23,13 +23,14 @@ pub use exchange::estimated_acceptances;
 /// than π steps per period. The relative error of the frequency ω is (ω dt)²/24, so a vibration with five steps per
 /// period is already 7 % too fast.
 const FEWEST_STEPS: f64 = 5.0;
-const FEW_STEPS: f64 = 10.0;
+/// Number of steps per period below which a vibration is not integrated accurately.
+pub const FEW_STEPS: f64 = 10.0;
 /// Rounding error of one atomic charge in e, since force fields give charges with four decimals. The net charge of N
 /// atoms has √N times this error.
 const CHARGE_ROUNDING: f64 = 5e-5;
 /// Shortest Lennard-Jones cutoff (nm) for which AMBER's force fields were parametrised: 8 Å (Maier et al. 2015,
 /// doi:10.1021/acs.jctc.5b00255).
-const AMBER_CUTOFF: f64 = 0.8;
+pub const AMBER_CUTOFF: f64 = 0.8;
 /// Range of the force switch of CHARMM36's Lennard-Jones forces (nm; Huang et al. 2017, doi:10.1038/nmeth.4067).
 const CHARMM_SWITCH: f64 = 1.0;
 const CHARMM_CUTOFF: f64 = 1.2;
