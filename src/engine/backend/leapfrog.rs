@@ -81,23 +81,24 @@ impl Section<'_> {
     /// Integrates the section. Computes the virial of the constraints if `virial`, and refreshes velocities if
     /// `refresh` is given.
     pub(super) fn advance(&self, level: Level, virial: bool, refresh: Option<Refresh<'_>>) -> StepResult {
-        if virial {
-            dispatch(level, LeapfrogKernel::<true>(*self, refresh))
-        } else {
-            dispatch(level, LeapfrogKernel::<false>(*self, refresh))
-        }
+        dispatch(level, LeapfrogKernel { section: *self, virial, refresh })
     }
 }
 
 /// Kernel of [`Section::advance`].
-struct LeapfrogKernel<'a, const VIRIAL: bool>(Section<'a>, Option<Refresh<'a>>);
+struct LeapfrogKernel<'a> {
+    section: Section<'a>,
+    virial: bool,
+    refresh: Option<Refresh<'a>>,
+}
 
-impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
+impl Kernel for LeapfrogKernel<'_> {
     type Output = StepResult;
 
     #[inline(always)]
     fn run<S: Simd>(self) -> StepResult {
-        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work } = self.0;
+        let Section { plan, section, motion, velocities, forces, masses, inverse_masses, timestep, work } =
+            self.section;
         let atoms = plan.atoms(section);
         let (masses, forces) = (&masses[atoms.clone()], &forces[atoms.clone()]);
         let [before, power_before] = {
@@ -114,14 +115,14 @@ impl<const VIRIAL: bool> Kernel for LeapfrogKernel<'_, VIRIAL> {
         };
         let start = Instant::now();
         // SAFETY: sections share no atom, and one thread handles each section
-        let constraint_virial = unsafe { plan.apply::<VIRIAL>(S::LEVEL, section, motion) };
+        let constraint_virial = unsafe { plan.apply(S::LEVEL, section, motion, self.virial) };
         let constraining = start.elapsed();
         // SAFETY: sections share no atom, and one thread handles each section
         let [after, power_after] = kinetic_and_power(unsafe { velocities.slice(atoms) }, masses, forces, work);
         let force_work = 0.5 * timestep * (power_before + power_after);
         let mut result = StepResult { before, after, force_work, renewed: after, constraint_virial, constraining };
-        if let Some(refresh) = self.1 {
-            match refresh.apply(S::LEVEL, &self.0) {
+        if let Some(refresh) = self.refresh {
+            match refresh.apply(S::LEVEL, &self.section) {
                 Ok(renewed) => result.renewed = renewed,
                 Err(failure) => result.constraint_virial = Err(failure),
             }

@@ -60,7 +60,7 @@ impl Refresh<'_> {
             }
         }
         // SAFETY: sections share no atom, and one thread handles each section
-        unsafe { plan.apply::<false>(S::LEVEL, section, motion) }?;
+        unsafe { plan.apply(S::LEVEL, section, motion, false) }?;
         // SAFETY: sections share no atom, and one thread handles each section
         Ok(kinetic(unsafe { velocities.slice(atoms.clone()) }, &masses[atoms]))
     }

@@ -212,15 +212,15 @@ impl SettleBlock {
         Self { rows: atoms.are_rows(), atoms, shape }
     }
 
-    /// Makes the waters rigid, and adds the virial if `VIRIAL`.
+    /// Makes the waters rigid, and adds to `virial` if it is requested.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
     #[inline(always)]
-    pub(super) unsafe fn apply<S: Simd, const VIRIAL: bool>(
+    pub(super) unsafe fn apply<S: Simd>(
         &self,
         motion: &Motion<'_>,
-        virial: &mut LaneVirial,
+        virial: Option<&mut LaneVirial>,
     ) -> Result<(), ConstraintFailure> {
         let (atoms, positions) = (&self.atoms, &motion.positions);
         // SAFETY: guaranteed by the caller
@@ -236,7 +236,7 @@ impl SettleBlock {
             let lane = changes[0].x.0.iter().position(|x| !x.is_finite()).unwrap_or(0);
             return Err(ConstraintFailure { atoms: [atoms.of[0][lane], atoms.of[1][lane]] });
         }
-        if VIRIAL {
+        if let Some(virial) = virial {
             let mass = atoms.mask() * Lanes::splat(self.shape.hydrogen_mass());
             for k in 1..3 {
                 virial.add(old[k] - old[0], changes[k] * mass);
@@ -314,16 +314,16 @@ impl<const N: usize> ShakeBlock<N> {
         Self { center, leaves, shape }
     }
 
-    /// Satisfies the constraints, and adds the virial if `VIRIAL`.
+    /// Satisfies the constraints, and adds to `virial` if it is requested.
     ///
     /// # Safety
     /// All atoms are in range of the arrays of `motion`, and no other thread accesses them at the same time.
     #[inline(always)]
-    pub(super) unsafe fn apply<const VIRIAL: bool>(
+    pub(super) unsafe fn apply(
         &self,
         motion: &Motion<'_>,
         tolerance: f64,
-        virial: &mut LaneVirial,
+        virial: Option<&mut LaneVirial>,
     ) -> Result<(), ConstraintFailure> {
         // SAFETY: guaranteed by the caller
         let (old, new) = unsafe {
@@ -334,7 +334,7 @@ impl<const N: usize> ShakeBlock<N> {
         };
         let solution = shake(&self.shape, &old, &new, tolerance);
         self.check(&solution)?;
-        if VIRIAL {
+        if let Some(virial) = virial {
             let mask = self.center.mask();
             for i in 0..N {
                 virial.add(old[i], solution.leaves[i] * (mask / self.shape.inverse_leaf_mass[i]));

@@ -167,7 +167,7 @@ impl ConstraintPlan {
 
     /// Corrects the positions and velocities of the atoms in a section.
     ///
-    /// Returns Σ r⊗(m Δx) in amu nm² if `VIRIAL`, otherwise zero. This sum divided by dt² is the virial Σ r⊗F of the
+    /// Returns Σ r⊗(m Δx) in amu nm² if `virial`, otherwise zero. This sum divided by dt² is the virial Σ r⊗F of the
     /// constraint forces F = m Δx/dt² at the start of the step. If the caller adds the results of the sections in
     /// order, the sum is the same bit for bit on any number of threads. SETTLE is exact; other constraints are
     /// satisfied within the relative tolerance.
@@ -177,13 +177,14 @@ impl ConstraintPlan {
     ///
     /// # Panics
     /// Panics if the length of an array is not the number of atoms of the system.
-    pub unsafe fn apply<const VIRIAL: bool>(
+    pub unsafe fn apply(
         &self,
         level: Level,
         section: usize,
         motion: &Motion<'_>,
+        virial: bool,
     ) -> Result<Mat3, ConstraintFailure> {
-        dispatch(level, SectionKernel::<VIRIAL>(self, section, motion))
+        dispatch(level, SectionKernel { plan: self, section, motion, virial })
     }
 
     /// [`Self::apply`] with the caller's instruction set.
@@ -191,14 +192,15 @@ impl ConstraintPlan {
     /// # Safety
     /// As for [`Self::apply`].
     #[inline(always)]
-    unsafe fn correct<S: Simd, const VIRIAL: bool>(
+    unsafe fn correct<S: Simd>(
         &self,
         section: usize,
         motion: &Motion<'_>,
+        virial: bool,
     ) -> Result<Mat3, ConstraintFailure> {
         assert!(motion.old.len() == self.atoms && motion.positions.len() == self.atoms, "one position for each atom");
         assert!(motion.velocities.as_ref().is_none_or(|(v, _)| v.len() == self.atoms), "one velocity for each atom");
-        let mut virial = LaneVirial::ZERO;
+        let mut sum = virial.then_some(LaneVirial::ZERO);
         let mut coupled_virial = Mat3::ZERO;
         let section = &self.sections[section];
         // SAFETY: `new` has checked that all atoms are within the arrays; no atom is in two blocks, and no other call
@@ -207,25 +209,26 @@ impl ConstraintPlan {
             for_each_block!(self, section, [coupled], |cluster| {
                 coupled_virial += cluster.shake(motion, self.tolerance)?
             });
-            for_each_block!(self, section, [settles], |block| block.apply::<S, VIRIAL>(motion, &mut virial)?);
+            for_each_block!(self, section, [settles], |block| block.apply::<S>(motion, sum.as_mut())?);
             for_each_block!(self, section, [shakes1 shakes2 shakes3 shakes4], |block| {
-                block.apply::<VIRIAL>(motion, self.tolerance, &mut virial)?
+                block.apply(motion, self.tolerance, sum.as_mut())?
             });
         }
-        Ok(if VIRIAL { coupled_virial + virial.total() } else { Mat3::ZERO })
+        Ok(sum.map_or(Mat3::ZERO, |sum| coupled_virial + sum.total()))
     }
 
     /// Calls [`Self::apply`] for every section in parallel, with portable instructions. `partials` is scratch memory,
     /// kept between calls.
-    pub fn apply_all<const VIRIAL: bool>(
+    pub fn apply_all(
         &self,
         motion: &mut Motion<'_>,
+        virial: bool,
         partials: &mut Vec<Result<Mat3, ConstraintFailure>>,
     ) -> Result<Mat3, ConstraintFailure> {
         let motion = &*motion;
         let sections = (0..self.sections()).into_par_iter();
         // SAFETY: sections share no atom; the borrows of `motion` and of the vectors in it exclude all other access
-        let applied = sections.map(|section| unsafe { self.apply::<VIRIAL>(Level::Portable, section, motion) });
+        let applied = sections.map(|section| unsafe { self.apply(Level::Portable, section, motion, virial) });
         applied.collect_into_vec(partials);
         partials.iter().try_fold(Mat3::ZERO, |sum, part| Ok(sum + (*part)?))
     }
@@ -234,7 +237,7 @@ impl ConstraintPlan {
     /// constrained distances at the positions `reference` (nm).
     pub fn satisfy(&self, reference: &[Vec3], positions: &mut [Vec3]) -> Result<(), ConstraintFailure> {
         let mut motion = Motion { old: reference, positions: SharedVectors::new(positions), velocities: None };
-        self.apply_all::<false>(&mut motion, &mut vec![]).map(|_| ())
+        self.apply_all(&mut motion, false, &mut vec![]).map(|_| ())
     }
 
     /// Removes from `velocities` (nm/ps), in parallel, the components along constraints at `positions` (nm). Momentum
@@ -257,15 +260,20 @@ impl ConstraintPlan {
 
 /// A section of a plan, for dispatch by instruction set. The code that constructs this value guarantees the safety
 /// conditions of [`ConstraintPlan::apply`].
-struct SectionKernel<'a, const VIRIAL: bool>(&'a ConstraintPlan, usize, &'a Motion<'a>);
+struct SectionKernel<'a> {
+    plan: &'a ConstraintPlan,
+    section: usize,
+    motion: &'a Motion<'a>,
+    virial: bool,
+}
 
-impl<const VIRIAL: bool> Kernel for SectionKernel<'_, VIRIAL> {
+impl Kernel for SectionKernel<'_> {
     type Output = Result<Mat3, ConstraintFailure>;
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Self::Output {
         // SAFETY: guaranteed by the caller that made the kernel
-        unsafe { self.0.correct::<S, VIRIAL>(self.1, self.2) }
+        unsafe { self.plan.correct::<S>(self.section, self.motion, self.virial) }
     }
 }
 

@@ -140,7 +140,7 @@ impl Scene {
 fn solve(plan: &ConstraintPlan, old: &[Vec3], new: &mut [Vec3], velocities: &mut [Vec3]) -> Mat3 {
     let mut motion =
         Motion { old, positions: SharedVectors::new(new), velocities: Some((SharedVectors::new(velocities), RATE)) };
-    plan.apply_all::<true>(&mut motion, &mut vec![]).unwrap()
+    plan.apply_all(&mut motion, true, &mut vec![]).unwrap()
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn neither_order_nor_instruction_set_changes_a_bit() {
         };
         for section in (0..plan.sections()).rev() {
             // SAFETY: one thread, each section once
-            unsafe { plan.apply::<false>(level, section, &motion) }.unwrap();
+            unsafe { plan.apply(level, section, &motion, false) }.unwrap();
         }
         assert!(all == parts && velocities == rates, "{level:?}");
     }

@@ -154,9 +154,7 @@ fn a_run_on_a_gpu_in_pieces_is_the_same_run() {
     let langevin = NPT.replace("coupling_time = \"0.1 ps\"", "kind = \"langevin\", friction = \"10 1/ps\"");
     let heated = langevin.replace("\"300 K\", kind", "[[\"0 fs\", \"200 K\"], [\"20 fs\", \"300 K\"]], kind");
     assert!(heated != langevin && langevin != NPT);
-    for stage in [langevin, heated] {
-        compare_pieces("tip4pew", &format!("{PERIODIC}{stage}"));
-    }
+    compare_pieces("tip4pew", &format!("{PERIODIC}{heated}"));
 }
 
 /// Compares an uninterrupted run on a GPU with the same run in several pieces. Returns the uninterrupted run.

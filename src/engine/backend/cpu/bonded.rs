@@ -110,7 +110,7 @@ macro_rules! define_bonded {
             }
         }
 
-        impl<const SUMS: bool> BondedKernel<'_, SUMS> {
+        impl BondedKernel<'_> {
             /// Computes all lists of the table and returns their energies.
             #[inline(always)]
             fn lists<S: Simd>(&mut self) -> Energies {
@@ -125,7 +125,7 @@ bonded_terms!(define_bonded);
 
 /// Kernel for one work partition of the bonded terms. It adds to the forces on the bonded atoms, and to the energies
 /// and virial of `output`.
-pub(super) struct BondedKernel<'a, const SUMS: bool> {
+pub(super) struct BondedKernel<'a> {
     pub bonded: &'a Bonded,
     pub partition: WorkPartition,
     /// cell for displacements to the nearest image
@@ -133,6 +133,8 @@ pub(super) struct BondedKernel<'a, const SUMS: bool> {
     /// positions in topology order
     pub positions: &'a [Vec3],
     pub forces: &'a mut [Vec3],
+    /// whether energies and virial are requested
+    pub sums: bool,
     pub output: &'a mut BondedOutput,
 }
 
@@ -143,7 +145,7 @@ pub(super) struct BondedOutput {
     pub virial: Mat3,
 }
 
-impl<const SUMS: bool> Kernel for BondedKernel<'_, SUMS> {
+impl Kernel for BondedKernel<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -162,7 +164,7 @@ impl<const SUMS: bool> Kernel for BondedKernel<'_, SUMS> {
         energies.cmap = self.cmaps();
         energies.lj = energies.lj_14;
         energies.coulomb = energies.coulomb_14;
-        if SUMS {
+        if self.sums {
             self.output.energies = energies;
         }
     }
@@ -182,7 +184,7 @@ fn load<S: Simd, const P: usize>(parameters: &[[f32; LANES]; P]) -> [S::F; P] {
     out
 }
 
-impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
+impl<'a> BondedKernel<'a> {
     /// Returns the part of a list of batches or terms that this work partition computes.
     #[inline(always)]
     fn own<T>(&self, all: &'a [T]) -> &'a [T] {
@@ -207,7 +209,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
 
     #[inline(always)]
     fn energy<S: Simd>(&self, lanes: S::F) -> f64 {
-        if SUMS { f64::from(lanes.sum()) } else { 0.0 }
+        if self.sums { f64::from(lanes.sum()) } else { 0.0 }
     }
 
     /// Adds the forces of sixteen terms. `along` are the positions of the atoms of each term, relative to an origin
@@ -229,7 +231,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
                     vec3(f64::from(f[0][lane]), f64::from(f[1][lane]), f64::from(f[2][lane]));
             }
         }
-        if SUMS {
+        if self.sums {
             for a in 0..A {
                 let (r, f) = ([along[a].x, along[a].y, along[a].z], [forces[a].x, forces[a].y, forces[a].z]);
                 for row in 0..3 {
@@ -247,7 +249,7 @@ impl<'a, const SUMS: bool> BondedKernel<'a, SUMS> {
     fn add_exact<const N: usize>(&mut self, atoms: &[u32], along: [Vec3; N], forces: [Vec3; N]) {
         for a in 0..N {
             self.forces[atoms[a] as usize] += forces[a];
-            if SUMS {
+            if self.sums {
                 self.output.virial += Mat3::outer(along[a], forces[a]);
             }
         }

@@ -154,11 +154,7 @@ impl Cpu {
             forces.fill(Vec3::ZERO);
             *output = BondedOutput::default();
             let partition = WorkPartition { index, count };
-            if sums {
-                dispatch(level, BondedKernel::<true> { bonded, partition, cell, positions, forces, output });
-            } else {
-                dispatch(level, BondedKernel::<false> { bonded, partition, cell, positions, forces, output });
-            }
+            dispatch(level, BondedKernel { bonded, partition, cell, positions, forces, sums, output });
             *seconds = start.elapsed().as_secs_f64();
         });
     }

@@ -68,7 +68,7 @@ pub(super) fn program(capability: (i32, i32), kept: &Programs) -> Result<Vec<u8>
     let source = source::text();
     let options: Vec<&str> = OPTIONS.into_iter().chain([architecture.as_str()]).collect();
     let recipe = Recipe { source: &source, options: &options, compiler, version: env!("CARGO_PKG_VERSION") };
-    kept.get(&recipe, || compile(&source, &options, form))
+    kept.get(&recipe, || Compiled::new(&source, &options)?.image(form))
 }
 
 /// Returns the major and minor version of the compiler.
@@ -90,44 +90,59 @@ fn architectures() -> std::result::Result<Vec<i32>, result::NvrtcError> {
     Ok(known)
 }
 
-fn compile(source: &str, options: &[&str], form: Form) -> Result<Vec<u8>> {
-    let source = CString::new(source).map_err(|error| Error::Internal(error.to_string()))?;
-    let program =
-        result::create_program(&source, None).map_err(|error| failed("a program cannot be created", error))?;
-    // SAFETY: `program` was created above and is destroyed below
-    let outcome = unsafe { result::compile_program(program, options) }
-        .map_err(|error| {
+/// A compiled program in the memory of the compiler.
+struct Compiled(sys::nvrtcProgram);
+
+impl Compiled {
+    fn new(source: &str, options: &[&str]) -> Result<Self> {
+        let source = CString::new(source).map_err(|error| Error::Internal(error.to_string()))?;
+        let program =
+            result::create_program(&source, None).map_err(|error| failed("a program cannot be created", error))?;
+        let compiled = Compiled(program);
+        // SAFETY: `program` was created above and is destroyed with `compiled`
+        unsafe { result::compile_program(program, options) }.map_err(|error| {
             let options = options.join(" ");
-            Error::Device(format!("the kernels do not compile with {options}: {error:?}\n{}", log(program)))
-        })
-        .and_then(|()| image(program, form).map_err(|error| failed("the compiled program cannot be read", error)));
-    // SAFETY: `program` was created above and is not used again
-    unsafe { result::destroy_program(program) }.map_err(|error| failed("the program cannot be destroyed", error))?;
-    outcome
-}
+            Error::Device(format!("the kernels do not compile with {options}: {error:?}\n{}", compiled.log()))
+        })?;
+        Ok(compiled)
+    }
 
-/// Returns the compiler's log of a program.
-fn log(program: sys::nvrtcProgram) -> String {
-    // SAFETY: the program has not been destroyed
-    match unsafe { result::get_program_log(program) } {
-        // SAFETY: the compiler ends its log with a zero
-        Ok(text) => unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned(),
-        Err(error) => format!("the compiler's log cannot be read: {error:?}"),
+    /// Returns the compiler's log.
+    fn log(&self) -> String {
+        // SAFETY: the program has not been destroyed
+        match unsafe { result::get_program_log(self.0) } {
+            // SAFETY: the compiler ends its log with a zero
+            Ok(text) => unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned(),
+            Err(error) => format!("the compiler's log cannot be read: {error:?}"),
+        }
+    }
+
+    /// Returns the program in one of the forms that the compiler made.
+    fn image(&self, form: Form) -> Result<Vec<u8>> {
+        let image = match form {
+            Form::Machine => self.machine_code(),
+            // SAFETY: the program has been compiled; the text ends with a zero, as the driver requires
+            Form::Intermediate => unsafe { result::get_ptx(self.0) }.map(|text| bytemuck::cast_slice(&text).to_vec()),
+        };
+        image.map_err(|error| failed("the compiled program cannot be read", error))
+    }
+
+    fn machine_code(&self) -> std::result::Result<Vec<u8>, result::NvrtcError> {
+        let mut size = 0;
+        // SAFETY: the program has been compiled
+        unsafe { sys::nvrtcGetCUBINSize(self.0, &mut size) }.result()?;
+        let mut image = vec![0u8; size];
+        // SAFETY: the program has been compiled, and the buffer has the size that the compiler returned
+        unsafe { sys::nvrtcGetCUBIN(self.0, image.as_mut_ptr().cast()) }.result()?;
+        Ok(image)
     }
 }
 
-fn image(program: sys::nvrtcProgram, form: Form) -> std::result::Result<Vec<u8>, result::NvrtcError> {
-    if form == Form::Intermediate {
-        // SAFETY: the program has been compiled; the text ends with a zero, as the driver requires
-        return unsafe { result::get_ptx(program) }.map(|text| bytemuck::cast_slice(&text).to_vec());
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        // SAFETY: the program was created by `new` and is not used again; a failure leaves nothing to be done
+        let _ = unsafe { result::destroy_program(self.0) };
     }
-    let mut size = 0;
-    // SAFETY: the program has been compiled
-    unsafe { sys::nvrtcGetCUBINSize(program, &mut size) }.result()?;
-    let mut image = vec![0u8; size];
-    // SAFETY: the program has been compiled, and the buffer has the size that the compiler returned
-    unsafe { sys::nvrtcGetCUBIN(program, image.as_mut_ptr().cast()) }.result()?;
-    Ok(image)
 }
 
 #[cfg(test)]
@@ -144,55 +159,39 @@ mod tests {
         assert_eq!(target((7, 0), &known), None);
     }
 
-    /// Compiles all kernels to PTX with the given compiler options, which include the architecture.
-    fn intermediate(options: &[&str]) -> String {
-        let text = compile(&source::text(), options, Form::Intermediate).expect("the kernels compile");
-        let text = CStr::from_bytes_with_nul(&text).expect("one zero, at the end");
-        text.to_str().expect("plain text").to_owned()
-    }
-
+    /// Compiles the kernels for Hopper, and checks the machine code and the PTX from which it was made.
     #[test]
     #[allow(clippy::print_stderr, reason = "a skipped test says why")]
-    fn nothing_is_fused_but_where_kernels_say_so() {
+    fn kernels_compile_and_are_fused_only_where_they_say_so() {
         if let Err(error) = check() {
             return eprintln!("skipped: {error}");
         }
-        let text = intermediate(&[&OPTIONS[..], &["--gpu-architecture=compute_75"]].concat());
+        let options = [&OPTIONS[..], &["--gpu-architecture=sm_90"]].concat();
+        let compiled = Compiled::new(&source::text(), &options).expect("the kernels compile");
+        // the program is an ELF file
+        assert_eq!(&compiled.image(Form::Machine).expect("machine code")[..4], b"\x7fELF");
+        let text = compiled.image(Form::Intermediate).expect("PTX");
+        let text = CStr::from_bytes_with_nul(&text).expect("one zero, at the end").to_str().expect("plain text");
         assert!(text.contains("fma.rn.ftz.f32") && text.contains("add.rn.f64"));
-        // instructions without an explicit rounding mode, which the driver may fuse
+        // instructions without an explicit rounding mode, which the compiler may fuse
         let open = ["mul", "add", "sub"].map(|name| ["ftz.f32", "f32", "f64"].map(|kind| format!("{name}.{kind}\t")));
         let found = text.lines().find(|line| open.as_flattened().iter().any(|operation| line.contains(operation)));
         assert_eq!(found, None);
     }
 
-    /// Compiles the kernels for these architectures to machine code, and takes them from the cache.
-    fn compile_and_keep(capabilities: &[(i32, i32)]) {
+    /// Compiles the kernels for Turing, Ampere, Hopper and Blackwell, and takes them from the cache.
+    #[test]
+    #[ignore = "takes minutes; validation/gpu/README.md has the command"]
+    fn kernels_compile_for_every_architecture_and_are_kept() {
+        check().expect("the run-time compiler");
         let folder = tempfile::tempdir().expect("a folder");
-        for &capability in capabilities {
+        let capabilities = [(7, 5), (8, 0), (9, 0), (10, 0)];
+        for capability in capabilities {
             let programs = || Programs::new(Some(folder.path().to_owned()));
             let made = program(capability, &programs()).expect("the kernels compile");
-            // the program is an ELF file
             assert_eq!(&made[..4], b"\x7fELF");
             assert!(made == program(capability, &programs()).expect("a kept program"));
         }
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), capabilities.len());
-    }
-
-    #[test]
-    #[allow(clippy::print_stderr, reason = "a skipped test says why")]
-    fn kernels_compile_for_hopper() {
-        match check() {
-            Ok(()) => compile_and_keep(&[(9, 0)]),
-            Err(error) => eprintln!("skipped: {error}"),
-        }
-    }
-
-    /// Turing, Ampere and Blackwell: minutes of compiling. The other tests compile the same source to PTX for Turing,
-    /// and to machine code for Hopper.
-    #[test]
-    #[ignore = "takes minutes; validation/gpu/README.md has the command"]
-    fn kernels_compile_for_other_architectures() {
-        check().expect("the run-time compiler");
-        compile_and_keep(&[(7, 5), (8, 0), (10, 0)]);
     }
 }

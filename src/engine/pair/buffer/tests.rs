@@ -5,7 +5,7 @@ use super::*;
 use crate::backend::cuda::sorted_on_device;
 use crate::cell::PeriodicCell;
 use crate::pair::{
-    BLOCK, CLUSTER, Grid, ListChunk, NO_ATOM, PairList, PruneInput, Reach, SearchInput, SearchScratch,
+    BLOCK, CLUSTER, Grid, ListChunk, NO_ATOM, Neighbours, PairList, PruneInput, Reach, SearchInput, SearchScratch,
     SymmetricExclusions, prune_chunk, search_chunk,
 };
 use crate::rng::{Purpose, Stream};
@@ -283,14 +283,17 @@ fn missed(system: &System, radius: f64, sigma: &[f64], random: &mut Stream) -> [
     let positions = places(random);
     let distance = |r: &[Vec3], i: usize, j: usize| cell.minimum_image(r[i] - r[j]).norm();
     let listed = listed(system, &cell, &positions, radius);
+    let longest = CUTOFF + TAIL * sigma.iter().fold(0.0f64, |a, &b| a.max(b)) * 2f64.sqrt();
+    let neighbours = Neighbours::new(Some(&cell), &positions, longest);
     let mut outside = vec![];
-    for i in 0..positions.len() {
-        for j in 0..i {
+    for (i, &position) in positions.iter().enumerate() {
+        neighbours.visit(position, |j, d| {
+            let j = j as usize;
             let reach = CUTOFF + TAIL * sigma[i % 3].hypot(sigma[j % 3]);
-            if (radius..reach).contains(&distance(&positions, i, j)) {
+            if j < i && (radius..reach).contains(&d.norm()) && cell.nearest_image(d) == [0; 3] {
                 outside.push((i, j));
             }
-        }
+        });
     }
     let mut sums = [Gained::default(); 4];
     for _ in 0..DRAWS {
