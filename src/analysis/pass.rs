@@ -23,7 +23,12 @@ pub trait Observable: Send + Sync {
         0.0
     }
 
-    /// Measures a frame of all atoms, in which molecules are whole (unless positions are used as stored).
+    /// Number of first atoms of a frame that the observable uses. Later atoms may be missing from its frames.
+    fn atoms_used(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Measures a frame, in which molecules are whole (unless positions are used as stored).
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample>;
 
     /// Adds the sample of the next frame.
@@ -38,6 +43,9 @@ pub trait FrameObserver: Send {
     /// Memory in bytes for `frames` frames, see [`Observable::memory`].
     fn bytes(&self, frames: usize) -> f64;
 
+    /// Number of first atoms that are used, see [`Observable::atoms_used`].
+    fn first_atoms(&self) -> usize;
+
     /// Measures frames and adds their samples.
     fn observe(&mut self, frames: &[StoredFrame]) -> Result<()>;
 
@@ -48,6 +56,10 @@ pub trait FrameObserver: Send {
 impl<T: Observable> FrameObserver for T {
     fn bytes(&self, frames: usize) -> f64 {
         self.memory(frames)
+    }
+
+    fn first_atoms(&self) -> usize {
+        self.atoms_used()
     }
 
     fn observe(&mut self, frames: &[StoredFrame]) -> Result<()> {
@@ -99,6 +111,8 @@ pub fn pass(
     progress: &mut (dyn FnMut(usize) + Send),
 ) -> Result<Passed> {
     let FrameRange { stride, times: [from, to] } = frames;
+    let used = observables.iter().map(|observable| observable.first_atoms()).max().unwrap_or(0);
+    trajectory.limit(system.whole_molecules(used));
     let numbers: Vec<usize> = (0..trajectory.frames()).step_by(stride.max(1)).collect();
     let mut batches = numbers.chunks(batch_size(trajectory.atoms()));
     let mut read = |numbers: Option<&[usize]>, mut batch: Vec<StoredFrame>| -> Result<Vec<StoredFrame>> {
@@ -124,6 +138,7 @@ pub fn pass(
         progress(done);
         spare = std::mem::replace(&mut batch, next?);
     }
+    trajectory.limit(usize::MAX);
     Ok(passed)
 }
 

@@ -43,6 +43,11 @@ pub struct Group {
     parts: Option<Parts>,
 }
 
+/// Returns the number of first atoms that contain all of `atoms`.
+pub(super) fn end_of(atoms: &[u32]) -> usize {
+    atoms.iter().max().map_or(0, |&atom| atom as usize + 1)
+}
+
 impl<'a> AnalysedSystem<'a> {
     /// Describes a system of which frames are analysed.
     pub fn new(topology: &'a Topology, images: Images) -> Self {
@@ -70,6 +75,19 @@ impl<'a> AnalysedSystem<'a> {
         &self.molecules
     }
 
+    /// Returns the smallest number of first atoms that contains the first `count` atoms and only whole molecules.
+    pub fn whole_molecules(&self, count: usize) -> usize {
+        let mut end = count.min(self.topology.atoms.len());
+        for molecule in 0..self.molecules.len() {
+            let atoms = self.molecules.atoms(molecule);
+            if atoms.first().is_none_or(|&first| first as usize >= end) {
+                break;
+            }
+            end = end.max(end_of(atoms));
+        }
+        end
+    }
+
     /// Whether molecules are made whole.
     pub fn makes_whole(&self) -> bool {
         self.whole.is_some()
@@ -94,7 +112,7 @@ impl<'a> AnalysedSystem<'a> {
         Group { text: text.to_owned(), atoms, parts }
     }
 
-    /// Makes all molecules of a frame whole, unless positions stay as stored.
+    /// Makes all molecules of a frame whole, unless positions stay as stored. The frame may end after any molecule.
     pub fn make_whole(&self, frame: &mut StoredFrame) {
         if let (Some(whole), Some(cell)) = (&self.whole, &frame.cell) {
             whole.make_whole(cell, &mut frame.positions);
@@ -163,6 +181,11 @@ impl Group {
             parts.shift(cell, &images, &mut positions);
         }
         positions
+    }
+
+    /// Returns the number of first atoms of a frame that contain the group.
+    pub fn end(&self) -> usize {
+        end_of(&self.atoms)
     }
 
     /// Returns the atoms of the group (0-based) as an array for result files.

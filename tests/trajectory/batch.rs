@@ -85,6 +85,30 @@ fn a_batch_has_the_frames_that_are_read_one_by_one() {
     }
 }
 
+/// Frames that are read with a limit begin with the positions of the whole frames.
+#[test]
+fn the_first_atoms_are_those_of_the_whole_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    for extension in EXTENSIONS {
+        let path = folder.path().join(format!("limited.{extension}"));
+        write(&path, sample::CELLS[0], Precision::Decimals3, 0..3, 7);
+        let mut source = open(&path).unwrap();
+        let indices = [0, 1, 2];
+        let whole = as_batch(source.as_mut(), &indices, 2).unwrap();
+        let atoms = source.atoms();
+        assert!(atoms > 20, "{extension}: {atoms} atoms");
+        for limit in 0..=atoms {
+            source.limit(limit);
+            let first = as_batch(source.as_mut(), &indices, 2).unwrap();
+            for (first, whole) in first.iter().zip(&whole) {
+                let read = first.positions.len();
+                assert!(read == atoms || extension == "xtc" && read == limit, "{extension}: {read} for {limit}");
+                assert_eq!(first.positions[..limit], whole.positions[..limit], "{extension}");
+            }
+        }
+    }
+}
+
 /// Scale-offset with few and with many bits, with zeros, which are the filter's missing value, and with ranges that
 /// the filter stores in 32 bits; deflate with numbers that it compresses, and with numbers that it does not.
 #[test]

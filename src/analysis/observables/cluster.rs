@@ -129,6 +129,10 @@ impl Observable for Clusters {
         self.compared.bytes(frames) + 0.5 * RmsdMatrix::bytes(frames)
     }
 
+    fn atoms_used(&self) -> usize {
+        self.compared.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         Ok(self.compared.group.positions(frame))
     }

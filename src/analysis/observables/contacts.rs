@@ -219,6 +219,10 @@ impl Observable for Contacts {
         (2 * size_of::<f64>() * frames + size_of::<u32>() * self.counts.len()) as f64
     }
 
+    fn atoms_used(&self) -> usize {
+        self.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let place = |atom: u32| self.of_atoms[atom as usize];
         let all = contacts(&self.group, frame, self.cutoff)?;

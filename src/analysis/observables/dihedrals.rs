@@ -149,6 +149,10 @@ impl Observable for Dihedrals {
         size_of::<f32>() as f64 * frames as f64 * angles as f64
     }
 
+    fn atoms_used(&self) -> usize {
+        self.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let positions = self.group.positions(frame);
         let angle = |&atoms: &[usize; 4]| {

@@ -176,6 +176,10 @@ impl Observable for Geometry {
         (size_of::<f64>() * self.values.len()) as f64 * frames as f64
     }
 
+    fn atoms_used(&self) -> usize {
+        self.values.iter().flat_map(|value| &value.points).map(|point| point.group.end()).max().unwrap_or(0)
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         Ok(self.values.iter().map(|value| value.measure(frame)).collect())
     }

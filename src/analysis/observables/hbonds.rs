@@ -97,6 +97,10 @@ impl Observable for HydrogenBonds {
         Presence::<[u32; 3]>::bytes(self.searches.iter().map(|sites| sites.donors.len()).sum(), frames)
     }
 
+    fn atoms_used(&self) -> usize {
+        self.searches.iter().map(Sites::end).max().unwrap_or(0)
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let mut found = vec![];
         for sites in &self.searches {

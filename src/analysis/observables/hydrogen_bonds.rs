@@ -7,7 +7,7 @@
 //! and the angle at the hydrogen.
 
 use super::check_distance;
-use crate::analysis::system::Group;
+use crate::analysis::system::{Group, end_of};
 use crate::cell::displacement;
 use crate::error::Result;
 use crate::observe::trajectory::StoredFrame;
@@ -111,6 +111,11 @@ pub(super) fn acceptors(topology: &Topology, group: &Group, fluorine: bool) -> V
 }
 
 impl Sites {
+    /// Returns the number of first atoms of a frame that contain all donors and acceptors.
+    pub(super) fn end(&self) -> usize {
+        end_of(self.donors.as_flattened()).max(end_of(&self.acceptors))
+    }
+
     /// Whether no bond is possible.
     pub(super) fn is_empty(&self) -> bool {
         self.donors.is_empty() || self.acceptors.is_empty()

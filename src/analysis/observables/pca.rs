@@ -65,6 +65,10 @@ impl Observable for Components {
         Frames::bytes(frames, atoms) + Pca::bytes(frames, atoms)
     }
 
+    fn atoms_used(&self) -> usize {
+        self.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         Ok(self.group.positions(frame))
     }

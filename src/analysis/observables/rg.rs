@@ -55,6 +55,10 @@ impl Observable for RadiusOfGyration {
     /// radius (nm), and eigenvalues of the tensor (nm²), largest first
     type Sample = (f64, [f64; 3]);
 
+    fn atoms_used(&self) -> usize {
+        self.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let positions = self.group.positions(frame);
         let weighted = || positions.iter().zip(&self.weights);

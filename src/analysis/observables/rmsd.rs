@@ -151,6 +151,10 @@ impl Observable for RmsdToReference {
     /// RMSD (nm) of all atoms and of each residue
     type Sample = (f64, Vec<f32>);
 
+    fn atoms_used(&self) -> usize {
+        self.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let (mut positions, center) = if self.superposes {
             let positions = self.group.positions(frame);

@@ -82,6 +82,10 @@ impl Observable for AllToAll {
         self.0.bytes(frames)
     }
 
+    fn atoms_used(&self) -> usize {
+        self.0.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         Ok(self.0.group.positions(frame))
     }

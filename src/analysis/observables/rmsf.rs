@@ -92,6 +92,10 @@ impl Observable for Fluctuation {
     /// superposed positions, nm
     type Sample = Vec<Vec3>;
 
+    fn atoms_used(&self) -> usize {
+        self.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let mut positions = self.group.positions(frame);
         let own = self.center(&positions);

@@ -155,6 +155,10 @@ impl Observable for SurfaceArea {
         (size_of::<f32>() * self.residues.len()) as f64 * frames as f64
     }
 
+    fn atoms_used(&self) -> usize {
+        self.group.end()
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let largest = self.radii.iter().copied().fold(0.0, f64::max);
         if let Some(cell) = frame.cell.filter(|cell| largest > cell.max_cutoff()) {

@@ -80,6 +80,10 @@ impl Observable for WaterBridges {
         Presence::<[u32; 2]>::bytes(self.names.len(), frames)
     }
 
+    fn atoms_used(&self) -> usize {
+        self.searches.iter().map(Sites::end).max().unwrap_or(0)
+    }
+
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {
         let [given, taken] = &self.searches;
         let residue = |atom: u32| self.residues[atom as usize];

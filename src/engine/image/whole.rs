@@ -69,11 +69,16 @@ impl WholeMolecules {
 
     /// Moves atoms by lattice vectors until the vector of every link in `walk` is a minimum image. The first atom of
     /// each molecule does not move. Positions of molecules that are already whole are unchanged bit for bit.
+    /// `positions` are those of all atoms, or of all atoms before some molecule.
     pub fn make_whole(&self, cell: &PeriodicCell, positions: &mut [Vec3]) {
         // shorter vectors are minimum images
         let shortest = cell.max_cutoff().powi(2);
         for &[atom, before] in &self.walk {
             let (atom, before) = (atom as usize, before as usize);
+            if atom >= positions.len() {
+                // molecules are in the order of their first atoms
+                break;
+            }
             let link = positions[atom] - positions[before];
             if link.norm_squared() < shortest {
                 continue;

@@ -77,6 +77,10 @@ impl<L: Layout> FrameSource for RecordSource<L> {
         self.opened.layout.left_out()
     }
 
+    fn limit(&mut self, atoms: usize) {
+        self.opened.layout.limit(atoms);
+    }
+
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         self.read_batch(&[index], std::slice::from_mut(frame))
     }

@@ -124,6 +124,10 @@ impl FrameSource for Chain {
         self.parts.iter().map(|part| part.source.left_out()).find(|&count| count > 0).unwrap_or(0)
     }
 
+    fn limit(&mut self, atoms: usize) {
+        self.parts.iter_mut().for_each(|part| part.source.limit(atoms));
+    }
+
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()> {
         let place = self.part_of(index);
         let part = &mut self.parts[place];

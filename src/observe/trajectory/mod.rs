@@ -202,6 +202,9 @@ pub trait FrameSource: Send {
         0
     }
 
+    /// Asks for the first `atoms` atoms of the frames that are read from now on. Frames may still have all atoms.
+    fn limit(&mut self, _atoms: usize) {}
+
     /// Reads frame `index`, from 0, into `frame`. The memory of `frame` is reused if several frames are read.
     fn read(&mut self, index: usize, frame: &mut StoredFrame) -> Result<()>;
 

@@ -87,6 +87,9 @@ pub(super) trait Layout: Sized + Send + Sync + 'static {
         bytes: &mut Vec<u8>,
     ) -> std::result::Result<(), String>;
 
+    /// Asks for the first `atoms` atoms of the frames that are decoded from now on. Frames may still have all atoms.
+    fn limit(&mut self, _atoms: usize) {}
+
     /// Decodes frame `index`. Fails with a description of the fault in the bytes of the frame.
     fn decode(&self, index: usize, bytes: &[u8], frame: &mut StoredFrame) -> std::result::Result<(), String>;
 

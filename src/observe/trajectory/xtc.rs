@@ -2,8 +2,7 @@
 //!
 //! A frame is a header of 14 words in network byte order (magic number, atoms, step, time in ps, lattice in nm, atoms
 //! again), the precision in 1/nm, the bounds of the multiples, and the packed multiples. Up to nine atoms are stored
-//! as plain `f32` instead. The file has no header. The crate `molly` packs and unpacks the multiples. The decoder of
-//! `molly` does not check its input, so [`check_packed`] checks each stream first.
+//! as plain `f32` instead. The file has no header. The package `md-xtc` packs and unpacks the multiples.
 //!
 //! Steps have 32 bits; of larger step numbers, only the low 32 bits are stored. Times are `f32`. Cells of other
 //! programs that are not lower-triangular are refused.
@@ -11,10 +10,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 
-use molly::reader::{FIRSTIDX, MAGICINTS};
-use molly::selection::AtomSelection;
-use molly::writer::write_compressed_positions;
-use molly::{Header, Magic, XTC_1995_MAX_NATOMS, XTCReader};
+use md_xtc::{Header, Magic, PLAIN, PRELUDE};
 
 use super::index::Index;
 use super::records::{Layout, Records};
@@ -41,25 +37,13 @@ pub(super) const FORMAT: Format = Format {
     files: &Records::<Xtc>::new("XTC"),
 };
 
-/// Largest number of atoms whose positions are stored without packing.
-const PLAIN: usize = 9;
-/// Size in bytes of the precision, the bounds and the first index into the table of sizes, which come before the
-/// number of packed bytes.
-const PRELUDE: usize = 32;
-/// Largest allowed multiple, so that neither differences nor sums of multiples exceed 32 bits. The limit is 268 µm at
-/// 0.001 nm.
-const LARGEST: i32 = 1 << 28;
-/// Largest range of the multiples for which the three multiples of a position are packed together. With larger ranges
-/// each multiple is packed separately.
-const LARGEST_JOINT: u32 = 0xff_ffff;
-/// Largest number of bits of three multiples that the crate packs together.
-const JOINT_BITS: u32 = 64;
-
 type Checked<T> = Result<T, String>;
 
 /// Properties of an XTC file that are the same for all frames.
 struct Xtc {
     atoms: usize,
+    /// number of first atoms that are unpacked
+    wanted: usize,
     /// precision of the first frame; `None` before the first frame
     precision: Option<Precision>,
 }
@@ -123,11 +107,11 @@ impl Layout for Xtc {
         if atoms == 0 || i32::try_from(atoms).is_err() {
             return Err(format!("there are {atoms} atoms: XTC stores 1 to 2147483647"));
         }
-        Ok((Self { atoms, precision: Some(contents.precision) }, vec![]))
+        Ok((Self { atoms, wanted: atoms, precision: Some(contents.precision) }, vec![]))
     }
 
     fn open(file: &mut BufReader<File>, length: u64) -> Checked<(Self, Index)> {
-        let (mut layout, mut index) = (Self { atoms: 0, precision: None }, Index::default());
+        let (mut layout, mut index) = (Self { atoms: 0, wanted: usize::MAX, precision: None }, Index::default());
         let mut start = 0;
         while start < length {
             go_to(file, start)?;
@@ -167,31 +151,26 @@ impl Layout for Xtc {
 
     fn encode(&mut self, frame: &Frame<'_>, placed: &[[f32; 3]], bytes: &mut Vec<u8>) -> Checked<()> {
         let natoms = placed.len();
-        let magic = if natoms > XTC_1995_MAX_NATOMS { Magic::Xtc2023 } else { Magic::Xtc1995 };
         let rows = frame.cell.map_or([[0.0; 3]; 3], |cell| cell.rows().map(|row| row.to_array()));
         let mut boxvec = [0.0; 9];
         boxvec.iter_mut().zip(rows.as_flattened()).for_each(|(single, &value)| *single = value as f32);
         let step = (frame.step & u64::from(u32::MAX)) as u32;
+        let magic = md_xtc::magic_for(natoms);
         let header = Header { magic, natoms, step, time: frame.time as f32, boxvec, natoms_repeated: natoms };
         bytes.extend(header.to_be_bytes());
         if natoms <= PLAIN {
             bytes.extend(placed.as_flattened().iter().flat_map(|value| value.to_be_bytes()));
             return Ok(());
         }
-        let scale = scale(self.precision.unwrap_or_default());
-        check_span(placed, scale)?;
-        bytes.extend(scale.to_be_bytes());
-        let packed = write_compressed_positions(bytes, placed.as_flattened(), scale, magic);
-        packed.map(|_| ()).map_err(|error| error.to_string())
+        md_xtc::pack(bytes, placed, scale(self.precision.unwrap_or_default()))
+    }
+
+    fn limit(&mut self, atoms: usize) {
+        self.wanted = atoms;
     }
 
     fn decode(&self, _index: usize, bytes: &[u8], frame: &mut StoredFrame) -> Checked<()> {
-        if self.atoms > PLAIN {
-            check_packed(bytes, self.atoms)?;
-        }
-        let (mut read, mut scratch) = (molly::Frame::default(), vec![]);
-        let done = XTCReader::new(bytes).read_frame_with_scratch(&mut read, &mut scratch, &AtomSelection::All);
-        done.map_err(|error| error.to_string())?;
+        let read = md_xtc::unpack(bytes, self.atoms, self.wanted)?;
         // without a branch for each value
         let is_finite = read.positions.iter().fold(read.time.is_finite(), |all, value| all & value.is_finite());
         if !is_finite {
@@ -209,90 +188,5 @@ impl Layout for Xtc {
             ),
         };
         Ok(())
-    }
-}
-
-/// Refuses positions that are too large for the packing.
-fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
-    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for r in placed {
-        for axis in 0..3 {
-            // NaN fails both comparisons, so it is replaced by infinity, which is refused below
-            let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
-            (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
-        }
-    }
-    let multiple = |value: f32| f64::from(value) * f64::from(scale);
-    let spans: Vec<f64> = (0..3).map(|axis| multiple(high[axis]) - multiple(low[axis]) + 2.0).collect();
-    let is_far = low.iter().chain(&high).any(|&value| multiple(value).abs() >= f64::from(LARGEST));
-    let is_joint = spans.iter().all(|&span| span <= f64::from(LARGEST_JOINT));
-    if is_far || (is_joint && spans.iter().product::<f64>() >= 2f64.powi(JOINT_BITS as i32)) {
-        return Err(format!("positions from {low:?} to {high:?} nm exceed the range of XTC"));
-    }
-    Ok(())
-}
-
-/// Checks a packed frame before it is decoded. Refuses a frame with which the decoder would read beyond the end of
-/// the bytes, of the atoms or of the table of sizes. `bytes` are the bytes of one frame whose header [`head`] has
-/// read.
-///
-/// The stream is a sequence of groups. A group begins with a position in full, followed by one bit. If this bit is
-/// set, five bits follow. The five bits give the number of further positions in the group, and whether the next group
-/// uses fewer or more bits for further positions. Without the five bits, the number of further positions is that of
-/// the previous group. The further positions of the group follow as small differences.
-fn check_packed(bytes: &[u8], atoms: usize) -> Checked<()> {
-    let at = Header::SIZE / 4;
-    let truncated = || "the frame is cut off".to_owned();
-    let precision = word(bytes, at).map(f32::from_be_bytes).ok_or_else(truncated)?;
-    if !(precision.is_finite() && precision > 0.0 && precision.recip().is_finite()) {
-        return Err(format!("invalid precision {precision}"));
-    }
-    let number = |i: usize| integer(bytes, at + 1 + i).ok_or_else(truncated);
-    let mut sizes = [0u32; 3];
-    for axis in 0..3 {
-        let (low, high) = (number(axis)?, number(3 + axis)?);
-        if low > high || low <= -LARGEST || high >= LARGEST {
-            return Err(format!("invalid bounds {low} to {high}"));
-        }
-        sizes[axis] = high.abs_diff(low) + 1;
-    }
-    let bits_of = |number: u128| u128::BITS - number.leading_zeros();
-    let full = match sizes.iter().any(|&size| size > LARGEST_JOINT) {
-        true => sizes.iter().map(|&size| bits_of(size.into())).sum(),
-        false => bits_of(sizes.iter().map(|&size| u128::from(size)).product()),
-    };
-    let wide = integer(bytes, 0) == Some(Magic::XTC_2023);
-    let begin = Header::SIZE + PRELUDE + if wide { 8 } else { 4 };
-    let packed = bytes.get(begin..).ok_or_else(truncated)?;
-    let (end, mut place) = (8 * packed.len(), 0usize);
-    let bits = |place: usize, count: usize| {
-        (place..place + count).fold(0, |value, bit| value << 1 | usize::from(packed[bit / 8] >> (7 - bit % 8) & 1))
-    };
-    let mut small = usize::try_from(number(6)?).unwrap_or(usize::MAX);
-    let (mut read, mut further) = (0, 0);
-    loop {
-        if !(FIRSTIDX..MAGICINTS.len()).contains(&small) {
-            return Err(format!("size index {small} exceeds the table of {}", MAGICINTS.len()));
-        }
-        let mut change = 1;
-        place += full as usize;
-        if place + 6 > end && (place >= end || bits(place, 1) == 1) {
-            return Err(truncated());
-        }
-        place += 1;
-        if bits(place - 1, 1) == 1 {
-            let code = bits(place, 5);
-            (further, change) = (code / 3, code % 3);
-            place += 5;
-        }
-        read += 1 + further;
-        place += further * small;
-        if read > atoms || place > end {
-            return Err(format!("found {read} positions in {place} bits, expected {atoms} in {end}"));
-        }
-        if read == atoms {
-            return Ok(());
-        }
-        small = (small + change).wrapping_sub(1);
     }
 }

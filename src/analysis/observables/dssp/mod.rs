@@ -9,7 +9,7 @@ mod assign;
 use super::{Input, Options};
 use crate::analysis::findings::{Array, Axis, Findings, Layer, Number, Plot, TIME};
 use crate::analysis::pass::{FrameObserver, Observable, Passed};
-use crate::analysis::system::{AnalysedSystem, Group};
+use crate::analysis::system::{AnalysedSystem, Group, end_of};
 use crate::error::{Problem, Result};
 use crate::observe::trajectory::StoredFrame;
 use crate::system::Topology;
@@ -143,6 +143,10 @@ impl Observable for SecondaryStructure {
     fn memory(&self, frames: usize) -> f64 {
         // the class, its copies for the picture and the result file (4 bytes), and its share of the fractions
         6.0 * frames as f64 * self.residues.len() as f64
+    }
+
+    fn atoms_used(&self) -> usize {
+        end_of(self.atoms.as_flattened())
     }
 
     fn measure(&self, frame: &StoredFrame) -> Result<Self::Sample> {

@@ -1,0 +1,147 @@
+//! `md-xtc`: packed frames of XTC.
+//!
+//! The crate `molly` packs and unpacks positions. Its functions are generic over the reader and the writer, so that the
+//! package that calls them compiles them. They are fast only if the compiler sees all of them at once, and this package
+//! is compiled as one unit for that reason (`profile.release.package.md-xtc`); in `md` they take twice as long. The
+//! decoder of `molly` does not check its input, so [`unpack`] checks each stream first.
+
+pub use molly::{Frame, Header, Magic};
+
+use molly::XTCReader;
+use molly::reader::{FIRSTIDX, MAGICINTS};
+use molly::selection::AtomSelection;
+use molly::writer::write_compressed_positions;
+
+/// Largest number of atoms whose positions are stored without packing.
+pub const PLAIN: usize = 9;
+/// Size in bytes of the precision, the bounds and the first index into the table of sizes, which come before the
+/// number of packed bytes.
+pub const PRELUDE: usize = 32;
+/// Largest allowed multiple, so that neither differences nor sums of multiples exceed 32 bits. The limit is 268 µm at
+/// 0.001 nm.
+const LARGEST: i32 = 1 << 28;
+/// Largest range of the multiples for which the three multiples of a position are packed together. With larger ranges
+/// each multiple is packed separately.
+const LARGEST_JOINT: u32 = 0xff_ffff;
+/// Largest number of bits of three multiples that the crate packs together.
+const JOINT_BITS: u32 = 64;
+
+type Checked<T> = Result<T, String>;
+
+/// Returns the version of the format for a number of atoms.
+pub fn magic_for(atoms: usize) -> Magic {
+    if atoms > molly::XTC_1995_MAX_NATOMS { Magic::Xtc2023 } else { Magic::Xtc1995 }
+}
+
+/// Appends packed positions (nm) to a frame, whose header is in `bytes`, with a precision of 1/`scale` nm. Fails with
+/// the reason if the positions are outside of the range of the format.
+pub fn pack(bytes: &mut Vec<u8>, positions: &[[f32; 3]], scale: f32) -> Checked<()> {
+    check_span(positions, scale)?;
+    bytes.extend(scale.to_be_bytes());
+    let packed = write_compressed_positions(bytes, positions.as_flattened(), scale, magic_for(positions.len()));
+    packed.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Reads one frame of `atoms` atoms, and unpacks the positions of the first `wanted` atoms. Fails with the reason if
+/// the bytes up to there are not a frame.
+pub fn unpack(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<Frame> {
+    if atoms > PLAIN {
+        check_packed(bytes, atoms, wanted)?;
+    }
+    let (mut frame, mut scratch) = (Frame::default(), vec![]);
+    let selection = u32::try_from(wanted).map_or(AtomSelection::All, AtomSelection::Until);
+    let done = XTCReader::new(bytes).read_frame_with_scratch(&mut frame, &mut scratch, &selection);
+    done.map_err(|error| error.to_string())?;
+    Ok(frame)
+}
+
+/// Refuses positions that are too large for the packing.
+fn check_span(placed: &[[f32; 3]], scale: f32) -> Checked<()> {
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for r in placed {
+        for axis in 0..3 {
+            // NaN fails both comparisons, so it is replaced by infinity, which is refused below
+            let value = if r[axis].is_nan() { f32::INFINITY } else { r[axis] };
+            (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
+        }
+    }
+    let multiple = |value: f32| f64::from(value) * f64::from(scale);
+    let spans: Vec<f64> = (0..3).map(|axis| multiple(high[axis]) - multiple(low[axis]) + 2.0).collect();
+    let is_far = low.iter().chain(&high).any(|&value| multiple(value).abs() >= f64::from(LARGEST));
+    let is_joint = spans.iter().all(|&span| span <= f64::from(LARGEST_JOINT));
+    if is_far || (is_joint && spans.iter().product::<f64>() >= 2f64.powi(JOINT_BITS as i32)) {
+        return Err(format!("positions from {low:?} to {high:?} nm exceed the range of XTC"));
+    }
+    Ok(())
+}
+
+/// Returns the integer in the word with index `at` in network byte order.
+fn integer(bytes: &[u8], at: usize) -> Option<i32> {
+    let word = bytes.get(4 * at..4 * at + 4)?.try_into().ok()?;
+    Some(i32::from_be_bytes(word))
+}
+
+/// Checks a packed frame up to the first `wanted` of its `atoms` positions before it is decoded. Refuses a frame with
+/// which the decoder would read beyond the end of the bytes, of the atoms or of the table of sizes. The header of the
+/// frame is valid.
+///
+/// The stream is a sequence of groups. A group begins with a position in full, followed by one bit. If this bit is
+/// set, five bits follow. The five bits give the number of further positions in the group, and whether the next group
+/// uses fewer or more bits for further positions. Without the five bits, the number of further positions is that of
+/// the previous group. The further positions of the group follow as small differences.
+fn check_packed(bytes: &[u8], atoms: usize, wanted: usize) -> Checked<()> {
+    let at = Header::SIZE / 4;
+    let truncated = || "the frame is cut off".to_owned();
+    let precision = integer(bytes, at).map(|word| f32::from_bits(word as u32)).ok_or_else(truncated)?;
+    if !(precision.is_finite() && precision > 0.0 && precision.recip().is_finite()) {
+        return Err(format!("invalid precision {precision}"));
+    }
+    let number = |i: usize| integer(bytes, at + 1 + i).ok_or_else(truncated);
+    let mut sizes = [0u32; 3];
+    for axis in 0..3 {
+        let (low, high) = (number(axis)?, number(3 + axis)?);
+        if low > high || low <= -LARGEST || high >= LARGEST {
+            return Err(format!("invalid bounds {low} to {high}"));
+        }
+        sizes[axis] = high.abs_diff(low) + 1;
+    }
+    let bits_of = |number: u128| u128::BITS - number.leading_zeros();
+    let full = match sizes.iter().any(|&size| size > LARGEST_JOINT) {
+        true => sizes.iter().map(|&size| bits_of(size.into())).sum(),
+        false => bits_of(sizes.iter().map(|&size| u128::from(size)).product()),
+    };
+    let wide = integer(bytes, 0) == Some(Magic::XTC_2023);
+    let begin = Header::SIZE + PRELUDE + if wide { 8 } else { 4 };
+    let packed = bytes.get(begin..).ok_or_else(truncated)?;
+    let (end, mut place) = (8 * packed.len(), 0usize);
+    let bits = |place: usize, count: usize| {
+        (place..place + count).fold(0, |value, bit| value << 1 | usize::from(packed[bit / 8] >> (7 - bit % 8) & 1))
+    };
+    let mut small = usize::try_from(number(6)?).unwrap_or(usize::MAX);
+    let (mut read, mut further) = (0, 0);
+    loop {
+        if !(FIRSTIDX..MAGICINTS.len()).contains(&small) {
+            return Err(format!("size index {small} exceeds the table of {}", MAGICINTS.len()));
+        }
+        let mut change = 1;
+        place += full as usize;
+        if place + 6 > end && (place >= end || bits(place, 1) == 1) {
+            return Err(truncated());
+        }
+        place += 1;
+        if bits(place - 1, 1) == 1 {
+            let code = bits(place, 5);
+            (further, change) = (code / 3, code % 3);
+            place += 5;
+        }
+        read += 1 + further;
+        place += further * small;
+        if read > atoms || place > end {
+            return Err(format!("found {read} positions in {place} bits, expected {atoms} in {end}"));
+        }
+        if read >= wanted.min(atoms) {
+            return Ok(());
+        }
+        small = (small + change).wrapping_sub(1);
+    }
+}
