@@ -8,7 +8,8 @@
 //!
 //! A lower layer never imports a higher layer. The test `tests/tidy` reads the `use` lines and fails if a layer
 //! breaks this rule. The modules up to [`context`] are the package `md-engine` in `src/engine`, except `xtc`, which is
-//! the package `md-xtc` in `src/xtc`; all other modules are in this package. The table lists the layers, from the lowest to the highest:
+//! the package `md-xtc` in `src/xtc`; all other modules are in this package. The table lists the layers, from the
+//! lowest to the highest:
 //!
 //! | modules | purpose |
 //! |---|---|
