@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 mod check;
+mod completions;
 mod convert;
 mod demux;
 mod diagnostics;
@@ -72,6 +73,8 @@ enum Command {
     Repair(outputs::Repair),
     New(new::New),
     Import(import::Import),
+    Completions(completions::Completions),
+    Man(completions::Man),
     Help(help::Help),
 }
 
@@ -102,6 +105,8 @@ pub fn main() -> ExitCode {
         Command::Repair(command) => command.execute(),
         Command::New(command) => command.execute(),
         Command::Import(command) => command.execute(),
+        Command::Completions(command) => command.execute(),
+        Command::Man(command) => command.execute(),
         Command::Help(command) => command.execute(),
     };
     match outcome {

@@ -25,16 +25,52 @@ pub fn describe(path: &str) -> Result<String, Vec<String>> {
     Ok(matches.iter().map(|(full, key)| entry(full, key)).collect::<Vec<_>>().join("\n"))
 }
 
+/// Description of a key for people.
+#[derive(Clone, Debug)]
+pub struct KeyEntry {
+    /// dotted path of the key
+    pub path: String,
+    /// meaning of the key
+    pub about: &'static str,
+    /// accepted values
+    pub value: String,
+    /// default in words
+    pub default: String,
+    /// setting without which the key is refused
+    pub only: Option<String>,
+    /// example of a line of the input file
+    pub example: String,
+}
+
+impl KeyEntry {
+    fn new(path: &str, key: &Key) -> Self {
+        KeyEntry {
+            path: path.to_owned(),
+            about: key.doc,
+            value: key.expected(),
+            default: key.default.describe(),
+            only: key.only.map(|(name, words)| format!("{name} = {}", quoted(words, " or "))),
+            example: format!("{} = {}", key.name, key.example),
+        }
+    }
+}
+
+/// Returns all keys of the input file, in the order of `md help`.
+pub fn key_entries() -> Vec<KeyEntry> {
+    keys::all().into_iter().map(|(path, key)| KeyEntry::new(&path, key)).collect()
+}
+
 fn entry(path: &str, key: &Key) -> String {
+    let KeyEntry { path, about, value, default, only, example } = KeyEntry::new(path, key);
     let mut text = String::new();
     // writing to a String cannot fail
-    let _ = writeln!(text, "{path}\n    {}", wrapped(key.doc, 4));
-    let _ = writeln!(text, "    value:   {}", wrapped(&key.expected(), 13));
-    let _ = writeln!(text, "    default: {}", key.default.describe());
-    if let Some((name, words)) = key.only {
-        let _ = writeln!(text, "    only with {name} = {}", quoted(words, " or "));
+    let _ = writeln!(text, "{path}\n    {}", wrapped(about, 4));
+    let _ = writeln!(text, "    value:   {}", wrapped(&value, 13));
+    let _ = writeln!(text, "    default: {default}");
+    if let Some(only) = only {
+        let _ = writeln!(text, "    only with {only}");
     }
-    let _ = writeln!(text, "    example: {} = {}", key.name, key.example);
+    let _ = writeln!(text, "    example: {example}");
     for child in key.children() {
         let _ = writeln!(text, "    {:<22} {}", child.name, wrapped(child.doc, 27));
     }

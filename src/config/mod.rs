@@ -32,7 +32,7 @@ use std::path::Path;
 
 pub use diff::physics_diff;
 pub use effective::{GivenSetting, given};
-pub use help::{describe, overview};
+pub use help::{KeyEntry, describe, key_entries, overview};
 pub use place::Place;
 pub use raw::Override;
 pub use replicas::{Ensemble, Replica};

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
 
+mod help;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -128,17 +130,6 @@ fn new_writes_a_starter_and_overwrites_nothing() {
     let (code, message) = failure(folder.path(), &["new"]);
     assert!(code == 2 && message.contains("already"), "{message}");
     assert_eq!(std::fs::read_to_string(folder.path().join("input.toml")).unwrap(), written);
-}
-
-#[test]
-fn help_explains_keys_and_commands() {
-    let folder = tempfile::tempdir().unwrap();
-    assert!(success(folder.path(), &["--help"]).contains("3  stopped early on request"));
-    assert!(success(folder.path(), &["help"]).contains("stage.thermostat.coupling_time"));
-    assert!(success(folder.path(), &["help", "timestep"]).contains("example: timestep = \"2 fs\""));
-    assert!(success(folder.path(), &["help", "energy"]).contains("--json"));
-    let (code, message) = failure(folder.path(), &["help", "timestpe"]);
-    assert!(code == 2 && message.contains("stage.timestep"), "{message}");
 }
 
 #[test]
@@ -486,7 +477,7 @@ fn pipes_are_no_trajectories() {
 #[test]
 fn a_forged_file_that_ends_its_library_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let packed = include_bytes!("damage/forged.h5md.xz");
+    let packed = include_bytes!("../damage/forged.h5md.xz");
     let mut forged = vec![];
     lzma_rust2::XzReader::new(&packed[..], true).read_to_end(&mut forged).unwrap();
     std::fs::write(folder.path().join("forged.h5md"), &forged).unwrap();

@@ -1,0 +1,57 @@
+//! What the program says about its commands and keys: help, completions of shells, manual pages.
+
+use crate::{failure, success};
+
+#[test]
+fn help_explains_keys_and_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(success(folder.path(), &["--help"]).contains("3  stopped early on request"));
+    assert!(success(folder.path(), &["help"]).contains("stage.thermostat.coupling_time"));
+    assert!(success(folder.path(), &["help", "timestep"]).contains("example: timestep = \"2 fs\""));
+    assert!(success(folder.path(), &["help", "energy"]).contains("--json"));
+    let (code, message) = failure(folder.path(), &["help", "timestpe"]);
+    assert!(code == 2 && message.contains("stage.timestep"), "{message}");
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    let folder = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = success(folder.path(), &["completions", shell]);
+        assert!(script.contains("analyze") && script.contains("max-hours"), "{shell}");
+        std::fs::write(folder.path().join(shell), script).unwrap();
+    }
+    // what bash offers after "md an" and after "md run --max"
+    for (words, offered) in [("md an", "analyze"), ("md run --max", "--max-hours")] {
+        let script = format!(
+            "source ./bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _md md \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[@]}}\""
+        );
+        let output =
+            std::process::Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        let found = String::from_utf8(output.stdout).unwrap();
+        assert!(found.split_whitespace().any(|word| word == offered), "{words}: {found}");
+    }
+}
+
+#[test]
+fn manual_pages_have_every_command_and_every_key() {
+    let folder = tempfile::tempdir().unwrap();
+    success(folder.path(), &["man", "pages"]);
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).unwrap();
+    let all = success(folder.path(), &["--help"]);
+    // names of commands are indented by two blanks
+    let names =
+        all.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with(char::is_lowercase));
+    let commands: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"run") && commands.contains(&"report"), "{commands:?}");
+    for command in commands {
+        assert!(page("md.1").contains(&format!("md\\-{command}(1)")), "{command}");
+        assert!(page(&format!("md-{command}.1")).contains(".SH NAME"), "{command}");
+    }
+    let keys = page("md-input.5");
+    for line in success(folder.path(), &["help"]).lines().skip(2).filter(|line| !line.starts_with(' ')) {
+        let key = line.split_whitespace().next().unwrap();
+        assert!(keys.contains(&format!("\\fB{key}\\fR")), "{key}");
+    }
+}
