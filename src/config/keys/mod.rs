@@ -411,7 +411,7 @@ mod tests {
     /// Tests that the second column of the tables in `coming-from.md` names only existing keys of `md`.
     #[test]
     fn the_page_for_users_of_other_programs_names_keys() {
-        const PAGE: &str = include_str!("../../../inputs/coming-from.md");
+        const PAGE: &str = include_str!("../../../docs/coming-from.md");
         // not keys of `md`: files of a run or of this repository, commands, and options of commands
         let is_other = |code: &str| {
             ["md ", "--", "\"", "examples/"].iter().any(|start| code.starts_with(start)) || code.ends_with(".csv")

@@ -1,0 +1,81 @@
+//! Links between the pages of the guide and the other documents of the project.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::{docs, page};
+
+/// Lines of a page outside of blocks of code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        inside ^= fence;
+        !inside && !fence
+    })
+}
+
+/// Targets of the links of a page.
+fn targets(text: &str) -> Vec<String> {
+    let links = prose(text).flat_map(|line| line.split("](").skip(1));
+    links.filter_map(|rest| rest.split(')').next()).map(str::to_owned).collect()
+}
+
+/// Names that links to the headings of a page have: lower case, blanks as hyphens, without punctuation.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text).filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let kept = |c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == ' ';
+    headings
+        .map(|heading| heading.to_lowercase().chars().filter(|&c| kept(c)).collect::<String>().replace(' ', "-"))
+        .collect()
+}
+
+/// All documents of the project: the guide, and the pages beside what they describe.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found: Vec<PathBuf> =
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "inputs/README.md", "examples/README.md"]
+            .map(|name| root.join(name))
+            .into();
+    let folders = std::fs::read_dir(root.join("validation")).unwrap().map(|entry| entry.unwrap().path());
+    found.extend(
+        folders
+            .map(|folder| if folder.is_dir() { folder.join("README.md") } else { folder })
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md") && path.exists()),
+    );
+    let pages = std::fs::read_dir(docs()).unwrap().map(|entry| entry.unwrap().path());
+    found.extend(pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    found
+}
+
+#[test]
+fn links_lead_to_files_and_headings() {
+    let (mut faults, mut count) = (vec![], 0);
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for target in targets(&text).into_iter().filter(|target| !target.starts_with("http")) {
+            count += 1;
+            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let path = if file.is_empty() { document.clone() } else { document.parent().unwrap().join(file) };
+            let found = path.exists()
+                && (anchor.is_empty()
+                    || std::fs::read_to_string(&path).is_ok_and(|text| anchors(&text).contains(anchor)));
+            if !found {
+                faults.push(format!("{}: {target}", document.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(count > 50, "{count} links");
+    assert_eq!(targets("[a](b.md#c) `x` [d](e)\n```\n[f](g)\n```"), ["b.md#c", "e"]);
+    assert!(anchors("## What `md` does, and *how*\n").contains("what-md-does-and-how"));
+}
+
+#[test]
+fn the_summary_lists_every_page() {
+    let listed: BTreeSet<String> = targets(&page("SUMMARY.md")).into_iter().collect();
+    let pages = documents().into_iter().filter(|path| path.parent() == Some(&docs()));
+    let pages: BTreeSet<String> = pages.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    let unlisted: Vec<_> = pages.difference(&listed).filter(|name| *name != "SUMMARY.md").collect();
+    assert!(unlisted.is_empty(), "{unlisted:?}");
+}

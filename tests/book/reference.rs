@@ -1,0 +1,106 @@
+//! The pages of commands and keys are those that the program describes.
+//!
+//! `MD_WRITE_DOCS=1 cargo test --test book reference` writes both pages again.
+
+use std::fmt::Write;
+
+use md::config::{KeyEntry, key_entries};
+
+use crate::{docs, md, page};
+
+/// Compares a page of the guide with its generated text, or writes it.
+fn assert_page(name: &str, text: &str) {
+    if std::env::var_os("MD_WRITE_DOCS").is_some() {
+        std::fs::write(docs().join(name), text).unwrap();
+    }
+    let found = page(name);
+    let differs = found.lines().zip(text.lines()).find(|(a, b)| a != b);
+    assert!(found == text, "docs/{name} is out of date ({differs:?}); MD_WRITE_DOCS=1 writes it again");
+}
+
+#[test]
+fn keys_are_those_of_the_program() {
+    let mut text = String::from(
+        "# Keys of the input file\n\nThe input of `md run` is a [TOML](https://toml.io) file. Quantities are texts with \
+         their unit. `md help KEY` prints the entry of a key.\n",
+    );
+    for KeyEntry { path, about, value, default, only, example } in key_entries() {
+        let depth = if path.contains('.') { "###" } else { "##" };
+        let _ = writeln!(text, "\n{depth} `{path}`\n\n{}\n\n- value: {}", escaped(about), escaped(&value));
+        let _ = writeln!(text, "- default: {}", escaped(&default));
+        if let Some(only) = only {
+            let _ = writeln!(text, "- only with `{only}`");
+        }
+        let _ = writeln!(text, "- example: `{example}`");
+    }
+    assert_page("keys.md", &text);
+}
+
+#[test]
+fn commands_are_those_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = |arguments: &[&str]| {
+        let output = md(folder.path()).args(arguments).env("COLUMNS", "100").output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .lines()
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect::<String>()
+    };
+    let all = help(&["--help"]);
+    let mut text = format!("# Commands\n\nEach entry is the text of `md COMMAND --help`.\n\n```text\n{all}```\n");
+    let mut add = |words: &[&str], depth: &str| {
+        let _ =
+            write!(text, "\n{depth} md {}\n\n```text\n{}```\n", words.join(" "), help(&[words, &["--help"]].concat()));
+    };
+    // names of commands are indented by two blanks
+    let names =
+        all.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with(char::is_lowercase));
+    for name in names.filter_map(|line| line.split_whitespace().next()) {
+        add(&[name], "##");
+        if name == "analyze" {
+            md::analysis::observables::OBSERVABLES.iter().for_each(|entry| add(&["analyze", entry.name], "###"));
+        }
+    }
+    assert_page("commands.md", &text);
+}
+
+/// Returns text of Markdown that shows `text`.
+fn escaped(text: &str) -> String {
+    text.replace('<', "\\<").replace('*', "\\*").replace('_', "\\_")
+}
+
+/// Calls `found` with the dotted path of every key of a table; tables in lists count as the list.
+fn paths(table: &toml::Table, above: &str, found: &mut impl FnMut(String)) {
+    for (name, value) in table {
+        let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+        match value {
+            toml::Value::Table(inner) => paths(inner, &path, found),
+            toml::Value::Array(list) => {
+                list.iter().filter_map(toml::Value::as_table).for_each(|row| paths(row, &path, found))
+            }
+            _ => {}
+        }
+        found(path);
+    }
+}
+
+#[test]
+fn inputs_in_the_guide_have_keys_of_the_program() {
+    let known: Vec<String> = key_entries().into_iter().map(|entry| entry.path).collect();
+    let mut count = 0;
+    for entry in std::fs::read_dir(docs()).unwrap().map(|entry| entry.unwrap().path()) {
+        let Ok(text) = std::fs::read_to_string(&entry) else { continue };
+        for block in text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            let table: toml::Table =
+                block.parse().unwrap_or_else(|error| panic!("{}: {error}\n{block}", entry.display()));
+            // a list of observables is no input of a run
+            if !table.contains_key("observable") {
+                count += 1;
+                paths(&table, "", &mut |path| assert!(known.contains(&path), "{}: {path}", entry.display()));
+            }
+        }
+    }
+    assert!(count >= 2, "{count} inputs");
+}
