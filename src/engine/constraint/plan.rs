@@ -214,7 +214,10 @@ impl ConstraintPlan {
                 block.apply(motion, self.tolerance, sum.as_mut())?
             });
         }
-        Ok(sum.map_or(Mat3::ZERO, |sum| coupled_virial + sum.total()))
+        Ok(match sum {
+            Some(sum) => coupled_virial + sum.total(),
+            None => Mat3::ZERO,
+        })
     }
 
     /// Calls [`Self::apply`] for every section in parallel, with portable instructions. `partials` is scratch memory,

@@ -69,6 +69,7 @@ impl Renewal {
     }
 
     /// Whether a group of atoms connected by constraints is refreshed. `atoms` is the index of the group.
+    #[inline(never)] // a random number takes longer than a call, and kernels stay small
     pub fn acts_on(&self, (seed, step): (u64, u64), atoms: u32) -> bool {
         Stream::new(seed, Purpose::Collision, step, atoms).uniform() < self.probability
     }

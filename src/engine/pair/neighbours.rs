@@ -3,6 +3,7 @@
 //! Points are sorted into bins whose opposite faces are at most half the distance apart. All points near a position are
 //! then in the bins around it; a bin beyond a face of the cell is the image of a bin within.
 
+use crate::arrays::from_fn;
 use crate::cell::PeriodicCell;
 use crate::vec3::{Vec3, vec3};
 use std::ops::Range;
@@ -83,7 +84,7 @@ impl Neighbours {
     fn bin(&self, wrapped: Vec3) -> [i32; 3] {
         let fractions = self.cell.to_fractional(wrapped).to_array();
         // without a cell fractions may lie outside of 0 to 1, because the origin is arbitrary
-        [0, 1, 2].map(|d| {
+        from_fn(|d| {
             let bin = (fractions[d] * f64::from(self.bins[d])).floor() as i32;
             if self.periodic { bin.clamp(0, self.bins[d] - 1) } else { bin.rem_euclid(self.bins[d]) }
         })
@@ -136,8 +137,8 @@ impl Neighbours {
                 let image = [0, y.div_euclid(self.bins[1]), z.div_euclid(self.bins[2])];
                 let start = self.index([0, y.rem_euclid(self.bins[1]), z.rem_euclid(self.bins[2])]);
                 for copy in first.div_euclid(along)..=last.div_euclid(along) {
-                    let bins = [first.max(copy * along), last.min(copy * along + along - 1)];
-                    let [from, to] = bins.map(|bin| start + (bin - copy * along) as usize);
+                    let bin = |x: i32| start + (x - copy * along) as usize;
+                    let (from, to) = (bin(first.max(copy * along)), bin(last.min(copy * along + along - 1)));
                     let places = self.starts[from] as usize..self.starts[to + 1] as usize;
                     if !places.is_empty() {
                         let shift =

@@ -103,11 +103,12 @@ struct Chain<'a> {
 /// Energy (kcal/mol) of the hydrogen bond from `donor`, with hydrogen `h`, to the groups at `acceptor`: C and O.
 fn energy(donor: &Backbone, h: Vec3, acceptor: [Vec3; 2]) -> f64 {
     let [c, o] = acceptor;
-    let distances = [(o - h).norm(), (c - h).norm(), (c - donor.n).norm(), (o - donor.n).norm()];
-    if distances.iter().any(|&distance| distance < LEAST_DISTANCE) {
+    let [ho, hc] = [(o - h).norm(), (c - h).norm()];
+    let [nc, no] = [(c - donor.n).norm(), (o - donor.n).norm()];
+    if ho.min(hc).min(nc).min(no) < LEAST_DISTANCE {
         return LEAST_ENERGY;
     }
-    let [ho, hc, nc, no] = distances.map(|distance| COUPLING / distance);
+    let [ho, hc, nc, no] = [COUPLING / ho, COUPLING / hc, COUPLING / nc, COUPLING / no];
     // DSSP rounds to 0.001 kcal/mol
     (((hc - ho + no - nc) * 1000.0).round() / 1000.0).max(LEAST_ENERGY)
 }
