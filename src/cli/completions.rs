@@ -52,7 +52,7 @@ impl Man {
 fn keys_page() -> String {
     use clap_mangen::roff::{Roff, bold, italic, roman};
     let mut page = Roff::new();
-    page.control("TH", ["md-input", "5", "", concat!("md ", env!("CARGO_PKG_VERSION"))]);
+    page.control("TH", ["md-input", "5", "", &format!("md {}", crate::VERSION)]);
     page.control("SH", ["NAME"]);
     page.text([roman("md-input - keys of the input file of md")]);
     page.control("SH", ["DESCRIPTION"]);

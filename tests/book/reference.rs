@@ -1,4 +1,4 @@
-//! The pages of commands and keys are those that the program describes.
+//! The pages of commands and keys, of the guide and for `man`, are those that the program describes.
 //!
 //! `MD_WRITE_DOCS=1 cargo test --test book reference` writes both pages again.
 
@@ -54,16 +54,38 @@ fn commands_are_those_of_the_program() {
         let _ =
             write!(text, "\n{depth} md {}\n\n```text\n{}```\n", words.join(" "), help(&[words, &["--help"]].concat()));
     };
-    // names of commands are indented by two blanks
-    let names =
-        all.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with(char::is_lowercase));
-    for name in names.filter_map(|line| line.split_whitespace().next()) {
+    for name in commands(&all) {
         add(&[name], "##");
         if name == "analyze" {
             md::analysis::observables::OBSERVABLES.iter().for_each(|entry| add(&["analyze", entry.name], "###"));
         }
     }
     assert_page("commands.md", &text);
+}
+
+/// Names of the commands in the text of `md --help`, where they are indented by two blanks.
+fn commands(help: &str) -> Vec<&str> {
+    let names =
+        help.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with(char::is_lowercase));
+    names.filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+#[test]
+fn manual_pages_have_every_command_and_every_key() {
+    let folder = tempfile::tempdir().unwrap();
+    md(folder.path()).args(["man", "pages"]).assert().success();
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).unwrap();
+    let help = String::from_utf8(md(folder.path()).arg("--help").output().unwrap().stdout).unwrap();
+    let commands = commands(&help);
+    assert!(commands.contains(&"run") && commands.contains(&"report"), "{commands:?}");
+    for command in commands {
+        assert!(page("md.1").contains(&format!("md\\-{command}(1)")), "{command}");
+        assert!(page(&format!("md-{command}.1")).contains(".SH NAME"), "{command}");
+    }
+    let keys = page("md-input.5");
+    for KeyEntry { path, .. } in key_entries() {
+        assert!(keys.contains(&format!("\\fB{path}\\fR")), "{path}");
+    }
 }
 
 /// Returns text of Markdown that shows `text`.

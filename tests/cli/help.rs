@@ -1,4 +1,4 @@
-//! What the program says about its commands and keys: help, completions of shells, manual pages.
+//! What the program says about its commands and keys: help, and completions of shells.
 
 use crate::{failure, success};
 
@@ -31,27 +31,5 @@ fn shells_complete_commands_and_options() {
             std::process::Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
         let found = String::from_utf8(output.stdout).unwrap();
         assert!(found.split_whitespace().any(|word| word == offered), "{words}: {found}");
-    }
-}
-
-#[test]
-fn manual_pages_have_every_command_and_every_key() {
-    let folder = tempfile::tempdir().unwrap();
-    success(folder.path(), &["man", "pages"]);
-    let page = |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).unwrap();
-    let all = success(folder.path(), &["--help"]);
-    // names of commands are indented by two blanks
-    let names =
-        all.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| line.starts_with(char::is_lowercase));
-    let commands: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(commands.contains(&"run") && commands.contains(&"report"), "{commands:?}");
-    for command in commands {
-        assert!(page("md.1").contains(&format!("md\\-{command}(1)")), "{command}");
-        assert!(page(&format!("md-{command}.1")).contains(".SH NAME"), "{command}");
-    }
-    let keys = page("md-input.5");
-    for line in success(folder.path(), &["help"]).lines().skip(2).filter(|line| !line.starts_with(' ')) {
-        let key = line.split_whitespace().next().unwrap();
-        assert!(keys.contains(&format!("\\fB{key}\\fR")), "{key}");
     }
 }
