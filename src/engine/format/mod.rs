@@ -31,6 +31,7 @@ mod prmtop;
 pub mod restart;
 mod text;
 pub mod unit;
+pub mod xml;
 
 pub use compressed::read;
 pub use coordinates::{Coordinates, Label, LeftOut};

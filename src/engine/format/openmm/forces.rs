@@ -3,9 +3,9 @@
 use std::f64::consts::PI;
 
 use super::Parsed;
-use super::node::Node;
 use crate::error::Problem;
 use crate::format::number;
+use crate::format::xml::Node;
 use crate::system::{Angle, Bond, Cmap, CmapGrid, HarmonicImproper, RyckaertBellemans, Topology, Torsion};
 
 /// Energies of harmonic impropers, without blanks, as they are written by OpenMM's readers of CHARMM and AMBER files

@@ -3,8 +3,8 @@
 //! `acoef` and `bcoef`, a `NonbondedForce` without Lennard-Jones parameters, and a `CustomBondForce` for 1-4 pairs.
 
 use super::Parsed;
-use super::node::Node;
 use super::nonbonded::Nonbonded;
+use crate::format::xml::Node;
 use crate::system::{self, LennardJones, Pair14};
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
 //! Non-bonded methods of a `NonbondedForce`. The input file decides which methods a run uses, and the log reports the
 //! methods of both.
 
-use super::node::Node;
 use crate::cell::PeriodicCell;
 use crate::format::number;
+use crate::format::xml::Node;
 use crate::system::{DispersionCorrection, Electrostatics, LjModifier, Methods, PmeParameters};
 
 /// OpenMM's default for an attribute that old files do not have: cutoff in nm. The next constants are the defaults of

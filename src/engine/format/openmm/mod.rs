@@ -8,24 +8,24 @@
 //! ([`super::take_names`]). Otherwise each atom is named by its element, which follows from its mass, and each
 //! molecule is a residue ([`names`]).
 
-mod attributes;
 mod forces;
 mod lennard_jones;
 mod methods;
 mod names;
-mod node;
 mod nonbonded;
+mod pairs;
 mod sites;
 
 use std::path::Path;
 
 use crate::cell::PeriodicCell;
 use crate::error::Problem;
+use crate::format::xml::{Document, Node};
 use crate::system::{BoxKind, CellHint, Constraint, Description, Exclusions, Topology};
 use crate::vec3::vec3;
 
-use node::{Node, Pairs};
 use nonbonded::Nonbonded;
+use pairs::Pairs;
 
 /// Result of a reading step.
 type Parsed<T> = std::result::Result<T, Problem>;
@@ -52,12 +52,8 @@ pub(super) fn is_system(bytes: &[u8]) -> bool {
 
 /// Reads the bytes of a system. `path` is the name of the file in messages.
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Parsed<Description> {
-    let text = std::str::from_utf8(bytes).map_err(|error| Problem::new(error.to_string()).in_file(path).at_line(1))?;
-    attributes::check(bytes).map_err(|problem| problem.in_file(path))?;
-    let document = roxmltree::Document::parse(text).map_err(|error| {
-        Problem::new(format!("not valid XML: {error}")).in_file(path).at_line(error.pos().row as usize)
-    })?;
-    let root = Node::root(&document, path);
+    let document = Document::parse(path, bytes)?;
+    let root = document.root();
     if root.name() != "System" {
         let problem = root.problem("expected a <System> of OpenMM");
         return Err(

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use super::Parsed;
-use super::node::{Node, Pairs};
+use super::pairs::Pairs;
+use crate::format::xml::Node;
 use crate::system::{self, CombinationRule, LennardJones, Pair14};
 
 /// Contents of a `NonbondedForce`.

@@ -1,7 +1,7 @@
 //! Reader of the virtual sites of an OpenMM system.
 
 use super::Parsed;
-use super::node::Node;
+use crate::format::xml::Node;
 use crate::system::{Construction, VirtualSite};
 
 /// Reads the construction of the virtual site that is particle `site`. The system has `count` particles.

@@ -38,7 +38,7 @@ pub(super) fn check(text: &[u8]) -> Parsed<()> {
             let name = crate::format::number::quoted(name);
             let message = format!("the element {name} has more than {MOST_ATTRIBUTES} attributes");
             let line = 1 + text[..start].iter().filter(|&&byte| byte == b'\n').count();
-            let help = "write the system again with XmlSerializer; md reads virtual sites of at most 63 particles";
+            let help = "write the file again with OpenMM; md reads virtual sites of at most 63 particles";
             return Err(Problem::new(message).at_line(line).help(help));
         }
         let Some(end) = end else { return Ok(()) };

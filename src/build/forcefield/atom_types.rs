@@ -1,0 +1,179 @@
+//! Atom types and their classes, and the patterns by which parameters name atoms.
+
+use std::collections::HashMap;
+
+use md_engine::error::Problem;
+use md_engine::format::element;
+use md_engine::format::xml::Node;
+
+use super::Parsed;
+
+/// An atom type.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AtomType {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// atomic number; 0 for virtual sites
+    pub(super) element: u8,
+    /// mass in amu
+    pub(super) mass: f64,
+}
+
+/// Type and class of an atom, as indices into the tables of [`AtomTypes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Kind {
+    pub(super) of_type: u32,
+    pub(super) class: u32,
+}
+
+/// Atoms to which a parameter applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// all atoms
+    Any,
+    /// atoms of a type
+    Type(u32),
+    /// atoms of a class
+    Class(u32),
+}
+
+impl Pattern {
+    pub(super) fn matches(self, atom: Kind) -> bool {
+        match self {
+            Pattern::Any => true,
+            Pattern::Type(of_type) => of_type == atom.of_type,
+            Pattern::Class(class) => class == atom.class,
+        }
+    }
+}
+
+/// Whether patterns match atoms in the given order.
+pub(super) fn all_match<const N: usize>(patterns: &[Pattern; N], atoms: [Kind; N]) -> bool {
+    patterns.iter().zip(atoms).all(|(pattern, atom)| pattern.matches(atom))
+}
+
+/// Whether patterns match atoms in the given or in the reversed order.
+pub(super) fn match_either_way<const N: usize>(patterns: &[Pattern; N], mut atoms: [Kind; N]) -> bool {
+    all_match(patterns, atoms) || {
+        atoms.reverse();
+        all_match(patterns, atoms)
+    }
+}
+
+/// All atom types of a force field.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AtomTypes {
+    types: Vec<AtomType>,
+    by_name: HashMap<String, u32>,
+    classes: Vec<String>,
+    class_by_name: HashMap<String, u32>,
+}
+
+impl AtomTypes {
+    /// Adds the types of an element `<AtomTypes>`. A type may be defined twice if both definitions agree.
+    pub(super) fn read(&mut self, list: &Node<'_>) -> Parsed<()> {
+        for node in list.children() {
+            if node.name() != "Type" {
+                return Err(node.problem("expected <Type>"));
+            }
+            let name = node.text("name")?;
+            let class = self.class_number(node.text("class")?);
+            let number = match node.attribute("element") {
+                None | Some("") => 0,
+                Some("D") => 1,
+                Some(symbol) => match element::number(symbol) {
+                    0 => return Err(node.problem(format!("{symbol} is not a chemical element"))),
+                    number => number,
+                },
+            };
+            let of_type = self.types.len() as u32;
+            let (mass, kind) = (node.real("mass")?, Kind { of_type, class });
+            if mass < 0.0 {
+                return Err(node.problem(format!("the mass {mass} is negative")));
+            }
+            let found = AtomType { name: name.to_owned(), kind, element: number, mass };
+            let Some(&known) = self.by_name.get(name) else {
+                self.by_name.insert(name.to_owned(), of_type);
+                self.types.push(found);
+                continue;
+            };
+            let known = &self.types[known as usize];
+            if (known.kind.class, known.element, known.mass) != (class, number, mass) {
+                let problem = node.problem(format!("the atom type {name} is already defined, with other properties"));
+                return Err(problem.help("use only one of the two force-field files"));
+            }
+        }
+        Ok(())
+    }
+
+    fn class_number(&mut self, name: &str) -> u32 {
+        if let Some(&class) = self.class_by_name.get(name) {
+            return class;
+        }
+        let class = self.classes.len() as u32;
+        self.classes.push(name.to_owned());
+        self.class_by_name.insert(name.to_owned(), class);
+        class
+    }
+
+    /// The type with an index.
+    pub(super) fn get(&self, of_type: u32) -> &AtomType {
+        &self.types[of_type as usize]
+    }
+
+    /// The name of a class.
+    pub(super) fn class_name(&self, kind: Kind) -> &str {
+        &self.classes[kind.class as usize]
+    }
+
+    /// The class of a name, if any type has it.
+    pub(super) fn class(&self, name: &str) -> Option<u32> {
+        self.class_by_name.get(name).copied()
+    }
+
+    /// The type of a name.
+    pub(super) fn named(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Reads the type that a `type` attribute names.
+    pub(super) fn type_of(&self, node: &Node<'_>) -> Parsed<u32> {
+        let name = node.text("type")?;
+        self.named(name).ok_or_else(|| {
+            let problem = node.problem(format!("the atom type {name} is not defined"));
+            problem.help("read the file that defines the type together with this file")
+        })
+    }
+
+    /// Reads the patterns `class1` or `type1` to `classN` or `typeN`. Returns `None` if a name is not that of a class
+    /// or type, so that the parameter applies to no atoms.
+    pub(super) fn patterns<const N: usize>(&self, node: &Node<'_>) -> Parsed<Option<[Pattern; N]>> {
+        let mut patterns = [Pattern::Any; N];
+        for (k, pattern) in patterns.iter_mut().enumerate() {
+            match self.pattern(node, &format!("{}", k + 1))? {
+                Some(found) => *pattern = found,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(patterns))
+    }
+
+    /// Reads the pattern in the attribute `class` or `type` with a suffix. Returns `None` for unknown names.
+    pub(super) fn pattern(&self, node: &Node<'_>, suffix: &str) -> Parsed<Option<Pattern>> {
+        let attribute = |prefix: &str| node.attribute(&format!("{prefix}{suffix}"));
+        match (attribute("class"), attribute("type")) {
+            (Some(""), None) | (None, Some("")) => Ok(Some(Pattern::Any)),
+            (Some(name), None) => Ok(self.class(name).map(Pattern::Class)),
+            (None, Some(name)) => Ok(self.named(name).map(Pattern::Type)),
+            (Some(_), Some(_)) => Err(two_names(node, suffix)),
+            (None, None) => {
+                let problem = node.problem(format!("lacks its attribute class{suffix} or type{suffix}"));
+                Err(problem.help("an empty class stands for all atoms"))
+            }
+        }
+    }
+}
+
+fn two_names(node: &Node<'_>, suffix: &str) -> Problem {
+    node.problem(format!("has both class{suffix} and type{suffix}")).help("remove one of the two attributes")
+}

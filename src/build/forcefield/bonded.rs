@@ -1,0 +1,122 @@
+//! Parameters of bonds, angles, Urey–Bradley terms and correction maps.
+
+use md_engine::format::xml::Node;
+use md_engine::system::CmapGrid;
+
+use super::Parsed;
+use super::atom_types::{AtomTypes, Pattern};
+use super::tables::Terms;
+use super::unknown;
+
+/// Smallest number of grid points of a correction map along an angle, which bicubic interpolation needs.
+const FEWEST_POINTS: usize = 4;
+/// Largest number of grid points of a correction map along an angle. Maps in use have 24 points.
+const MOST_POINTS: usize = 1000;
+
+/// Equilibrium value (nm or rad) and force constant k of the energy ½ k (x − x₀)², in kJ/mol/nm² or kJ/mol/rad².
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Harmonic {
+    pub(super) equilibrium: f64,
+    pub(super) force_constant: f64,
+}
+
+/// Parameters of harmonic terms and correction maps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bonded {
+    pub(super) bonds: Terms<2, Harmonic>,
+    pub(super) angles: Terms<3, Harmonic>,
+    /// Urey–Bradley terms of atom classes
+    pub(super) urey_bradleys_of_classes: Terms<3, Harmonic>,
+    /// Urey–Bradley terms of atom types, which are added to those of classes
+    pub(super) urey_bradleys_of_types: Terms<3, Harmonic>,
+    /// correction maps: index into `grids`
+    pub(super) cmaps: Terms<5, u32>,
+    pub(super) grids: Vec<CmapGrid>,
+}
+
+impl Bonded {
+    pub(super) fn read_bonds(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
+        for node in force.children() {
+            if node.name() != "Bond" {
+                return Err(unknown(&node, force));
+            }
+            let found = Harmonic { equilibrium: node.real("length")?, force_constant: node.real("k")? };
+            if let Some(patterns) = types.patterns(&node)? {
+                self.bonds.push(patterns, found);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_angles(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
+        for node in force.children() {
+            if node.name() != "Angle" {
+                return Err(unknown(&node, force));
+            }
+            let found = Harmonic { equilibrium: node.real("angle")?, force_constant: node.real("k")? };
+            if let Some(patterns) = types.patterns(&node)? {
+                self.angles.push(patterns, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads Urey–Bradley terms, whose energy is k (r − d)² without the factor ½.
+    pub(super) fn read_urey_bradleys(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
+        for node in force.children() {
+            if node.name() != "UreyBradley" {
+                return Err(unknown(&node, force));
+            }
+            let found = Harmonic { equilibrium: node.real("d")?, force_constant: 2.0 * node.real("k")? };
+            let Some(patterns) = types.patterns::<3>(&node)? else { continue };
+            let is_class = |pattern: &Pattern| matches!(pattern, Pattern::Class(_));
+            let is_type = |pattern: &Pattern| matches!(pattern, Pattern::Type(_));
+            if patterns.iter().all(is_class) {
+                self.urey_bradleys_of_classes.push(patterns, found);
+            } else if patterns.iter().all(is_type) {
+                self.urey_bradleys_of_types.push(patterns, found);
+            } else {
+                return Err(node.problem("expected three classes or three types"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_cmaps(&mut self, force: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
+        let first = self.grids.len() as u32;
+        let maps = force.children().filter(|node| node.name() == "Map").count();
+        for node in force.children() {
+            match node.name() {
+                "Map" => self.grids.push(read_grid(&node)?),
+                "Torsion" => {
+                    let map = first + node.index("map", maps)?;
+                    if let Some(patterns) = types.patterns(&node)? {
+                        self.cmaps.push(patterns, map);
+                    }
+                }
+                _ => return Err(unknown(&node, force)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the energies of a map. In OpenMM, a map begins at an angle of 0 and φ varies fastest. In the engine, a map
+/// begins at −π and ψ varies fastest.
+fn read_grid(node: &Node<'_>) -> Parsed<CmapGrid> {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|energy| energy.is_finite());
+    let energies = node
+        .content()
+        .split_whitespace()
+        .map(|text| number(text).ok_or_else(|| node.problem(format!("`{}` is not a number", text.escape_default()))));
+    let energies = energies.collect::<Parsed<Vec<f64>>>()?;
+    let size = energies.len().isqrt();
+    let good = size * size == energies.len() && size.is_multiple_of(2) && (FEWEST_POINTS..=MOST_POINTS).contains(&size);
+    if !good {
+        let problem = node.problem(format!("a map of {} energies", energies.len()));
+        return Err(problem.help("expected the square of an even number of at least 4"));
+    }
+    let from_zero = |i: usize| (i + size / 2) % size;
+    let of = |phi: usize, psi: usize| energies[from_zero(phi) + size * from_zero(psi)];
+    Ok(CmapGrid { size, energies: (0..size * size).map(|index| of(index / size, index % size)).collect() })
+}

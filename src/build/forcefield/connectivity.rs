@@ -1,0 +1,65 @@
+//! Angles, torsions and impropers that follow from bonds.
+
+/// Bonded atoms and the groups of atoms on which bonded terms may act.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Connectivity {
+    /// angles i-j-k with i < k, sorted
+    pub(super) angles: Vec<[u32; 3]>,
+    /// proper torsions i-j-k-l with i < l, sorted
+    pub(super) propers: Vec<[u32; 4]>,
+    /// a center with three of its bonded atoms, which ascend
+    pub(super) impropers: Vec<[u32; 4]>,
+    /// chains of five atoms, sorted, each in one direction
+    pub(super) chains: Vec<[u32; 5]>,
+}
+
+/// Bonded atoms of each atom, ascending.
+pub(super) fn neighbours(atoms: usize, bonds: &[[u32; 2]]) -> Vec<Vec<u32>> {
+    let mut neighbours = vec![vec![]; atoms];
+    for &[a, b] in bonds {
+        neighbours[a as usize].push(b);
+        neighbours[b as usize].push(a);
+    }
+    neighbours.iter_mut().for_each(|list| list.sort_unstable());
+    neighbours
+}
+
+impl Connectivity {
+    pub(super) fn new(bonds: &[[u32; 2]], neighbours: &[Vec<u32>]) -> Self {
+        let mut found = Self::default();
+        for (center, bonded) in (0..).zip(neighbours) {
+            for (n, &a) in bonded.iter().enumerate() {
+                for (m, &b) in bonded.iter().enumerate().skip(n + 1) {
+                    found.angles.push([a, center, b]);
+                    found.impropers.extend(bonded[m + 1..].iter().map(|&c| [center, a, b, c]));
+                }
+            }
+        }
+        for &[b, c] in bonds {
+            let ends =
+                |center: u32, other: u32| neighbours[center as usize].iter().copied().filter(move |&a| a != other);
+            for a in ends(b, c) {
+                let torsions = ends(c, b).filter(|&d| d != a);
+                found.propers.extend(torsions.map(|d| if a < d { [a, b, c, d] } else { [d, c, b, a] }));
+            }
+        }
+        for &[a, b, c, d] in &found.propers {
+            let before = neighbours[a as usize].iter().filter(|&&e| e != b).map(|&e| [e, a, b, c, d]);
+            let after = neighbours[d as usize].iter().filter(|&&e| e != c).map(|&e| [a, b, c, d, e]);
+            found.chains.extend(before.chain(after).map(one_direction));
+        }
+        found.angles.sort_unstable();
+        found.propers.sort_unstable();
+        found.chains.sort_unstable();
+        found.chains.dedup();
+        found
+    }
+}
+
+/// The chain in the direction that begins with the smaller end.
+fn one_direction(mut chain: [u32; 5]) -> [u32; 5] {
+    if (chain[0], chain[1]) > (chain[4], chain[3]) {
+        chain.reverse();
+    }
+    chain
+}

@@ -1,0 +1,159 @@
+//! Explanation why a residue matches no template.
+
+use std::collections::BTreeMap;
+
+use md_engine::error::{Problem, nearest};
+use md_engine::format::element;
+
+use super::isomorphism::ResidueGraph;
+use super::template::Template;
+use crate::structure::Structure;
+
+/// Largest number of names of atoms or bonds in a message.
+const MOST_NAMES: usize = 8;
+
+/// Makes the problem of a residue that matches no template. The message compares the residue with the most similar
+/// template.
+pub(super) fn problem(
+    structure: &Structure,
+    residue: usize,
+    graph: &ResidueGraph<'_>,
+    templates: &[Template],
+) -> Problem {
+    let (label, name) = (structure.residue_label(residue), &structure.residues[residue].name);
+    let intro = format!("no template of the force field matches the residue {label}");
+    let similar = templates.iter().min_by_key(|template| distance(graph, template, name));
+    let Some(template) = similar.filter(|template| distance(graph, template, name).0 <= graph.atoms.len()) else {
+        let names = templates.iter().map(|template| &*template.name);
+        let advice = match nearest(name, names) {
+            Some(known) => format!("is it {known}? Otherwise add a force-field file that has a template of {name}"),
+            None => format!("add a force-field file that has a template of {name}"),
+        };
+        return Problem::new(format!("{intro}, and none is similar")).help(advice);
+    };
+    let (differences, advice) = differences(graph, template);
+    let message = format!("{intro}; the most similar is {}, from which it differs: {differences}", template.label());
+    Problem::new(message).help(advice)
+}
+
+/// Number of atoms and bonds that differ, and whether the names of residue and template differ.
+fn distance(graph: &ResidueGraph<'_>, template: &Template, name: &str) -> (usize, bool) {
+    let atoms = excess(&elements_of(graph), &elements(template));
+    let count: usize = atoms.values().map(|n| n.unsigned_abs() as usize).sum();
+    let pairs = excess(&bonds_of(graph), &bonds(template)).values().map(|n| n.unsigned_abs() as usize).sum::<usize>();
+    let outer = outer_of(graph).abs_diff(template.external_bonds.len());
+    (2 * count + pairs + outer, &*template.name != name)
+}
+
+fn elements_of(graph: &ResidueGraph<'_>) -> Vec<u8> {
+    (0..graph.atoms.len()).map(|index| graph.element(index)).collect()
+}
+
+fn elements(template: &Template) -> Vec<u8> {
+    template.atoms.iter().map(|atom| atom.element).collect()
+}
+
+fn bonds_of(graph: &ResidueGraph<'_>) -> Vec<[u8; 2]> {
+    let ends = |(a, others): (usize, &Vec<u32>)| {
+        let later = others.iter().map(|&b| b as usize).filter(|&b| b > a).collect::<Vec<usize>>();
+        later.into_iter().map(move |b| [a, b])
+    };
+    let pairs = graph.bonded.iter().enumerate().flat_map(ends);
+    pairs.map(|pair| sorted(pair.map(|index| graph.element(index)))).collect()
+}
+
+fn bonds(template: &Template) -> Vec<[u8; 2]> {
+    template.bonds.iter().map(|pair| sorted(pair.map(|index| template.atoms[index as usize].element))).collect()
+}
+
+fn sorted([a, b]: [u8; 2]) -> [u8; 2] {
+    [a.min(b), a.max(b)]
+}
+
+fn outer_of(graph: &ResidueGraph<'_>) -> usize {
+    graph.external.iter().map(|&number| number as usize).sum()
+}
+
+/// How many more of each item the first list has than the second, without zeros.
+fn excess<T: Ord + Copy>(ours: &[T], theirs: &[T]) -> BTreeMap<T, i64> {
+    let mut counts = BTreeMap::new();
+    ours.iter().for_each(|item| *counts.entry(*item).or_insert(0) += 1);
+    theirs.iter().for_each(|item| *counts.entry(*item).or_insert(0) -= 1);
+    counts.retain(|_, count| *count != 0);
+    counts
+}
+
+/// Describes the differences, and says how to mend them.
+fn differences(graph: &ResidueGraph<'_>, template: &Template) -> (String, String) {
+    let atoms = excess(&elements_of(graph), &elements(template));
+    if !atoms.is_empty() {
+        return atom_differences(graph, template, &atoms);
+    }
+    let pairs = excess(&bonds_of(graph), &bonds(template));
+    if !pairs.is_empty() {
+        let symbols = |[a, b]: [u8; 2]| format!("{}-{}", symbol(a), symbol(b));
+        let parts = pairs.iter().map(|(pair, n)| amount(*n, &format!("{} bond", symbols(*pair))));
+        let advice = "check the bonds of the residue: atoms may be too close, too far apart or misnamed";
+        return (parts.collect::<Vec<String>>().join(", "), advice.to_owned());
+    }
+    let (ours, theirs) = (outer_of(graph), template.external_bonds.len());
+    if ours != theirs {
+        let with_outer = (0..graph.atoms.len()).filter(|&index| graph.external[index] > 0);
+        let names = list(with_outer.map(|index| graph.name(index)));
+        let bonds = amount(ours as i64 - theirs as i64, "bond to other residues");
+        let message = if names.is_empty() { bonds } else { format!("{bonds} (its bonds are at {names})") };
+        let advice = "the residue may be at an end of a chain, beside a gap, or lack a bond such as a disulfide bridge";
+        return (message, advice.to_owned());
+    }
+    let advice = "compare the bonds of the residue with those of the template";
+    ("atoms and bonds are as many, but otherwise connected".to_owned(), advice.to_owned())
+}
+
+fn atom_differences(graph: &ResidueGraph<'_>, template: &Template, atoms: &BTreeMap<u8, i64>) -> (String, String) {
+    let ours: Vec<&str> = (0..graph.atoms.len()).map(|index| graph.name(index)).collect();
+    let parts = atoms.iter().map(|(&number, &count)| {
+        let names = if count < 0 {
+            let missing = template.atoms.iter().filter(|atom| atom.element == number && !ours.contains(&&*atom.name));
+            list(missing.map(|atom| &*atom.name))
+        } else {
+            let extra = (0..ours.len()).filter(|&k| graph.element(k) == number && template.find(ours[k]).is_none());
+            list(extra.map(|k| ours[k]))
+        };
+        let what = amount(count, &format!("{} atom", symbol(number)));
+        if names.is_empty() { what } else { format!("{what} (such as {names})") }
+    });
+    let message = parts.collect::<Vec<String>>().join(", ");
+    let lacks = |number: u8| atoms.get(&number).is_some_and(|count| *count < 0);
+    let advice = if lacks(1) && atoms.len() == 1 {
+        "add hydrogens to the structure"
+    } else if lacks(0) && atoms.len() == 1 {
+        "add the virtual sites of the water model to the structure"
+    } else if atoms.iter().any(|(number, count)| *number > 1 && *count < 0) {
+        "add the missing atoms to the structure, or end the chain there"
+    } else {
+        "remove the additional atoms, or add a force-field file that has a template with them"
+    };
+    (message, advice.to_owned())
+}
+
+fn symbol(number: u8) -> &'static str {
+    if number == 0 { "virtual-site" } else { element::symbol(number) }
+}
+
+/// `2 H atoms more`, `1 O atom less`.
+fn amount(count: i64, what: &str) -> String {
+    let number = count.unsigned_abs();
+    let plural = match what.split_once(' ') {
+        Some((first, rest)) if number > 1 && first == "bond" => format!("bonds {rest}"),
+        _ if number > 1 => format!("{what}s"),
+        _ => what.to_owned(),
+    };
+    format!("{number} {plural} {}", if count > 0 { "more" } else { "less" })
+}
+
+/// Joins the first names, with an ellipsis if there are more.
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let more = if names.len() > MOST_NAMES { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(MOST_NAMES)].join(", "))
+}

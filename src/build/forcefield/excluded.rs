@@ -1,0 +1,73 @@
+//! Pairs of atoms within three bonds of each other, which are excluded from non-bonded interactions.
+
+use md_engine::error::Problem;
+use md_engine::system::Exclusions;
+
+use super::assignment::AssignedSite;
+
+/// Pairs [i, j] with i < j.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ExcludedPairs {
+    /// pairs at one or two bonds
+    pub(super) near: Vec<[u32; 2]>,
+    /// pairs at three bonds
+    pub(super) pairs14: Vec<[u32; 2]>,
+}
+
+/// Finds the excluded pairs. A virtual site is bonded to the atom whose exclusions it shares, and to all atoms to which
+/// that atom is bonded.
+pub(super) fn find(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Result<ExcludedPairs, Problem> {
+    let atoms = neighbours.len();
+    let linked = linked(neighbours, sites);
+    let mut found = ExcludedPairs::default();
+    let mut distance = vec![u8::MAX; atoms];
+    for start in 0..atoms as u32 {
+        let mut reached = vec![start];
+        distance[start as usize] = 0;
+        let mut next = 0;
+        while next < reached.len() {
+            let atom = reached[next] as usize;
+            next += 1;
+            if distance[atom] == 3 {
+                break;
+            }
+            for &other in &linked[atom] {
+                if distance[other as usize] == u8::MAX {
+                    distance[other as usize] = distance[atom] + 1;
+                    reached.push(other);
+                }
+            }
+        }
+        for &other in reached.iter().filter(|&&other| other > start) {
+            let list = if distance[other as usize] == 3 { &mut found.pairs14 } else { &mut found.near };
+            list.push([start, other]);
+        }
+        reached.iter().for_each(|&atom| distance[atom as usize] = u8::MAX);
+        Exclusions::check_number((found.near.len() + found.pairs14.len()) as u64, atoms)?;
+    }
+    Ok(found)
+}
+
+/// Bonds for exclusions: chemical bonds, and bonds of virtual sites.
+fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
+    let mut children = vec![vec![]; neighbours.len()];
+    sites.iter().for_each(|site| children[site.exclude_with as usize].push(site.site));
+    let with_children = |atom: u32| std::iter::once(atom).chain(children[atom as usize].iter().copied());
+    let mut linked = vec![vec![]; neighbours.len()];
+    for (atom, bonded) in (0..).zip(neighbours) {
+        for &other in bonded {
+            for a in with_children(atom) {
+                linked[a as usize].extend(with_children(other));
+            }
+        }
+    }
+    for site in sites {
+        linked[site.site as usize].push(site.exclude_with);
+        linked[site.exclude_with as usize].push(site.site);
+    }
+    for list in &mut linked {
+        list.sort_unstable();
+        list.dedup();
+    }
+    linked
+}

@@ -1,0 +1,137 @@
+//! Charges, Lennard-Jones tables and 1-4 pairs of a structure.
+
+use std::collections::HashMap;
+
+use md_engine::error::Problem;
+use md_engine::system::{self, Pair14};
+
+use super::atom_types::Kind;
+use super::nonbonded::{Charges, LennardJones, SigmaEpsilon};
+use super::template::PARAMETERS;
+
+/// Non-bonded parameters of the atoms of a structure.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interactions {
+    /// charges in e
+    pub(super) charges: Vec<f64>,
+    pub(super) lj_types: Vec<u32>,
+    pub(super) table: system::Nonbonded,
+    types: Vec<LjType>,
+}
+
+/// A Lennard-Jones type of the structure.
+#[derive(Clone, Debug)]
+struct LjType {
+    usual: SigmaEpsilon,
+    of_pairs14: SigmaEpsilon,
+    /// sides of pairs of types with own parameters
+    memberships: Vec<(usize, usize)>,
+}
+
+/// Type of an atom, and parameters from its template.
+pub(super) type Subject = (Kind, [Option<f64>; 3]);
+
+/// σ as the arithmetic and ε as the geometric mean.
+fn combined([s, e]: SigmaEpsilon, [t, f]: SigmaEpsilon) -> SigmaEpsilon {
+    [0.5 * (s + t), (e * f).sqrt()]
+}
+
+/// Finds charges and Lennard-Jones types. `subject` gives the data of an atom, and `label` its name for
+/// messages.
+pub(super) fn find(
+    atoms: usize,
+    subject: impl Fn(usize) -> Subject,
+    label: impl Fn(usize) -> String,
+    charges: &Charges,
+    lennard_jones: &LennardJones,
+) -> Result<Interactions, Problem> {
+    let mut found = Interactions::default();
+    // bits of the parameters, and the memberships, of each type
+    let mut known: HashMap<([u64; 4], Vec<(usize, usize)>), u32> = HashMap::new();
+    let mut memberships: HashMap<Kind, Vec<(usize, usize)>> = HashMap::new();
+    for atom in 0..atoms {
+        let (kind, parameters) = subject(atom);
+        let named = |problem: String| Problem::new(format!("{}: {problem}", label(atom)));
+        let [charge, sigma, epsilon] = values((kind, parameters), charges).map_err(named)?;
+        found.charges.push(charge);
+        let (usual, of_pairs14) = match lennard_jones.scale14 {
+            None => ([sigma, epsilon], [sigma, epsilon]),
+            Some(_) if epsilon != 0.0 => {
+                let problem = named("has an epsilon in both NonbondedForce and LennardJonesForce".to_owned());
+                return Err(problem.help("use files of one family of force fields"));
+            }
+            Some(_) => {
+                let absent = || named("has no parameters in LennardJonesForce".to_owned());
+                let parameters = lennard_jones.atoms.get(kind).ok_or_else(absent)?;
+                (parameters.usual, parameters.of_pairs14)
+            }
+        };
+        if [usual, of_pairs14].iter().any(|[sigma, epsilon]| *sigma < 0.0 || *epsilon < 0.0) {
+            return Err(named(format!("has sigma {} nm and epsilon {} kJ/mol", usual[0], usual[1])));
+        }
+        let memberships = memberships.entry(kind).or_insert_with(|| lennard_jones.memberships(kind));
+        let key = ([usual[0], usual[1], of_pairs14[0], of_pairs14[1]].map(f64::to_bits), memberships.clone());
+        let lj_type = *known.entry(key).or_insert_with(|| {
+            found.types.push(LjType { usual, of_pairs14, memberships: memberships.clone() });
+            found.types.len() as u32 - 1
+        });
+        found.lj_types.push(lj_type);
+    }
+    system::Nonbonded::check_types(found.types.len())?;
+    found.table = table(&found.types, lennard_jones)?;
+    Ok(found)
+}
+
+/// Charge, σ and ε of an atom, from the force or from the template.
+fn values((kind, parameters): Subject, charges: &Charges) -> Result<[f64; 3], String> {
+    let of_force = charges.atoms.get(kind).ok_or("has no parameters in NonbondedForce")?;
+    let mut values = [0.0; 3];
+    for (k, value) in values.iter_mut().enumerate() {
+        let found = of_force[k].or(parameters[k]);
+        *value = found.ok_or_else(|| format!("has no {} in NonbondedForce or its template", PARAMETERS[k]))?;
+    }
+    Ok(values)
+}
+
+/// Parameters of two types that form a pair with own parameters. Fails if several such pairs apply.
+fn own_pair(a: &LjType, b: &LjType, lennard_jones: &LennardJones) -> Result<Option<SigmaEpsilon>, Problem> {
+    match lennard_jones.pairs_of(&a.memberships, &b.memberships).as_slice() {
+        [] => Ok(None),
+        [index] => Ok(Some(lennard_jones.pairs[*index].1)),
+        several => {
+            let message = format!("{} elements <NBFixPair> apply to the same two atom types", several.len());
+            Err(Problem::new(message).help("remove all but one of them"))
+        }
+    }
+}
+
+fn table(types: &[LjType], lennard_jones: &LennardJones) -> Result<system::Nonbonded, Problem> {
+    let zeros = vec![0.0; types.len() * types.len()];
+    let mut table =
+        system::Nonbonded { types: types.len(), c6: zeros.clone(), c12: zeros, ..system::Nonbonded::default() };
+    for (i, a) in types.iter().enumerate() {
+        for (j, b) in types[..=i].iter().enumerate() {
+            let usual = || combined(a.usual, b.usual);
+            let [sigma, epsilon] = own_pair(a, b, lennard_jones)?.unwrap_or_else(usual);
+            table.set_pair(i as u32, j as u32, system::LennardJones::from_sigma_epsilon(sigma, epsilon));
+        }
+    }
+    Ok(table)
+}
+
+impl Interactions {
+    /// Makes a 1-4 pair. `factors` scale Coulomb and Lennard-Jones interactions.
+    pub(super) fn pair14(
+        &self,
+        atoms: [u32; 2],
+        factors: [f64; 2],
+        lennard_jones: &LennardJones,
+    ) -> Result<Pair14, Problem> {
+        let [i, j] = atoms.map(|atom| atom as usize);
+        let [a, b] = [i, j].map(|atom| &self.types[self.lj_types[atom] as usize]);
+        let usual = || combined(a.of_pairs14, b.of_pairs14);
+        let [sigma, epsilon] = own_pair(a, b, lennard_jones)?.unwrap_or_else(usual);
+        let system::LennardJones { c6, c12 } = system::LennardJones::from_sigma_epsilon(sigma, epsilon * factors[1]);
+        Ok(Pair14 { atoms, charge_product: factors[0] * self.charges[i] * self.charges[j], c6, c12 })
+    }
+}

@@ -1,0 +1,174 @@
+//! Matching of the atoms of a residue with the atoms of a template: an isomorphism of their graphs of bonds that keeps
+//! elements, numbers of bonds within the residue and numbers of bonds to other residues.
+//!
+//! If several isomorphisms exist, for example because a ring is symmetric, the result is the one that OpenMM finds.
+//! The order of the search is therefore that of OpenMM: it begins with the atom that has the fewest candidates and
+//! follows the bonds.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::template::Template;
+use crate::structure::Structure;
+
+/// Number of steps after which a search is given up. A search in a residue of 500 atoms takes about a thousand steps.
+const MOST_STEPS: usize = 10_000_000;
+
+/// Bonds of a residue, or of a molecule whose residues are matched together.
+#[derive(Clone, Debug)]
+pub(super) struct ResidueGraph<'a> {
+    structure: &'a Structure,
+    /// atoms of the structure, ascending
+    pub(super) atoms: Vec<u32>,
+    /// bonded atoms within the residue, as indices into `atoms`
+    pub(super) bonded: Vec<Vec<u32>>,
+    /// number of bonds to atoms outside of the residue
+    pub(super) external: Vec<u32>,
+}
+
+impl<'a> ResidueGraph<'a> {
+    /// Makes the graph of atoms in ascending order. `neighbours` has the bonded atoms of each atom, ascending.
+    pub(super) fn new(structure: &'a Structure, neighbours: &[Vec<u32>], atoms: Vec<u32>) -> Self {
+        let (mut bonded, mut external) = (vec![], vec![]);
+        for &atom in &atoms {
+            let all = &neighbours[atom as usize];
+            let inside = all.iter().filter_map(|other| Some(atoms.binary_search(other).ok()? as u32));
+            let inside: Vec<u32> = inside.collect();
+            external.push((all.len() - inside.len()) as u32);
+            bonded.push(inside);
+        }
+        Self { structure, atoms, bonded, external }
+    }
+
+    pub(super) fn element(&self, index: usize) -> u8 {
+        self.structure.atoms[self.atoms[index] as usize].element
+    }
+
+    pub(super) fn name(&self, index: usize) -> &'a str {
+        &self.structure.atoms[self.atoms[index] as usize].name
+    }
+
+    /// Element, number of inner bonds and number of outer bonds of each atom, sorted.
+    fn summary(&self) -> Vec<(u8, usize, u32)> {
+        let atoms = 0..self.atoms.len();
+        let mut all: Vec<_> = atoms.map(|i| (self.element(i), self.bonded[i].len(), self.external[i])).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Template atoms that an atom of the residue may correspond to. A virtual site is matched by its name if the
+    /// template has a site of that name.
+    fn candidates(&self, template: &Template, index: usize) -> Vec<u32> {
+        let (element, name) = (self.element(index), self.name(index));
+        let by_name = element == 0 && template.atoms.iter().any(|atom| atom.element == 0 && &*atom.name == name);
+        let fits = |atom: &super::template::TemplateAtom| {
+            atom.element == element
+                && (!by_name || &*atom.name == name)
+                && atom.bonded.len() == self.bonded[index].len()
+                && atom.external == self.external[index]
+        };
+        (0..).zip(&template.atoms).filter(|(_, atom)| fits(atom)).map(|(other, _)| other).collect()
+    }
+
+    /// Returns the index of the template atom of each atom, or `None` if the template does not match.
+    pub(super) fn matches(&self, template: &Template) -> Option<Vec<u32>> {
+        let count = self.atoms.len();
+        if count != template.atoms.len() {
+            return None;
+        }
+        let mut theirs: Vec<_> =
+            template.atoms.iter().map(|atom| (atom.element, atom.bonded.len(), atom.external)).collect();
+        theirs.sort_unstable();
+        if self.summary() != theirs {
+            return None;
+        }
+        let candidates: Vec<Vec<u32>> = (0..count).map(|index| self.candidates(template, index)).collect();
+        let order = self.search_order(&candidates);
+        let mut place = vec![0; count];
+        order.iter().enumerate().for_each(|(position, &index)| place[index] = position);
+        let bonded = |index: usize| self.bonded[index].iter().map(|&other| place[other as usize]).collect();
+        let search = Search {
+            template,
+            bonded: order.iter().map(|&index| bonded(index)).collect(),
+            candidates: order.iter().map(|&index| candidates[index].as_slice()).collect(),
+        };
+        let found = search.run()?;
+        Some(place.into_iter().map(|position| found[position]).collect())
+    }
+
+    /// Order of the search: first the atom with the fewest candidates, then atoms that are bonded to ordered atoms.
+    fn search_order(&self, candidates: &[Vec<u32>]) -> Vec<usize> {
+        let count = candidates.len();
+        let (mut order, mut ordered, mut waiting) = (vec![], vec![false; count], vec![false; count]);
+        let mut heap = BinaryHeap::new();
+        while order.len() < count {
+            let next = match heap.pop() {
+                Some(Reverse((_, index))) => index,
+                None => match (0..count).filter(|&i| !ordered[i]).min_by_key(|&i| candidates[i].len()) {
+                    Some(index) => index,
+                    None => break,
+                },
+            };
+            order.push(next);
+            ordered[next] = true;
+            for other in self.bonded[next].iter().map(|&other| other as usize) {
+                if !ordered[other] && !waiting[other] {
+                    waiting[other] = true;
+                    heap.push(Reverse((candidates[other].len(), other)));
+                }
+            }
+        }
+        order
+    }
+}
+
+/// A search over the atoms of a residue in the search order; all indices of atoms are positions in this order.
+struct Search<'a> {
+    template: &'a Template,
+    bonded: Vec<Vec<usize>>,
+    candidates: Vec<&'a [u32]>,
+}
+
+impl Search<'_> {
+    /// Depth-first search. Returns the template atom of each position.
+    fn run(&self) -> Option<Vec<u32>> {
+        let count = self.candidates.len();
+        let (mut found, mut used, mut next) = (vec![0; count], vec![false; count], vec![0; count + 1]);
+        let mut position = 0;
+        for _ in 0..MOST_STEPS {
+            if position == count {
+                return Some(found);
+            }
+            let options = self.options(&found, position);
+            let fits = |&option: &u32| !used[option as usize] && self.fits(&found, position, option);
+            match options[next[position]..].iter().position(fits) {
+                Some(skipped) => {
+                    next[position] += skipped + 1;
+                    found[position] = options[next[position] - 1];
+                    used[found[position] as usize] = true;
+                    position += 1;
+                    next[position] = 0;
+                }
+                None => {
+                    position = position.checked_sub(1)?;
+                    used[found[position] as usize] = false;
+                }
+            }
+        }
+        None
+    }
+
+    /// Template atoms to try at a position: those bonded to a partner of an atom before, or else all candidates.
+    fn options(&self, found: &[u32], position: usize) -> &[u32] {
+        match self.bonded[position].iter().find(|&&other| other < position) {
+            Some(&other) => &self.template.atoms[found[other] as usize].bonded,
+            None => self.candidates[position],
+        }
+    }
+
+    fn fits(&self, found: &[u32], position: usize, option: u32) -> bool {
+        let theirs = &self.template.atoms[option as usize].bonded;
+        let bond_exists = |&other: &usize| other > position || theirs.contains(&found[other]);
+        self.candidates[position].contains(&option) && self.bonded[position].iter().all(bond_exists)
+    }
+}

@@ -1,0 +1,144 @@
+//! Choice of the template of each residue, as OpenMM's `ForceField` chooses it.
+//!
+//! Templates without patches are tried first, then templates with patches of single residues, then patches of several
+//! bonded residues, and at last templates of whole molecules.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use md_engine::error::{Error, Problem, Result};
+
+use super::assignment::Assignment;
+use super::clusters;
+use super::difference;
+use super::isomorphism::ResidueGraph;
+use super::template::{Composition, Template, composition};
+use super::templates::Templates;
+use crate::structure::Structure;
+
+/// Largest number of residues without a template that are reported.
+const MOST_REPORTED: usize = 10;
+
+/// Finds the template of every residue.
+pub(super) fn assign(structure: &Structure, neighbours: &[Vec<u32>], templates: &Templates) -> Result<Assignment> {
+    let residues = structure.residues.len();
+    let mut assignment = Assignment::new(structure.atoms.len(), residues);
+    let graph = |residue: usize| {
+        let atoms = structure.residue_atoms(residue).map(|atom| atom as u32).collect();
+        ResidueGraph::new(structure, neighbours, atoms)
+    };
+    let mut unmatched: BTreeMap<usize, ResidueGraph<'_>> = BTreeMap::new();
+    for residue in 0..residues {
+        let graph = graph(residue);
+        match choose(&graph, templates.of_composition(&composition_of(&graph)), &label(structure, residue))? {
+            Some((template, found)) => {
+                assignment.record(&graph, template, &found);
+                assignment.name(residue, template);
+            }
+            None => {
+                unmatched.insert(residue, graph);
+            }
+        }
+    }
+    let mut kept: HashMap<Composition, Vec<Template>> = HashMap::new();
+    if !unmatched.is_empty() {
+        unmatched.values().for_each(|graph| drop(kept.insert(composition_of(graph), vec![])));
+        templates.for_each_patched(|template| {
+            if let Some(list) = kept.get_mut(&template.composition()) {
+                list.push(template);
+            }
+        })?;
+    }
+    let waiting: Vec<usize> = unmatched.keys().copied().collect();
+    for residue in waiting {
+        let graph = &unmatched[&residue];
+        let candidates = kept.get(&composition_of(graph)).into_iter().flatten();
+        if let Some((template, found)) = choose(graph, candidates, &label(structure, residue))? {
+            assignment.record(graph, template, &found);
+            assignment.name(residue, template);
+            unmatched.remove(&residue);
+        }
+    }
+    clusters::assign(neighbours, templates, &mut unmatched, &mut assignment, structure)?;
+    molecules(structure, neighbours, templates, &mut unmatched, &mut assignment)?;
+    report(structure, templates, &unmatched)?;
+    Ok(assignment)
+}
+
+fn label(structure: &Structure, residue: usize) -> impl Fn() -> String + '_ {
+    move || structure.residue_label(residue)
+}
+
+fn composition_of(graph: &ResidueGraph<'_>) -> Composition {
+    composition((0..graph.atoms.len()).map(|index| graph.element(index)))
+}
+
+/// Returns the first template that matches. Fails if several templates match and differ in types or parameters.
+fn choose<'t>(
+    graph: &ResidueGraph<'_>,
+    candidates: impl Iterator<Item = &'t Template>,
+    label: &dyn Fn() -> String,
+) -> std::result::Result<Option<(&'t Template, Vec<u32>)>, Problem> {
+    let mut matches = candidates.filter_map(|template| Some((template, graph.matches(template)?)));
+    let Some((first, found)) = matches.next() else { return Ok(None) };
+    match matches.find(|(other, others)| !first.agrees(&found, other, others)) {
+        None => Ok(Some((first, found))),
+        Some((other, _)) => {
+            let (a, b) = (first.label(), other.label());
+            let message = format!("the templates {a} and {b}, which differ, both match the residue {}", label());
+            Err(Problem::new(message).help("use force-field files in which only one template matches"))
+        }
+    }
+}
+
+/// Tries templates of whole molecules, for residues that are bonded to others.
+fn molecules(
+    structure: &Structure,
+    neighbours: &[Vec<u32>],
+    templates: &Templates,
+    unmatched: &mut BTreeMap<usize, ResidueGraph<'_>>,
+    assignment: &mut Assignment,
+) -> Result<()> {
+    let residue_of = structure.residue_of_atoms();
+    let mut tried = BTreeSet::new();
+    for start in unmatched.keys().copied().collect::<Vec<usize>>() {
+        if !tried.insert(start) {
+            continue;
+        }
+        let (mut molecule, mut pending) = (BTreeSet::from([start]), vec![start]);
+        while let Some(residue) = pending.pop() {
+            for atom in structure.residue_atoms(residue).flat_map(|atom| &neighbours[atom]) {
+                let other = residue_of[*atom as usize] as usize;
+                if molecule.insert(other) {
+                    pending.push(other);
+                }
+            }
+        }
+        tried.extend(&molecule);
+        if molecule.len() < 2 || !molecule.iter().all(|residue| unmatched.contains_key(residue)) {
+            continue;
+        }
+        let atoms = molecule.iter().flat_map(|&residue| structure.residue_atoms(residue)).map(|atom| atom as u32);
+        let graph = ResidueGraph::new(structure, neighbours, atoms.collect());
+        let candidates = templates.of_composition(&composition_of(&graph));
+        if let Some((template, found)) = choose(&graph, candidates, &label(structure, start))? {
+            assignment.record(&graph, template, &found);
+            unmatched.retain(|residue, _| !molecule.contains(residue));
+        }
+    }
+    Ok(())
+}
+
+/// Fails with a problem for each residue without a template, up to [`MOST_REPORTED`].
+fn report(structure: &Structure, templates: &Templates, unmatched: &BTreeMap<usize, ResidueGraph<'_>>) -> Result<()> {
+    if unmatched.is_empty() {
+        return Ok(());
+    }
+    let problem = |(residue, graph): (&usize, &ResidueGraph<'_>)| {
+        difference::problem(structure, *residue, graph, templates.all())
+    };
+    let mut problems: Vec<Problem> = unmatched.iter().take(MOST_REPORTED).map(problem).collect();
+    if unmatched.len() > MOST_REPORTED {
+        problems.push(Problem::new(format!("{} residues in all match no template", unmatched.len())));
+    }
+    Err(Error::Input(problems))
+}

@@ -1,0 +1,233 @@
+//! Patches: changes of templates, such as the ends of a chain or a disulfide bridge.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use md_engine::format::xml::Node;
+
+use super::Parsed;
+use super::atom_types::AtomTypes;
+use super::residues::{Atoms, read_atom, read_site, residue_number};
+use super::template::{Site, Template, TemplateAtom};
+
+/// Largest number of residues that a patch may change.
+const MOST_RESIDUES: usize = 4;
+
+/// Atom of one of the residues of a patch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PatchAtom {
+    pub(super) residue: usize,
+    pub(super) name: Arc<str>,
+}
+
+/// A patch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Patch {
+    pub(super) name: Arc<str>,
+    /// number of residues that the patch changes together
+    pub(super) residues: usize,
+    added: Vec<(usize, TemplateAtom)>,
+    changed: Vec<(usize, TemplateAtom)>,
+    removed: Vec<PatchAtom>,
+    /// bonds that the patch adds, within a residue or between residues
+    pub(super) added_bonds: Vec<[PatchAtom; 2]>,
+    removed_bonds: Vec<[PatchAtom; 2]>,
+    added_external: Vec<PatchAtom>,
+    removed_external: Vec<PatchAtom>,
+    /// virtual sites; indices are those of the added and then the changed atoms
+    sites: Vec<Site>,
+    /// names of all atoms that the patch adds, changes or removes, as the file gives them
+    pub(super) touched: Vec<Arc<str>>,
+}
+
+/// A patch, and the templates to which it may be applied, with the index of the residue of the patch.
+pub(super) struct ReadPatch {
+    pub(super) patch: Patch,
+    pub(super) applies_to: Vec<(Arc<str>, usize)>,
+}
+
+/// Reads an element `<Patch>`.
+pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadPatch> {
+    if node.name() != "Patch" {
+        return Err(node.problem("expected <Patch>"));
+    }
+    let residues = match node.attribute("residues") {
+        None => 1,
+        Some(_) => node.index("residues", MOST_RESIDUES + 1)?.max(1) as usize,
+    };
+    let mut patch = Patch { name: node.text("name")?.into(), residues, ..Patch::default() };
+    let mut applies_to = vec![];
+    let mut sites = vec![];
+    for child in node.children() {
+        let atom = |attribute| patch_atom(&child, attribute, residues);
+        let pair = || Ok([atom("atomName1")?, atom("atomName2")?]);
+        match child.name() {
+            "AddAtom" | "ChangeAtom" => {
+                let PatchAtom { residue, name } = atom("name")?;
+                let found = TemplateAtom { name, ..read_atom(&child, types)? };
+                patch.touch(&child)?;
+                let list = if child.name() == "AddAtom" { &mut patch.added } else { &mut patch.changed };
+                list.push((residue, found));
+            }
+            "RemoveAtom" => {
+                patch.removed.push(atom("name")?);
+                patch.touch(&child)?;
+            }
+            "AddBond" => patch.added_bonds.push(pair()?),
+            "RemoveBond" => patch.removed_bonds.push(pair()?),
+            "AddExternalBond" => patch.added_external.push(atom("atomName")?),
+            "RemoveExternalBond" => patch.removed_external.push(atom("atomName")?),
+            "VirtualSite" => sites.push(child),
+            "ApplyToResidue" => applies_to.push(applied_to(&child)?),
+            _ => return Err(child.problem("is unknown in <Patch>").help("remove it, or use a force field without it")),
+        }
+    }
+    patch.read_sites(&sites)?;
+    Ok(ReadPatch { patch, applies_to })
+}
+
+/// Reads the atom of a patch, as `CB` or `2:CB`.
+fn patch_atom(node: &Node<'_>, attribute: &str, residues: usize) -> Parsed<PatchAtom> {
+    let text = node.text(attribute)?;
+    let Some((number, name)) = text.split_once(':') else { return Ok(PatchAtom { residue: 0, name: text.into() }) };
+    let residue = residue_number(node, number)?;
+    if residue >= residues {
+        return Err(node.problem(format!("residue {number} of a patch of {residues} residues")));
+    }
+    Ok(PatchAtom { residue, name: name.into() })
+}
+
+/// Reads an `ApplyToResidue`, as `CYS` or `2:CYS`.
+fn applied_to(node: &Node<'_>) -> Parsed<(Arc<str>, usize)> {
+    let name = node.text("name")?;
+    let Some((number, residue)) = name.split_once(':') else { return Ok((name.into(), 0)) };
+    Ok((residue.into(), residue_number(node, number)?))
+}
+
+impl Patch {
+    /// Adds the atom of an element to the touched atoms. Fails if the patch touches the atom twice.
+    fn touch(&mut self, node: &Node<'_>) -> Parsed<()> {
+        let name = node.text("name")?;
+        if self.touched.iter().any(|known| &**known == name) {
+            return Err(node.problem(format!("the patch {} names the atom {name} twice", self.name)));
+        }
+        self.touched.push(name.into());
+        Ok(())
+    }
+
+    fn read_sites(&mut self, nodes: &[Node<'_>]) -> Parsed<()> {
+        let Some(first) = nodes.first() else { return Ok(()) };
+        if self.residues > 1 {
+            let problem = first.problem("a virtual site in a patch of several residues");
+            return Err(problem.help("define the site in the template of the residue"));
+        }
+        let atoms: Vec<Arc<str>> = self.changes().map(|(_, atom)| atom.name.clone()).collect();
+        let indices: HashMap<&str, u32> = atoms.iter().map(|name| &**name).zip(0..).collect();
+        for node in nodes {
+            self.sites.push(read_site(&Atoms { node, indices: &indices, count: atoms.len() })?);
+        }
+        Ok(())
+    }
+
+    /// Added atoms, then changed atoms, with the indices of their residues.
+    fn changes(&self) -> impl Iterator<Item = &(usize, TemplateAtom)> {
+        self.added.iter().chain(&self.changed)
+    }
+
+    /// Applies the part of the patch for residue `residue` to a template. Returns `None` if the template lacks an atom
+    /// that the patch needs, or has an atom that the patch adds.
+    pub(super) fn apply(&self, template: &Template, residue: usize) -> Option<Template> {
+        let is = |atom: &PatchAtom, name: &str| atom.residue == residue && &*atom.name == name;
+        let mut patches = template.patches.clone();
+        patches.push(self.name.clone());
+        let mut new = Template { name: template.name.clone(), patches, ..Template::default() };
+        let mut kept: Vec<Option<u32>> = vec![];
+        for atom in &template.atoms {
+            let keep = !self.removed.iter().any(|removed| is(removed, &atom.name));
+            kept.push(keep.then_some(new.atoms.len() as u32));
+            if keep {
+                new.atoms.push(TemplateAtom { bonded: vec![], external: 0, ..atom.clone() });
+            }
+        }
+        for (_, atom) in self.added.iter().filter(|(of, _)| *of == residue) {
+            if new.find(&atom.name).is_some() {
+                return None;
+            }
+            new.atoms.push(atom.clone());
+        }
+        for (_, atom) in self.changed.iter().filter(|(of, _)| *of == residue) {
+            let index = new.find(&atom.name)?;
+            new.atoms[index as usize] = atom.clone();
+        }
+        // an atom that is removed and added again continues the old atom
+        let moved = |old: u32| kept[old as usize].or_else(|| new_index(&new, template, old));
+        let moved: Vec<Option<u32>> = (0..template.atoms.len() as u32).map(moved).collect();
+        self.apply_bonds(template, residue, &moved, &mut new)?;
+        self.apply_sites(template, &moved, &mut new)?;
+        for ([a, b], distance) in &template.constraints {
+            if let [Some(a), Some(b)] = [moved[*a as usize], moved[*b as usize]] {
+                new.constraints.push(([a, b], *distance));
+            }
+        }
+        Some(new)
+    }
+
+    fn apply_bonds(&self, old: &Template, residue: usize, moved: &[Option<u32>], new: &mut Template) -> Option<()> {
+        let name = |atom: u32| &*old.atoms[atom as usize].name;
+        let same = |atom: &PatchAtom, other: u32| atom.residue == residue && &*atom.name == name(other);
+        for &[a, b] in &old.bonds {
+            let removed = |[x, y]: &[PatchAtom; 2]| (same(x, a) && same(y, b)) || (same(x, b) && same(y, a));
+            if self.removed_bonds.iter().any(removed) {
+                continue;
+            }
+            if let [Some(a), Some(b)] = [moved[a as usize], moved[b as usize]] {
+                new.add_bond([a, b]);
+            }
+        }
+        for &atom in &old.external_bonds {
+            if !self.removed_external.iter().any(|removed| same(removed, atom)) {
+                new.add_external_bond(moved[atom as usize]?);
+            }
+        }
+        for [a, b] in &self.added_bonds {
+            match [a.residue == residue, b.residue == residue] {
+                [true, true] => {
+                    let pair = [new.find(&a.name)?, new.find(&b.name)?];
+                    new.add_bond(pair);
+                }
+                [true, false] => new.add_external_bond(new.find(&a.name)?),
+                [false, true] => new.add_external_bond(new.find(&b.name)?),
+                [false, false] => {}
+            }
+        }
+        for atom in self.added_external.iter().filter(|atom| atom.residue == residue) {
+            new.add_external_bond(new.find(&atom.name)?);
+        }
+        Some(())
+    }
+
+    fn apply_sites(&self, old: &Template, moved: &[Option<u32>], new: &mut Template) -> Option<()> {
+        for site in &old.sites {
+            let place = |atom: u32| moved[atom as usize];
+            let atoms: Option<Vec<u32>> = site.atoms.iter().map(|&atom| place(atom)).collect();
+            if let (Some(index), Some(atoms)) = (place(site.index), atoms) {
+                new.sites.push(Site { index, atoms, exclude_with: place(site.exclude_with)?, ..site.clone() });
+            }
+        }
+        let names: Vec<&str> = self.changes().map(|(_, atom)| &*atom.name).collect();
+        for site in &self.sites {
+            let place = |atom: u32| new.find(names[atom as usize]);
+            let index = place(site.index)?;
+            let atoms = site.atoms.iter().map(|&atom| place(atom)).collect::<Option<Vec<u32>>>()?;
+            let site = Site { index, atoms, exclude_with: place(site.exclude_with)?, ..site.clone() };
+            new.sites.retain(|known| known.index != index);
+            new.sites.push(site);
+        }
+        Some(())
+    }
+}
+
+/// Index in the new template of the atom with the name of an old atom.
+fn new_index(new: &Template, old: &Template, atom: u32) -> Option<u32> {
+    new.find(&old.atoms[atom as usize].name)
+}

@@ -1,0 +1,173 @@
+//! Reader of the templates of residues.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use md_engine::format::xml::Node;
+
+use super::Parsed;
+use super::atom_types::AtomTypes;
+use super::template::{PARAMETERS, Placement, Site, Template, TemplateAtom};
+
+/// Bonds of an atom within a template. Atoms of force fields have at most a few bonds, so that a larger number means
+/// that the file is damaged.
+const MOST_BONDS: usize = 64;
+
+/// A template, and what the file says about its use.
+pub(super) struct ReadTemplate {
+    pub(super) template: Template,
+    /// level of the template: a template replaces templates of the same name and a lower level
+    pub(super) level: i32,
+    /// names of patches that may be applied, and index of the residue of the patch
+    pub(super) allowed: Vec<(Arc<str>, usize)>,
+}
+
+/// Reads an element `<Residue>`.
+pub(super) fn read(node: &Node<'_>, types: &AtomTypes) -> Parsed<ReadTemplate> {
+    if node.name() != "Residue" {
+        return Err(node.problem("expected <Residue>"));
+    }
+    let mut template = Template { name: node.text("name")?.into(), ..Template::default() };
+    let mut indices: HashMap<&str, u32> = HashMap::new();
+    for atom in node.children().filter(|child| child.name() == "Atom") {
+        let found = read_atom(&atom, types)?;
+        if indices.insert(atom.text("name")?, template.atoms.len() as u32).is_some() {
+            return Err(atom.problem(format!("a second atom {} of residue {}", found.name, template.name)));
+        }
+        template.atoms.push(found);
+    }
+    let mut allowed = vec![];
+    for child in node.children() {
+        let atoms = Atoms { node: &child, indices: &indices, count: template.atoms.len() };
+        match child.name() {
+            "Atom" => {}
+            "Bond" => {
+                let pair = atoms.pair()?;
+                template.add_bond(pair);
+                if pair.iter().any(|&atom| template.atoms[atom as usize].bonded.len() > MOST_BONDS) {
+                    return Err(child.problem(format!("an atom with more than {MOST_BONDS} bonds")));
+                }
+            }
+            "ExternalBond" => {
+                let atom = atoms.named_or_numbered("atomName", "from")?;
+                template.add_external_bond(atom);
+            }
+            "VirtualSite" => template.sites.push(read_site(&atoms)?),
+            "Constraint" => {
+                let pair = [atoms.named("atomName1")?, atoms.named("atomName2")?];
+                template.constraints.push((pair, child.real("distance")?));
+            }
+            "AllowPatch" => allowed.push(allowed_patch(&child)?),
+            _ => {
+                return Err(child.problem("is unknown in <Residue>").help("remove it, or use a force field without it"));
+            }
+        }
+    }
+    let level = match node.attribute("override") {
+        None => 0,
+        Some(text) => text.parse().map_err(|_| node.problem(format!("override is {text}, not a whole number")))?,
+    };
+    Ok(ReadTemplate { template, level, allowed })
+}
+
+/// Reads an atom of a template or of a patch.
+pub(super) fn read_atom(node: &Node<'_>, types: &AtomTypes) -> Parsed<TemplateAtom> {
+    let of_type = types.type_of(node)?;
+    let mut parameters = [None; 3];
+    for (value, name) in parameters.iter_mut().zip(PARAMETERS) {
+        *value = node.attribute(name).map(|_| node.real(name)).transpose()?;
+    }
+    let (name, element) = (node.text("name")?.into(), types.get(of_type).element);
+    Ok(TemplateAtom { name, of_type, element, parameters, bonded: vec![], external: 0 })
+}
+
+/// Reads an `AllowPatch`, whose name may end with the number of the residue of the patch, as `DISU:2`.
+fn allowed_patch(node: &Node<'_>) -> Parsed<(Arc<str>, usize)> {
+    let name = node.text("name")?;
+    let Some((patch, number)) = name.split_once(':') else { return Ok((name.into(), 0)) };
+    Ok((patch.into(), residue_number(node, number)?))
+}
+
+/// Reads the 1-based number of a residue of a patch, and returns the index.
+pub(super) fn residue_number(node: &Node<'_>, text: &str) -> Parsed<usize> {
+    let number = text.parse::<usize>().ok().filter(|number| *number > 0);
+    let problem = || node.problem(format!("{text} is not the number of a residue of a patch"));
+    number.map(|number| number - 1).ok_or_else(problem)
+}
+
+/// Attributes of an element that name or number atoms of a template.
+pub(super) struct Atoms<'a> {
+    pub(super) node: &'a Node<'a>,
+    pub(super) indices: &'a HashMap<&'a str, u32>,
+    pub(super) count: usize,
+}
+
+impl Atoms<'_> {
+    fn named(&self, attribute: &str) -> Parsed<u32> {
+        let name = self.node.text(attribute)?;
+        self.indices.get(name).copied().ok_or_else(|| self.node.problem(format!("there is no atom {name}")))
+    }
+
+    fn named_or_numbered(&self, name: &str, number: &str) -> Parsed<u32> {
+        match self.node.attribute(name) {
+            Some(_) => self.named(name),
+            None => self.node.index(number, self.count),
+        }
+    }
+
+    fn pair(&self) -> Parsed<[u32; 2]> {
+        let pair = [self.named_or_numbered("atomName1", "from")?, self.named_or_numbered("atomName2", "to")?];
+        match pair[0] == pair[1] {
+            true => Err(self.node.problem("bonds an atom to itself")),
+            false => Ok(pair),
+        }
+    }
+}
+
+/// Reads a virtual site of any kind.
+pub(super) fn read_site(atoms: &Atoms<'_>) -> Parsed<Site> {
+    let node = atoms.node;
+    let placement = match node.text("type")? {
+        "average2" => Placement::Average2(node.reals(["weight1", "weight2"])?),
+        "average3" => Placement::Average3(node.reals(["weight1", "weight2", "weight3"])?),
+        "outOfPlane" => {
+            Placement::OutOfPlane { weights: node.reals(["weight12", "weight13"])?, cross: node.real("weightCross")? }
+        }
+        "localCoords" => local_frame(node)?,
+        kind => {
+            let problem = node.problem(format!("a virtual site of the kind {kind}"));
+            return Err(problem.help("expected average2, average3, outOfPlane or localCoords"));
+        }
+    };
+    let number = match &placement {
+        Placement::Average2(_) => 2,
+        Placement::Average3(_) | Placement::OutOfPlane { .. } => 3,
+        Placement::LocalFrame { weights, .. } => weights.len(),
+    };
+    let by_name = node.attribute("siteName").is_some();
+    let index = atoms.named_or_numbered("siteName", "index")?;
+    let parents = (1..=number).map(|k| match by_name {
+        true => atoms.named(&format!("atomName{k}")),
+        false => node.index(&format!("atom{k}"), atoms.count),
+    });
+    let parents = parents.collect::<Parsed<Vec<u32>>>()?;
+    if parents.contains(&index) {
+        return Err(node.problem("the site is defined by its own position"));
+    }
+    let exclude_with = match node.attribute("excludeWith") {
+        Some(_) => node.index("excludeWith", atoms.count)?,
+        None => parents[0],
+    };
+    Ok(Site { index, atoms: parents, exclude_with, placement })
+}
+
+fn local_frame(node: &Node<'_>) -> Parsed<Placement> {
+    let [origin, x, y] = ["wo", "wx", "wy"].map(|prefix| node.numbered(prefix, |name| node.real(name)));
+    let (origin, x, y) = (origin?, x?, y?);
+    if [x.len(), y.len()] != [origin.len(); 2] || origin.len() < 2 {
+        let message = format!("{} weights wo, {} wx and {} wy", origin.len(), x.len(), y.len());
+        return Err(node.problem(message).help("give as many of each, at least 2"));
+    }
+    let weights = origin.into_iter().zip(x).zip(y).map(|((o, x), y)| [o, x, y]).collect();
+    Ok(Placement::LocalFrame { weights, position: node.reals(["p1", "p2", "p3"])? })
+}

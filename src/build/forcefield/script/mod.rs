@@ -1,0 +1,97 @@
+//! Scripts of force-field files. OpenMM runs the Python code in `<Script>` after it has made the terms of a system.
+//!
+//! md runs no Python code. Two scripts are known, whose tables md reads and whose procedures it has as code: impropers
+//! of CHARMM by the names of residues ([`charmm`]), and scales of 1-4 pairs of AMBER by atom types ([`scaling14`]). A
+//! script is known if its text without the tables has a known SHA-256 digest. Any other script is refused.
+
+pub(super) mod charmm;
+mod literal;
+pub(super) mod scaling14;
+
+use std::collections::HashMap;
+
+use md_engine::format::xml::Node;
+use sha2::{Digest, Sha256};
+
+use super::Parsed;
+use charmm::CharmmImpropers;
+use literal::Literal;
+use scaling14::Scaling14;
+
+/// Digest of the procedure that adds CHARMM's impropers, of OpenMM 8.4 to 8.6.
+const CHARMM: &str = "36216d5b86708dfe5865591b27acc2bc7b312b4b61885d25df6d284a520e330e";
+/// Digest of the procedure that scales AMBER's 1-4 pairs, of OpenMM 8.4 to 8.6.
+const SCALING14: &str = "ec236528663129053b5e4b713b1766170b93977d9441ab37abba15cb2e28ffcb";
+
+/// A script.
+#[derive(Clone, Debug)]
+pub(super) enum Script {
+    Charmm(CharmmImpropers),
+    Scaling14(Scaling14),
+}
+
+/// Tables of a script by their names.
+type Tables = HashMap<String, Vec<(Literal, Literal)>>;
+
+/// Reads an element `<Script>`.
+pub(super) fn read(node: &Node<'_>) -> Parsed<Script> {
+    let unknown = || {
+        let problem = node.problem("contains Python code that md does not know");
+        problem.help("md has the scripts of charmm36_2024.xml and of lipid21.xml of OpenMM; use another force field")
+    };
+    let (tables, procedure) = split(node.content()).ok_or_else(unknown)?;
+    let digest: String = Sha256::digest(procedure.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let script = match digest.as_str() {
+        CHARMM => CharmmImpropers::read(&tables).map(Script::Charmm),
+        SCALING14 => Scaling14::read(&tables).map(Script::Scaling14),
+        _ => return Err(unknown()),
+    };
+    script.ok_or_else(|| node.problem("a table of the script has not the expected form"))
+}
+
+/// Splits a script into its tables and its other lines. A table is a dictionary that begins in a line `name = {` and
+/// ends in a line `}`; its name remains as a line. Empty lines and blanks at the ends of lines are left out.
+fn split(script: &str) -> Option<(Tables, String)> {
+    let (mut tables, mut lines, mut rest) = (Tables::new(), vec![], script);
+    while !rest.is_empty() {
+        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        match line.strip_suffix(" = {").filter(|_| !line.starts_with(' ')) {
+            Some(name) => {
+                let (found, after) = literal::read(&rest[name.len() + " = ".len()..])?;
+                tables.insert(name.to_owned(), found.dictionary()?.to_vec());
+                lines.push(name);
+                rest = after.strip_prefix('\n').unwrap_or(after);
+            }
+            None => {
+                let line = line.trim_end();
+                lines.extend((!line.is_empty()).then_some(line));
+                rest = after;
+            }
+        }
+    }
+    Some((tables, lines.join("\n")))
+}
+
+/// Reads the items of a table.
+fn map<K: std::hash::Hash + Eq, V>(
+    tables: &Tables,
+    name: &str,
+    item: impl Fn(&Literal, &Literal) -> Option<(K, V)>,
+) -> Option<HashMap<K, V>> {
+    tables.get(name)?.iter().map(|(key, value)| item(key, value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_separated_from_the_procedure() {
+        let (tables, procedure) =
+            split("import a\n\nt = {\n  'x': 1,\n}\nu = {\n}\nfor i in t:  \n    v = {}\n").unwrap();
+        assert_eq!(procedure, "import a\nt\nu\nfor i in t:\n    v = {}");
+        assert_eq!(tables["t"], [(Literal::Text("x".into()), Literal::Number(1.0))]);
+        assert!(tables["u"].is_empty());
+        assert!(split("t = {\n  open('x')\n}\n").is_none());
+    }
+}

@@ -1,0 +1,76 @@
+//! Lookup of parameters by the types and classes of atoms.
+
+use std::collections::HashMap;
+
+use super::atom_types::{Kind, Pattern, all_match, match_either_way};
+
+/// Parameters of terms of N atoms, in the order of the files.
+#[derive(Clone, Debug)]
+pub(super) struct Terms<const N: usize, T> {
+    pub(super) entries: Vec<([Pattern; N], T)>,
+}
+
+impl<const N: usize, T> Default for Terms<N, T> {
+    fn default() -> Self {
+        Self { entries: vec![] }
+    }
+}
+
+/// Whether patterns name some atom only by the pattern of all atoms.
+pub(super) fn has_wildcard(patterns: &[Pattern]) -> bool {
+    patterns.contains(&Pattern::Any)
+}
+
+impl<const N: usize, T> Terms<N, T> {
+    pub(super) fn push(&mut self, patterns: [Pattern; N], parameters: T) {
+        self.entries.push((patterns, parameters));
+    }
+
+    /// Returns the first parameters for the atoms, in the given or in the reversed order.
+    pub(super) fn first(&self, atoms: [Kind; N]) -> Option<&T> {
+        self.entries.iter().find(|(patterns, _)| match_either_way(patterns, atoms)).map(|(_, parameters)| parameters)
+    }
+
+    /// Returns the first parameters for the atoms without wildcards, or the first with wildcards if there are none,
+    /// and whether the atoms match in the given order.
+    pub(super) fn most_specific(&self, atoms: [Kind; N]) -> Option<(&T, bool)> {
+        let mut matching = self.entries.iter().filter(|(patterns, _)| match_either_way(patterns, atoms));
+        let first = matching.next()?;
+        let specific = std::iter::once(first).chain(matching).find(|(patterns, _)| !has_wildcard(patterns));
+        let (patterns, parameters) = specific.unwrap_or(first);
+        Some((parameters, all_match(patterns, atoms)))
+    }
+}
+
+/// Values of atom types; a later value replaces an earlier value.
+#[derive(Clone, Debug)]
+pub(super) struct OfAtoms<T> {
+    all: Option<(usize, T)>,
+    classes: HashMap<u32, (usize, T)>,
+    types: HashMap<u32, (usize, T)>,
+    count: usize,
+}
+
+impl<T> Default for OfAtoms<T> {
+    fn default() -> Self {
+        Self { all: None, classes: HashMap::new(), types: HashMap::new(), count: 0 }
+    }
+}
+
+impl<T> OfAtoms<T> {
+    pub(super) fn insert(&mut self, pattern: Pattern, value: T) {
+        self.count += 1;
+        let value = (self.count, value);
+        match pattern {
+            Pattern::Any => self.all = Some(value),
+            Pattern::Class(class) => drop(self.classes.insert(class, value)),
+            Pattern::Type(of_type) => drop(self.types.insert(of_type, value)),
+        }
+    }
+
+    /// Returns the last value that was given for an atom.
+    pub(super) fn get(&self, atom: Kind) -> Option<&T> {
+        let values = [self.all.as_ref(), self.classes.get(&atom.class), self.types.get(&atom.of_type)];
+        values.into_iter().flatten().max_by_key(|(number, _)| *number).map(|(_, value)| value)
+    }
+}

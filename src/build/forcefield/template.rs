@@ -1,0 +1,105 @@
+//! Templates of residues: atoms with types and parameters, bonds, and virtual sites.
+
+use std::sync::Arc;
+
+/// Number of parameters that an atom of a template may have, in the order charge, σ, ε.
+pub(super) const PARAMETERS: [&str; 3] = ["charge", "sigma", "epsilon"];
+
+/// An atom of a template.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TemplateAtom {
+    pub(super) name: Arc<str>,
+    /// index of the atom type
+    pub(super) of_type: u32,
+    /// atomic number; 0 for virtual sites
+    pub(super) element: u8,
+    /// values of [`PARAMETERS`] (e, nm, kJ/mol) that the template gives
+    pub(super) parameters: [Option<f64>; 3],
+    /// atoms of the template to which the atom is bonded, in the order of the bonds
+    pub(super) bonded: Vec<u32>,
+    /// number of bonds to atoms of other residues
+    pub(super) external: u32,
+}
+
+/// Virtual site of a template, with indices of its atoms.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Site {
+    pub(super) index: u32,
+    pub(super) atoms: Vec<u32>,
+    /// atom whose exclusions the site shares
+    pub(super) exclude_with: u32,
+    pub(super) placement: Placement,
+}
+
+/// Position of a virtual site, as OpenMM defines it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Placement {
+    Average2([f64; 2]),
+    Average3([f64; 3]),
+    OutOfPlane { weights: [f64; 2], cross: f64 },
+    LocalFrame { weights: Vec<[f64; 3]>, position: [f64; 3] },
+}
+
+/// A template, as read from a file or with patches applied.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Template {
+    /// name of the residue of the file
+    pub(super) name: Arc<str>,
+    /// names of the applied patches
+    pub(super) patches: Vec<Arc<str>>,
+    pub(super) atoms: Vec<TemplateAtom>,
+    pub(super) bonds: Vec<[u32; 2]>,
+    /// atoms with a bond to another residue, once for each such bond
+    pub(super) external_bonds: Vec<u32>,
+    pub(super) sites: Vec<Site>,
+    /// constrained pairs of atoms, and their distances in nm
+    pub(super) constraints: Vec<([u32; 2], f64)>,
+}
+
+/// Numbers of atoms of each element, sorted by element, without virtual sites.
+pub(super) type Composition = Vec<(u8, u32)>;
+
+/// Counts the elements of atoms.
+pub(super) fn composition(elements: impl Iterator<Item = u8>) -> Composition {
+    let mut counts = [0; 256];
+    elements.for_each(|element| counts[usize::from(element)] += 1);
+    (1..=u8::MAX).zip(&counts[1..]).filter(|(_, count)| **count > 0).map(|(element, count)| (element, *count)).collect()
+}
+
+impl Template {
+    pub(super) fn composition(&self) -> Composition {
+        composition(self.atoms.iter().map(|atom| atom.element))
+    }
+
+    /// The name of the template for messages, with its patches.
+    pub(super) fn label(&self) -> String {
+        let patches = self.patches.iter().map(|patch| format!("-{patch}"));
+        std::iter::once(self.name.to_string()).chain(patches).collect()
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        self.atoms.iter().position(|atom| &*atom.name == name).map(|index| index as u32)
+    }
+
+    pub(super) fn add_bond(&mut self, [a, b]: [u32; 2]) {
+        self.bonds.push([a, b]);
+        self.atoms[a as usize].bonded.push(b);
+        self.atoms[b as usize].bonded.push(a);
+    }
+
+    pub(super) fn add_external_bond(&mut self, atom: u32) {
+        self.external_bonds.push(atom);
+        self.atoms[atom as usize].external += 1;
+    }
+
+    /// Whether two templates give the atoms of a residue the same types and parameters. Each template is given with
+    /// the indices of its atoms in the order of the atoms of the residue.
+    pub(super) fn agrees(&self, own: &[u32], other: &Template, others: &[u32]) -> bool {
+        let atom = |template: &Template, index: u32| {
+            let TemplateAtom { of_type, parameters, .. } = &template.atoms[index as usize];
+            (*of_type, *parameters)
+        };
+        let same_atoms = own.iter().zip(others).all(|(a, b)| atom(self, *a) == atom(other, *b));
+        same_atoms && self.constraints == other.constraints && self.sites == other.sites
+    }
+}

@@ -1,0 +1,161 @@
+//! All templates and patches of a force field.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use md_engine::error::Problem;
+use md_engine::format::xml::Node;
+
+use super::Parsed;
+use super::atom_types::AtomTypes;
+use super::patch::{self, Patch, ReadPatch};
+use super::residues::{self, ReadTemplate};
+use super::template::{Composition, Template};
+
+/// Largest number of patches that may be applied to a template.
+const MOST_PATCHES: usize = 64;
+/// Largest number of templates that combinations of patches may give. CHARMM36 has about 20000.
+const MOST_COMBINATIONS: usize = 1_000_000;
+
+/// Templates and patches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Templates {
+    list: Vec<Template>,
+    levels: HashMap<Arc<str>, i32>,
+    by_composition: HashMap<Composition, Vec<usize>>,
+    pub(super) patches: Vec<Patch>,
+    /// names of templates in the order in which patches were allowed for them, each with its patches
+    allowed: Vec<(Arc<str>, Vec<(Arc<str>, usize)>)>,
+    allowed_index: HashMap<Arc<str>, usize>,
+}
+
+impl Templates {
+    /// Adds the templates of an element `<Residues>`.
+    pub(super) fn read_residues(&mut self, list: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
+        for node in list.children() {
+            let ReadTemplate { template, level, allowed } = residues::read(&node, types)?;
+            let name = template.name.clone();
+            for (patch, residue) in allowed {
+                self.allow(&node, name.clone(), patch, residue)?;
+            }
+            match self.levels.get(&name) {
+                Some(&known) if level < known => continue,
+                Some(&known) if level == known => {
+                    let problem = node.problem(format!("a second template {name} of the level {level}"));
+                    return Err(problem.help("use only one of the files, or set a higher `override`"));
+                }
+                Some(_) => self.list.retain(|known| known.name != name),
+                None => {}
+            }
+            self.levels.insert(name, level);
+            self.list.push(template);
+        }
+        Ok(())
+    }
+
+    /// Adds the patches of an element `<Patches>`.
+    pub(super) fn read_patches(&mut self, list: &Node<'_>, types: &AtomTypes) -> Parsed<()> {
+        for node in list.children() {
+            let ReadPatch { patch, applies_to } = patch::read(&node, types)?;
+            for (template, residue) in applies_to {
+                self.allow(&node, template, patch.name.clone(), residue)?;
+            }
+            if self.patches.iter().any(|known| known.name == patch.name) {
+                return Err(node.problem(format!("a second patch {}", patch.name)).help("use only one of the files"));
+            }
+            self.patches.push(patch);
+        }
+        Ok(())
+    }
+
+    fn allow(&mut self, node: &Node<'_>, template: Arc<str>, patch: Arc<str>, residue: usize) -> Parsed<()> {
+        let index = *self.allowed_index.entry(template.clone()).or_insert_with(|| {
+            self.allowed.push((template, vec![]));
+            self.allowed.len() - 1
+        });
+        let patches = &mut self.allowed[index].1;
+        if !patches.contains(&(patch.clone(), residue)) {
+            patches.push((patch, residue));
+        }
+        match patches.len() > MOST_PATCHES {
+            true => Err(node.problem(format!("more than {MOST_PATCHES} patches for one residue"))),
+            false => Ok(()),
+        }
+    }
+
+    /// Sorts the templates by composition, after all files are read.
+    pub(super) fn finish(&mut self) {
+        for (index, template) in self.list.iter().enumerate() {
+            self.by_composition.entry(template.composition()).or_default().push(index);
+        }
+    }
+
+    /// All templates without patches.
+    pub(super) fn all(&self) -> &[Template] {
+        &self.list
+    }
+
+    /// Templates of a composition, without patches.
+    pub(super) fn of_composition(&self, composition: &Composition) -> impl Iterator<Item = &Template> {
+        let indices = self.by_composition.get(composition).map(Vec::as_slice).unwrap_or_default();
+        indices.iter().map(|&index| &self.list[index])
+    }
+
+    fn patch(&self, name: &str) -> Option<usize> {
+        self.patches.iter().position(|patch| &*patch.name == name)
+    }
+
+    fn named(&self, name: &str) -> Option<&Template> {
+        self.list.iter().find(|template| &*template.name == name)
+    }
+
+    /// Calls `see` with every template that patches of a single residue give, alone or combined, in the order in which
+    /// OpenMM makes the templates. Patches are combined if they touch different atoms.
+    pub(super) fn for_each_patched(&self, mut see: impl FnMut(Template)) -> Result<(), Problem> {
+        let mut budget = MOST_COMBINATIONS;
+        for template in &self.list {
+            let Some(&index) = self.allowed_index.get(&template.name) else { continue };
+            let patches = self.allowed[index].1.iter().filter_map(|(name, _)| self.patch(name));
+            let mut patches: Vec<usize> = patches.filter(|&patch| self.patches[patch].residues == 1).collect();
+            patches.sort_unstable();
+            patches.dedup();
+            let patches: Vec<&Patch> = patches.into_iter().map(|patch| &self.patches[patch]).collect();
+            combine(template, &patches, &[], &mut budget, &mut see)?;
+        }
+        Ok(())
+    }
+
+    /// Templates to which residue `residue` of a patch of several residues may be applied, without other patches.
+    pub(super) fn allowing(&self, patch: &Patch, residue: usize) -> impl Iterator<Item = &Template> {
+        let name = patch.name.clone();
+        let allows = move |patches: &[(Arc<str>, usize)]| patches.contains(&(name.clone(), residue));
+        let names = self.allowed.iter().filter(move |(_, patches)| allows(patches)).map(|(template, _)| template);
+        names.filter_map(|template| self.named(template))
+    }
+}
+
+/// Applies the combinations of patches to a template. The recursion is as deep as the list of patches, which is short.
+fn combine(
+    template: &Template,
+    patches: &[&Patch],
+    touched: &[Arc<str>],
+    budget: &mut usize,
+    see: &mut impl FnMut(Template),
+) -> Result<(), Problem> {
+    let Some((first, rest)) = patches.split_first() else { return Ok(()) };
+    let free = !first.touched.iter().any(|name| touched.contains(name));
+    let patched = if free { first.apply(template, 0) } else { None };
+    *budget = budget.checked_sub(1).ok_or_else(|| {
+        let problem = Problem::new(format!("patches of the force field give more than {MOST_COMBINATIONS} templates"));
+        problem.help("allow fewer patches for each residue")
+    })?;
+    if let Some(patched) = &patched {
+        see(patched.clone());
+    }
+    combine(template, rest, touched, budget, see)?;
+    if let Some(patched) = patched {
+        let touched: Vec<Arc<str>> = touched.iter().chain(&first.touched).cloned().collect();
+        combine(&patched, rest, &touched, budget, see)?;
+    }
+    Ok(())
+}
