@@ -46,11 +46,11 @@ fn fault(circle: &[&Module], files: &BTreeMap<Module, File>) -> Option<String> {
     (circle.len() > CIRCLE || !one_folder).then(|| format!("these files use each other: {}", names.join(", ")))
 }
 
-/// Module of a file below `root`, without those of the engine's package in the program's package.
+/// Module of a file below `root`, without those of other packages in the program's package.
 fn module(path: &Path, root: &str) -> Option<Module> {
     let below = path.strip_prefix(root).ok()?.with_extension("");
     let mut names: Module = below.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-    if root == "src" && names.first().is_some_and(|name| name == "engine") {
+    if root == "src" && names.first().is_some_and(|name| name == "build" || name == "engine") {
         return None;
     }
     names.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));

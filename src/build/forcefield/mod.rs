@@ -55,6 +55,8 @@ mod script;
 mod tables;
 mod template;
 mod templates;
+#[cfg(test)]
+mod tests;
 mod torsions;
 
 use std::path::{Path, PathBuf};

@@ -96,7 +96,7 @@ impl Templates {
     }
 
     /// Templates of a composition, without patches.
-    pub(super) fn of_composition(&self, composition: &Composition) -> impl Iterator<Item = &Template> {
+    pub(super) fn of_composition(&self, composition: &Composition) -> impl Iterator<Item = &Template> + use<'_> {
         let indices = self.by_composition.get(composition).map(Vec::as_slice).unwrap_or_default();
         indices.iter().map(|&index| &self.list[index])
     }

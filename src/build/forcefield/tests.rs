@@ -1,0 +1,263 @@
+//! Tests of force fields against OpenMM: energies of all terms and forces of small systems, which `reference.py`
+//! computed from the same force-field files.
+
+use super::ForceField;
+use crate::structure::{Atom, Residue, Structure};
+use md_engine::backend::{Energies, Reference, Workload};
+use md_engine::format::read;
+use md_engine::system::{
+    Constraints, DispersionCorrection, Electrostatics, ForceSettings, ListPolicy, LjModifier, Modifier, System,
+};
+use md_engine::team::Team;
+use md_engine::vec3::{Vec3, vec3};
+use md_engine::virtual_sites::SitePlan;
+use serde_json::Value;
+use std::path::Path;
+
+/// Maximum error of an energy relative to its value, or to the limit below for energies near zero.
+const ENERGY: f64 = 1e-6;
+/// Energy in kJ/mol below which errors are relative to this energy.
+const SMALL_ENERGY: f64 = 1.0;
+/// Maximum error of the force on an atom relative to the RMS force.
+const FORCE: f64 = 1e-6;
+
+const EVERYTHING: Workload = Workload { energy: true, ..Workload::FORCES };
+
+/// Reference data of a system.
+struct Golden(Value);
+
+impl Golden {
+    fn load(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.json.xz"));
+        let bytes = read(&path).expect("reference data are part of the package");
+        Self(serde_json::from_slice(&bytes).expect("reference data are JSON"))
+    }
+
+    fn list(&self, name: &str) -> &[Value] {
+        self.0[name].as_array().expect("a list")
+    }
+
+    fn structure(&self) -> Structure {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let number = |value: &Value| value.as_u64().expect("a number") as u32;
+        let residue = |(index, value): (usize, &Value)| Residue {
+            name: text(&value[0]),
+            number: index as i32 + 1,
+            insertion_code: None,
+            chain: number(&value[1]),
+            first: number(&value[2]),
+        };
+        let atom = |value: &Value| Atom { name: text(&value[0]), element: number(&value[1]) as u8 };
+        Structure {
+            chains: self.list("chains").iter().map(text).collect(),
+            residues: self.list("residues").iter().enumerate().map(residue).collect(),
+            atoms: self.list("atoms").iter().map(atom).collect(),
+            bonds: self.list("bonds").iter().map(|value| [number(&value[0]), number(&value[1])]).collect(),
+        }
+    }
+}
+
+fn vectors(value: &Value) -> Vec<Vec3> {
+    let rows = value.as_array().expect("a list of vectors");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    rows.iter().map(|row| vec3(number(&row[0]), number(&row[1]), number(&row[2]))).collect()
+}
+
+/// Energies by the names of the reference.
+fn named(e: &Energies) -> [(&'static str, f64); 6] {
+    [
+        ("bond", e.bond + e.urey_bradley),
+        ("angle", e.angle),
+        ("torsion", e.proper + e.improper + e.ryckaert_bellemans),
+        ("cmap", e.cmap),
+        ("lj", e.lj),
+        ("coulomb", e.coulomb),
+    ]
+}
+
+fn compare(name: &str) {
+    let golden = Golden::load(name);
+    let structure = golden.structure();
+    for reference in golden.list("references") {
+        let files = reference["files"].as_array().expect("a list of files");
+        let files: Vec<&str> = files.iter().map(|file| file.as_str().expect("a name")).collect();
+        let field = ForceField::read(&files).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+        let found = field.describe(&structure).unwrap_or_else(|error| panic!("{name} {files:?}: {error}"));
+        let settings = ForceSettings {
+            cutoff: None,
+            cutoff_lj: None,
+            electrostatics: Electrostatics::Plain,
+            lj_modifier: LjModifier::None,
+            coulomb_modifier: Modifier::None,
+            dispersion_correction: DispersionCorrection::Off,
+            list: ListPolicy::Exact { buffer: 0.1 },
+        };
+        let (topology, nonbonded) = (found.topology, found.nonbonded);
+        let system = System { topology, nonbonded, constraints: Constraints::default(), settings };
+        let mut positions = vectors(&golden.0["positions"]);
+        let mut sites = SitePlan::new(&system.topology);
+        sites.place(&Team::single(), &mut positions);
+        let mut ours = Reference::new(&system).expect("a supported system").evaluate(None, &positions, EVERYTHING);
+        sites.spread(&Team::single(), &positions, &mut ours.forces);
+        let mut faults = vec![];
+        for (term, energy) in named(&ours.energies) {
+            let expected = reference["energies"][term].as_f64().unwrap_or(0.0);
+            let error = (energy - expected).abs() / expected.abs().max(SMALL_ENERGY);
+            println!("{name} {} {term}: {energy} against {expected}, {error:.1e}", files[0]);
+            if error > ENERGY {
+                faults.push(format!("{term}: {energy} against {expected} kJ/mol"));
+            }
+        }
+        let theirs = vectors(&reference["forces"]);
+        let rms = (theirs.iter().map(|force| force.norm_squared()).sum::<f64>() / theirs.len() as f64).sqrt();
+        let is_site = |atom: usize| system.topology.atoms[atom].mass == 0.0;
+        let errors =
+            (0..theirs.len()).filter(|&atom| !is_site(atom)).map(|atom| (ours.forces[atom] - theirs[atom]).norm());
+        let error = errors.fold(0.0, f64::max) / rms;
+        println!("{name} {} forces: {error:.1e}", files[0]);
+        if error > FORCE {
+            faults.push(format!("forces: {error:.1e} of the RMS force"));
+        }
+        assert!(faults.is_empty(), "{name} {files:?}:\n{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn peptides_with_all_residues_and_a_disulfide_bridge() {
+    compare("peptide");
+}
+
+#[test]
+fn peptides_with_caps() {
+    compare("capped");
+}
+
+#[test]
+fn dna() {
+    compare("dna");
+}
+
+#[test]
+fn rna() {
+    compare("rna");
+}
+
+#[test]
+fn lipids_of_three_residues() {
+    compare("lipid");
+}
+
+#[test]
+fn lipids_of_charmm() {
+    compare("charmm-lipid");
+}
+
+#[test]
+fn water_and_ions() {
+    compare("water-3");
+}
+
+#[test]
+fn water_with_virtual_sites() {
+    compare("water-4");
+}
+
+#[test]
+fn peptides_with_water_and_ions() {
+    compare("peptide-ions");
+}
+
+#[test]
+fn every_file_of_md_can_be_read() {
+    for name in ForceField::builtin() {
+        ForceField::read(&[name]).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+/// Description of a changed structure of the reference data; the message of the error.
+fn refusal(name: &str, files: &[&str], change: impl Fn(&mut Structure)) -> String {
+    let mut structure = Golden::load(name).structure();
+    change(&mut structure);
+    let field = ForceField::read(files).expect("files of md");
+    field.describe(&structure).expect_err("no template matches").to_string()
+}
+
+/// Removes an atom with its bonds.
+fn remove(structure: &mut Structure, atom: u32) {
+    structure.atoms.remove(atom as usize);
+    structure.bonds.retain(|bond| !bond.contains(&atom));
+    structure.bonds.iter_mut().flatten().filter(|other| **other > atom).for_each(|other| *other -= 1);
+    structure.residues.iter_mut().filter(|residue| residue.first > atom).for_each(|residue| residue.first -= 1);
+}
+
+fn find(structure: &Structure, residue: usize, name: &str) -> u32 {
+    let mut atoms = structure.residue_atoms(residue);
+    atoms.find(|&atom| structure.atoms[atom].name == name).expect("an atom of the residue") as u32
+}
+
+#[test]
+fn errors_say_what_differs_from_the_most_similar_template() {
+    let amber = ["amber14/protein.ff14SB.xml"];
+    let message = refusal("capped", &amber, |structure| {
+        let atom = find(structure, 1, "HB2");
+        remove(structure, atom);
+    });
+    for part in ["ALA 2 of chain A", "most similar is ALA", "1 H atom less", "HB2", "add hydrogens"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let message = refusal("capped", &amber, |structure| {
+        let (a, b) = (find(structure, 2, "C"), find(structure, 3, "N"));
+        structure.bonds.retain(|bond| !(bond.contains(&a) && bond.contains(&b)));
+    });
+    for part in ["ASP 3 of chain A", "1 bond to other residues less", "end of a chain", "NME 4 of chain A"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let message = refusal("water-3", &amber, |_| {});
+    assert!(message.contains("HOH 1 of chain A") && message.contains("add a force-field file"), "{message}");
+    let message = refusal("water-3", &["amber14/tip4pew.xml"], |_| {});
+    assert!(message.contains("add the virtual sites of the water model"), "{message}");
+}
+
+/// Error of a force-field file with this text between the tags of the root.
+fn fault(name: &str, text: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("md-build-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(format!("{name}.xml"));
+    std::fs::write(&path, format!("<ForceField>\n{text}\n</ForceField>\n")).expect("a file");
+    let error = ForceField::read(&[&path]).expect_err("a faulty file").to_string();
+    std::fs::remove_file(&path).expect("the file");
+    error
+}
+
+#[test]
+fn errors_of_files_name_the_line_and_the_element() {
+    const TYPE: &str = "<AtomTypes><Type name='a' class='A' element='C' mass='12'/></AtomTypes>";
+    let residue = |inside: &str| format!("{TYPE}\n<Residues><Residue name='R'>{inside}</Residue></Residues>");
+    let cases = [
+        ("<DrudeForce/>".to_owned(), "2: <DrudeForce>: is not supported"),
+        ("<Script>\nimport os\n</Script>".to_owned(), "2: <Script>: contains Python code"),
+        ("\n<HarmonicBondForce><Bone/></HarmonicBondForce>".to_owned(), "3: <Bone>: is unknown in <HarmonicBondForce>"),
+        (residue("<Atom name='x' type='b'/>"), "3: <Atom>: the atom type b is not defined"),
+        (residue("<Atom name='x' type='a'/><Bond atomName1='x' atomName2='y'/>"), "3: <Bond>: there is no atom y"),
+        (residue("<Atom name='x' type='a'/><Atom name='x' type='a'/>"), "3: <Atom>: a second atom x"),
+        (residue("<Wish/>"), "3: <Wish>: is unknown in <Residue>"),
+        (
+            format!("{TYPE}<HarmonicBondForce>\n<Bond class1='A' class2='A' length='x' k='1'/></HarmonicBondForce>"),
+            "3: <Bond>: length is `x`, not a finite number",
+        ),
+        ("<PeriodicTorsionForce ordering='new'/>".to_owned(), "the ordering new of impropers is unknown"),
+        ("<CMAPTorsionForce><Map>1 2 3</Map></CMAPTorsionForce>".to_owned(), "a map of 3 energies"),
+        ("<CustomTorsionForce energy='k*theta'/>".to_owned(), "the energy `k*theta` is not supported"),
+        ("<Include file='absent.xml'/>".to_owned(), "no file and no force field of md is named absent.xml"),
+    ];
+    for (number, (text, expected)) in cases.iter().enumerate() {
+        let error = fault(&format!("fault-{number}"), text);
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
+
+#[test]
+fn files_that_include_each_other_are_read_once() {
+    let text = "<AtomTypes/><Include file='circle.xml'/><NonbondedForce/>";
+    assert!(fault("circle", text).contains("<NonbondedForce>: lacks its attribute coulomb14scale"));
+}

@@ -1,0 +1,223 @@
+"""Writes the reference data of md-build with OpenMM: python reference.py
+
+Topologies are made of the templates of AMBER's force fields. Starting positions follow the bonds in random
+directions, and a minimisation with the first force field of the system removes overlaps. For each force field the
+file has the energy of every term (kJ/mol) and the forces (kJ/mol/nm) of the Reference platform without cutoff.
+Positions are in nm. Needs OpenMM 8.6.
+"""
+import copy
+import json
+import lzma
+import pathlib
+import random
+
+import openmm
+from openmm import app, unit
+
+FOLDER = pathlib.Path(__file__).parent / "golden"
+AMBER = ["amber14/protein.ff14SB.xml", "amber14/DNA.OL15.xml", "amber14/RNA.OL3.xml", "amber14/lipid17.xml"]
+CHARMM = ["charmm36_2024.xml", "charmm36_2024/water.xml"]
+
+PEPTIDE = ("NMET ALA ARG ASN ASP CYX GLN GLU GLY HID HIE HIP ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL CYX CYS CGLN"
+           .split())
+# systems: chains of templates, additional bonds between residues, force fields
+SYSTEMS = {
+    "peptide": {
+        "chains": [PEPTIDE],
+        "links": [(5, "SG", 23, "SG")],
+        "fields": [["amber14/protein.ff14SB.xml"], ["amber19/protein.ff19SB.xml"], ["amberfb15.xml"], CHARMM],
+    },
+    "dna": {
+        "chains": [["DA5", "DC", "DG", "DT3"]],
+        "fields": [["amber14/DNA.OL15.xml"], ["amber19/DNA.OL21.xml"], ["amber14/DNA.bsc1.xml"], CHARMM],
+    },
+    "rna": {"chains": [["A5", "C", "G", "U3"]], "fields": [["amber14/RNA.OL3.xml"], CHARMM]},
+    "lipid": {
+        "chains": [["PA", "PC", "OL"]],
+        "fields": [["amber14/lipid17.xml"], ["amber19/lipid21.xml"]],
+    },
+    "charmm-lipid": {"chains": [["POPC"]], "fields": [CHARMM], "source": CHARMM},
+    "water-3": {
+        "chains": [["HOH"], ["HOH"], ["NA"], ["CL"], ["HOH"]],
+        "source": ["amber14/tip3p.xml"],
+        "fields": [["amber14/tip3p.xml"], ["amber14/tip3pfb.xml"], ["amber14/spce.xml"], ["amber14/opc3.xml"],
+                   ["charmm36_2024/water.xml"]],
+    },
+    "water-4": {
+        "chains": [["HOH"], ["HOH"], ["NA"], ["CL"], ["HOH"]],
+        "source": ["amber14/tip4pew.xml"],
+        "fields": [["amber14/tip4pew.xml"], ["amber14/opc.xml"]],
+    },
+    "capped": {
+        "chains": [["ACE", "ALA", "ASP", "NME"]],
+        "fields": [["amber14/protein.ff14SB.xml"], ["amber19/protein.ff19SB.xml"]],
+    },
+    "peptide-ions": {
+        "chains": [["NASP", "TRP", "CARG"], ["NA"], ["CL"], ["HOH"]],
+        "source": AMBER[:1] + ["amber14/tip3p.xml"],
+        "fields": [["amber14/protein.ff14SB.xml", "amber14/tip3p.xml"], CHARMM],
+    },
+}
+# atoms by which consecutive residues of a chain are bonded
+JOINTS = [("C", "N"), ("O3'", "P"), ("C12", "C11"), ("C11", "C12"), ("C21", "C12"), ("C12", "C21")]
+
+
+def topology_of(system):
+    """Makes a topology of templates, and positions that follow the bonds."""
+    source = app.ForceField(*system.get("source", AMBER))
+    topology = app.Topology()
+    atoms = []
+    for number, names in enumerate(system["chains"]):
+        chain = topology.addChain("ABCDEFGH"[number])
+        previous = None
+        for name in names:
+            template = source._templates[name]
+            residue = topology.addResidue(name[-3:] if len(name) == 4 and name[0] in "NC" else name, chain)
+            own = {}
+            for atom in template.atoms:
+                own[atom.name] = topology.addAtom(atom.name, atom.element, residue)
+            for a, b in template.bonds:
+                topology.addBond(own[template.atoms[a].name], own[template.atoms[b].name])
+            outer = [template.atoms[k].name for k in template.externalBonds]
+            if previous is not None:
+                others, free = previous
+                a, b = next((a, b) for a in free for b in outer if (a, b) in JOINTS)
+                topology.addBond(others[a], own[b])
+                outer.remove(b)
+            previous = (own, outer)
+            atoms.append(own)
+    for first, a, second, b in system.get("links", []):
+        topology.addBond(atoms[first][a], atoms[second][b])
+    return topology
+
+
+def start(topology):
+    """Positions in nm: each atom about 0.14 nm from an atom to which it is bonded, away from the others."""
+    generator = random.Random(1)
+    bonded = {atom.index: [] for atom in topology.atoms()}
+    for a, b in topology.bonds():
+        bonded[a.index].append(b.index)
+        bonded[b.index].append(a.index)
+    positions = {}
+    for index in range(topology.getNumAtoms()):
+        if index in positions:
+            continue
+        positions[index] = [0.6 * len(positions) ** 0.4 + generator.uniform(0, 0.3) for _ in range(3)]
+        pending = [index]
+        while pending:
+            atom = pending.pop(0)
+            for other in bonded[atom]:
+                if other in positions:
+                    continue
+                best = None
+                for _ in range(200):
+                    direction = [generator.gauss(0, 1) for _ in range(3)]
+                    length = sum(x * x for x in direction) ** 0.5
+                    place = [p + 0.14 * x / length for p, x in zip(positions[atom], direction)]
+                    near = min(sum((x - y) ** 2 for x, y in zip(place, known)) for k, known in positions.items()
+                               if k != atom) if len(positions) > 1 else 1.0
+                    if best is None or near > best[0]:
+                        best = (near, place)
+                    if near > 0.04:
+                        break
+                positions[other] = best[1]
+                pending.append(other)
+    return [openmm.Vec3(*positions[index]) for index in range(topology.getNumAtoms())]
+
+
+def system_of(topology, files):
+    return app.ForceField(*files).createSystem(topology, nonbondedMethod=app.NoCutoff, rigidWater=False,
+                                               removeCMMotion=False)
+
+
+def context_of(system, positions):
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("Reference"))
+    context.setPositions(positions)
+    context.computeVirtualSites()
+    return context
+
+
+def relaxed(topology, files):
+    """Positions after a minimisation, in nm with four decimals."""
+    context = context_of(system_of(topology, files), start(topology))
+    openmm.LocalEnergyMinimizer.minimize(context, 100.0, 300)
+    positions = context.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer)
+    # a shift away from the minimum, so that all terms have energies and forces
+    generator = random.Random(2)
+    return [[round(float(x) + generator.uniform(-0.004, 0.004), 4) for x in row] for row in positions]
+
+
+TERMS = {
+    openmm.HarmonicBondForce: "bond",
+    openmm.HarmonicAngleForce: "angle",
+    openmm.PeriodicTorsionForce: "torsion",
+    openmm.CustomTorsionForce: "torsion",
+    openmm.CMAPTorsionForce: "cmap",
+    openmm.CustomNonbondedForce: "lj",
+    openmm.CustomBondForce: "lj",
+}
+
+
+def without(force, charges):
+    """Copy of a NonbondedForce without charges, or without Lennard-Jones interactions."""
+    force = copy.deepcopy(force)
+    for k in range(force.getNumParticles()):
+        q, sigma, epsilon = force.getParticleParameters(k)
+        force.setParticleParameters(k, 0 * q if charges else q, sigma, epsilon if charges else 0 * epsilon)
+    for k in range(force.getNumExceptions()):
+        i, j, q, sigma, epsilon = force.getExceptionParameters(k)
+        force.setExceptionParameters(k, i, j, 0 * q if charges else q, sigma, epsilon if charges else 0 * epsilon)
+    return force
+
+
+def reference(topology, positions, files):
+    """Energies of the terms and forces."""
+    system = system_of(topology, files)
+    names = []
+    for index in reversed(range(system.getNumForces())):
+        force = system.getForce(index)
+        if isinstance(force, openmm.NonbondedForce):
+            parts = [("lj", without(force, True)), ("coulomb", without(force, False))]
+            system.removeForce(index)
+            for name, part in parts:
+                system.addForce(part)
+    for index, force in enumerate(system.getForces()):
+        force.setForceGroup(index)
+        if isinstance(force, openmm.NonbondedForce):
+            charged = any(force.getParticleParameters(k)[0]._value != 0 for k in range(force.getNumParticles()))
+            names.append("coulomb" if charged else "lj")
+        else:
+            names.append(TERMS[type(force)])
+    context = context_of(system, [openmm.Vec3(*row) for row in positions])
+    energies = {}
+    for index, name in enumerate(names):
+        energy = context.getState(getEnergy=True, groups={index}).getPotentialEnergy()
+        energies[name] = energies.get(name, 0.0) + energy.value_in_unit(unit.kilojoule_per_mole)
+    forces = context.getState(getForces=True).getForces(asNumpy=True)
+    forces = forces.value_in_unit(unit.kilojoule_per_mole / unit.nanometer)
+    forces = [[float(f"{x:.9g}") for x in row] for row in forces]
+    return {"files": files, "energies": energies, "forces": forces}
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    for name, system in SYSTEMS.items():
+        topology = topology_of(system)
+        positions = relaxed(topology, system["fields"][0])
+        data = {
+            "chains": [chain.id for chain in topology.chains()],
+            "residues": [[r.name, r.chain.index, next(r.atoms()).index] for r in topology.residues()],
+            "atoms": [[a.name, a.element.atomic_number if a.element else 0] for a in topology.atoms()],
+            "bonds": [[a.index, b.index] for a, b in topology.bonds()],
+            "positions": positions,
+            "references": [reference(topology, positions, files) for files in system["fields"]],
+        }
+        path = FOLDER / f"{name}.json.xz"
+        path.write_bytes(lzma.compress(json.dumps(data, separators=(",", ":")).encode(), preset=9))
+        print(name, topology.getNumAtoms(), "atoms", path.stat().st_size, "bytes")
+        for found in data["references"]:
+            print("   ", found["files"][0], {k: round(v, 3) for k, v in found["energies"].items()})
+
+
+if __name__ == "__main__":
+    main()
