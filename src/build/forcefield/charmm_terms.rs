@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use md_engine::error::{Problem, Result};
 use md_engine::system::{BondedTerms, HarmonicImproper, Torsion};
 
-use super::create::Typed;
 use super::script::charmm::{CharmmImpropers, ImproperParameters, NamedImproper};
+use super::typed::Typed;
 
 /// Atoms of a residue by their names in the template, and names of the templates.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use md_engine::error::Problem;
 use super::assignment::Assignment;
 use super::isomorphism::ResidueGraph;
 use super::patch::{Patch, PatchAtom};
-use super::template::{Composition, Template};
+use super::template::Template;
 use super::templates::Templates;
 use crate::structure::Structure;
 
@@ -121,19 +121,13 @@ fn best(
         let variants = templates
             .allowing(patch, part)
             .flat_map(|template| std::iter::once(template).chain(patched.get(&template.name).into_iter().flatten()));
-        let variants: Vec<(usize, Template, Composition)> = variants
-            .enumerate()
-            .filter_map(|(rank, template)| {
-                let template = patch.apply(template, part)?;
-                let composition = template.composition();
-                Some((rank, template, composition))
-            })
-            .collect();
+        let variants: Vec<(usize, Template)> =
+            variants.enumerate().filter_map(|(rank, template)| Some((rank, patch.apply(template, part)?))).collect();
         let of_residue = |residue: &usize| {
             let graph = &unmatched[residue];
             let matching = variants
                 .iter()
-                .filter_map(|(rank, template, _)| Some((*rank, (template.clone(), graph.matches(template)?))));
+                .filter_map(|(rank, template)| Some((*rank, (template.clone(), graph.matches(template)?))));
             matching.collect()
         };
         candidates.push(cluster.iter().map(of_residue).collect());

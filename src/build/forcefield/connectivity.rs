@@ -63,3 +63,21 @@ fn one_direction(mut chain: [u32; 5]) -> [u32; 5] {
     }
     chain
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_a_branched_ring() {
+        // a ring of three atoms, with a chain of two atoms at one of them
+        let bonds = [[0, 1], [1, 2], [2, 0], [2, 3], [4, 3]];
+        let found = Connectivity::new(&bonds, &neighbours(5, &bonds));
+        assert_eq!(found.angles, [[0, 1, 2], [0, 2, 1], [0, 2, 3], [1, 0, 2], [1, 2, 3], [2, 3, 4]]);
+        assert_eq!(found.propers, [[0, 1, 2, 3], [0, 2, 3, 4], [1, 0, 2, 3], [1, 2, 3, 4]]);
+        assert_eq!(found.impropers, [[2, 0, 1, 3]]);
+        // the ends of a chain may be bonded, as in OpenMM, but no atom occurs in neighbouring places
+        assert!(found.chains.contains(&[0, 1, 2, 3, 4]));
+        assert!(found.chains.iter().all(|chain| chain[0] <= chain[4]));
+    }
+}

@@ -3,57 +3,29 @@
 
 use std::collections::HashMap;
 
-use md_engine::error::{Error, Problem, Result};
+use md_engine::error::{Problem, Result};
 use md_engine::system::{
     self, Angle, Bond, BondedTerms, ChainLabel, Cmap, Constraint, Construction, Description, Exclusions,
     HarmonicImproper, Name, RyckaertBellemans, Topology, Torsion, VirtualSite,
 };
 
 use super::ForceField;
-use super::assignment::{AssignedAtom, AssignedSite, Assignment};
+use super::assignment::AssignedSite;
 use super::atom_types::Kind;
 use super::bonded::Harmonic;
 use super::charmm_terms;
-use super::connectivity::{Connectivity, neighbours};
 use super::excluded;
 use super::improper_order::{AtomData, OrderCache, order};
 use super::interactions;
-use super::matching;
 use super::script::Script;
 use super::template::Placement;
 use super::torsions::{Ordering, Periodic};
+use super::typed::Typed;
 use crate::structure::Structure;
-
-/// A structure whose atoms have types.
-pub(super) struct Typed<'a> {
-    pub(super) field: &'a ForceField,
-    pub(super) structure: &'a Structure,
-    pub(super) neighbours: Vec<Vec<u32>>,
-    pub(super) connectivity: Connectivity,
-    pub(super) atoms: Vec<AssignedAtom>,
-    pub(super) assignment: Assignment,
-    pub(super) kinds: Vec<Kind>,
-    /// residue of each atom
-    pub(super) residues: Vec<u32>,
-}
 
 /// Makes the description of a structure.
 pub(super) fn description(field: &ForceField, structure: &Structure) -> Result<Description> {
-    structure.check()?;
-    let neighbours = neighbours(structure.atoms.len(), &structure.bonds);
-    let mut assignment = matching::assign(structure, &neighbours, &field.templates)?;
-    let atoms: Option<Vec<AssignedAtom>> = assignment.atoms.drain(..).collect();
-    let atoms = atoms.ok_or_else(|| Error::Internal("an atom without a type after matching".to_owned()))?;
-    let typed = Typed {
-        field,
-        structure,
-        connectivity: Connectivity::new(&structure.bonds, &neighbours),
-        kinds: atoms.iter().map(|atom| field.types.get(atom.of_type).kind).collect(),
-        residues: structure.residue_of_atoms(),
-        neighbours,
-        atoms,
-        assignment,
-    };
+    let typed = Typed::new(field, structure)?;
     let mut topology = typed.topology()?;
     typed.add_harmonic(&mut topology.bonded)?;
     typed.add_torsions(&mut topology.bonded);
@@ -68,16 +40,6 @@ pub(super) fn description(field: &ForceField, structure: &Structure) -> Result<D
 }
 
 impl Typed<'_> {
-    /// Name of an atom for messages, as `HB2 of ALA 7 of chain A`.
-    fn label(&self, atom: usize) -> String {
-        let residue = self.structure.residue_label(self.residues[atom] as usize);
-        format!("{} of {residue}", self.structure.atoms[atom].name)
-    }
-
-    fn kinds<const N: usize>(&self, atoms: [u32; N]) -> [Kind; N] {
-        atoms.map(|atom| self.kinds[atom as usize])
-    }
-
     /// Atoms, residues, virtual sites and constraints, without charges and Lennard-Jones types.
     fn topology(&self) -> Result<Topology> {
         let (structure, types) = (self.structure, &self.field.types);

@@ -71,3 +71,24 @@ fn linked(neighbours: &[Vec<u32>], sites: &[AssignedSite]) -> Vec<Vec<u32>> {
     }
     linked
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::connectivity::neighbours;
+    use super::super::template::Placement;
+    use super::*;
+
+    #[test]
+    fn sites_share_the_exclusions_of_their_atom() {
+        // a chain 0-1-2-3-4, and a site 5 that shares the exclusions of atom 1
+        let bonds = [[0, 1], [1, 2], [2, 3], [3, 4]];
+        let placement = Placement::Average2([0.5, 0.5]);
+        let site = AssignedSite { site: 5, atoms: vec![1, 2], exclude_with: 1, placement };
+        let found = find(&neighbours(6, &bonds), &[site]).expect("few pairs");
+        assert_eq!(found.pairs14, [[0, 3], [1, 4], [4, 5]]);
+        assert_eq!(
+            found.near,
+            [[0, 1], [0, 2], [0, 5], [1, 2], [1, 3], [1, 5], [2, 3], [2, 4], [2, 5], [3, 4], [3, 5]]
+        );
+    }
+}

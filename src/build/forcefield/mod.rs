@@ -6,8 +6,8 @@
 //! constraints. The algorithm and the format are those of the OpenMM User Guide, chapter "Creating Force Fields"
 //! (Eastman et al., J. Phys. Chem. B 128, 109 (2024), doi:10.1021/acs.jpcb.3c06662).
 //!
-//! Units are nm, ps, amu, kJ/mol, e and rad. Every element of a file that md does not know is an error, because energies
-//! would be wrong without it. Exceptions are implicit solvents, which are left out, and `<InitializationScript>`.
+//! Units are nm, ps, amu, kJ/mol, e and rad. Every element of a file that md does not know is an error, because
+//! energies would be wrong without it. Exceptions are implicit solvents, which are left out, and `<InitializationScript>`.
 //!
 //! Results differ from OpenMM's in three cases. A bond without parameters is an error. A correction map is applied in
 //! the direction of its parameters, even if the atoms of the chain have descending numbers. Parameters that match
@@ -58,6 +58,7 @@ mod templates;
 #[cfg(test)]
 mod tests;
 mod torsions;
+mod typed;
 
 use std::path::{Path, PathBuf};
 

@@ -12,7 +12,7 @@ use md_engine::team::Team;
 use md_engine::vec3::{Vec3, vec3};
 use md_engine::virtual_sites::SitePlan;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum error of an energy relative to its value, or to the limit below for energies near zero.
 const ENERGY: f64 = 1e-6;
@@ -75,13 +75,20 @@ fn named(e: &Energies) -> [(&'static str, f64); 6] {
     ]
 }
 
+/// Paths of files in the folder of the tests, and names of the other files.
+fn paths(files: &[&str]) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fields");
+    let path = |name: &&str| Some(folder.join(name)).filter(|path| path.exists()).unwrap_or_else(|| name.into());
+    files.iter().map(path).collect()
+}
+
 fn compare(name: &str) {
     let golden = Golden::load(name);
     let structure = golden.structure();
     for reference in golden.list("references") {
         let files = reference["files"].as_array().expect("a list of files");
         let files: Vec<&str> = files.iter().map(|file| file.as_str().expect("a name")).collect();
-        let field = ForceField::read(&files).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+        let field = ForceField::read(&paths(&files)).unwrap_or_else(|error| panic!("{files:?}: {error}"));
         let found = field.describe(&structure).unwrap_or_else(|error| panic!("{name} {files:?}: {error}"));
         let settings = ForceSettings {
             cutoff: None,
@@ -165,6 +172,11 @@ fn water_with_virtual_sites() {
 #[test]
 fn peptides_with_water_and_ions() {
     compare("peptide-ions");
+}
+
+#[test]
+fn terms_and_orders_that_files_of_md_do_not_have() {
+    compare("toy");
 }
 
 #[test]
@@ -254,6 +266,40 @@ fn errors_of_files_name_the_line_and_the_element() {
         let error = fault(&format!("fault-{number}"), text);
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+#[test]
+fn templates_that_differ_and_match_are_refused() {
+    let folder = std::env::temp_dir().join(format!("md-build-templates-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let field = |name: &str, residues: &str| {
+        let path = folder.join(name);
+        let types =
+            "<Type name='a' class='A' element='Ne' mass='20'/><Type name='b' class='A' element='Ne' mass='20'/>";
+        let force =
+            "<NonbondedForce coulomb14scale='1' lj14scale='1'><Atom class='A' charge='0' sigma='0.3' epsilon='1'/>";
+        let text = format!(
+            "<ForceField><AtomTypes>{types}</AtomTypes><Residues>{residues}</Residues>{force}</NonbondedForce>\
+             <GBSAOBCForce/></ForceField>"
+        );
+        std::fs::write(&path, text).expect("a file");
+        let residue = Residue { name: "NE".into(), number: 1, insertion_code: None, chain: 0, first: 0 };
+        let atoms = vec![Atom { name: "NE".into(), element: 10 }];
+        let structure = Structure { chains: vec![String::new()], residues: vec![residue], atoms, bonds: vec![] };
+        let found = ForceField::read(&[&path]).and_then(|field| field.describe(&structure));
+        found.map(|found| found.topology.atoms[0].mass).map_err(|error| error.to_string())
+    };
+    let [a, b] = ["a", "b"].map(|of_type| format!("<Atom name='x' type='{of_type}'/></Residue>"));
+    let both = format!("<Residue name='N1'>{a}<Residue name='N2'>{b}");
+    let error = field("both", &both).expect_err("two templates");
+    assert!(error.contains("N1 and N2, which differ, both match the residue NE 1"), "{error}");
+    let equal = format!("<Residue name='N1'>{a}<Residue name='N2'>{a}");
+    assert_eq!(field("equal", &equal), Ok(20.0));
+    let higher = format!("<Residue name='N1'>{a}<Residue name='N1' override='1'>{b}");
+    assert_eq!(field("higher", &higher), Ok(20.0));
+    let twice = format!("<Residue name='N1'>{a}<Residue name='N1'>{b}");
+    assert!(field("twice", &twice).expect_err("equal levels").contains("a second template N1 of the level 0"));
+    std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
 #[test]

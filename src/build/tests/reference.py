@@ -1,4 +1,4 @@
-"""Writes the reference data of md-build with OpenMM: python reference.py
+"""Writes the reference data of md-build with OpenMM: python reference.py [SYSTEM ...]
 
 Topologies are made of the templates of AMBER's force fields. Starting positions follow the bonds in random
 directions, and a minimisation with the first force field of the system removes overlaps. For each force field the
@@ -10,11 +10,13 @@ import json
 import lzma
 import pathlib
 import random
+import sys
 
 import openmm
 from openmm import app, unit
 
 FOLDER = pathlib.Path(__file__).parent / "golden"
+FIELDS = pathlib.Path(__file__).parent / "fields"
 AMBER = ["amber14/protein.ff14SB.xml", "amber14/DNA.OL15.xml", "amber14/RNA.OL3.xml", "amber14/lipid17.xml"]
 CHARMM = ["charmm36_2024.xml", "charmm36_2024/water.xml"]
 
@@ -52,6 +54,11 @@ SYSTEMS = {
         "chains": [["ACE", "ALA", "ASP", "NME"]],
         "fields": [["amber14/protein.ff14SB.xml"], ["amber19/protein.ff19SB.xml"]],
     },
+    "toy": {
+        "chains": [["TOY"]],
+        "source": ["toy.xml"],
+        "fields": [["toy.xml", f"toy-{ordering}.xml"] for ordering in ["default", "charmm", "amber", "smirnoff"]],
+    },
     "peptide-ions": {
         "chains": [["NASP", "TRP", "CARG"], ["NA"], ["CL"], ["HOH"]],
         "source": AMBER[:1] + ["amber14/tip3p.xml"],
@@ -62,9 +69,14 @@ SYSTEMS = {
 JOINTS = [("C", "N"), ("O3'", "P"), ("C12", "C11"), ("C11", "C12"), ("C21", "C12"), ("C12", "C21")]
 
 
+def field_of(files):
+    """Force field of files in the folder `fields`, or of OpenMM."""
+    return app.ForceField(*(str(FIELDS / name) if (FIELDS / name).exists() else name for name in files))
+
+
 def topology_of(system):
     """Makes a topology of templates, and positions that follow the bonds."""
-    source = app.ForceField(*system.get("source", AMBER))
+    source = field_of(system.get("source", AMBER))
     topology = app.Topology()
     atoms = []
     for number, names in enumerate(system["chains"]):
@@ -126,8 +138,7 @@ def start(topology):
 
 
 def system_of(topology, files):
-    return app.ForceField(*files).createSystem(topology, nonbondedMethod=app.NoCutoff, rigidWater=False,
-                                               removeCMMotion=False)
+    return field_of(files).createSystem(topology, nonbondedMethod=app.NoCutoff, rigidWater=False, removeCMMotion=False)
 
 
 def context_of(system, positions):
@@ -152,6 +163,7 @@ TERMS = {
     openmm.HarmonicAngleForce: "angle",
     openmm.PeriodicTorsionForce: "torsion",
     openmm.CustomTorsionForce: "torsion",
+    openmm.RBTorsionForce: "torsion",
     openmm.CMAPTorsionForce: "cmap",
     openmm.CustomNonbondedForce: "lj",
     openmm.CustomBondForce: "lj",
@@ -202,6 +214,8 @@ def reference(topology, positions, files):
 def main():
     FOLDER.mkdir(exist_ok=True)
     for name, system in SYSTEMS.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         topology = topology_of(system)
         positions = relaxed(topology, system["fields"][0])
         data = {
