@@ -1,7 +1,9 @@
 //! Choice of the template of each residue, as OpenMM's `ForceField` chooses it.
 //!
 //! Templates without patches are tried first, then templates with patches of single residues, then patches of several
-//! bonded residues, and at last templates of whole molecules.
+//! bonded residues, and at last templates of whole molecules. If templates of a residue differ, OpenMM refuses the
+//! structure, while md uses the template with the fewest patches: thymidine of CHARMM36 is deoxygenated thymine, but also
+//! deoxygenated and methylated uracil.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -72,18 +74,27 @@ fn composition_of(graph: &ResidueGraph<'_>) -> Composition {
     composition((0..graph.atoms.len()).map(|index| graph.element(index)))
 }
 
-/// Returns the first template that matches. Fails if several templates match and differ in types or parameters.
+/// Returns the first template that matches. If several match and differ in types or parameters, those with the fewest
+/// patches are considered; the call fails if these differ as well.
 fn choose<'t>(
     graph: &ResidueGraph<'_>,
     candidates: impl Iterator<Item = &'t Template>,
     label: &dyn Fn() -> String,
 ) -> std::result::Result<Option<(&'t Template, Vec<u32>)>, Problem> {
-    let mut matches = candidates.filter_map(|template| Some((template, graph.matches(template)?)));
-    let Some((first, found)) = matches.next() else { return Ok(None) };
-    match matches.find(|(other, others)| !first.agrees(&found, other, others)) {
-        None => Ok(Some((first, found))),
-        Some((other, _)) => {
-            let (a, b) = (first.label(), other.label());
+    let matches = candidates.filter_map(|template| Some((template, graph.matches(template)?)));
+    let mut matches: Vec<(&Template, Vec<u32>)> = matches.collect();
+    let differing = |matches: &[(&'t Template, Vec<u32>)]| {
+        let (first, found) = matches.first()?;
+        let other = matches.iter().find(|(other, others)| !first.agrees(found, other, others))?;
+        Some([first.label(), other.0.label()])
+    };
+    if differing(&matches).is_some() {
+        let fewest = matches.iter().map(|(template, _)| template.patches.len()).min();
+        matches.retain(|(template, _)| Some(template.patches.len()) == fewest);
+    }
+    match differing(&matches) {
+        None => Ok(matches.into_iter().next()),
+        Some([a, b]) => {
             let message = format!("the templates {a} and {b}, which differ, both match the residue {}", label());
             Err(Problem::new(message).help("use force-field files in which only one template matches"))
         }

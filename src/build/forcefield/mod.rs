@@ -9,7 +9,8 @@
 //! Units are nm, ps, amu, kJ/mol, e and rad. Every element of a file that md does not know is an error, because
 //! energies would be wrong without it. Exceptions are implicit solvents, which are left out, and `<InitializationScript>`.
 //!
-//! Results differ from OpenMM's in three cases. A bond without parameters is an error. A correction map is applied in
+//! Results differ from OpenMM's in four cases. If several templates match, those with the fewest patches are used. A
+//! bond without parameters is an error. A correction map is applied in
 //! the direction of its parameters, even if the atoms of the chain have descending numbers. Parameters that match
 //! equally well are chosen in the order of the files.
 //!

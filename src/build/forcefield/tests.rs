@@ -142,11 +142,23 @@ fn peptides_with_caps() {
 #[test]
 fn dna() {
     compare("dna");
+    compare("charmm-dna");
 }
 
 #[test]
 fn rna() {
     compare("rna");
+    compare("charmm-rna");
+}
+
+/// Test of thymidine, for which OpenMM finds two templates of CHARMM36 that differ.
+#[test]
+fn templates_with_fewer_patches_have_precedence() {
+    let field = ForceField::read(&["charmm36_2024.xml"]).expect("a file of md");
+    let structure = Golden::load("dna").structure();
+    let found = field.describe(&structure).expect("templates of all residues").topology;
+    let methyl = find(&structure, 3, "C7");
+    assert_eq!(found.atoms[methyl as usize].type_name.as_str(), "CN9");
 }
 
 #[test]

@@ -31,9 +31,12 @@ SYSTEMS = {
     },
     "dna": {
         "chains": [["DA5", "DC", "DG", "DT3"]],
-        "fields": [["amber14/DNA.OL15.xml"], ["amber19/DNA.OL21.xml"], ["amber14/DNA.bsc1.xml"], CHARMM],
+        "fields": [["amber14/DNA.OL15.xml"], ["amber19/DNA.OL21.xml"], ["amber14/DNA.bsc1.xml"]],
     },
-    "rna": {"chains": [["A5", "C", "G", "U3"]], "fields": [["amber14/RNA.OL3.xml"], CHARMM]},
+    # without thymine, for which OpenMM finds two different templates of CHARMM36
+    "charmm-dna": {"chains": [["DA5", "DC", "DG", "DC3"]], "fields": [CHARMM]},
+    "rna": {"chains": [["A5", "C", "G", "U3"]], "fields": [["amber14/RNA.OL3.xml"]]},
+    "charmm-rna": {"chains": [["A5", "C", "U", "G3"]], "fields": [CHARMM]},
     "lipid": {
         "chains": [["PA", "PC", "OL"]],
         "fields": [["amber14/lipid17.xml"], ["amber19/lipid21.xml"]],
