@@ -9,6 +9,8 @@ use super::isomorphism::ResidueGraph;
 use super::template::Template;
 use crate::structure::Structure;
 
+/// Length of a residue name from which on a similar name may be a typing error; most shorter names are similar.
+const LONG_NAME: usize = 4;
 /// Largest number of names of atoms or bonds in a message.
 const MOST_NAMES: usize = 8;
 
@@ -25,7 +27,8 @@ pub(super) fn problem(
     let similar = templates.iter().min_by_key(|template| distance(graph, template, name));
     let Some(template) = similar.filter(|template| distance(graph, template, name).0 <= graph.atoms.len()) else {
         let names = templates.iter().map(|template| &*template.name);
-        let advice = match nearest(name, names) {
+        let known = nearest(name, names).filter(|_| name.len() >= LONG_NAME);
+        let advice = match known {
             Some(known) => format!("is it {known}? Otherwise add a force-field file that has a template of {name}"),
             None => format!("add a force-field file that has a template of {name}"),
         };

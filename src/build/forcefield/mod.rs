@@ -7,12 +7,11 @@
 //! (Eastman et al., J. Phys. Chem. B 128, 109 (2024), doi:10.1021/acs.jpcb.3c06662).
 //!
 //! Units are nm, ps, amu, kJ/mol, e and rad. Every element of a file that md does not know is an error, because
-//! energies would be wrong without it. Exceptions are implicit solvents, which are left out, and `<InitializationScript>`.
+//! energies would be wrong without it. Implicit solvents and `<InitializationScript>` are left out.
 //!
 //! Results differ from OpenMM's in four cases. If several templates match, those with the fewest patches are used. A
-//! bond without parameters is an error. A correction map is applied in
-//! the direction of its parameters, even if the atoms of the chain have descending numbers. Parameters that match
-//! equally well are chosen in the order of the files.
+//! bond without parameters is an error. A correction map is applied in the direction of its parameters, even if the
+//! atoms of the chain have descending numbers. Parameters that match equally well are chosen in the order of the files.
 //!
 //! ```
 //! use md_build::forcefield::ForceField;

@@ -162,7 +162,7 @@ fn templates_with_fewer_patches_have_precedence() {
 }
 
 #[test]
-fn lipids_of_three_residues() {
+fn lipids_and_cholesterol() {
     compare("lipid");
 }
 

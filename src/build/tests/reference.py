@@ -38,10 +38,10 @@ SYSTEMS = {
     "rna": {"chains": [["A5", "C", "G", "U3"]], "fields": [["amber14/RNA.OL3.xml"]]},
     "charmm-rna": {"chains": [["A5", "C", "U", "G3"]], "fields": [CHARMM]},
     "lipid": {
-        "chains": [["PA", "PC", "OL"]],
+        "chains": [["POPC"], ["CHL1"]],
         "fields": [["amber14/lipid17.xml"], ["amber19/lipid21.xml"]],
     },
-    "charmm-lipid": {"chains": [["POPC"]], "fields": [CHARMM], "source": CHARMM},
+    "charmm-lipid": {"chains": [["POPC"]], "fields": [CHARMM]},
     "water-3": {
         "chains": [["HOH"], ["HOH"], ["NA"], ["CL"], ["HOH"]],
         "source": ["amber14/tip3p.xml"],
@@ -69,7 +69,7 @@ SYSTEMS = {
     },
 }
 # atoms by which consecutive residues of a chain are bonded
-JOINTS = [("C", "N"), ("O3'", "P"), ("C12", "C11"), ("C11", "C12"), ("C21", "C12"), ("C12", "C21")]
+JOINTS = [("C", "N"), ("O3'", "P")]
 
 
 def field_of(files):
