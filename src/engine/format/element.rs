@@ -4,7 +4,7 @@ use crate::system::Name;
 
 /// Symbol and standard atomic weight in amu of each element, at index atomic number − 1. The values are the abridged
 /// weights of IUPAC 2021. An element without a standard weight has the mass of its longest-lived isotope.
-const ELEMENTS: [(&str, f64); 92] = [
+const ELEMENTS: [(&str, f64); 94] = [
     ("H", 1.008),
     ("He", 4.0026),
     ("Li", 6.94),
@@ -97,6 +97,8 @@ const ELEMENTS: [(&str, f64); 92] = [
     ("Th", 232.04),
     ("Pa", 231.04),
     ("U", 238.03),
+    ("Np", 237.0),
+    ("Pu", 244.0),
 ];
 
 /// Maximum difference in amu between the mass of an atom in a force field and the atomic weight of its element. Force
@@ -118,7 +120,7 @@ const CARBON_INDEX: usize = 5;
 /// Mass in amu of the heaviest hydrogen after mass repartitioning.
 const HEAVIEST_HYDROGEN: f64 = 4.1;
 
-/// Returns the symbol of the element with an atomic number; empty for 0 and for elements beyond uranium.
+/// Returns the symbol of the element with an atomic number; empty for 0 and for elements beyond plutonium.
 pub fn symbol(atomic_number: u8) -> &'static str {
     entry(atomic_number).map_or("", |&(symbol, _)| symbol)
 }
@@ -220,7 +222,8 @@ mod tests {
 
     #[test]
     fn symbols_stand_at_their_numbers() {
-        for (number, expected) in [(0, ""), (1, "H"), (8, "O"), (17, "Cl"), (26, "Fe"), (53, "I"), (92, "U"), (93, "")]
+        for (number, expected) in
+            [(0, ""), (1, "H"), (8, "O"), (17, "Cl"), (26, "Fe"), (53, "I"), (92, "U"), (94, "Pu"), (95, "")]
         {
             assert_eq!(symbol(number), expected);
         }
