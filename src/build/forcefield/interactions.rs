@@ -6,7 +6,7 @@ use md_engine::error::Problem;
 use md_engine::system::{self, Pair14};
 
 use super::atom_types::Kind;
-use super::nonbonded::{Charges, LennardJones, SigmaEpsilon};
+use super::nonbonded::{Charges, LennardJones, Memberships, SigmaEpsilon};
 use super::template::PARAMETERS;
 
 /// Non-bonded parameters of the atoms of a structure.
@@ -25,8 +25,11 @@ struct LjType {
     usual: SigmaEpsilon,
     of_pairs14: SigmaEpsilon,
     /// sides of pairs of types with own parameters
-    memberships: Vec<(usize, usize)>,
+    memberships: Memberships,
 }
+
+/// Bits of the parameters of a Lennard-Jones type, and its memberships.
+type TypeKey = ([u64; 4], Memberships);
 
 /// Type of an atom, and parameters from its template.
 pub(super) type Subject = (Kind, [Option<f64>; 3]);
@@ -46,9 +49,8 @@ pub(super) fn find(
     lennard_jones: &LennardJones,
 ) -> Result<Interactions, Problem> {
     let mut found = Interactions::default();
-    // bits of the parameters, and the memberships, of each type
-    let mut known: HashMap<([u64; 4], Vec<(usize, usize)>), u32> = HashMap::new();
-    let mut memberships: HashMap<Kind, Vec<(usize, usize)>> = HashMap::new();
+    let mut known: HashMap<TypeKey, u32> = HashMap::new();
+    let mut memberships: HashMap<Kind, Memberships> = HashMap::new();
     for atom in 0..atoms {
         let (kind, parameters) = subject(atom);
         let named = |problem: String| Problem::new(format!("{}: {problem}", label(atom)));

@@ -64,6 +64,9 @@ impl Charges {
     }
 }
 
+/// Sides of pairs of types to which an atom belongs: indices of pairs, and 0 or 1.
+pub(super) type Memberships = Vec<(usize, usize)>;
+
 /// Lennard-Jones parameters of an atom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LjAtom {
@@ -116,10 +119,10 @@ impl LennardJones {
         Ok(())
     }
 
-    /// Sides of pairs of types to which an atom belongs: indices into `pairs`, and 0 or 1.
-    pub(super) fn memberships(&self, atom: Kind) -> Vec<(usize, usize)> {
+    /// Memberships of an atom in `pairs`.
+    pub(super) fn memberships(&self, atom: Kind) -> Memberships {
         let sides = |(index, (patterns, _)): (usize, &([Pattern; 2], SigmaEpsilon))| {
-            let found: Vec<(usize, usize)> =
+            let found: Memberships =
                 (0..2).filter(|&side| patterns[side].matches(atom)).map(|side| (index, side)).collect();
             found
         };

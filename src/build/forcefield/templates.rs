@@ -17,6 +17,9 @@ const MOST_PATCHES: usize = 64;
 /// Largest number of templates that combinations of patches may give. CHARMM36 has about 20000.
 const MOST_COMBINATIONS: usize = 1_000_000;
 
+/// Name of a patch that may be applied to a template, and the index of the residue of the patch.
+type Allowed = (Arc<str>, usize);
+
 /// Templates and patches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Templates {
@@ -25,7 +28,7 @@ pub(super) struct Templates {
     by_composition: HashMap<Composition, Vec<usize>>,
     pub(super) patches: Vec<Patch>,
     /// names of templates in the order in which patches were allowed for them, each with its patches
-    allowed: Vec<(Arc<str>, Vec<(Arc<str>, usize)>)>,
+    allowed: Vec<(Arc<str>, Vec<Allowed>)>,
     allowed_index: HashMap<Arc<str>, usize>,
 }
 
@@ -128,7 +131,7 @@ impl Templates {
     /// Templates to which residue `residue` of a patch of several residues may be applied, without other patches.
     pub(super) fn allowing(&self, patch: &Patch, residue: usize) -> impl Iterator<Item = &Template> {
         let name = patch.name.clone();
-        let allows = move |patches: &[(Arc<str>, usize)]| patches.contains(&(name.clone(), residue));
+        let allows = move |patches: &[Allowed]| patches.contains(&(name.clone(), residue));
         let names = self.allowed.iter().filter(move |(_, patches)| allows(patches)).map(|(template, _)| template);
         names.filter_map(|template| self.named(template))
     }

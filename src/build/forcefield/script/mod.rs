@@ -26,7 +26,7 @@ const SCALING14: &str = "ec236528663129053b5e4b713b1766170b93977d9441ab37abba15c
 /// A script.
 #[derive(Clone, Debug)]
 pub(super) enum Script {
-    Charmm(CharmmImpropers),
+    Charmm(Box<CharmmImpropers>),
     Scaling14(Scaling14),
 }
 
@@ -42,7 +42,7 @@ pub(super) fn read(node: &Node<'_>) -> Parsed<Script> {
     let (tables, procedure) = split(node.content()).ok_or_else(unknown)?;
     let digest: String = Sha256::digest(procedure.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     let script = match digest.as_str() {
-        CHARMM => CharmmImpropers::read(&tables).map(Script::Charmm),
+        CHARMM => CharmmImpropers::read(&tables).map(|found| Script::Charmm(Box::new(found))),
         SCALING14 => Scaling14::read(&tables).map(Script::Scaling14),
         _ => return Err(unknown()),
     };
