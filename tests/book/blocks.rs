@@ -52,8 +52,8 @@ fn inputs() -> PathBuf {
 
 /// Folder below `inputs` with a file of this name.
 fn folder_of(file: &str) -> PathBuf {
-    let folders = std::fs::read_dir(inputs()).unwrap().map(|entry| entry.unwrap().path());
-    folders.into_iter().find(|folder| folder.join(file).is_file()).unwrap_or_else(|| panic!("no input has {file}"))
+    let mut folders = std::fs::read_dir(inputs()).unwrap().map(|entry| entry.unwrap().path());
+    folders.find(|folder| folder.join(file).is_file()).unwrap_or_else(|| panic!("no input has {file}"))
 }
 
 /// Adds the keys of `part` to `base`. Sections in both are merged; stages and all other values are replaced.
