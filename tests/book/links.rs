@@ -77,5 +77,7 @@ fn the_summary_lists_every_page() {
     let pages: BTreeSet<String> = pages().into_iter().map(relative).collect();
     let unlisted: Vec<_> = pages.difference(&listed).filter(|name| *name != "SUMMARY.md").collect();
     assert!(unlisted.is_empty(), "{unlisted:?}");
+    let untitled: Vec<_> = listed.iter().filter(|name| !page(name).starts_with("# ")).collect();
+    assert!(untitled.is_empty(), "pages without a title: {untitled:?}");
     assert!(listed.contains("methods/leapfrog.md") && pages.contains("methods/leapfrog.md"), "pages in folders count");
 }

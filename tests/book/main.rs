@@ -7,6 +7,7 @@ mod files;
 mod first_run;
 mod links;
 mod messages;
+mod methods;
 mod reference;
 
 use std::path::{Path, PathBuf};
