@@ -7,6 +7,7 @@ mod first_run;
 mod links;
 mod messages;
 mod reference;
+mod release;
 
 use std::path::{Path, PathBuf};
 
