@@ -9,6 +9,7 @@ mod links;
 mod messages;
 mod methods;
 mod reference;
+mod release;
 
 use std::path::{Path, PathBuf};
 
