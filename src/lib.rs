@@ -309,5 +309,5 @@ mod testing;
 /// Source revision of the build; empty if unknown.
 pub const COMMIT: &str = env!("MD_REVISION");
 
-/// Version of this program, with the source revision if known: `0.1.0 (1a2b3c4)`.
+/// Version of this program, with the source revision if known: `0.2.0 (1a2b3c4)`.
 pub const VERSION: &str = env!("MD_VERSION");

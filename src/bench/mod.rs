@@ -76,7 +76,7 @@ impl Report {
         }
     }
 
-    /// Returns name and version of the program, as `md 0.1.0`, with the revision if known.
+    /// Returns name and version of the program, as `md 0.2.0`, with the revision if known.
     pub fn program(&self) -> String {
         let commit = self.commit.as_ref().map_or(String::new(), |commit| format!(" ({commit})"));
         format!("md {}{commit}", self.version)

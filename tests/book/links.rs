@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::{docs, page};
+use crate::{docs, page, pages};
 
 /// Lines of a page outside of blocks of code.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
@@ -43,8 +43,7 @@ fn documents() -> Vec<PathBuf> {
             .map(|folder| if folder.is_dir() { folder.join("README.md") } else { folder })
             .filter(|path| path.extension().is_some_and(|extension| extension == "md") && path.exists()),
     );
-    let pages = std::fs::read_dir(docs()).unwrap().map(|entry| entry.unwrap().path());
-    found.extend(pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    found.extend(pages());
     found
 }
 
@@ -74,8 +73,11 @@ fn links_lead_to_files_and_headings() {
 #[test]
 fn the_summary_lists_every_page() {
     let listed: BTreeSet<String> = targets(&page("SUMMARY.md")).into_iter().collect();
-    let pages = documents().into_iter().filter(|path| path.parent() == Some(&docs()));
-    let pages: BTreeSet<String> = pages.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    let relative = |path: PathBuf| path.strip_prefix(docs()).unwrap().to_string_lossy().into_owned();
+    let pages: BTreeSet<String> = pages().into_iter().map(relative).collect();
     let unlisted: Vec<_> = pages.difference(&listed).filter(|name| *name != "SUMMARY.md").collect();
     assert!(unlisted.is_empty(), "{unlisted:?}");
+    let untitled: Vec<_> = listed.iter().filter(|name| !page(name).starts_with("# ")).collect();
+    assert!(untitled.is_empty(), "pages without a title: {untitled:?}");
+    assert!(listed.contains("methods/leapfrog.md") && pages.contains("methods/leapfrog.md"), "pages in folders count");
 }

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
 
+mod blocks;
 mod files;
 mod first_run;
 mod links;
 mod messages;
+mod methods;
 mod reference;
+mod release;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +18,22 @@ use assert_cmd::Command;
 /// Folder of the guide.
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")
+}
+
+/// All pages of the guide, also those in folders.
+fn pages() -> Vec<PathBuf> {
+    let (mut found, mut folders) = (vec![], vec![docs()]);
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 fn page(name: &str) -> String {

@@ -92,37 +92,3 @@ fn manual_pages_have_every_command_and_every_key() {
 fn escaped(text: &str) -> String {
     text.replace('<', "\\<").replace('*', "\\*").replace('_', "\\_")
 }
-
-/// Calls `found` with the dotted path of every key of a table; tables in lists count as the list.
-fn paths(table: &toml::Table, above: &str, found: &mut impl FnMut(String)) {
-    for (name, value) in table {
-        let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
-        match value {
-            toml::Value::Table(inner) => paths(inner, &path, found),
-            toml::Value::Array(list) => {
-                list.iter().filter_map(toml::Value::as_table).for_each(|row| paths(row, &path, found))
-            }
-            _ => {}
-        }
-        found(path);
-    }
-}
-
-#[test]
-fn inputs_in_the_guide_have_keys_of_the_program() {
-    let known: Vec<String> = key_entries().into_iter().map(|entry| entry.path).collect();
-    let mut count = 0;
-    for entry in std::fs::read_dir(docs()).unwrap().map(|entry| entry.unwrap().path()) {
-        let Ok(text) = std::fs::read_to_string(&entry) else { continue };
-        for block in text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-            let table: toml::Table =
-                block.parse().unwrap_or_else(|error| panic!("{}: {error}\n{block}", entry.display()));
-            // a list of observables is no input of a run
-            if !table.contains_key("observable") {
-                count += 1;
-                paths(&table, "", &mut |path| assert!(known.contains(&path), "{}: {path}", entry.display()));
-            }
-        }
-    }
-    assert!(count >= 2, "{count} inputs");
-}

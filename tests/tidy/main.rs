@@ -1,6 +1,7 @@
 //! Rules for the source text: layers of modules, lengths of files and functions, forbidden text.
 
 mod graph;
+mod picture;
 mod prose;
 
 use std::fs;
