@@ -1,0 +1,127 @@
+//! Molecular structures: chains, residues, atoms and bonds, without parameters of a force field.
+//!
+//! Atoms are numbered from 0 in the order of the structure. The atoms of a residue are consecutive.
+
+use md_engine::error::Problem;
+
+/// A molecular structure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Structure {
+    /// identifiers of the chains, e.g. `A`
+    pub chains: Vec<String>,
+    /// all residues, with ascending `first`
+    pub residues: Vec<Residue>,
+    /// all atoms
+    pub atoms: Vec<Atom>,
+    /// chemical bonds, each pair of atoms once
+    pub bonds: Vec<[u32; 2]>,
+}
+
+/// A residue of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Residue {
+    /// residue name, e.g. `ALA`
+    pub name: String,
+    /// residue number in the file
+    pub number: i32,
+    /// insertion code, which distinguishes residues of the same number
+    pub insertion_code: Option<char>,
+    /// index into [`Structure::chains`]
+    pub chain: u32,
+    /// first atom
+    pub first: u32,
+}
+
+/// An atom of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Atom {
+    /// atom name, e.g. `CA`
+    pub name: String,
+    /// atomic number; 0 for a virtual site
+    pub element: u8,
+}
+
+impl Structure {
+    /// Atoms of residue `index`.
+    pub fn residue_atoms(&self, index: usize) -> std::ops::Range<usize> {
+        let end = self.residues.get(index + 1).map_or(self.atoms.len(), |next| next.first as usize);
+        self.residues[index].first as usize..end
+    }
+
+    /// Residue of each atom.
+    pub fn residue_of_atoms(&self) -> Vec<u32> {
+        let residues = 0..self.residues.len();
+        residues.flat_map(|residue| self.residue_atoms(residue).map(move |_| residue as u32)).collect()
+    }
+
+    /// Returns the name of a residue for messages, as `ALA 7B of chain A`.
+    pub fn residue_label(&self, index: usize) -> String {
+        let Residue { name, number, insertion_code, chain, .. } = &self.residues[index];
+        let code = insertion_code.map(String::from).unwrap_or_default();
+        match self.chains.get(*chain as usize).map(String::as_str) {
+            None | Some("") => format!("{name} {number}{code}"),
+            Some(chain) => format!("{name} {number}{code} of chain {chain}"),
+        }
+    }
+
+    /// Checks that residues follow each other without gaps and that bonds name different atoms of the structure, each
+    /// bond once.
+    pub fn check(&self) -> Result<(), Problem> {
+        let atoms = self.atoms.len();
+        if u32::try_from(atoms).is_err() {
+            return Err(Problem::new(format!("{atoms} atoms, more than md can number")));
+        }
+        let firsts: Vec<usize> = self.residues.iter().map(|residue| residue.first as usize).collect();
+        let ascending = firsts.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascending || firsts.first().copied().unwrap_or(atoms) != 0 || firsts.last().is_some_and(|&f| f >= atoms) {
+            return Err(Problem::new("the atoms of the structure are not divided into residues"));
+        }
+        if let Some(residue) = self.residues.iter().find(|residue| residue.chain as usize >= self.chains.len()) {
+            return Err(Problem::new(format!("the residue {} {} has no chain", residue.name, residue.number)));
+        }
+        if let Some(bond) = self.bonds.iter().find(|[a, b]| a == b || *a.max(b) as usize >= atoms) {
+            return Err(Problem::new(format!("a bond of the atoms {} and {}, of {atoms} atoms", bond[0], bond[1])));
+        }
+        let mut sorted: Vec<[u32; 2]> = self.bonds.iter().map(|[a, b]| [*a.min(b), *a.max(b)]).collect();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Problem::new(format!("the bond of the atoms {} and {} occurs twice", pair[0][0], pair[0][1]))
+                .help("list each bond once")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn water() -> Structure {
+        let residue = Residue { name: "HOH".into(), number: 7, insertion_code: Some('B'), chain: 0, first: 0 };
+        let atom = |name: &str, element| Atom { name: name.into(), element };
+        Structure {
+            chains: vec!["W".into()],
+            residues: vec![residue],
+            atoms: vec![atom("O", 8), atom("H1", 1), atom("H2", 1)],
+            bonds: vec![[0, 1], [2, 0]],
+        }
+    }
+
+    #[test]
+    fn faults_of_a_structure_are_found() {
+        let good = water();
+        assert_eq!(good.check(), Ok(()));
+        assert_eq!(good.residue_label(0), "HOH 7B of chain W");
+        assert_eq!(Structure::default().check(), Ok(()));
+        let faulty = |change: fn(&mut Structure)| {
+            let mut structure = water();
+            change(&mut structure);
+            structure.check().unwrap_err().message
+        };
+        assert!(faulty(|s| s.bonds.push([1, 0])).contains("occurs twice"));
+        assert!(faulty(|s| s.bonds.push([1, 1])).contains("bond of the atoms 1 and 1"));
+        assert!(faulty(|s| s.bonds.push([1, 3])).contains("of 3 atoms"));
+        assert!(faulty(|s| s.residues[0].first = 1).contains("not divided into residues"));
+        assert!(faulty(|s| s.residues[0].chain = 1).contains("has no chain"));
+    }
+}
