@@ -11,10 +11,7 @@ const MOST_CANDIDATES: usize = 40_000;
 pub(super) fn bounds(points: &[Vec3]) -> Option<[Vec3; 2]> {
     let first = *points.first()?;
     Some(points.iter().fold([first; 2], |[low, high], p| {
-        [
-            vec3(low.x.min(p.x), low.y.min(p.y), low.z.min(p.z)),
-            vec3(high.x.max(p.x), high.y.max(p.y), high.z.max(p.z)),
-        ]
+        [vec3(low.x.min(p.x), low.y.min(p.y), low.z.min(p.z)), vec3(high.x.max(p.x), high.y.max(p.y), high.z.max(p.z))]
     }))
 }
 

@@ -51,11 +51,7 @@ pub struct SoluteAtom {
 
 /// Positions (nm) of O, H, H of waters that fill the cell around the solute, with the oxygens in the cell and whole
 /// molecules. The result depends on the arguments only.
-pub fn fill(
-    cell: &PeriodicCell,
-    solute: &[SoluteAtom],
-    geometry: &WaterGeometry,
-) -> Result<Vec<[Vec3; 3]>, Problem> {
+pub fn fill(cell: &PeriodicCell, solute: &[SoluteAtom], geometry: &WaterGeometry) -> Result<Vec<[Vec3; 3]>, Problem> {
     limits::check_cell(cell)?;
     geometry.check()?;
     let positions: Vec<Vec3> = solute.iter().map(|atom| atom.position).collect();
@@ -85,8 +81,7 @@ pub fn fill(
 fn waters_of(cell: &PeriodicCell, geometry: &WaterGeometry) -> Vec<[Vec3; 3]> {
     let tile = Tile::read();
     let wanted = tile.density() * cell.volume();
-    let corners: Vec<Vec3> =
-        (0..8).map(|i| cell.shift([i & 1, i >> 1 & 1, i >> 2])).collect();
+    let corners: Vec<Vec3> = (0..8).map(|i| cell.shift([i & 1, i >> 1 & 1, i >> 2])).collect();
     let region = super::extent::bounds(&corners).unwrap_or_default();
     let is_inside = |oxygen: Vec3| cell.to_fractional(oxygen).to_array().iter().all(|s| (0.0..1.0).contains(s));
     let mut scale = 1.0;
